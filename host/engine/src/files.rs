@@ -1,0 +1,104 @@
+//! Where a model's files come from: a directory, or the binary itself. Both are read the same way.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A model's files, by name.
+#[derive(Debug, Clone)]
+pub enum ModelFiles {
+    /// A directory in Hugging Face's layout.
+    Directory(PathBuf),
+    /// Files compiled into the binary: (name, bytes).
+    Embedded(&'static [(&'static str, &'static [u8])]),
+}
+
+/// A file that couldn't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {reason}")]
+pub struct FileError {
+    /// The file, with its directory where it has one.
+    pub file: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+/// Bytes of a model file: mapped from disk or part of the binary. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum FileBytes {
+    /// Mapped read-only.
+    Mapped(Arc<memmap2::Mmap>),
+    /// In the binary.
+    Embedded(&'static [u8]),
+}
+
+impl std::ops::Deref for FileBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Embedded(bytes) => bytes,
+        }
+    }
+}
+
+impl ModelFiles {
+    /// The path (or name) to show in messages.
+    pub fn describe(&self, name: &str) -> String {
+        match self {
+            Self::Directory(dir) => dir.join(name).display().to_string(),
+            Self::Embedded(_) => format!("(embedded) {name}"),
+        }
+    }
+
+    /// Reads a small file whole; `None` where there is none.
+    pub fn read(&self, name: &str) -> Result<Option<Cow<'static, [u8]>>, FileError> {
+        match self {
+            Self::Directory(dir) => match std::fs::read(dir.join(name)) {
+                Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(self.error(name, &error)),
+            },
+            Self::Embedded(_) => Ok(self.embedded(name).map(Cow::Borrowed)),
+        }
+    }
+
+    /// Maps a large file; `None` where there is none.
+    pub fn map(&self, name: &str) -> Result<Option<FileBytes>, FileError> {
+        match self {
+            Self::Directory(dir) => match File::open(dir.join(name)) {
+                Ok(file) => self.map_file(name, &file).map(Some),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(self.error(name, &error)),
+            },
+            Self::Embedded(_) => Ok(self.embedded(name).map(FileBytes::Embedded)),
+        }
+    }
+
+    /// The directory, where there is one.
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(dir) => Some(dir),
+            Self::Embedded(_) => None,
+        }
+    }
+
+    #[expect(unsafe_code, reason = "a memory map; DESIGN: one of the few places")]
+    fn map_file(&self, name: &str, file: &File) -> Result<FileBytes, FileError> {
+        // SAFETY: the file is only read. An operator who truncates a model file under a running server gets SIGBUS,
+        // as with every mapped model; contents are validated before use and never trusted to stay valid UTF-8 or in range.
+        let map = unsafe { memmap2::Mmap::map(file) }.map_err(|error| self.error(name, &error))?;
+        Ok(FileBytes::Mapped(Arc::new(map)))
+    }
+
+    fn embedded(&self, name: &str) -> Option<&'static [u8]> {
+        let Self::Embedded(files) = self else { return None };
+        files.iter().find(|(n, _)| *n == name).map(|(_, bytes)| *bytes)
+    }
+
+    fn error(&self, name: &str, error: &std::io::Error) -> FileError {
+        FileError { file: self.describe(name), reason: error.to_string() }
+    }
+}

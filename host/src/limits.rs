@@ -1,0 +1,108 @@
+//! Every bound of the server in one table, with the value it has by default. Bounds are the operator's to change.
+
+use std::time::Duration;
+
+/// What a request, a client or a parser may use.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of a request body.
+    pub body_bytes: usize,
+    /// Bytes of a request's header block.
+    pub header_bytes: usize,
+    /// Number of header fields.
+    pub headers: usize,
+    /// Time for a request's head to arrive.
+    pub header_time: Duration,
+    /// Time for a request's body to arrive.
+    pub body_time: Duration,
+    /// Nesting of JSON in requests.
+    pub json_depth: usize,
+    /// Stop strings of a request.
+    pub stop_strings: usize,
+    /// Tools of a request.
+    pub tools: usize,
+    /// Metadata keys of a request.
+    pub metadata: usize,
+    /// Prompt text longer than this many bytes per token of context is refused before it is tokenised.
+    pub prompt_bytes_per_token: usize,
+    /// Instructions that a chat template may run.
+    pub template_fuel: u64,
+    /// Bytes that a chat template may write beyond those of the request.
+    pub template_output: usize,
+    /// Steps that may wait between engine and client, per stream.
+    pub stream_queue: usize,
+    /// Requests that may wait for the engine.
+    pub waiting_requests: usize,
+    /// A client that reads nothing for this long is cut off.
+    pub slow_reader: Duration,
+    /// A comment is sent after this much silence.
+    pub keep_alive: Duration,
+    /// A protocol heartbeat is sent after this much silence.
+    pub heartbeat: Duration,
+    /// Time that streams get to end when the server is told to stop.
+    pub grace: Duration,
+    /// Kernel send buffer of a connection.
+    pub send_buffer: usize,
+    /// Bounds of a parser.
+    pub parser: ParserLimits,
+}
+
+/// What a parser may use.
+#[derive(Debug, Clone)]
+pub struct ParserLimits {
+    /// Bytes of a plugin file.
+    pub file_bytes: u64,
+    /// Bytes of linear memory.
+    pub memory_bytes: usize,
+    /// CPU time of one call.
+    pub call_time: Duration,
+    /// Bytes of Wasm stack.
+    pub stack_bytes: usize,
+    /// Bytes that one call may hand back.
+    pub hostcall_fuel: usize,
+    /// Ops of one step.
+    pub ops: usize,
+    /// Bytes that may be held undecided.
+    pub held_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 32 << 20,
+            header_bytes: 64 << 10,
+            headers: 64,
+            header_time: Duration::from_secs(5),
+            body_time: Duration::from_secs(60),
+            json_depth: 64,
+            stop_strings: 16,
+            tools: 512,
+            metadata: 16,
+            prompt_bytes_per_token: 8,
+            template_fuel: 5_000_000,
+            template_output: 64 << 20,
+            stream_queue: 64,
+            waiting_requests: 1024,
+            slow_reader: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(15),
+            grace: Duration::from_secs(30),
+            send_buffer: 128 << 10,
+            parser: ParserLimits::default(),
+        }
+    }
+}
+
+impl Default for ParserLimits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 32 << 20,
+            memory_bytes: 16 << 20,
+            call_time: Duration::from_millis(5),
+            stack_bytes: 256 << 10,
+            hostcall_fuel: 1 << 20,
+            ops: 4096,
+            held_bytes: 1 << 20,
+        }
+    }
+}

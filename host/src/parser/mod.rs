@@ -1,0 +1,3 @@
+//! Output parsers: wasmtime lives here and nowhere else.
+
+pub mod contract;
