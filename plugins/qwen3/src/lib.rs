@@ -1,1 +1,221 @@
-//! (being written)
+//! Parser for Qwen3: `<think>` reasoning and Hermes JSON calls in `<tool_call>` blocks.
+//!
+//! Prose goes out until the next marker without the host asking again; only a call's JSON is read byte by byte.
+//! Calls are looked for where the request declares tools and allows calling them; otherwise `<tool_call>` is text like any other.
+//! A `<tool_call>` that no JSON object follows was only mentioned: it stays where it stands. A JSON object without a name goes out as content.
+//! Inside a string of a call every marker but the end of the turn is text.
+
+use parser_sdk::json::{Call, Progress};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, ToolChoice, Trim};
+
+const MARKERS: [&str; 6] =
+    ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"];
+const THINK: usize = 0;
+const THINK_END: usize = 1;
+const CALL: usize = 2;
+const CALL_END: usize = 3;
+const TURN: usize = 4;
+const TURN_END: usize = 5;
+
+/// The state of one stream.
+#[derive(Debug)]
+pub struct Qwen3 {
+    /// Names of the tools that may be called.
+    callable: Vec<String>,
+    /// Where prose goes: content or reasoning.
+    prose: Route,
+    state: State,
+    call: Call,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Prose,
+    /// After a `<tool_call>` that was none and went out as text: its `</tool_call>` goes the same way.
+    Mentioned,
+    /// After `<|im_start|>`, up to the end of the line: the role.
+    Role,
+    /// In a call's JSON.
+    Call,
+    /// After a call's JSON, up to `</tool_call>`.
+    Called,
+}
+
+impl Parser for Qwen3 {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor {
+            name: "qwen3".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            models: vec!["qwen3".into(), "qwen3_moe".into()],
+            markers: MARKERS.map(String::from).into(),
+            stops: vec![5],
+            trim: Trim { reasoning: true, content: true },
+            history_call_ids: None,
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        let callable = match request.tool_choice {
+            ToolChoice::None => Vec::new(),
+            _ => request.tools.iter().map(|tool| tool.name.clone()).collect(),
+        };
+        Ok(Self { callable, prose: Route::Content, state: State::Prose, call: Call::default() })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        let mut text = chunk.as_bytes();
+        while !text.is_empty() {
+            let read = match self.state {
+                State::Prose | State::Mentioned => {
+                    out.until_marker(self.prose);
+                    text.len()
+                }
+                State::Role => self.role(text, out),
+                State::Call => self.json(text, out),
+                State::Called => self.after_json(text, out),
+            };
+            text = &text[read..];
+        }
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        if self.state == State::Call {
+            if self.call.in_string() && index != TURN_END {
+                return self.text(MARKERS[index], out);
+            }
+            if index == CALL_END {
+                return self.end_call(out);
+            }
+            self.interrupt_call(MARKERS[index].len(), out);
+        }
+        match index {
+            THINK => self.begin_prose(Route::Reasoning, out),
+            THINK_END => self.end_reasoning(out),
+            CALL if !self.callable.is_empty() => {
+                self.state = State::Call;
+                self.call = Call::after(MARKERS[CALL].len());
+            }
+            CALL_END if !self.callable.is_empty() && self.state != State::Mentioned => {
+                self.begin_prose(self.prose, out);
+            }
+            TURN => {
+                out.drop_all();
+                (self.state, self.prose) = (State::Role, Route::Content);
+            }
+            TURN_END => {
+                out.drop_all();
+                self.state = State::Prose;
+            }
+            _ => {
+                self.state = State::Prose;
+                out.until_marker(self.prose);
+            }
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        if self.state != State::Call {
+            return;
+        }
+        if !self.call.is_opened() {
+            out.rest(self.route_of_no_call());
+        } else if self.call.has_arguments() && reason == FinishReason::Stop {
+            self.call.close(out);
+        }
+    }
+}
+
+impl Qwen3 {
+    /// Drops the markup held and goes on with prose.
+    fn begin_prose(&mut self, prose: Route, out: &mut Output) {
+        out.drop_all();
+        (self.state, self.prose) = (State::Prose, prose);
+        out.until_marker(prose);
+    }
+
+    fn end_reasoning(&mut self, out: &mut Output) {
+        out.drop_all();
+        if self.prose == Route::Reasoning {
+            out.close();
+        }
+        self.begin_prose(Route::Content, out);
+    }
+
+    /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
+    fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
+        let newline = text.iter().position(|byte| *byte == b'\n');
+        let read = newline.map_or(text.len(), |at| at + 1);
+        out.drop(read);
+        if newline.is_some() {
+            self.state = State::Prose;
+        }
+        read
+    }
+
+    fn json(&mut self, text: &[u8], out: &mut Output) -> usize {
+        let was_opened = self.call.is_opened();
+        let progress = self.call.read(text, &self.callable, out);
+        if !was_opened && self.call.is_opened() {
+            self.prose = Route::Content;
+        }
+        match progress {
+            Progress::Unfinished => text.len(),
+            Progress::Closed(read) => {
+                self.state = State::Called;
+                read
+            }
+            Progress::NotACall => {
+                self.prose = self.route_of_no_call();
+                self.state = State::Mentioned;
+                out.until_marker(self.prose);
+                text.len()
+            }
+        }
+    }
+
+    /// Drops white space and brackets too many; another object is another call, and what else comes is prose.
+    fn after_json(&mut self, text: &[u8], out: &mut Output) -> usize {
+        let read = text.iter().take_while(|byte| b" \n\r\t,}]".contains(byte)).count();
+        out.drop(read);
+        match text.get(read) {
+            Some(b'{') => {
+                self.state = State::Call;
+                self.call = Call::after(0);
+            }
+            Some(_) => self.state = State::Prose,
+            None => {}
+        }
+        read
+    }
+
+    /// `</tool_call>` outside a string: the model says that the call is whole.
+    fn end_call(&mut self, out: &mut Output) {
+        if self.call.is_opened() {
+            out.drop_all();
+            self.call.close(out);
+        } else {
+            self.prose = self.route_of_no_call();
+            out.rest(self.prose);
+        }
+        self.state = State::Prose;
+        out.until_marker(self.prose);
+    }
+
+    /// Another marker, of `bytes` bytes, outside a string: the call ends here, and is whole only if its arguments are.
+    fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
+        if !self.call.is_opened() {
+            self.prose = self.route_of_no_call();
+            out.take(self.prose, out.held() - bytes);
+        } else if self.call.has_arguments() {
+            self.call.close(out);
+        }
+        self.state = State::Prose;
+    }
+
+    /// Where the held bytes of a call without a name go.
+    fn route_of_no_call(&self) -> Route {
+        if self.call.is_object() { Route::Content } else { self.prose }
+    }
+}
+
+parser_sdk::export_parser!(Qwen3);

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds every plugin of this folder into plugins/NAME.wasm, byte for byte the same in any checkout.
+#
+# usage: plugins/build.sh            build and write
+#        plugins/build.sh --check    write nothing; fail if a committed plugin doesn't fit its sources,
+#                                    or differs from what the toolchain that built it makes of them now
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+ROOT=$PWD
+TARGET=wasm32-unknown-unknown
+MODE=write
+[ "${1:-}" = --check ] && MODE=check
+
+# rustup's target where it is installed, else a toolchain of our own in an ignored folder.
+has_target() { [ -d "$(rustc --print target-libdir --target "$TARGET")" ]; }
+find_toolchain() {
+  has_target && return
+  local own=$ROOT/plugins/.toolchain
+  if [ ! -d "$own/lib/rustlib/$TARGET/lib" ] || [ "$("$own/bin/rustc" -V)" != "$(rustc -V)" ]; then
+    rm -rf "$own"
+    plugins/wasm-toolchain.sh "$own" >&2 || return
+  fi
+  export PATH=$own/bin:$PATH
+}
+
+# Paths that end up in panic messages are the same everywhere.
+remaps() {
+  local registry
+  for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
+    printf -- '--remap-path-prefix=%s=/registry\x1f' "${registry%/}"
+  done
+  printf -- '--remap-path-prefix=%s=/rustc/std\x1f' "$(rustc --print sysroot)/lib/rustlib/src/rust/library"
+  printf -- '--remap-path-prefix=%s=/sluice' "$ROOT"
+}
+
+stamp() { cargo run -q --release --locked -p parser-sdk --example stamp -- "$@"; }
+
+plugins=()
+for manifest in plugins/*/Cargo.toml; do
+  name=$(basename "$(dirname "$manifest")")
+  [ "$name" = sdk ] || plugins+=("$name")
+done
+
+if ! find_toolchain; then
+  [ "$MODE" = check ] || { echo "no $TARGET: run 'rustup target add $TARGET'" >&2; exit 1; }
+  echo "no $TARGET here: only the source digests are checked, the comparison of bytes is skipped" >&2
+  for name in "${plugins[@]}"; do stamp check "$name"; done
+  exit
+fi
+
+# So that the folder exists whose name remaps() needs.
+cargo fetch -q --locked --target "$TARGET"
+packages=()
+for name in "${plugins[@]}"; do packages+=(-p "$name-parser"); done
+CARGO_ENCODED_RUSTFLAGS=$(remaps) cargo build --locked --profile plugin --target "$TARGET" "${packages[@]}"
+for name in "${plugins[@]}"; do
+  stamp "$MODE" "$name" "${CARGO_TARGET_DIR:-target}/$TARGET/plugin/${name//-/_}_parser.wasm"
+done

@@ -1,0 +1,143 @@
+//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
+//! (the test kit counts), arguments come out at once, and a step that goes on as before costs no list.
+
+use crate::turns::{by_tokens, cut, tools};
+use parser_sdk::testing::{Item, play};
+use parser_sdk::{FinishReason, Route, Step, Stream};
+use proptest::prelude::*;
+use qwen3_parser::Qwen3;
+
+const FRAGMENTS: [&str; 40] = [
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<tool",
+    "_call>",
+    "</",
+    "<|im",
+    "{\"name\": \"add\", ",
+    "{\"name\": \"get_weather\"",
+    "\"arguments\": {",
+    "\"arguments\": \"",
+    "\"parameters\":",
+    "\"name\":",
+    "\"add\"",
+    "\"",
+    "\\",
+    "\\\"",
+    "\\u00e9",
+    "\\ud83d\\ude00",
+    "\\ud83d",
+    "{",
+    "}",
+    "}}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\n",
+    " ",
+    "null",
+    "1.5",
+    "true",
+    "Zürich",
+    "😀",
+    "assistant\n",
+    "}}\n</tool_call>",
+    "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>",
+];
+
+fn stream() -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
+        .prop_map(|parts| parts.concat())
+}
+
+fn reason() -> impl Strategy<Value = FinishReason> {
+    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
+}
+
+/// A call of `add` as the model writes it.
+fn call(arguments: &str) -> String {
+    format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {arguments}}}\n</tool_call>\n")
+}
+
+proptest! {
+    #[test]
+    fn any_cut_of_any_stream_gives_the_same_items(
+        output in stream(),
+        prompt in proptest::sample::select(&["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"][..]),
+        sizes in proptest::collection::vec(1..30_usize, 1..8),
+        reason in reason(),
+    ) {
+        let whole = play::<Qwen3>(&tools(), prompt, [output.as_str()], reason);
+        prop_assert_eq!(&play::<Qwen3>(&tools(), prompt, cut(&output, &sizes), reason), &whole);
+        prop_assert_eq!(&play::<Qwen3>(&tools(), prompt, cut(&output, &[1]), reason), &whole);
+    }
+
+    #[test]
+    fn markers_as_tokens_or_as_text_give_the_same_items(output in stream(), size in 1..9_usize, reason in reason()) {
+        let whole = play::<Qwen3>(&tools(), "", [output.as_str()], reason);
+        prop_assert_eq!(by_tokens(&tools(), "", &output, size, reason), whole);
+    }
+
+    #[test]
+    fn the_turns_end_never_reaches_the_output(output in stream(), reason in reason()) {
+        for item in play::<Qwen3>(&tools(), "", [output.as_str()], reason) {
+            prop_assert!(!item.text.contains("<|im_end|>"), "{:?}", item);
+        }
+    }
+
+    #[test]
+    fn a_turn_of_items_comes_back_as_it_was(
+        reasoning in "[a-z ,.]{0,40}",
+        texts in proptest::collection::vec("[a-zA-Zü ,.]{0,30}", 4),
+        arguments in proptest::collection::vec("\\{\"a\": (\"[a-z<>/ü ]{0,20}\"|[0-9]{1,4}|\\[1, \\{\\}\\])\\}", 3),
+        sizes in proptest::collection::vec(1..12_usize, 1..5),
+    ) {
+        let mut output = format!("<think>\n{reasoning}\n</think>\n\n{}", texts[0]);
+        let mut expected = vec![Item::reasoning(reasoning.trim()), Item::message(texts[0].trim())];
+        for (arguments, text) in arguments.iter().zip(&texts[1..]) {
+            output.push_str(&call(arguments));
+            output.push_str(text);
+            expected.push(Item::call("add", arguments));
+            expected.push(Item::message(text.trim()));
+        }
+        expected.retain(|item| !item.text.is_empty());
+        prop_assert_eq!(play::<Qwen3>(&tools(), "", cut(&output, &sizes), FinishReason::Stop), expected);
+    }
+}
+
+#[test]
+fn arguments_and_prose_come_out_with_every_chunk() {
+    let mut stream = Stream::<Qwen3>::start(&tools()).unwrap();
+    assert!(matches!(stream.text("Hi"), Step::Ops(_)));
+    assert_eq!(stream.text(" there"), Step::Pass);
+    assert_eq!(stream.marker(2), Step::Hold);
+    assert_eq!(stream.text("{\"name\": \"ad"), Step::Hold);
+    let Step::Ops(ops) = stream.text("d\", \"arguments\": {\"a\": \"x") else { panic!("the call opens") };
+    let shown =
+        ops.iter().any(|op| matches!(op, parser_sdk::Op::Bytes(run) if run.route == Route::Arguments));
+    assert!(shown, "{ops:?}");
+    for _ in 0..1000 {
+        assert_eq!(stream.text("y\\n{ "), Step::Pass);
+    }
+}
+
+#[test]
+fn a_block_of_very_many_objects_needs_no_stack() {
+    let output = format!("<tool_call>{}</tool_call>", "{\"name\":\"add\"}".repeat(100_000));
+    assert_eq!(play::<Qwen3>(&tools(), "", [output.as_str()], FinishReason::Stop).len(), 100_000);
+}
+
+#[test]
+fn arguments_nested_very_deep_need_no_stack() {
+    let arguments = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let output = format!("<tool_call>{{\"name\": \"add\", \"arguments\": {arguments}}}</tool_call>");
+    assert_eq!(
+        play::<Qwen3>(&tools(), "", [output.as_str()], FinishReason::Stop),
+        [Item::call("add", arguments)]
+    );
+}

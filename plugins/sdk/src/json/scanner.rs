@@ -1,0 +1,214 @@
+//! Finds the members of one JSON object as its bytes arrive: where keys and values at depth 1 begin and end.
+//!
+//! Invariant: the work per byte is constant, nothing recurses, and no text is kept but the last short string at depth 1.
+//! It is lenient: it follows strings and brackets, and leaves to whoever reads the value whether it is valid JSON.
+//! (Commas too many or missing, unknown literals and mixed-up brackets inside a value don't stop it.)
+
+use super::unescape;
+
+/// Longest string at depth 1 that is kept, in bytes as written. A name is shorter.
+const KEPT: usize = 256;
+
+/// What a byte was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Nothing to note.
+    Nothing,
+    /// The object's opening brace.
+    Object,
+    /// Neither white space nor an opening brace, where the object should begin. The scanner says nothing more.
+    NotAnObject,
+    /// The closing quote of a key at depth 1; [`Scanner::string`] has it.
+    Key,
+    /// The first byte of a value at depth 1.
+    ValueStart,
+    /// The last byte of a value at depth 1. If it was a string, [`Scanner::string`] has it.
+    ValueEnd,
+    /// A value at depth 1 (a number or literal) ended before this byte.
+    ValueEndBefore,
+    /// The object's closing brace; it also ends a number or literal before it. The scanner says nothing more.
+    End,
+}
+
+/// A scanner between two bytes of an object.
+#[derive(Debug, Clone, Default)]
+pub struct Scanner {
+    place: Place,
+    depth: usize,
+    string: InString,
+    /// Whether the string is at depth 1, and so to be kept.
+    keep: bool,
+    kept: Vec<u8>,
+}
+
+/// Where in the object at depth 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    #[default]
+    Before,
+    /// Where a key may begin, or in one.
+    Key,
+    /// After a key, where its value may begin.
+    Colon,
+    /// In a string or a container.
+    Value,
+    /// In a number or literal.
+    Bare,
+    After,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum InString {
+    #[default]
+    No,
+    Yes,
+    AfterBackslash,
+}
+
+impl Scanner {
+    /// Whether the next byte is inside a string.
+    pub fn in_string(&self) -> bool {
+        self.string != InString::No
+    }
+
+    /// Open braces and brackets.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The key or string value at depth 1 that ended last, as written between its quotes; none if it was too long to
+    /// be kept, or if the last value was no string.
+    pub fn raw_string(&self) -> Option<&[u8]> {
+        (self.kept.len() <= KEPT && !self.kept.is_empty()).then(|| &self.kept[1..])
+    }
+
+    /// The same, decoded.
+    pub fn string(&self) -> Option<String> {
+        self.raw_string().map(unescape)
+    }
+
+    /// How many of the next bytes are nothing but the inside of a string below depth 1: these need not be pushed.
+    pub fn skip(&self, bytes: &[u8]) -> usize {
+        if self.string != InString::Yes || self.keep {
+            return 0;
+        }
+        bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(bytes.len())
+    }
+
+    /// Takes the next byte.
+    pub fn push(&mut self, byte: u8) -> Event {
+        match self.string {
+            InString::Yes => self.inside(byte),
+            InString::AfterBackslash => {
+                self.string = InString::Yes;
+                self.keep_byte(byte);
+                Event::Nothing
+            }
+            InString::No => self.outside(byte),
+        }
+    }
+
+    fn inside(&mut self, byte: u8) -> Event {
+        match byte {
+            b'"' => return self.end_string(),
+            b'\\' => self.string = InString::AfterBackslash,
+            _ => {}
+        }
+        self.keep_byte(byte);
+        Event::Nothing
+    }
+
+    fn outside(&mut self, byte: u8) -> Event {
+        match byte {
+            _ if self.place == Place::Before => self.before(byte),
+            _ if self.place == Place::After => Event::Nothing,
+            b'"' => self.begin_string(),
+            b'{' | b'[' => {
+                self.depth += 1;
+                self.begin_value(Place::Value)
+            }
+            b'}' | b']' => self.close(byte),
+            _ if self.depth > 1 => Event::Nothing,
+            b' ' | b'\n' | b'\r' | b'\t' | b',' if self.place == Place::Bare => {
+                self.place = Place::Key;
+                Event::ValueEndBefore
+            }
+            b' ' | b'\n' | b'\r' | b'\t' | b':' => Event::Nothing,
+            b',' => {
+                self.place = Place::Key;
+                Event::Nothing
+            }
+            _ => self.begin_value(Place::Bare),
+        }
+    }
+
+    /// A byte that isn't in the object yet.
+    fn before(&mut self, byte: u8) -> Event {
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => Event::Nothing,
+            b'{' => {
+                (self.place, self.depth) = (Place::Key, 1);
+                Event::Object
+            }
+            _ => {
+                self.place = Place::After;
+                Event::NotAnObject
+            }
+        }
+    }
+
+    /// A value begins if one is due here.
+    fn begin_value(&mut self, place: Place) -> Event {
+        if self.place != Place::Colon {
+            return Event::Nothing;
+        }
+        self.place = place;
+        self.kept.clear();
+        Event::ValueStart
+    }
+
+    fn begin_string(&mut self) -> Event {
+        self.string = InString::Yes;
+        self.keep = self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
+        let event = self.begin_value(Place::Value);
+        if self.keep {
+            self.kept.clear();
+            self.keep_byte(b'"');
+        }
+        event
+    }
+
+    fn end_string(&mut self) -> Event {
+        self.string = InString::No;
+        if !std::mem::take(&mut self.keep) {
+            return Event::Nothing;
+        }
+        let is_key = self.place == Place::Key;
+        self.place = if is_key { Place::Colon } else { Place::Key };
+        if is_key { Event::Key } else { Event::ValueEnd }
+    }
+
+    fn close(&mut self, byte: u8) -> Event {
+        match self.depth {
+            1 if byte == b'}' => {
+                (self.place, self.depth) = (Place::After, 0);
+                Event::End
+            }
+            1 => Event::Nothing,
+            _ => {
+                self.depth -= 1;
+                if self.depth > 1 || self.place != Place::Value {
+                    return Event::Nothing;
+                }
+                self.place = Place::Key;
+                Event::ValueEnd
+            }
+        }
+    }
+
+    fn keep_byte(&mut self, byte: u8) {
+        if self.keep && self.kept.len() <= KEPT {
+            self.kept.push(byte);
+        }
+    }
+}

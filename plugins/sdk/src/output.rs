@@ -1,0 +1,149 @@
+//! Where the held bytes go: one [`Output`] lives as long as its stream, and the parser speaks to it in every call.
+//!
+//! Invariant: it knows how many bytes the host holds, so authors never count across calls, and a step that routes more than
+//! that becomes a fault that says so. A step that only goes on as before collapses to `pass`, one that says nothing to `hold`;
+//! neither allocates. [`crate::Stream`] feeds and drains it.
+
+use crate::types::{Op, Payload, Phase, Route, Run, Step, ToolCall};
+
+/// The answer to one call, and the count of what the host holds.
+#[derive(Debug, Default)]
+pub struct Output {
+    held: usize,
+    /// Where the last run went.
+    last: Option<Route>,
+    /// Whether the host was told to go on that way until the next marker, and none came.
+    until_marker: bool,
+    ops: Vec<Op>,
+    fault: Option<String>,
+}
+
+impl Output {
+    /// Bytes that are not routed yet, those of the present call included.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Routes the oldest `bytes` of those held.
+    pub fn take(&mut self, route: Route, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        if bytes > self.held {
+            self.fault(format!("routed {bytes} bytes to {route:?} with {} held", self.held));
+            return;
+        }
+        self.held -= bytes;
+        let bytes = u32::try_from(bytes).expect("the host holds less than 4 GiB");
+        match self.ops.last_mut() {
+            Some(Op::Bytes(run)) if run.route == route => run.bytes += bytes,
+            _ => self.ops.push(Op::Bytes(Run { route, bytes })),
+        }
+    }
+
+    /// Routes the next `bytes` to the message.
+    pub fn content(&mut self, bytes: usize) {
+        self.take(Route::Content, bytes);
+    }
+
+    /// Routes the next `bytes` to the reasoning.
+    pub fn reasoning(&mut self, bytes: usize) {
+        self.take(Route::Reasoning, bytes);
+    }
+
+    /// Routes the next `bytes` to the arguments of the open call.
+    pub fn arguments(&mut self, bytes: usize) {
+        self.take(Route::Arguments, bytes);
+    }
+
+    /// Drops the next `bytes`: markup.
+    pub fn drop(&mut self, bytes: usize) {
+        self.take(Route::Drop, bytes);
+    }
+
+    /// Drops all that is held.
+    pub fn drop_all(&mut self) {
+        self.rest(Route::Drop);
+    }
+
+    /// Routes all that is held.
+    pub fn rest(&mut self, route: Route) {
+        self.take(route, self.held);
+    }
+
+    /// Routes all that is held, and all text up to the next marker: the host need not ask again before that.
+    pub fn until_marker(&mut self, route: Route) {
+        self.rest(route);
+        self.ops.push(Op::UntilMarker(route));
+    }
+
+    /// Closes what is open; content that follows is a new message of this phase.
+    pub fn message(&mut self, phase: Phase) {
+        self.ops.push(Op::Message(phase));
+    }
+
+    /// Closes what is open and opens a tool call. There is no way back.
+    pub fn tool_call(&mut self, name: impl Into<String>, payload: Payload) {
+        self.ops.push(Op::ToolCall(ToolCall { name: name.into(), payload }));
+    }
+
+    /// The open item is complete.
+    pub fn close(&mut self) {
+        self.ops.push(Op::Close);
+    }
+
+    /// Argument text that the format leaves out or spells otherwise (bounded by the host).
+    pub fn derive(&mut self, arguments: impl Into<String>) {
+        self.ops.push(Op::DerivedArguments(arguments.into()));
+    }
+
+    /// Gives up: one line saying why. The first reason given stands.
+    pub fn fault(&mut self, reason: impl Into<String>) {
+        self.fault.get_or_insert_with(|| reason.into());
+    }
+
+    /// Text of `bytes` bytes has arrived.
+    pub(crate) fn receive(&mut self, bytes: usize) {
+        self.held += bytes;
+    }
+
+    /// A marker of `bytes` bytes has arrived.
+    pub(crate) fn receive_marker(&mut self, bytes: usize) {
+        self.held += bytes;
+        self.until_marker = false;
+    }
+
+    /// The step that the calls since the last one amount to.
+    pub(crate) fn step(&mut self) -> Step {
+        if let Some(reason) = self.fault.take() {
+            return Step::Fault(reason);
+        }
+        if self.ops.is_empty() {
+            return Step::Hold;
+        }
+        if self.goes_on() {
+            self.ops.clear();
+            return Step::Pass;
+        }
+        for op in &self.ops {
+            match op {
+                Op::Bytes(run) => (self.last, self.until_marker) = (Some(run.route), false),
+                Op::UntilMarker(route) => (self.last, self.until_marker) = (Some(*route), true),
+                _ => self.until_marker = false,
+            }
+        }
+        Step::Ops(std::mem::take(&mut self.ops))
+    }
+
+    /// Whether the ops say nothing but "all of it where the last run went".
+    fn goes_on(&self) -> bool {
+        let same = |route: &Route| self.held == 0 && self.last == Some(*route);
+        match self.ops.as_slice() {
+            [Op::Bytes(run)] => same(&run.route),
+            [Op::Bytes(run), Op::UntilMarker(route)] => {
+                self.until_marker && run.route == *route && same(route)
+            }
+            _ => false,
+        }
+    }
+}

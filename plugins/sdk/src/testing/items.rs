@@ -1,0 +1,226 @@
+//! Builds a turn's items from runs and ops, as a host does: opens and closes them, trims, decodes arguments, discards the prompt.
+
+use std::mem::discriminant;
+
+use crate::json::Unescape;
+use crate::{FinishReason, Payload, Phase, Route, ToolCall, Trim};
+
+/// One item of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub head: Head,
+    /// Its text, or a call's arguments.
+    pub text: String,
+    /// Whether it ended properly.
+    pub complete: bool,
+}
+
+/// What an item is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// Reasoning.
+    Reasoning,
+    /// A message of this phase.
+    Message(Phase),
+    /// A call.
+    ToolCall(ToolCall),
+}
+
+impl Item {
+    /// A complete reasoning item.
+    pub fn reasoning(text: impl Into<String>) -> Self {
+        Self { head: Head::Reasoning, text: text.into(), complete: true }
+    }
+
+    /// A complete message without a phase.
+    pub fn message(text: impl Into<String>) -> Self {
+        Self { head: Head::Message(Phase::Unspecified), text: text.into(), complete: true }
+    }
+
+    /// A complete call with JSON arguments.
+    pub fn call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        let head = Head::ToolCall(ToolCall { name: name.into(), payload: Payload::Json });
+        Self { head, text: arguments.into(), complete: true }
+    }
+
+    /// The same, cut off.
+    #[must_use]
+    pub fn incomplete(self) -> Self {
+        Self { complete: false, ..self }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Items {
+    trim: Trim,
+    declared: Vec<String>,
+    done: Vec<Item>,
+    open: Option<Open>,
+    routed: usize,
+    /// Bytes of the prompt that are still to be routed.
+    prompt: usize,
+    in_prompt: bool,
+    /// Markup dropped since the last byte shown.
+    dropped: String,
+}
+
+#[derive(Debug)]
+struct Open {
+    head: Head,
+    text: Vec<u8>,
+    unescape: Unescape,
+    derived: usize,
+    dropped: usize,
+}
+
+impl Items {
+    pub(super) fn new(trim: Trim, declared: Vec<String>) -> Self {
+        Self {
+            trim,
+            declared,
+            done: Vec::new(),
+            open: None,
+            routed: 0,
+            prompt: 0,
+            in_prompt: false,
+            dropped: String::new(),
+        }
+    }
+
+    pub(super) fn begin_prompt(&mut self, bytes: usize) {
+        (self.prompt, self.in_prompt) = (bytes, true);
+    }
+
+    pub(super) fn end_prompt(&mut self) {
+        self.in_prompt = false;
+    }
+
+    pub(super) fn routed(&self) -> usize {
+        self.routed
+    }
+
+    pub(super) fn run(&mut self, route: Route, text: &str) {
+        self.routed += text.len();
+        let hidden = text.len().min(self.prompt);
+        self.prompt -= hidden;
+        if route == Route::Drop {
+            self.dropped.push_str(text);
+            if let Some(open) = &mut self.open {
+                open.dropped += text.len();
+            }
+            return;
+        }
+        if !text.is_empty() {
+            self.dropped.clear();
+            self.write(route, &text.as_bytes()[hidden..]);
+        }
+    }
+
+    pub(super) fn message(&mut self, phase: Phase) {
+        self.end(true);
+        self.open = Some(Open::new(Head::Message(phase)));
+    }
+
+    /// Opens a call; its name must be declared, or stand in the markup dropped before it or in what is `held`.
+    pub(super) fn tool_call(&mut self, call: ToolCall, held: &str) {
+        assert!(!call.name.is_empty(), "a call without a name");
+        let dropped = self.dropped.len();
+        self.dropped.push_str(held);
+        let known = self.declared.contains(&call.name) || self.dropped.contains(&call.name);
+        assert!(known, "a name neither declared nor in the bytes dropped: {call:?}");
+        self.dropped.clear();
+        self.end(true);
+        self.open = Some(Open { dropped, ..Open::new(Head::ToolCall(call)) });
+    }
+
+    pub(super) fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.push(open, true);
+        }
+    }
+
+    pub(super) fn derived(&mut self, text: &str) {
+        let call = self.call();
+        call.derived += text.len();
+        assert!(call.derived <= 256 + 8 * call.dropped, "too much derived");
+        call.text.extend_from_slice(text.as_bytes());
+    }
+
+    pub(super) fn finish(mut self, reason: FinishReason) -> Vec<Item> {
+        self.end(reason == FinishReason::Stop);
+        self.done
+    }
+
+    fn write(&mut self, route: Route, bytes: &[u8]) {
+        match route {
+            Route::Content => self.text_item(Head::Message(Phase::Unspecified)).extend_from_slice(bytes),
+            Route::Reasoning => self.text_item(Head::Reasoning).extend_from_slice(bytes),
+            Route::Arguments => self.call().text.extend_from_slice(bytes),
+            Route::ArgumentsEscaped => escape(bytes, &mut self.call().text),
+            Route::ArgumentsUnescaped => {
+                let Open { text, unescape, .. } = self.call();
+                for byte in bytes {
+                    unescape.push(*byte, text);
+                }
+            }
+            Route::Drop => {}
+        }
+    }
+
+    /// The text of the open item of this kind (whatever its phase), opened if none is.
+    fn text_item(&mut self, head: Head) -> &mut Vec<u8> {
+        if self.open.as_ref().is_some_and(|open| discriminant(&open.head) != discriminant(&head)) {
+            self.end(true);
+        }
+        &mut self.open.get_or_insert_with(|| Open::new(head)).text
+    }
+
+    fn call(&mut self) -> &mut Open {
+        let open = self.open.as_mut().filter(|open| matches!(open.head, Head::ToolCall(_)));
+        open.expect("arguments without an open call")
+    }
+
+    /// Ends what is open without a `close`: a call is incomplete then.
+    fn end(&mut self, complete: bool) {
+        if let Some(open) = self.open.take() {
+            let is_call = matches!(open.head, Head::ToolCall(_));
+            self.push(open, complete && !is_call);
+        }
+    }
+
+    fn push(&mut self, mut open: Open, complete: bool) {
+        open.unescape.finish(&mut open.text);
+        let text = String::from_utf8(open.text).expect("runs end between characters");
+        let trim = match open.head {
+            Head::Reasoning => self.trim.reasoning,
+            Head::Message(_) => self.trim.content,
+            Head::ToolCall(_) => false,
+        };
+        let text = if trim { text.trim().to_owned() } else { text };
+        let is_call = matches!(open.head, Head::ToolCall(_));
+        if !self.in_prompt && (is_call || !text.is_empty()) {
+            self.done.push(Item { head: open.head, text, complete });
+        }
+    }
+}
+
+impl Open {
+    fn new(head: Head) -> Self {
+        Self { head, text: Vec::new(), unescape: Unescape::default(), derived: 0, dropped: 0 }
+    }
+}
+
+/// Writes text as the inside of a JSON string.
+fn escape(bytes: &[u8], json: &mut Vec<u8>) {
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => json.extend_from_slice(&[b'\\', *byte]),
+            b'\n' => json.extend_from_slice(b"\\n"),
+            b'\r' => json.extend_from_slice(b"\\r"),
+            b'\t' => json.extend_from_slice(b"\\t"),
+            0..0x20 => json.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => json.push(*byte),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Plays the host for an author's native tests: finds the markers, holds the bytes, applies the steps, builds the items.
+//!
+//! It panics, saying what was wrong, where a real host would call a fault: bytes routed that aren't held, a cut inside a
+//! character, arguments without a call, a name that stands nowhere. Every byte is counted.
+//!
+//! ```
+//! # use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route};
+//! # struct Plain;
+//! # impl Parser for Plain {
+//! #     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> { Ok(Descriptor::default()) }
+//! #     fn start(_: &Request) -> Result<Self, String> { Ok(Self) }
+//! #     fn text(&mut self, _: &str, out: &mut Output) { out.until_marker(Route::Content); }
+//! #     fn marker(&mut self, _: usize, out: &mut Output) { out.drop_all(); }
+//! # }
+//! use parser_sdk::testing::{Item, Player, request};
+//!
+//! let mut turn = Player::<Plain>::start(&request(&["get_weather"]));
+//! turn.feed("Hello, ");
+//! turn.feed("world");
+//! assert_eq!(turn.finish(FinishReason::Stop), [Item::message("Hello, world")]);
+//! ```
+
+mod items;
+mod markers;
+
+pub use items::{Head, Item};
+
+use self::items::Items;
+use self::markers::{Found, Markers};
+use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
+
+/// A request that declares functions of these names.
+pub fn request(tools: &[&str]) -> Request {
+    let tool = |name: &&str| Tool {
+        name: (*name).into(),
+        description: String::new(),
+        kind: ToolKind::Function,
+        parameters_json: r#"{"type":"object"}"#.into(),
+        strict: false,
+        grammar: None,
+    };
+    Request {
+        tools: tools.iter().map(tool).collect(),
+        tool_choice: ToolChoice::Auto,
+        parallel_tool_calls: true,
+        ..Request::default()
+    }
+}
+
+/// A turn being played to a parser.
+#[derive(Debug)]
+pub struct Player<P> {
+    stream: Stream<P>,
+    markers: Markers,
+    /// Bytes that the parser hasn't routed.
+    held: String,
+    items: Items,
+    last: Option<Route>,
+    until_marker: Option<Route>,
+    ask_always: bool,
+    fed: usize,
+}
+
+impl<P: Parser> Player<P> {
+    /// Starts a parser.
+    pub fn start(request: &Request) -> Self {
+        let descriptor = P::describe(&request.options).expect("describe");
+        let declared = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        Self {
+            stream: Stream::start(request).expect("start"),
+            markers: Markers::new(descriptor.markers),
+            held: String::new(),
+            items: Items::new(descriptor.trim, declared),
+            last: None,
+            until_marker: None,
+            ask_always: false,
+            fed: 0,
+        }
+    }
+
+    /// Asks the parser for every chunk, also where it said `until-marker`: the items must be the same.
+    #[must_use]
+    pub fn asking_always(mut self) -> Self {
+        self.ask_always = true;
+        self
+    }
+
+    /// Replays the generation prompt; to be called first.
+    pub fn prompt(&mut self, prompt: &str) {
+        self.items.begin_prompt(prompt.len());
+        self.feed(prompt);
+        self.flush();
+        self.items.end_prompt();
+    }
+
+    /// What the model writes next, cut anywhere; markers are found in it by their text.
+    pub fn feed(&mut self, chunk: &str) {
+        self.markers.push(chunk);
+        while let Some(found) = self.markers.next(false) {
+            self.hand_over(found);
+        }
+    }
+
+    /// A marker that came as a token of its own.
+    pub fn marker(&mut self, index: u32) {
+        self.flush();
+        let literal = self.markers.literal(index).to_owned();
+        self.hand_over(Found::Marker(index, literal));
+    }
+
+    /// Text of ordinary tokens: a marker spelt in it is text.
+    pub fn text(&mut self, text: &str) {
+        self.flush();
+        if !text.is_empty() {
+            self.hand_over(Found::Text(text.to_owned()));
+        }
+    }
+
+    /// Ends the turn; its items.
+    pub fn finish(mut self, reason: FinishReason) -> Vec<Item> {
+        self.flush();
+        let step = self.stream.finish(reason);
+        self.apply(step);
+        let rest = self.held.len();
+        self.route(Route::Content, rest);
+        assert_eq!(self.items.routed(), self.fed, "every byte is routed once");
+        self.items.finish(reason)
+    }
+
+    /// Hands over what could still have become a marker.
+    fn flush(&mut self) {
+        while let Some(found) = self.markers.next(true) {
+            self.hand_over(found);
+        }
+    }
+
+    fn hand_over(&mut self, found: Found) {
+        match found {
+            Found::Text(text) => {
+                self.fed += text.len();
+                self.held.push_str(&text);
+                match self.until_marker {
+                    Some(route) if !self.ask_always => self.route(route, text.len()),
+                    _ => {
+                        let step = self.stream.text(&text);
+                        self.apply(step);
+                    }
+                }
+            }
+            Found::Marker(index, literal) => {
+                self.fed += literal.len();
+                self.held.push_str(&literal);
+                self.until_marker = None;
+                let step = self.stream.marker(index);
+                self.apply(step);
+            }
+        }
+    }
+
+    fn apply(&mut self, step: Step) {
+        match step {
+            Step::Pass => {
+                let route = self.last.expect("pass before the first run");
+                self.route(route, self.held.len());
+            }
+            Step::Hold => {}
+            Step::Fault(reason) => panic!("the parser gave up: {reason}"),
+            Step::Ops(ops) => ops.into_iter().for_each(|op| self.apply_op(op)),
+        }
+    }
+
+    fn apply_op(&mut self, op: Op) {
+        match op {
+            Op::Bytes(run) => self.route(run.route, run.bytes as usize),
+            Op::UntilMarker(route) => {
+                assert!(self.held.is_empty(), "until-marker with {:?} held", self.held);
+                (self.last, self.until_marker) = (Some(route), Some(route));
+            }
+            Op::Message(phase) => self.items.message(phase),
+            Op::ToolCall(call) => self.items.tool_call(call, &self.held),
+            Op::Close => self.items.close(),
+            Op::DerivedArguments(text) => self.items.derived(&text),
+        }
+    }
+
+    fn route(&mut self, route: Route, bytes: usize) {
+        assert!(bytes <= self.held.len(), "{bytes} bytes routed with {} held", self.held.len());
+        assert!(self.held.is_char_boundary(bytes), "a run ends inside a character");
+        self.last = Some(route);
+        let text: String = self.held.drain(..bytes).collect();
+        self.items.run(route, &text);
+    }
+}
+
+/// Plays a whole turn: the replayed prompt, then the model's text in these chunks.
+pub fn play<'a, P: Parser>(
+    request: &Request,
+    prompt: &str,
+    chunks: impl IntoIterator<Item = &'a str>,
+    reason: FinishReason,
+) -> Vec<Item> {
+    let mut player = Player::<P>::start(request);
+    player.prompt(prompt);
+    for chunk in chunks {
+        player.feed(chunk);
+    }
+    player.finish(reason)
+}

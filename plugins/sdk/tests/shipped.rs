@@ -1,0 +1,75 @@
+//! The components in `plugins/`: built from the sources beside them, small, without imports.
+
+#[path = "../examples/stamp/sections.rs"]
+mod sections;
+#[path = "../examples/stamp/source.rs"]
+mod source;
+
+use std::path::{Path, PathBuf};
+
+const COMPONENT_HEADER: [u8; 8] = [0, b'a', b's', b'm', 13, 0, 1, 0];
+const IMPORTS: u8 = 10;
+const EXPORTS: u8 = 11;
+const LARGEST: usize = 128 << 10;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every plugin of the folder: its name and its component.
+fn plugins() -> Vec<(String, Vec<u8>)> {
+    let is_plugin = |folder: &PathBuf| folder.join("Cargo.toml").exists() && !folder.ends_with("sdk");
+    let folders = std::fs::read_dir(root().join("plugins"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path());
+    let plugins: Vec<_> = folders
+        .filter(is_plugin)
+        .map(|folder| {
+            let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+            let component = std::fs::read(folder.with_extension("wasm"));
+            (name, component.expect("a plugin without its .wasm: run plugins/build.sh"))
+        })
+        .collect();
+    assert!(!plugins.is_empty());
+    plugins
+}
+
+#[test]
+fn every_plugin_was_built_from_the_sources_as_they_are() {
+    for (name, component) in plugins() {
+        let built_from = String::from_utf8_lossy(sections::custom(&component, sections::SOURCE).unwrap());
+        let sources = source::digest(&root(), &name).unwrap();
+        assert_eq!(built_from, sources, "plugins/{name}.wasm is stale: run plugins/build.sh");
+    }
+}
+
+#[test]
+fn every_plugin_says_which_toolchain_built_it() {
+    for (name, component) in plugins() {
+        let toolchain = String::from_utf8_lossy(sections::custom(&component, sections::TOOLCHAIN).unwrap());
+        assert!(toolchain.starts_with("rustc ") && toolchain.contains(", std "), "{name}: {toolchain}");
+    }
+}
+
+#[test]
+fn every_plugin_is_a_component_that_exports_the_parser_and_imports_nothing() {
+    for (name, component) in plugins() {
+        assert!(component.starts_with(&COMPONENT_HEADER), "{name} is no component");
+        let sections = sections::sections(&component).unwrap();
+        assert!(sections.iter().all(|(id, _)| *id != IMPORTS), "{name} has imports");
+        let exported =
+            |contents: &[u8]| String::from_utf8_lossy(contents).contains("sluice:parser/parser@0.1.0");
+        assert!(sections.iter().any(|(id, contents)| *id == EXPORTS && exported(contents)), "{name}");
+    }
+}
+
+#[test]
+fn every_plugin_is_small_and_shows_no_path_of_the_machine_that_built_it() {
+    for (name, component) in plugins() {
+        assert!(component.len() <= LARGEST, "{name}: {} bytes", component.len());
+        let text = String::from_utf8_lossy(&component);
+        for path in ["/home/", "/root/", "/Users/", ".cargo/registry"] {
+            assert!(!text.contains(path), "{name} contains {path}");
+        }
+    }
+}
