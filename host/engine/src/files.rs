@@ -85,7 +85,7 @@ impl ModelFiles {
         }
     }
 
-    #[expect(unsafe_code, reason = "a memory map; DESIGN: one of the few places")]
+    #[expect(unsafe_code, reason = "a memory map can be had no other way")]
     fn map_file(&self, name: &str, file: &File) -> Result<FileBytes, FileError> {
         // SAFETY: the file is only read. An operator who truncates a model file under a running server gets SIGBUS,
         // as with every mapped model; contents are validated before use and never trusted to stay valid UTF-8 or in range.

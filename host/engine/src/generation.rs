@@ -1,8 +1,7 @@
 //! The engine's contract: a request of token ids goes in, a stream of steps comes out, dropping it cancels.
 
 use std::sync::Arc;
-
-use tokio::sync::mpsc;
+use std::task::{Context, Poll};
 
 /// An engine for one model. Methods never block; work happens on the engine's own threads.
 pub trait Engine: Send + Sync {
@@ -10,6 +9,45 @@ pub trait Engine: Send + Sync {
     fn info(&self) -> &EngineInfo;
     /// Queues a request.
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError>;
+    /// Figures for metrics; zeros where the engine keeps none.
+    fn stats(&self) -> EngineStats {
+        EngineStats::default()
+    }
+    /// Whether it takes requests.
+    fn is_alive(&self) -> bool {
+        true
+    }
+}
+
+/// Figures of an engine: the first six as they are now, the rest since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EngineStats {
+    /// Sequences that take part in steps.
+    pub running: usize,
+    /// Sequences without blocks of the KV cache: new ones and preempted ones.
+    pub waiting: usize,
+    /// Sequences (running or waiting) whose client doesn't read.
+    pub paused: usize,
+    /// Blocks of the KV cache that no sequence holds (the prefix cache may still find them).
+    pub free_blocks: usize,
+    /// Blocks of the KV cache.
+    pub total_blocks: usize,
+    /// Blocks, free or held, that the prefix cache can find.
+    pub cached_blocks: usize,
+    /// Steps run.
+    pub steps: u64,
+    /// Prompt tokens of the sequences that began.
+    pub prompt_tokens: u64,
+    /// Those of them that the prefix cache had.
+    pub prefix_hit_tokens: u64,
+    /// Tokens generated, stop tokens included.
+    pub generated_tokens: u64,
+    /// Times that a sequence lost its blocks and had to be computed again.
+    pub preemptions: u64,
+    /// Sequences that ended because their client left.
+    pub cancelled: u64,
+    /// Sequences that ended with an error.
+    pub failed: u64,
 }
 
 /// Facts about an engine.
@@ -126,8 +164,37 @@ pub enum SubmitError {
 }
 
 /// The stream of one sequence. Dropping it cancels the sequence at the next step.
-#[derive(Debug)]
 pub struct Generation {
-    /// Steps in order; closed without a `finish` only if the engine died.
-    pub steps: mpsc::Receiver<Step>,
+    steps: Box<dyn StepStream>,
+    ended: bool,
+}
+
+/// Where a generation's steps come from: a queue that an engine fills, a script, a connection.
+pub trait StepStream: Send {
+    /// The next step; `None` only if the engine died before a step with `finish`. Not polled again after either.
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
+}
+
+impl Generation {
+    /// A generation that hands on `steps`.
+    pub fn new(steps: impl StepStream + 'static) -> Self {
+        Self { steps: Box::new(steps), ended: false }
+    }
+
+    /// The next step; `None` after the one with `finish`, or when the engine died.
+    /// Cancel safe: a future that is dropped before it is ready takes no step with it.
+    pub async fn next(&mut self) -> Option<Step> {
+        if self.ended {
+            return None;
+        }
+        let step = std::future::poll_fn(|cx| self.steps.poll_step(cx)).await;
+        self.ended = step.as_ref().is_none_or(|step| step.finish.is_some());
+        step
+    }
+}
+
+impl std::fmt::Debug for Generation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generation").field("ended", &self.ended).finish_non_exhaustive()
+    }
 }

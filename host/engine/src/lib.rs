@@ -4,11 +4,25 @@
 //! its own request (not on the batch it ran in, nor on preemption).
 
 pub mod batch;
+mod blocks;
+pub mod cpu;
 mod files;
 mod generation;
+mod inbox;
+mod local;
+pub mod models;
+mod outlet;
+mod play;
+mod sampler;
+mod scheduler;
+mod sequence;
+#[cfg(test)]
+mod tests;
 
 pub use files::{FileBytes, FileError, ModelFiles};
 pub use generation::{
-    Engine, EngineInfo, Finish, Generation, GenerationRequest, Logprobs, SamplingParams, Step, SubmitError, Token,
-    TokenMask,
+    Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, Logprobs, SamplingParams, Step,
+    StepStream, SubmitError, Token, TokenMask,
 };
+pub use local::{LocalEngine, LocalOptions};
+pub use play::{PlayedEnd, PlayedOutput};

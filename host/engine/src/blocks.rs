@@ -1,0 +1,262 @@
+//! Blocks of the paged KV cache: who holds them, and which of them a later sequence with the same beginning can share.
+//!
+//! The prefix cache is a map from (identity of all tokens before, the block's own tokens) to the block that has their keys and
+//! values; identities are numbers that are never given twice, so a hit is exact, whatever hashes collide.
+//! Invariants: a block is either free or held; what a block is found by is what it contains (only full, computed blocks are found,
+//! and nobody writes to them); a freed block can be found until it is needed for something else, the longest unused first.
+
+use std::collections::{BTreeSet, HashMap};
+
+/// Blocks of one sequence in order.
+#[derive(Debug, Default)]
+pub(crate) struct BlockTable {
+    blocks: Vec<u32>,
+    /// Leading blocks that the prefix cache knows, and the identity of their tokens.
+    known: usize,
+    prefix: u64,
+}
+
+impl BlockTable {
+    /// The blocks.
+    pub(crate) fn blocks(&self) -> &[u32] {
+        &self.blocks
+    }
+}
+
+/// All blocks of one cache.
+#[derive(Debug)]
+pub(crate) struct BlockPool {
+    block_size: usize,
+    prefix_cache: bool,
+    blocks: Vec<Block>,
+    /// Blocks without holders by (when freed, number); those without content have time 0 and go first.
+    free: BTreeSet<(u64, u32)>,
+    found: HashMap<Prefix, u32>,
+    clock: u64,
+    identities: u64,
+}
+
+/// What a block is found by: the identity of the tokens before it (0: none) and its tokens.
+type Prefix = (u64, Box<[u32]>);
+
+#[derive(Debug, Default)]
+struct Block {
+    holders: u32,
+    freed: u64,
+    content: Option<(Prefix, u64)>,
+}
+
+impl BlockPool {
+    /// A pool of free blocks without content.
+    pub(crate) fn new(blocks: usize, block_size: usize, prefix_cache: bool) -> Self {
+        let count = u32::try_from(blocks).expect("a cache has fewer than 2^32 blocks");
+        Self {
+            block_size,
+            prefix_cache,
+            blocks: (0..count).map(|_| Block::default()).collect(),
+            free: (0..count).map(|block| (0, block)).collect(),
+            found: HashMap::new(),
+            clock: 0,
+            identities: 0,
+        }
+    }
+
+    /// Blocks without holders.
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Blocks that the prefix cache can find.
+    pub(crate) fn found(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Tokens of a block.
+    pub(crate) fn block_size(&self) -> usize {
+        self.block_size
+    }
+
+    /// Blocks that `tokens` tokens take.
+    pub(crate) fn blocks_for(&self, tokens: usize) -> usize {
+        tokens.div_ceil(self.block_size)
+    }
+
+    /// Blocks that would be free if this table's holder let go.
+    pub(crate) fn held_alone(&self, table: &BlockTable) -> usize {
+        table.blocks.iter().filter(|&&block| self.blocks[block as usize].holders == 1).count()
+    }
+
+    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens are in them
+    /// already: never all, since the last one must be run to get its logits.
+    pub(crate) fn open(&mut self, table: &mut BlockTable, tokens: &[u32], reserve: usize) -> Option<usize> {
+        debug_assert!(table.blocks.is_empty(), "a table is opened once");
+        let shared = self.find(tokens);
+        let idle = shared.iter().filter(|&&block| self.blocks[block as usize].holders == 0).count();
+        let fresh = self.blocks_for(tokens.len()) - shared.len();
+        if fresh + idle + reserve > self.free.len() {
+            return None;
+        }
+        for &block in &shared {
+            self.hold(block);
+        }
+        let last = shared.last().and_then(|&block| self.blocks[block as usize].content.as_ref());
+        table.prefix = last.map_or(0, |(_, identity)| *identity);
+        table.known = shared.len();
+        table.blocks = shared;
+        let grown = self.grow(table, tokens.len());
+        debug_assert!(grown, "counted above");
+        Some(table.known * self.block_size)
+    }
+
+    /// Adds blocks to a table until it holds `tokens` tokens; false when none is free.
+    pub(crate) fn grow(&mut self, table: &mut BlockTable, tokens: usize) -> bool {
+        while table.blocks.len() < self.blocks_for(tokens) {
+            let Some(block) = self.take() else { return false };
+            table.blocks.push(block);
+        }
+        true
+    }
+
+    /// Lets others find the full blocks among the first `computed` of `tokens`. A block that another sequence has made known
+    /// meanwhile takes the place of this one's copy.
+    pub(crate) fn publish(&mut self, table: &mut BlockTable, tokens: &[u32], computed: usize) {
+        while self.prefix_cache && (table.known + 1) * self.block_size <= computed {
+            let from = table.known * self.block_size;
+            let prefix: Prefix = (table.prefix, tokens[from..from + self.block_size].into());
+            let own = &mut table.blocks[table.known];
+            if let Some(&known) = self.found.get(&prefix) {
+                self.hold(known);
+                self.let_go(std::mem::replace(own, known));
+            } else {
+                self.identities += 1;
+                self.blocks[*own as usize].content = Some((prefix.clone(), self.identities));
+                self.found.insert(prefix, *own);
+            }
+            let content = self.blocks[*own as usize].content.as_ref();
+            table.prefix = content.expect("it was just found or filled").1;
+            table.known += 1;
+        }
+    }
+
+    /// Empties a table. Its last blocks are reused first: without those before them they can't be found.
+    pub(crate) fn release(&mut self, table: &mut BlockTable) {
+        while let Some(block) = table.blocks.pop() {
+            self.let_go(block);
+        }
+        *table = BlockTable::default();
+    }
+
+    /// Known blocks of the longest known beginning of `tokens` that leaves at least one token.
+    fn find(&self, tokens: &[u32]) -> Vec<u32> {
+        let mut blocks = Vec::new();
+        let mut identity = 0;
+        if !self.prefix_cache {
+            return blocks;
+        }
+        for own in tokens[..tokens.len() - 1].chunks_exact(self.block_size) {
+            let Some(&block) = self.found.get(&(identity, own.into())) else { break };
+            identity = self.blocks[block as usize].content.as_ref().expect("found blocks have content").1;
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    fn hold(&mut self, number: u32) {
+        let block = &mut self.blocks[number as usize];
+        if block.holders == 0 {
+            self.free.remove(&(block.freed, number));
+        }
+        block.holders += 1;
+    }
+
+    fn let_go(&mut self, number: u32) {
+        let block = &mut self.blocks[number as usize];
+        block.holders -= 1;
+        if block.holders == 0 {
+            self.clock += 1;
+            block.freed = if block.content.is_some() { self.clock } else { 0 };
+            self.free.insert((block.freed, number));
+        }
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let (_, number) = self.free.pop_first()?;
+        let block = &mut self.blocks[number as usize];
+        block.holders = 1;
+        if let Some((prefix, _)) = block.content.take() {
+            self.found.remove(&prefix);
+        }
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(pool: &mut BlockPool, tokens: &[u32]) -> (BlockTable, usize) {
+        let mut table = BlockTable::default();
+        let cached = pool.open(&mut table, tokens, 0).expect("enough blocks");
+        pool.publish(&mut table, tokens, tokens.len());
+        (table, cached)
+    }
+
+    #[test]
+    fn a_known_beginning_is_shared_but_the_last_token_is_left_to_compute() {
+        let mut pool = BlockPool::new(8, 2, true);
+        let (first, cached) = opened(&mut pool, &[1, 2, 3, 4]);
+        assert_eq!(cached, 0);
+        let (second, cached) = opened(&mut pool, &[1, 2, 3, 4]);
+        assert_eq!(cached, 2, "the second block holds the last token");
+        assert_eq!(second.blocks(), first.blocks(), "and is shared once computed");
+        assert_eq!(pool.free(), 6);
+    }
+
+    #[test]
+    fn the_same_tokens_after_others_are_not_the_same_block() {
+        let mut pool = BlockPool::new(8, 2, true);
+        opened(&mut pool, &[1, 2, 3, 4, 5]);
+        let (_, cached) = opened(&mut pool, &[9, 9, 3, 4, 5]);
+        assert_eq!(cached, 0);
+    }
+
+    #[test]
+    fn freed_blocks_are_found_until_they_are_reused_longest_unused_first() {
+        let mut pool = BlockPool::new(4, 2, true);
+        let (mut old, _) = opened(&mut pool, &[1, 2, 3]);
+        let (mut new, _) = opened(&mut pool, &[5, 6, 7]);
+        pool.release(&mut old);
+        pool.release(&mut new);
+        assert_eq!((pool.free(), pool.found()), (4, 2));
+        let (mut other, _) = opened(&mut pool, &[8, 8, 8, 8, 8, 8]);
+        pool.release(&mut other);
+        assert_eq!(pool.find(&[1, 2, 3]), [] as [u32; 0], "the oldest content went");
+        assert_eq!(pool.find(&[5, 6, 7]).len(), 1);
+    }
+
+    #[test]
+    fn the_end_of_a_sequence_is_forgotten_before_its_beginning() {
+        let mut pool = BlockPool::new(3, 1, true);
+        let (mut table, _) = opened(&mut pool, &[1, 2, 3]);
+        pool.release(&mut table);
+        opened(&mut pool, &[7]);
+        assert_eq!(pool.find(&[1, 2, 3, 4]).len(), 2);
+    }
+
+    #[test]
+    fn nothing_is_taken_when_there_is_too_little() {
+        let mut pool = BlockPool::new(3, 2, true);
+        let mut table = BlockTable::default();
+        assert_eq!(pool.open(&mut table, &[1; 7], 0), None);
+        assert_eq!(pool.open(&mut table, &[1; 6], 1), None);
+        assert_eq!((pool.free(), table.blocks().len()), (3, 0));
+    }
+
+    #[test]
+    fn without_a_prefix_cache_nothing_is_shared() {
+        let mut pool = BlockPool::new(8, 2, false);
+        opened(&mut pool, &[1, 2, 3]);
+        assert_eq!(opened(&mut pool, &[1, 2, 3]).1, 0);
+        assert_eq!((pool.free(), pool.found()), (4, 0));
+    }
+}

@@ -1,0 +1,179 @@
+//! The engine of this machine: one thread that schedules, runs and samples for all sequences.
+//!
+//! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics stops the engine and no one else;
+//! the thread sleeps while no sequence can go on, and is joined when the engine is dropped.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::batch::{Runner, RunnerShape};
+use crate::generation::{
+    Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, SubmitError,
+};
+use crate::inbox::Inbox;
+use crate::outlet::outlet;
+use crate::scheduler::Scheduler;
+use crate::sequence::Sequence;
+
+/// Bounds of a local engine.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// Tokens of one step; long prompts are computed in chunks of it. At least `sequences` are taken.
+    pub batch_tokens: usize,
+    /// Sequences of one step.
+    pub sequences: usize,
+    /// Requests that may wait.
+    pub waiting: usize,
+    /// Whether prompts reuse what earlier sequences with the same beginning computed.
+    pub prefix_cache: bool,
+}
+
+impl Default for LocalOptions {
+    fn default() -> Self {
+        Self { batch_tokens: 512, sequences: 64, waiting: 1024, prefix_cache: true }
+    }
+}
+
+/// An engine over a runner. Dropping it ends what it generates and waits for the step under way.
+pub struct LocalEngine {
+    info: EngineInfo,
+    inbox: Arc<Inbox>,
+    stats: Arc<Mutex<EngineStats>>,
+    worker: Option<JoinHandle<()>>,
+}
+
+impl LocalEngine {
+    /// Starts the engine's thread.
+    pub fn start(runner: Box<dyn Runner>, options: LocalOptions) -> Self {
+        let shape = runner.shape().clone();
+        let inbox = Arc::new(Inbox::new(options.waiting));
+        let scheduler = Scheduler::new(&shape, options);
+        let stats = Arc::new(Mutex::new(scheduler.stats()));
+        let worker = Worker { runner, scheduler, inbox: inbox.clone(), stats: stats.clone() };
+        let worker = std::thread::Builder::new()
+            .name("engine".into())
+            .spawn(|| worker.work())
+            .expect("the operating system starts a thread");
+        Self { info: info(&shape), inbox, stats, worker: Some(worker) }
+    }
+
+    /// Ends all sequences with an error and takes no more. Doesn't wait.
+    pub fn stop(&self) {
+        self.inbox.stop();
+    }
+
+    fn check(&self, prompt: &[u32]) -> Result<(), SubmitError> {
+        let context = self.info.context.saturating_sub(1);
+        if prompt.is_empty() || prompt.len() > context {
+            return Err(SubmitError::PromptLength { tokens: prompt.len(), context });
+        }
+        match prompt.iter().find(|&&id| id as usize >= self.info.vocab) {
+            Some(&id) => Err(SubmitError::UnknownToken(id)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The context of a sequence ends with the model's, or with the cache when that is smaller.
+fn info(shape: &RunnerShape) -> EngineInfo {
+    let cache = shape.blocks.saturating_mul(shape.block_size);
+    EngineInfo { name: shape.name.clone(), context: shape.context.min(cache), vocab: shape.vocab }
+}
+
+impl Engine for LocalEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
+        self.check(&request.prompt)?;
+        let (outlet, inlet) = outlet(request.queue, self.inbox.clone());
+        self.inbox.push(Sequence::new(request, self.info.context, outlet))?;
+        Ok(Generation::new(inlet))
+    }
+
+    fn is_alive(&self) -> bool {
+        !self.inbox.is_stopped()
+    }
+
+    fn stats(&self) -> EngineStats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for LocalEngine {
+    fn drop(&mut self) {
+        self.inbox.stop();
+        if let Some(worker) = self.worker.take() {
+            // Its panics are caught and told to every sequence in `Worker::work`.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for LocalEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalEngine")
+            .field("info", &self.info)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the engine's thread owns.
+struct Worker {
+    runner: Box<dyn Runner>,
+    scheduler: Scheduler,
+    inbox: Arc<Inbox>,
+    stats: Arc<Mutex<EngineStats>>,
+}
+
+impl Worker {
+    fn work(mut self) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
+        let reason = match outcome {
+            Ok(()) => "the engine was stopped".to_string(),
+            Err(panic) => format!("the engine stopped, a step panicked: {}", panic_text(panic.as_ref())),
+        };
+        self.inbox.stop();
+        for sequence in self.inbox.rest() {
+            self.scheduler.add(sequence);
+        }
+        self.scheduler.end_all(&Finish::Error(reason));
+        self.publish();
+    }
+
+    fn run_until_stopped(&mut self) {
+        while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
+            for sequence in arrivals {
+                self.scheduler.add(sequence);
+            }
+            let ran = self.step();
+            self.publish();
+            if !ran {
+                self.inbox.sleep(self.scheduler.waiting());
+            }
+        }
+    }
+
+    /// Schedule, run, postprocess. False when no sequence can go on.
+    fn step(&mut self) -> bool {
+        let Some(batch) = self.scheduler.schedule() else { return false };
+        match self.runner.run(batch) {
+            Ok(logits) => self.scheduler.postprocess(logits),
+            Err(error) => self.scheduler.fail(&error),
+        }
+        true
+    }
+
+    fn publish(&self) {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = self.scheduler.stats();
+    }
+}
+
+/// The message of a panic.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,77 @@
+//! Why a model can't be loaded: one line that says which file, what is wrong in it, and what was expected.
+
+use crate::files::FileError;
+
+/// A model that can't be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file that a model must have isn't there.
+    #[error("{file}: no such file; a model needs it")]
+    Missing {
+        /// The file.
+        file: String,
+    },
+    /// A file couldn't be read.
+    #[error(transparent)]
+    Unreadable(#[from] FileError),
+    /// What a file says is wrong or unsupported.
+    #[error("{file}: {reason}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+    /// A model that there is no code for.
+    #[error("{file}: architecture {found} is not supported; supported: {supported}")]
+    Architecture {
+        /// The file.
+        file: String,
+        /// Its name in the file.
+        found: String,
+        /// Those supported.
+        supported: &'static str,
+    },
+    /// A tensor that the model needs isn't there.
+    #[error("{files}: no tensor {tensor}; the configuration calls for it")]
+    NoTensor {
+        /// Where it was looked for.
+        files: String,
+        /// Its name.
+        tensor: String,
+    },
+    /// A tensor doesn't fit the configuration.
+    #[error("{file}: tensor {tensor}: expected shape {expected:?}, found {found:?}")]
+    Shape {
+        /// The file.
+        file: String,
+        /// The tensor's name.
+        tensor: String,
+        /// What the configuration calls for.
+        expected: Vec<usize>,
+        /// What the file has.
+        found: Vec<usize>,
+    },
+    /// The machine doesn't have the memory.
+    #[error("not enough memory for {what} ({bytes} bytes)")]
+    Memory {
+        /// What it was for.
+        what: &'static str,
+        /// How much.
+        bytes: u64,
+    },
+    /// The cache can't hold anything.
+    #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
+    CacheTooSmall {
+        /// What was allowed.
+        bytes: usize,
+        /// What a block takes.
+        block: usize,
+    },
+}
+
+impl LoadError {
+    pub(crate) fn invalid(file: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Invalid { file: file.into(), reason: reason.into() }
+    }
+}

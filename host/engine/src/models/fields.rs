@@ -1,0 +1,89 @@
+//! Checked access to the fields of a JSON object: each value in its range, or an error that names the field.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use super::LoadError;
+
+/// An object of a file; `path` leads to it (`rope_parameters.`).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    file: &'a str,
+    path: &'a str,
+    object: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(file: &'a str, path: &'a str, object: &'a Map<String, Value>) -> Self {
+        Self { file, path, object }
+    }
+
+    /// The value, unless it is absent or null.
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
+    /// An object within, with its own path for messages.
+    pub(super) fn object(&self, name: &'a str, path: &'a str) -> Result<Option<Self>, LoadError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Object(object)) => Ok(Some(Self { path, object, ..*self })),
+            Some(other) => Err(self.error(name, "an object", other)),
+        }
+    }
+
+    /// A whole number that must be there.
+    pub(super) fn size(&self, name: &str, range: RangeInclusive<usize>) -> Result<usize, LoadError> {
+        self.optional_size(name, range)?.ok_or_else(|| self.absent(name))
+    }
+
+    /// A whole number.
+    pub(super) fn optional_size(
+        &self,
+        name: &str,
+        range: RangeInclusive<usize>,
+    ) -> Result<Option<usize>, LoadError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| range.contains(n));
+        let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+        size.map(Some).ok_or_else(|| self.error(name, &expected(), value))
+    }
+
+    /// A number above zero.
+    #[expect(clippy::cast_possible_truncation, reason = "asks whether f32 can hold it")]
+    pub(super) fn positive(&self, name: &str) -> Result<Option<f64>, LoadError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let number = value.as_f64().filter(|x| *x > 0.0 && (*x as f32).is_finite() && *x as f32 > 0.0);
+        number.map(Some).ok_or_else(|| self.error(name, "a number above zero", value))
+    }
+
+    /// A truth value.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, LoadError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_bool().map(Some).ok_or_else(|| self.error(name, "true or false", value))
+    }
+
+    /// A text.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, LoadError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_str().map(Some).ok_or_else(|| self.error(name, "a string", value))
+    }
+
+    pub(super) fn invalid(&self, reason: impl Into<String>) -> LoadError {
+        LoadError::invalid(self.file, reason)
+    }
+
+    pub(super) fn absent(&self, name: &str) -> LoadError {
+        self.invalid(format!("\"{}{name}\" is missing", self.path))
+    }
+
+    /// `name` should have been `expected`.
+    pub(super) fn error(&self, name: &str, expected: &str, found: &Value) -> LoadError {
+        let mut found = found.to_string();
+        if found.len() > 60 {
+            found = found.chars().take(57).chain("...".chars()).collect();
+        }
+        self.invalid(format!("\"{}{name}\" must be {expected}, found {found}", self.path))
+    }
+}

@@ -1,0 +1,57 @@
+//! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
+
+use memmap2::MmapMut;
+
+use super::LoadError;
+use super::weights::{Dtype, WeightTensor, Weights};
+use crate::files::FileBytes;
+
+/// Random bf16 weights of any model; tensors are made when they are asked for.
+pub fn random(seed: u64) -> Weights {
+    Weights::random(RandomWeights { seed })
+}
+
+#[derive(Debug)]
+pub(super) struct RandomWeights {
+    seed: u64,
+}
+
+impl RandomWeights {
+    /// Norms are near 1; everything else is uniform with a variance of one over the length of a row.
+    #[expect(clippy::cast_precision_loss, reason = "a width is far below 2²³")]
+    pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
+        let elements = shape.iter().try_fold(Dtype::Bf16.size(), |product, n| product.checked_mul(*n));
+        let no_memory =
+            || LoadError::Memory { what: "random weights", bytes: elements.unwrap_or(usize::MAX) as u64 };
+        let len = elements.filter(|len| *len > 0).ok_or_else(no_memory)?;
+        let mut map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
+        let width = shape.last().copied().unwrap_or(1) as f32;
+        let (middle, spread) = if name.contains("norm") { (1.0, 0.1) } else { (0.0, (3.0 / width).sqrt()) };
+        fill(&mut map, self.seed ^ hash(name), middle, spread);
+        let map = map.make_read_only().map_err(|_| no_memory())?;
+        let file = FileBytes::Mapped(std::sync::Arc::new(map));
+        Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range: 0..len })
+    }
+}
+
+/// Fills with bf16 uniform in `middle ± spread`, four from each draw of splitmix64.
+#[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
+fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
+    let mut state = seed;
+    for chunk in bytes.chunks_mut(8) {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        for (i, out) in chunk.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let draw = f32::from((z >> (16 * i)) as i16) / 32768.0;
+            // Cut, not rounded: half the time, and as good for a random value.
+            *out = (((middle + spread * draw).to_bits() >> 16) as u16).to_le_bytes();
+        }
+    }
+}
+
+/// FNV-1a.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,118 @@
+//! Rotary embedding: the frequencies of each pair of dimensions, plain or stretched by `YaRN` (Peng et al. 2023,
+//! arXiv:2309.00071). Computed in f64, rounded once.
+#![expect(clippy::cast_precision_loss, reason = "dimensions and contexts are far below 2⁵²")]
+#![expect(clippy::cast_possible_truncation, reason = "frequencies are rounded to f32")]
+
+use std::f64::consts::PI;
+
+use super::LoadError;
+use super::fields::Fields;
+
+/// Parameters of the rotary embedding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rope {
+    /// Base of the wavelengths.
+    pub theta: f64,
+    /// Stretching of a model trained on shorter contexts.
+    pub yarn: Option<YarnScaling>,
+}
+
+/// `YaRN`: low frequencies are divided by `factor`, high ones kept, those between blended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct YarnScaling {
+    /// How much longer the context becomes.
+    pub factor: f64,
+    /// Context that the model was trained on.
+    pub original_context: f64,
+    /// Rotations within the original context above which a frequency is kept.
+    pub beta_fast: f64,
+    /// Rotations below which a frequency is divided.
+    pub beta_slow: f64,
+    /// Whether the bounds between are rounded to whole dimensions.
+    pub truncate: bool,
+    /// Factor of cosines and sines.
+    pub attention_factor: f64,
+}
+
+impl Rope {
+    pub(super) fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
+        const DEFAULT_THETA: f64 = 10_000.0;
+        let (name, scaling) = match fields.object("rope_parameters", "rope_parameters.")? {
+            Some(parameters) => ("rope_parameters.", Some(parameters)),
+            None => ("rope_scaling.", fields.object("rope_scaling", "rope_scaling.")?),
+        };
+        let inner = scaling.map(|s| s.positive("rope_theta")).transpose()?.flatten();
+        let theta = inner.map_or_else(|| fields.positive("rope_theta"), |theta| Ok(Some(theta)))?;
+        let theta = theta.unwrap_or(DEFAULT_THETA);
+        let Some(scaling) = scaling else { return Ok(Self { theta, yarn: None }) };
+        if scaling.positive("partial_rotary_factor")?.is_some_and(|part| (part - 1.0).abs() > f64::EPSILON) {
+            return Err(fields.invalid(format!("\"{name}partial_rotary_factor\" is not supported")));
+        }
+        let kind = scaling.text("rope_type")?.map_or_else(|| scaling.text("type"), |kind| Ok(Some(kind)))?;
+        match kind.unwrap_or("default") {
+            "default" => Ok(Self { theta, yarn: None }),
+            "yarn" if theta > 1.0 => {
+                Ok(Self { theta, yarn: Some(YarnScaling::from_fields(scaling, context)?) })
+            }
+            "yarn" => Err(fields.invalid(format!("yarn needs a \"rope_theta\" above 1, found {theta}"))),
+            other => {
+                let reason = format!(
+                    "\"{name}rope_type\" {other:?} is not supported; supported: \"default\", \"yarn\""
+                );
+                Err(fields.invalid(reason))
+            }
+        }
+    }
+
+    /// (radians per position of each pair `[head_dim / 2]`, factor of cosines and sines).
+    pub fn frequencies(&self, head_dim: usize) -> (Vec<f32>, f32) {
+        let pairs = head_dim / 2;
+        let plain = |pair: usize| self.theta.powf(-(2.0 * pair as f64) / head_dim as f64);
+        let Some(yarn) = &self.yarn else {
+            return ((0..pairs).map(|pair| plain(pair) as f32).collect(), 1.0);
+        };
+        let (low, high) = yarn.bounds(head_dim, self.theta);
+        let frequency = |pair: usize| {
+            let divided = ((pair as f64 - low) / (high - low)).clamp(0.0, 1.0);
+            (plain(pair) / yarn.factor * divided + plain(pair) * (1.0 - divided)) as f32
+        };
+        ((0..pairs).map(frequency).collect(), yarn.attention_factor as f32)
+    }
+}
+
+impl YarnScaling {
+    fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
+        let original =
+            fields.optional_size("original_max_position_embeddings", 1..=1 << 26)?.unwrap_or(context);
+        let factor = fields.positive("factor")?.unwrap_or(context as f64 / original as f64);
+        let magnitude = |scale: f64| if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 };
+        let attention_factor = match fields.positive("attention_factor")? {
+            Some(attention_factor) => attention_factor,
+            None => match (fields.positive("mscale")?, fields.positive("mscale_all_dim")?) {
+                (Some(one), Some(all)) => magnitude(one) / magnitude(all),
+                _ => magnitude(1.0),
+            },
+        };
+        Ok(Self {
+            factor,
+            original_context: original as f64,
+            beta_fast: fields.positive("beta_fast")?.unwrap_or(32.0),
+            beta_slow: fields.positive("beta_slow")?.unwrap_or(1.0),
+            truncate: fields.flag("truncate")?.unwrap_or(true),
+            attention_factor,
+        })
+    }
+
+    /// The pairs between which frequencies are blended.
+    fn bounds(&self, head_dim: usize, theta: f64) -> (f64, f64) {
+        let pair_of = |rotations: f64| {
+            head_dim as f64 * (self.original_context / (rotations * 2.0 * PI)).ln() / (2.0 * theta.ln())
+        };
+        let (mut low, mut high) = (pair_of(self.beta_fast), pair_of(self.beta_slow));
+        if self.truncate {
+            (low, high) = (low.floor(), high.ceil());
+        }
+        let (low, high) = (low.max(0.0), high.min(head_dim as f64 - 1.0));
+        (low, if high - low < 0.001 { low + 0.001 } else { high })
+    }
+}

@@ -1,0 +1,157 @@
+//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json` lists. Mapped, not read;
+//! a tensor's shape is compared with what the configuration calls for before anybody sees its bytes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use half::{bf16, f16};
+use safetensors::tensor::Dtype as StoredDtype;
+use serde::Deserialize;
+
+use super::LoadError;
+use super::header::{self, Entry};
+use super::random::RandomWeights;
+use crate::files::{FileBytes, ModelFiles};
+
+const SINGLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
+
+/// Element types that weights come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dtype {
+    /// 32-bit floats.
+    F32,
+    /// Upper halves of 32-bit floats.
+    Bf16,
+    /// IEEE half floats.
+    F16,
+}
+
+impl Dtype {
+    /// Bytes of an element.
+    pub fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::Bf16 | Self::F16 => 2,
+        }
+    }
+}
+
+/// One tensor: its bytes (little endian, row after row) lie in a file or in memory.
+#[derive(Debug, Clone)]
+pub struct WeightTensor {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Shape; its product times the element's size is the length of `bytes()`.
+    pub shape: Vec<usize>,
+    pub(super) file: FileBytes,
+    pub(super) range: Range<usize>,
+}
+
+impl WeightTensor {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.file[self.range.clone()]
+    }
+
+    /// Its elements, widened.
+    pub fn to_f32(&self) -> Vec<f32> {
+        let bytes = self.bytes();
+        let wide = |b: &[u8; 4]| f32::from_le_bytes(*b);
+        match self.dtype {
+            Dtype::F32 => bytes.as_chunks().0.iter().map(wide).collect(),
+            Dtype::Bf16 => bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32()).collect(),
+            Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        }
+    }
+}
+
+/// Where tensors come from.
+#[derive(Debug)]
+pub struct Weights(Source);
+
+#[derive(Debug)]
+enum Source {
+    Files { described: String, files: Vec<(String, FileBytes)>, tensors: HashMap<String, (usize, Entry)> },
+    Random(RandomWeights),
+}
+
+/// `model.safetensors.index.json`.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: HashMap<String, String>,
+}
+
+impl Weights {
+    /// Maps the weights of a model and checks their headers.
+    pub fn open(files: &ModelFiles) -> Result<Self, LoadError> {
+        if let Some(bytes) = files.map(SINGLE)? {
+            let name = files.describe(SINGLE);
+            let entries = header::parse(&name, &bytes)?;
+            let tensors = entries.into_iter().map(|(tensor, entry)| (tensor, (0, entry))).collect();
+            return Ok(Self(Source::Files { described: name.clone(), files: vec![(name, bytes)], tensors }));
+        }
+        match files.read(INDEX)? {
+            Some(index) => Self::sharded(files, &index),
+            None => Err(LoadError::Missing { file: files.describe(SINGLE) }),
+        }
+    }
+
+    pub(super) fn random(weights: RandomWeights) -> Self {
+        Self(Source::Random(weights))
+    }
+
+    fn sharded(files: &ModelFiles, index: &[u8]) -> Result<Self, LoadError> {
+        let described = files.describe(INDEX);
+        let Index { weight_map } = serde_json::from_slice(index)
+            .map_err(|error| LoadError::invalid(&described, format!("no index of weights: {error}")))?;
+        let shards: BTreeSet<&String> = weight_map.values().collect();
+        let mut mapped = Vec::new();
+        let mut tensors = HashMap::new();
+        for shard in shards {
+            if shard.contains(['/', '\\']) || shard.starts_with('.') {
+                let reason = format!("{shard:?} is not the name of a file beside it");
+                return Err(LoadError::invalid(&described, reason));
+            }
+            let name = files.describe(shard);
+            let bytes = files.map(shard)?.ok_or_else(|| LoadError::Missing { file: name.clone() })?;
+            for (tensor, entry) in header::parse(&name, &bytes)? {
+                if weight_map.get(&tensor) == Some(shard) {
+                    tensors.insert(tensor, (mapped.len(), entry));
+                }
+            }
+            mapped.push((name, bytes));
+        }
+        Ok(Self(Source::Files { described, files: mapped, tensors }))
+    }
+
+    /// The tensor `name`, which must have this shape.
+    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
+        let (described, files, tensors) = match &self.0 {
+            Source::Files { described, files, tensors } => (described, files, tensors),
+            Source::Random(weights) => return weights.tensor(name, shape),
+        };
+        let Some((file, entry)) = tensors.get(name) else {
+            return Err(LoadError::NoTensor { files: described.clone(), tensor: name.to_owned() });
+        };
+        let (file_name, file) = &files[*file];
+        if entry.shape != shape {
+            return Err(LoadError::Shape {
+                file: file_name.clone(),
+                tensor: name.to_owned(),
+                expected: shape.to_vec(),
+                found: entry.shape.clone(),
+            });
+        }
+        let dtype = match entry.dtype {
+            StoredDtype::F32 => Dtype::F32,
+            StoredDtype::BF16 => Dtype::Bf16,
+            StoredDtype::F16 => Dtype::F16,
+            other => {
+                let reason = format!("tensor {name}: {other:?} is not supported; supported: F32, BF16, F16");
+                return Err(LoadError::invalid(file_name, reason));
+            }
+        };
+        Ok(WeightTensor { dtype, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() })
+    }
+}

@@ -1,0 +1,85 @@
+//! The two ends of one sequence's queue of steps: `Outlet` on the engine's thread, `Inlet` inside the client's `Generation`.
+//!
+//! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
+//! A full queue is the only reason to pause; whoever makes room in it, or leaves, rings the engine's bell.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::task::{Context, Poll};
+
+use tokio::sync::mpsc;
+
+use crate::generation::{Step, StepStream};
+use crate::inbox::Inbox;
+
+/// The engine's end.
+pub(crate) struct Outlet {
+    /// None after the last step.
+    steps: Option<mpsc::Sender<Step>>,
+    full: Arc<AtomicBool>,
+}
+
+/// The client's end. Dropping it cancels the sequence.
+pub(crate) struct Inlet {
+    steps: mpsc::Receiver<Step>,
+    full: Arc<AtomicBool>,
+    bell: Arc<Inbox>,
+}
+
+/// A queue for `places` steps (at least one) and the last one.
+pub(crate) fn outlet(places: usize, bell: Arc<Inbox>) -> (Outlet, Inlet) {
+    let (sender, receiver) = mpsc::channel(places.max(1).saturating_add(1));
+    let full = Arc::new(AtomicBool::new(false));
+    (Outlet { steps: Some(sender), full: full.clone() }, Inlet { steps: receiver, full, bell })
+}
+
+impl Outlet {
+    /// Whether the client has left.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.steps.as_ref().is_none_or(mpsc::Sender::is_closed)
+    }
+
+    /// Whether no step but the last has a place. The client rings the bell once that changes.
+    pub(crate) fn is_full(&self) -> bool {
+        let Some(steps) = self.steps.as_ref().filter(|steps| steps.capacity() <= 1) else { return false };
+        self.full.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `poll_step`: either the client sees the flag or this sees the room that it made.
+        fence(Ordering::SeqCst);
+        let full = steps.capacity() <= 1;
+        if !full {
+            self.full.store(false, Ordering::Relaxed);
+        }
+        full
+    }
+
+    /// Hands on a step: the last one, or one for which `is_full` found a place. Nothing follows the last.
+    pub(crate) fn send(&mut self, step: Step) {
+        let Some(steps) = &self.steps else { return };
+        let last = step.finish.is_some();
+        let sent = steps.try_send(step);
+        debug_assert!(!matches!(sent, Err(mpsc::error::TrySendError::Full(_))), "a step without a place");
+        if last {
+            self.steps = None;
+        }
+    }
+}
+
+impl StepStream for Inlet {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+        let step = self.steps.poll_recv(cx);
+        if step.is_ready() {
+            fence(Ordering::SeqCst);
+            if self.full.load(Ordering::Relaxed) && self.full.swap(false, Ordering::Relaxed) {
+                self.bell.ring();
+            }
+        }
+        step
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        self.steps.close();
+        self.bell.ring();
+    }
+}

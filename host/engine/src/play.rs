@@ -1,0 +1,167 @@
+//! A generation that plays given tokens: what the replay engine is made of.
+//!
+//! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read holds nothing up but its own generation,
+//! and finds at most `queue` steps due when it reads again; dropping the generation ends it (there is no task behind it).
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+
+use crate::generation::{Finish, Generation, GenerationRequest, Logprobs, Step, StepStream, Token};
+
+/// Output to play instead of a model's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayedOutput {
+    /// Generated tokens, without the one that stops.
+    pub tokens: Vec<u32>,
+    /// Tokens of a step; 0 is all at once.
+    pub tokens_per_step: usize,
+    /// Time from one step to the next (the first comes at once).
+    pub pace: Option<Duration>,
+    /// How it ends.
+    pub end: PlayedEnd,
+}
+
+/// How played output ends, unless `max_tokens` or a stop id comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlayedEnd {
+    /// With the first stop id of the request.
+    Stop,
+    /// As if the limit were reached.
+    Length,
+    /// With an engine's error.
+    Error,
+    /// Never: silence until the client leaves.
+    Hang,
+}
+
+impl PlayedOutput {
+    /// Plays it for a request, of which `max_tokens`, `stop_ids`, `queue` and `top_logprobs` count: what is played has
+    /// probability 1.
+    pub fn play(self, request: &GenerationRequest) -> Generation {
+        Generation::new(Playback {
+            tokens: self.tokens.into(),
+            tokens_per_step: if self.tokens_per_step == 0 { usize::MAX } else { self.tokens_per_step },
+            end: self.end,
+            left: request.max_tokens.max(1),
+            stop_ids: request.stop_ids.clone(),
+            top_logprobs: request.top_logprobs,
+            clock: self.pace.map(|pace| Clock::new(pace, request.queue)),
+        })
+    }
+}
+
+struct Playback {
+    tokens: VecDeque<u32>,
+    tokens_per_step: usize,
+    end: PlayedEnd,
+    /// Tokens that may still be generated.
+    left: usize,
+    stop_ids: Arc<[u32]>,
+    top_logprobs: Option<u8>,
+    clock: Option<Clock>,
+}
+
+impl StepStream for Playback {
+    fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+        // Nothing else here ever makes a reader of long outputs wait, and other tasks must get their turn.
+        ready!(pin!(tokio::task::consume_budget()).poll(cx));
+        if self.tokens.is_empty() && self.end == PlayedEnd::Hang {
+            return Poll::Pending;
+        }
+        if let Some(clock) = &mut self.clock {
+            ready!(clock.poll_due(cx));
+        }
+        Poll::Ready(Some(self.step()))
+    }
+}
+
+impl Playback {
+    fn step(&mut self) -> Step {
+        let mut step = Step::default();
+        for _ in 0..self.tokens_per_step {
+            match self.next() {
+                Next::Token(token) => step.tokens.push(token),
+                Next::Finish(finish) => step.finish = Some(finish),
+                Next::Silence => break,
+            }
+            if self.left == 0 {
+                step.finish = step.finish.or(Some(Finish::Length));
+            }
+            if step.finish.is_some() {
+                break;
+            }
+        }
+        step
+    }
+
+    fn next(&mut self) -> Next {
+        let Some(id) = self.tokens.pop_front() else { return self.ending() };
+        self.left -= 1;
+        if self.stop_ids.contains(&id) {
+            return Next::Finish(Finish::Stop(id));
+        }
+        let logprobs = self.top_logprobs.map(|count| {
+            Box::new(Logprobs { chosen: 0.0, top: if count > 0 { vec![(id, 0.0)] } else { Vec::new() } })
+        });
+        Next::Token(Token { id, logprobs })
+    }
+
+    fn ending(&self) -> Next {
+        match (self.end, self.stop_ids.first()) {
+            (PlayedEnd::Stop, Some(&id)) => Next::Finish(Finish::Stop(id)),
+            (PlayedEnd::Stop, None) => Next::Finish(Finish::Error(
+                "the replayed output ends with a stop, but the model has no stop token".into(),
+            )),
+            (PlayedEnd::Length, _) => Next::Finish(Finish::Length),
+            (PlayedEnd::Error, _) => {
+                Next::Finish(Finish::Error("the replay file ends this output with an error".into()))
+            }
+            (PlayedEnd::Hang, _) => Next::Silence,
+        }
+    }
+}
+
+enum Next {
+    Token(Token),
+    Finish(Finish),
+    Silence,
+}
+
+/// When the next step is due.
+struct Clock {
+    pace: Duration,
+    /// How far behind the steps may be: as many as a queue would hold.
+    lag: Duration,
+    due: Option<Instant>,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Clock {
+    fn new(pace: Duration, queue: usize) -> Self {
+        let steps = u32::try_from(queue).unwrap_or(u32::MAX);
+        Self { pace, lag: pace.saturating_mul(steps), due: None, sleep: None }
+    }
+
+    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(sleep) = &mut self.sleep {
+            ready!(sleep.as_mut().poll(cx));
+            self.sleep = None;
+        } else if let Some(due) = self.due.filter(|due| *due > Instant::now()) {
+            let mut sleep = Box::pin(tokio::time::sleep_until(due));
+            if sleep.as_mut().poll(cx).is_pending() {
+                self.sleep = Some(sleep);
+                return Poll::Pending;
+            }
+        }
+        let now = Instant::now();
+        let due = self.due.unwrap_or(now);
+        self.due = Some(now.checked_sub(self.lag).map_or(due, |earliest| due.max(earliest)) + self.pace);
+        Poll::Ready(())
+    }
+}

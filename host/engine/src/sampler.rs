@@ -1,0 +1,282 @@
+//! From a row of logits to a token: mask, temperature, top-k, top-p, draw, log-probabilities.
+//!
+//! Invariants: the token depends on (logits, parameters, seed, position) only; a token that the mask forbids or whose probability
+//! is zero is never chosen; logits that aren't numbers are an error, never a token. Ties go to the lower id.
+//! Called by the scheduler after each step. Time is linear in the vocabulary, whatever the parameters.
+
+use std::cmp::Ordering;
+
+use crate::generation::{Logprobs, SamplingParams, Token, TokenMask};
+
+/// Chooses tokens; keeps its buffers from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    /// One bit per id: may it come next?
+    allowed: Vec<u32>,
+    /// Logits with those that may not come at minus infinity.
+    masked: Vec<f32>,
+    candidates: Vec<Candidate>,
+}
+
+/// What a token is chosen by, beside logits and mask.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Draw {
+    /// Parameters of the request.
+    pub(crate) sampling: SamplingParams,
+    /// Position of the new token in its sequence.
+    pub(crate) position: usize,
+    /// Alternatives to report.
+    pub(crate) top_logprobs: Option<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    logit: f32,
+    /// Probability relative to the likeliest token's.
+    weight: f32,
+    id: u32,
+}
+
+impl Sampler {
+    /// The next token. `logits`: one per id. Errors say which part failed; the sequence ends with them.
+    pub(crate) fn next(
+        &mut self,
+        logits: &[f32],
+        draw: &Draw,
+        mut mask: Option<&mut (dyn TokenMask + 'static)>,
+    ) -> Result<Token, String> {
+        check(logits, draw.position)?;
+        let row = match mask.as_deref_mut() {
+            None => logits,
+            Some(mask) => {
+                self.apply(logits, mask)?;
+                &self.masked
+            }
+        };
+        let max = max(row);
+        if max == f32::NEG_INFINITY {
+            return Err(format!("no token may come at position {}", draw.position));
+        }
+        let id = choose(row, max, draw, &mut self.candidates);
+        if let Some(mask) = mask {
+            mask.advance(id).map_err(|error| format!("the mask refused token {id}: {error}"))?;
+        }
+        let logprobs = draw.top_logprobs.map(|count| Box::new(self.logprobs(logits, id, count.into())));
+        Ok(Token { id, logprobs })
+    }
+
+    fn apply(&mut self, logits: &[f32], mask: &mut (dyn TokenMask + 'static)) -> Result<(), String> {
+        self.allowed.clear();
+        self.allowed.resize(logits.len().div_ceil(32), u32::MAX);
+        mask.apply(&mut self.allowed).map_err(|error| format!("the mask failed: {error}"))?;
+        self.masked.clear();
+        for (word, logits) in self.allowed.iter().zip(logits.chunks(32)) {
+            let bits = logits.iter().enumerate().map(|(bit, logit)| (word >> bit & 1 == 1, logit));
+            self.masked
+                .extend(bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY }));
+        }
+        Ok(())
+    }
+
+    /// Over the whole vocabulary, as the model gave it.
+    fn logprobs(&mut self, logits: &[f32], chosen: u32, count: usize) -> Logprobs {
+        let max = max(logits);
+        let sum: f64 = logits.iter().map(|logit| f64::from((logit - max).exp())).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "a logarithm of at most the vocabulary's size")]
+        let log_sum = sum.ln() as f32;
+        let logprob = |logit: f32| logit - max - log_sum;
+        likeliest(logits, count, &mut self.candidates);
+        let top = self.candidates.iter().map(|one| (one.id, logprob(one.logit))).collect();
+        Logprobs { chosen: logprob(logits[chosen as usize]), top }
+    }
+}
+
+/// Refuses what isn't a number; minus infinity is a token that can't come.
+fn check(logits: &[f32], position: usize) -> Result<(), String> {
+    let bad = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
+    if logits.iter().fold(false, |any, logit| any | bad(logit)) {
+        let id = logits.iter().position(bad).expect("one of them is");
+        return Err(format!("the model gave {} for token {id} at position {position}", logits[id]));
+    }
+    Ok(())
+}
+
+/// The largest logit, in lanes that the compiler makes vectors of.
+fn max(logits: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [f32::NEG_INFINITY; 16];
+    let chunks = logits.chunks_exact(lanes.len());
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, logit) in lanes.iter_mut().zip(chunk) {
+            *lane = larger(*lane, *logit);
+        }
+    }
+    lanes.iter().chain(rest).fold(f32::NEG_INFINITY, |a, b| larger(a, *b))
+}
+
+/// Chooses from logits of which `max` is the largest, and finite.
+fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>) -> u32 {
+    let SamplingParams { temperature, top_p, top_k, seed } = draw.sampling;
+    let best = || (0..).zip(logits).find(|(_, logit)| **logit >= max).expect("the largest is one of them").0;
+    if temperature.is_nan() || temperature <= 0.0 {
+        return best();
+    }
+    match top_k as usize {
+        count if (1..logits.len()).contains(&count) => likeliest(logits, count, candidates),
+        _ => all(logits, candidates),
+    }
+    for one in candidates.iter_mut() {
+        one.weight = ((one.logit - max) / temperature).exp();
+    }
+    if top_p < 1.0 {
+        keep_nucleus(candidates, top_p.into());
+    }
+    let target = uniform(seed, draw.position as u64) * total(candidates);
+    let mut sum = 0.0;
+    let hit = candidates.iter().find(|one| {
+        sum += f64::from(one.weight);
+        sum > target
+    });
+    hit.map_or_else(best, |one| one.id)
+}
+
+/// Keeps the smallest set of likeliest candidates that has the share `top_p` of all weight.
+fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) {
+    let all = total(candidates);
+    // What is lighter than this weighs less than 1 - top_p even taken together, so that it can't be needed.
+    #[expect(clippy::cast_precision_loss, reason = "a bound")]
+    let light = (1.0 - top_p) * all / candidates.len() as f64;
+    candidates.retain(|one| f64::from(one.weight) >= light);
+    // The nucleus is longer than `kept` and at most as long as `end`; halved until that says how long.
+    let (mut kept, mut end, mut missing) = (0, candidates.len(), top_p * all);
+    while end - kept > 1 {
+        let half = (end - kept) / 2;
+        let open = &mut candidates[kept..end];
+        open.select_nth_unstable_by(half, likelier_first);
+        let weight = total(&open[..half]);
+        if weight >= missing {
+            end = kept + half;
+        } else {
+            missing -= weight;
+            kept += half;
+        }
+    }
+    candidates.truncate(end);
+}
+
+fn total(candidates: &[Candidate]) -> f64 {
+    candidates.iter().map(|one| f64::from(one.weight)).sum()
+}
+
+/// Collects the tokens that can come at all.
+fn all(logits: &[f32], candidates: &mut Vec<Candidate>) {
+    candidates.clear();
+    let every = (0..).zip(logits).map(|(id, &logit)| Candidate { logit, weight: 0.0, id });
+    candidates.extend(every.filter(|one| one.logit > f32::NEG_INFINITY));
+}
+
+/// Collects the `count` likeliest of them, likeliest first.
+fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
+    const FEW: usize = 256;
+    if count > FEW {
+        all(logits, candidates);
+        if count < candidates.len() {
+            candidates.select_nth_unstable_by(count, likelier_first);
+            candidates.truncate(count);
+        }
+        return candidates.sort_unstable_by(likelier_first);
+    }
+    candidates.clear();
+    let mut least = f32::NEG_INFINITY;
+    for (id, &logit) in (0..).zip(logits) {
+        if logit > least && count > 0 {
+            candidates.truncate(count - 1);
+            let at = candidates.partition_point(|one| one.logit >= logit);
+            candidates.insert(at, Candidate { logit, weight: 0.0, id });
+            if candidates.len() == count {
+                least = candidates[count - 1].logit;
+            }
+        }
+    }
+}
+
+/// -0 and 0 are a tie.
+fn likelier_first(a: &Candidate, b: &Candidate) -> Ordering {
+    b.logit.partial_cmp(&a.logit).expect("logits are numbers").then(a.id.cmp(&b.id))
+}
+
+/// A number in [0, 1) from a counter: two rounds of the finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
+fn uniform(seed: u64, position: u64) -> f64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |mut bits: u64| {
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    };
+    let bits = mix(mix(seed.wrapping_add(STEP)).wrapping_add(position.wrapping_mul(STEP)));
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+    let fraction = (bits >> 11) as f64;
+    fraction * 0.5f64.powi(53)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn logits() -> impl Strategy<Value = Vec<f32>> {
+        let logit =
+            prop_oneof![6 => -8.0f32..8.0, 3 => (-4i8..4).prop_map(f32::from), 1 => Just(f32::NEG_INFINITY)];
+        proptest::collection::vec(logit, 1..700)
+    }
+
+    /// All that can come, likeliest first, with weights at temperature 1.
+    fn sorted(logits: &[f32]) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        all(logits, &mut candidates);
+        candidates.sort_by(likelier_first);
+        for one in &mut candidates {
+            one.weight = (one.logit - max(logits)).exp();
+        }
+        candidates
+    }
+
+    fn ids(candidates: &[Candidate]) -> Vec<u32> {
+        candidates.iter().map(|one| one.id).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_likeliest_are_those_of_a_full_sort(logits in logits(), count in 0..700usize) {
+            let mut found = Vec::new();
+            likeliest(&logits, count, &mut found);
+            let mut expected = sorted(&logits);
+            expected.truncate(count);
+            prop_assert_eq!(ids(&found), ids(&expected));
+        }
+
+        #[test]
+        fn the_nucleus_is_the_shortest_beginning_of_a_full_sort_that_weighs_enough(
+            logits in logits(),
+            top_p in prop_oneof![0.0..1.0, 0.99..1.0],
+        ) {
+            let expected = sorted(&logits);
+            prop_assume!(!expected.is_empty());
+            let mut found = Vec::new();
+            all(&logits, &mut found);
+            for one in &mut found {
+                one.weight = (one.logit - max(&logits)).exp();
+            }
+            keep_nucleus(&mut found, top_p);
+            let (weight, enough) = (total(&found), top_p * total(&expected));
+            found.sort_by(likelier_first);
+            prop_assert_eq!(ids(&found), ids(&expected[..found.len()]));
+            // Sums in another order differ in their last bits.
+            prop_assert!(weight >= enough * (1.0 - 1e-12));
+            let without_last = weight - f64::from(found.last().expect("never empty").weight);
+            prop_assert!(found.len() == 1 || without_last < enough * (1.0 + 1e-12));
+        }
+    }
+}

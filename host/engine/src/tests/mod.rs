@@ -1,0 +1,8 @@
+//! Tests of the engine over a fake model whose every token depends on everything that its cache should hold.
+
+mod fake;
+mod local;
+mod play;
+mod random;
+mod sampler;
+mod steps;

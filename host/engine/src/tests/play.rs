@@ -1,0 +1,154 @@
+//! Played output: steps, ends, pace.
+
+use std::time::{Duration, Instant};
+
+use super::fake::request;
+use crate::generation::{Finish, GenerationRequest, Step};
+use crate::play::{PlayedEnd, PlayedOutput};
+
+fn output(tokens: &[u32], tokens_per_step: usize, end: PlayedEnd) -> PlayedOutput {
+    PlayedOutput { tokens: tokens.to_vec(), tokens_per_step, pace: None, end }
+}
+
+fn ask(max_tokens: usize) -> GenerationRequest {
+    GenerationRequest { stop_ids: [9, 8].into(), ..request([1], max_tokens) }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn ids(step: &Step) -> Vec<u32> {
+    step.tokens.iter().map(|token| token.id).collect()
+}
+
+/// Tokens of each step, and the finish of the last.
+fn play(output: PlayedOutput, request: &GenerationRequest) -> (Vec<Vec<u32>>, Finish) {
+    let mut generation = output.play(request);
+    runtime().block_on(async {
+        let mut steps = Vec::new();
+        loop {
+            let step = generation.next().await.unwrap();
+            steps.push(ids(&step));
+            if let Some(finish) = step.finish {
+                assert_eq!(generation.next().await, None);
+                return (steps, finish);
+            }
+        }
+    })
+}
+
+#[test]
+fn tokens_come_in_steps_of_the_size_asked_for_and_the_stop_token_counts_as_one() {
+    let stop = PlayedEnd::Stop;
+    assert_eq!(
+        play(output(&[1, 2, 3], 1, stop), &ask(99)),
+        (vec![vec![1], vec![2], vec![3], vec![]], Finish::Stop(9))
+    );
+    assert_eq!(play(output(&[1, 2, 3], 2, stop), &ask(99)), (vec![vec![1, 2], vec![3]], Finish::Stop(9)));
+    assert_eq!(play(output(&[1, 2, 3], 0, stop), &ask(99)), (vec![vec![1, 2, 3]], Finish::Stop(9)));
+    assert_eq!(play(output(&[], 1, stop), &ask(99)), (vec![vec![]], Finish::Stop(9)));
+}
+
+#[test]
+fn the_request_bounds_what_is_played() {
+    assert_eq!(
+        play(output(&[1, 2, 3], 1, PlayedEnd::Stop), &ask(2)),
+        (vec![vec![1], vec![2]], Finish::Length)
+    );
+    assert_eq!(
+        play(output(&[1, 2, 3], 2, PlayedEnd::Stop), &ask(3)),
+        (vec![vec![1, 2], vec![3]], Finish::Length)
+    );
+    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), &ask(9)), (vec![vec![1]], Finish::Stop(8)));
+    assert_eq!(play(output(&[1, 8, 3], 0, PlayedEnd::Stop), &ask(2)), (vec![vec![1]], Finish::Stop(8)));
+}
+
+#[test]
+fn other_ends_are_played_as_written() {
+    assert_eq!(play(output(&[1], 0, PlayedEnd::Length), &ask(9)), (vec![vec![1]], Finish::Length));
+    let (steps, finish) = play(output(&[1], 1, PlayedEnd::Error), &ask(9));
+    assert_eq!(steps, [vec![1], vec![]]);
+    assert!(matches!(finish, Finish::Error(text) if text.contains("replay file")));
+    let no_stop = GenerationRequest { stop_ids: [].into(), ..ask(9) };
+    assert!(matches!(play(output(&[1], 1, PlayedEnd::Stop), &no_stop).1, Finish::Error(_)));
+}
+
+#[test]
+fn output_that_hangs_gives_its_tokens_and_then_nothing() {
+    let mut generation = output(&[1, 2, 3], 2, PlayedEnd::Hang).play(&ask(9));
+    runtime().block_on(async {
+        assert_eq!(ids(&generation.next().await.unwrap()), [1, 2]);
+        assert_eq!(ids(&generation.next().await.unwrap()), [3]);
+        let silence = tokio::time::timeout(Duration::from_millis(50), generation.next()).await;
+        assert!(silence.is_err());
+    });
+}
+
+#[test]
+fn steps_come_at_the_pace_and_a_late_reader_finds_only_a_queue_full_due() {
+    let paced =
+        PlayedOutput { pace: Some(Duration::from_millis(4)), ..output(&[0; 100], 1, PlayedEnd::Stop) };
+    let mut generation = paced.play(&GenerationRequest { queue: 4, ..ask(99) });
+    runtime().block_on(async {
+        let start = Instant::now();
+        for step in 0..5 {
+            generation.next().await;
+            assert!(start.elapsed() >= Duration::from_millis(step * 4));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let back = Instant::now();
+        for step in 0..20 {
+            generation.next().await;
+            // Four waited, the fifth is due now, and the rest come at the pace again.
+            assert!(back.elapsed() >= Duration::from_millis(4) * u32::saturating_sub(step, 4));
+        }
+    });
+}
+
+#[test]
+fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
+    let paced = PlayedOutput { pace: Some(Duration::from_millis(10)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
+    let mut generation = paced.play(&ask(99));
+    runtime().block_on(async {
+        let mut seen = Vec::new();
+        while seen.len() < 2 {
+            if let Ok(step) = tokio::time::timeout(Duration::from_millis(3), generation.next()).await {
+                seen.extend(ids(&step.unwrap()));
+            }
+        }
+        assert_eq!(seen, [1, 2]);
+    });
+}
+
+#[test]
+fn other_tasks_get_their_turn_while_a_long_output_is_read() {
+    let mut generation = output(&vec![1; 100_000], 1, PlayedEnd::Stop).play(&ask(200_000));
+    let read = async {
+        let mut steps = 0;
+        while generation.next().await.is_some() {
+            steps += 1;
+        }
+        steps
+    };
+    let turns = async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    };
+    runtime().block_on(async {
+        tokio::select! {
+            biased;
+            steps = read => panic!("all {steps} steps were read first"),
+            () = turns => {}
+        }
+    });
+}
+
+#[test]
+fn what_is_played_has_probability_one() {
+    let request = GenerationRequest { top_logprobs: Some(3), ..ask(9) };
+    let step = runtime().block_on(output(&[5], 0, PlayedEnd::Stop).play(&request).next()).unwrap();
+    let logprobs = step.tokens[0].logprobs.as_ref().unwrap();
+    assert_eq!((logprobs.chosen, &logprobs.top[..]), (0.0, &[(5, 0.0)][..]));
+}

@@ -1,0 +1,99 @@
+//! Any arrivals, lengths, cancellations and pauses: everyone gets what they get alone, and every block comes back.
+
+use proptest::prelude::*;
+
+use super::fake::{Client, Rig, alone, sampled, shape};
+use crate::generation::{Finish, GenerationRequest};
+use crate::local::LocalOptions;
+
+/// One request and how its client behaves.
+#[derive(Debug, Clone)]
+struct Visit {
+    arrival: usize,
+    /// Prompts of one topic share their beginning; those of two have equal parts after different beginnings.
+    topic: u32,
+    prompt: u32,
+    tokens: usize,
+    queue: usize,
+    /// Reads this many steps every `reads_every` steps.
+    reads: usize,
+    reads_every: usize,
+    leaves_after: Option<usize>,
+}
+
+impl Visit {
+    fn request(&self) -> GenerationRequest {
+        let own = |at: u32| if at / 6 == self.topic { 20 } else { 0 };
+        let prompt: Vec<u32> = (0..self.prompt).map(|at| at % 18 + own(at)).collect();
+        GenerationRequest { queue: self.queue, ..sampled(prompt, self.tokens, self.topic.into()) }
+    }
+}
+
+fn visit() -> impl Strategy<Value = Visit> {
+    let client = (1..6usize, 1..4usize, 1..6usize, proptest::option::weighted(0.2, 0..30usize));
+    (0..40usize, 0..3u32, 1..25u32, 1..15usize, client).prop_map(
+        |(arrival, topic, prompt, tokens, client)| {
+            let (queue, reads, reads_every, leaves_after) = client;
+            Visit { arrival, topic, prompt, tokens, queue, reads, reads_every, leaves_after }
+        },
+    )
+}
+
+fn options() -> impl Strategy<Value = LocalOptions> {
+    (1..30usize, 1..6usize, any::<bool>()).prop_map(|(batch_tokens, sequences, prefix_cache)| LocalOptions {
+        batch_tokens,
+        sequences,
+        waiting: 99,
+        prefix_cache,
+    })
+}
+
+/// Drives the visits to their ends. Returns what each client saw.
+fn drive(rig: &mut Rig, visits: &[Visit]) -> Vec<Client> {
+    let mut clients: Vec<Option<Client>> = visits.iter().map(|_| None).collect();
+    for time in 0..5000 {
+        for (visit, client) in visits.iter().zip(&mut clients) {
+            if visit.arrival == time {
+                *client = Some(rig.submit(visit.request()));
+            }
+            let Some(client) = client else { continue };
+            if time % visit.reads_every == 0 {
+                client.read(visit.reads);
+            }
+            if visit.leaves_after == Some(time - visit.arrival) {
+                client.leave();
+            }
+        }
+        rig.step();
+        if clients.iter().all(|one| one.as_ref().is_some_and(|one| one.left() || one.finish.is_some())) {
+            break;
+        }
+    }
+    rig.run();
+    clients.into_iter().map(|client| client.expect("everyone arrived")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everyone_gets_what_they_get_alone_and_every_block_comes_back(
+        visits in proptest::collection::vec(visit(), 1..14),
+        options in options(),
+        (blocks, block_size) in (10..30usize, 4..7usize),
+    ) {
+        let mut rig = Rig::new(shape(blocks, block_size), options);
+        let clients = drive(&mut rig, &visits);
+        for (client, visit) in clients.iter().zip(&visits) {
+            let expected = alone(&visit.request());
+            if client.left() {
+                prop_assert!(expected.starts_with(&client.tokens));
+            } else {
+                prop_assert_eq!(&client.tokens, &expected);
+                prop_assert_eq!(&client.finish, &Some(Finish::Length));
+            }
+        }
+        let stats = rig.scheduler.stats();
+        prop_assert_eq!((stats.free_blocks, stats.running, stats.waiting), (blocks, 0, 0));
+    }
+}

@@ -1,0 +1,261 @@
+//! Broken model files give an error of one line that names what is wrong; none makes the loader or a step panic.
+#![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
+use std::path::{Path, PathBuf};
+
+use engine::ModelFiles;
+use engine::batch::{Batch, Runner};
+use engine::cpu::{self, CpuOptions, CpuRunner};
+use engine::models::LoadError;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+mod steps;
+use steps::{Sequence, advance, batch};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name)
+}
+
+/// A copy of a tiny model, to be broken.
+fn copy(name: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(golden(name)).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    folder
+}
+
+fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, context: None };
+    cpu::load(&ModelFiles::Directory(folder.to_owned()), &options, &mut |_| {})
+}
+
+/// The error of loading `folder`, without the folder's path.
+fn error(folder: &TempDir) -> String {
+    let message = load(folder.path()).expect_err("the files are broken").to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message.replace(&format!("{}/", folder.path().display()), "")
+}
+
+fn edit_config(folder: &TempDir, edit: impl FnOnce(&mut Value)) {
+    let path = folder.path().join("config.json");
+    let mut config = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    edit(&mut config);
+    std::fs::write(path, config.to_string()).unwrap();
+}
+
+/// Rewrites the header of `file`, with `padding` spaces after it.
+fn edit_header(folder: &TempDir, file: &str, padding: usize, edit: impl FnOnce(&mut Value)) {
+    let path = folder.path().join(file);
+    let bytes = std::fs::read(&path).unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut header = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    edit(&mut header);
+    let header = header.to_string() + &" ".repeat(padding);
+    let mut edited = (header.len() as u64).to_le_bytes().to_vec();
+    edited.extend_from_slice(header.as_bytes());
+    edited.extend_from_slice(&bytes[8 + length..]);
+    std::fs::write(path, edited).unwrap();
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(error(&empty), "config.json: no such file; a model needs it");
+    let folder = copy("odd-f32");
+    std::fs::remove_file(folder.path().join("model.safetensors")).unwrap();
+    assert_eq!(error(&folder), "model.safetensors: no such file; a model needs it");
+    let folder = copy("bias-f32");
+    std::fs::remove_file(folder.path().join("model-00002-of-00002.safetensors")).unwrap();
+    assert_eq!(error(&folder), "model-00002-of-00002.safetensors: no such file; a model needs it");
+}
+
+#[test]
+fn a_wrong_configuration_is_named() {
+    let folder = copy("odd-f32");
+    std::fs::write(folder.path().join("config.json"), "not json").unwrap();
+    assert!(error(&folder).starts_with("config.json: not JSON: "), "{}", error(&folder));
+    let folder = copy("odd-f32");
+    edit_config(&folder, |config| config["architectures"] = json!(["LlamaForCausalLM"]));
+    let wanted = "config.json: architecture LlamaForCausalLM is not supported; supported: Qwen3ForCausalLM (model_type qwen3)";
+    assert_eq!(error(&folder), wanted);
+    let folder = copy("odd-f32");
+    edit_config(&folder, |config| config["intermediate_size"] = json!(81));
+    let wanted = "model.safetensors: tensor model.layers.0.mlp.gate_proj.weight: expected shape [81, 48], found [80, 48]";
+    assert_eq!(error(&folder), wanted);
+    let folder = copy("odd-f32");
+    edit_config(&folder, |config| config["num_hidden_layers"] = json!(3));
+    let wanted =
+        "model.safetensors: no tensor model.layers.2.input_layernorm.weight; the configuration calls for it";
+    assert_eq!(error(&folder), wanted);
+}
+
+#[test]
+fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 1000, context: None };
+    let files = ModelFiles::Directory(golden("odd-f32"));
+    let error = cpu::load(&files, &options, &mut |_| {}).unwrap_err().to_string();
+    assert_eq!(error, "a KV cache of 1000 bytes holds no block; one block of 16 tokens takes 16384 bytes");
+}
+
+#[test]
+fn a_file_cut_anywhere_is_truncated() {
+    let folder = copy("tied-bf16");
+    let path = folder.path().join("model.safetensors");
+    let whole = std::fs::read(&path).unwrap();
+    for length in (0..9).chain([500, 2000, 2471, 2472, 2473, 100_000, whole.len() - 1]) {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let message = error(&folder);
+        assert!(message.contains("truncated"), "{length} bytes: {message}");
+    }
+    std::fs::write(&path, [&whole[..], &[0; 3]].concat()).unwrap();
+    assert_eq!(error(&folder), "model.safetensors: 3 bytes after the last tensor");
+}
+
+#[test]
+fn an_index_that_leads_out_of_the_folder_or_nowhere_is_refused() {
+    let folder = copy("sharded-bf16");
+    let path = folder.path().join("model.safetensors.index.json");
+    std::fs::write(&path, json!({"weight_map": {"lm_head.weight": "../secret"}}).to_string()).unwrap();
+    assert_eq!(
+        error(&folder),
+        r#"model.safetensors.index.json: "../secret" is not the name of a file beside it"#
+    );
+    std::fs::write(&path, "{}").unwrap();
+    assert!(
+        error(&folder).starts_with("model.safetensors.index.json: no index of weights: "),
+        "{}",
+        error(&folder)
+    );
+}
+
+#[test]
+fn an_integer_tensor_is_refused_by_name() {
+    let folder = copy("odd-f32");
+    edit_header(&folder, "model.safetensors", 0, |header| header["lm_head.weight"]["dtype"] = json!("I32"));
+    let wanted = "model.safetensors: tensor lm_head.weight: I32 is not supported; supported: F32, BF16, F16";
+    assert_eq!(error(&folder), wanted);
+}
+
+#[test]
+fn unaligned_tensors_give_the_same_logits() {
+    for name in ["odd-f32", "tied-bf16", "gqa4-f16"] {
+        let tokens: Vec<u32> = (2..40).collect();
+        let wanted = advance(&mut load(&golden(name)).unwrap(), &mut Sequence::new(&tokens, 0, 1), 38);
+        for padding in 0..4 {
+            let folder = copy(name);
+            edit_header(&folder, "model.safetensors", padding, |_| {});
+            let logits = advance(&mut load(folder.path()).unwrap(), &mut Sequence::new(&tokens, 0, 1), 38);
+            assert!(logits == wanted, "{name}, {padding} bytes of padding");
+        }
+    }
+}
+
+type Edit = fn(&mut Batch);
+
+#[test]
+fn a_wrong_batch_is_an_error_and_the_runner_lives_on() {
+    let mut runner = load(&golden("odd-f32")).unwrap();
+    let sequence = Sequence::new(&[5, 6, 7], 0, 1);
+    let sound = batch(&[&sequence], &[3], false);
+    let wanted = runner.run(&sound).unwrap().to_vec();
+    let edits: [(Edit, &str); 12] = [
+        (|b| b.tokens[1] = 131, "token 131 is not below 131"),
+        (|b| b.positions[2] = 7, "sequence 0: row 2: position 7 in slot 2, expected 2 in 2"),
+        (|b| b.slots[0] = 9, "sequence 0: row 0: position 0 in slot 9, expected 0 in 0"),
+        (|b| b.block_tables[0] = 70_000, "sequence 0: block 70000 is not below 256"),
+        (|b| b.context_lens[0] = 2, "sequence 0: rows 0 to 3 of 2 tokens"),
+        (|b| b.context_lens[0] = 513, "sequence 0: rows 0 to 3 of 513 tokens"),
+        (|b| b.starts[1] = 4, "starts of 1 sequences: [0, 4]"),
+        (|b| b.starts.clear(), "starts of 1 sequences: []"),
+        (|b| b.logit_rows = vec![3], "logit rows of 3 tokens: [3]"),
+        (|b| b.positions.clear(), "3 tokens, 0 positions, 3 slots"),
+        (|b| b.table_width = 7, "block tables of 1 sequences: 32 entries"),
+        (
+            |b| (b.table_width, b.block_tables) = (0, Vec::new()),
+            "sequence 0: 3 tokens need 1 blocks, the table has 0",
+        ),
+    ];
+    for (edit, message) in edits {
+        let mut broken = sound.clone();
+        edit(&mut broken);
+        assert_eq!(runner.run(&broken).unwrap_err().to_string(), message);
+    }
+    assert_eq!(runner.run(&sound).unwrap(), wanted);
+    let mut nothing_wanted = sound.clone();
+    nothing_wanted.logit_rows.clear();
+    assert!(runner.run(&nothing_wanted).unwrap().is_empty());
+    assert!(runner.run(&Batch { starts: vec![0], ..Default::default() }).unwrap().is_empty());
+}
+
+/// Loads what may be broken; what loads must run (nonsense in, nonsense out).
+fn survives(folder: &TempDir) {
+    match load(folder.path()) {
+        Ok(mut runner) => {
+            let last = runner.shape().vocab as u32 - 1;
+            let count = runner.shape().context.min(3);
+            let mut sequence = Sequence::new(&[0, last, last / 2], 0, 0);
+            assert_eq!(advance(&mut runner, &mut sequence, count).len(), runner.shape().vocab);
+        }
+        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mutation_of_a_header_makes_the_loader_panic(
+        edits in prop::collection::vec((0usize..2472, any::<u8>(), 0u8..3), 1..6), cut in prop::option::of(0usize..3000),
+    ) {
+        let folder = copy("tied-bf16");
+        let path = folder.path().join("model.safetensors");
+        let mut bytes = std::fs::read(&path).unwrap();
+        for (at, byte, kind) in edits {
+            match kind {
+                0 => bytes[at] = byte,
+                // A digit for a digit: sizes and offsets that are still numbers.
+                1 => if let Some(at) = (at..2472).find(|at| bytes[*at].is_ascii_digit()) { bytes[at] = b'0' + byte % 10 },
+                _ => bytes[at] ^= 1 << (byte % 8),
+            }
+        }
+        bytes.truncate(cut.unwrap_or(bytes.len()));
+        std::fs::write(&path, bytes).unwrap();
+        survives(&folder);
+    }
+
+    #[test]
+    fn no_mutation_of_a_configuration_makes_the_loader_panic(
+        field in any::<prop::sample::Index>(),
+        value in prop_oneof![
+            Just(Value::Null), Just(json!(-1)), Just(json!(0)), Just(json!(1)), Just(json!(3)), Just(json!(u64::MAX)),
+            Just(json!(1e300)), Just(json!(1e-300)), Just(json!("x")), Just(json!([])), Just(json!({})), Just(json!(true)),
+            (0u64..1 << 40).prop_map(|n| json!(n)), (0.0..1e9).prop_map(|x: f64| json!(x)),
+        ],
+        edit in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+    ) {
+        let folder = copy("yarn-bf16");
+        edit_config(&folder, |config| {
+            let config = config.as_object_mut().unwrap();
+            let mut fields: Vec<(bool, String)> = config.keys().map(|key| (false, key.clone())).collect();
+            let rope = config["rope_parameters"].as_object().unwrap();
+            fields.extend(rope.keys().map(|key| (true, key.clone())));
+            match field.get(&fields) {
+                (true, key) => config["rope_parameters"][key] = value,
+                (false, key) => config[key] = value,
+            }
+        });
+        let path = folder.path().join("config.json");
+        let mut text = std::fs::read(&path).unwrap();
+        if let Some((at, byte)) = edit {
+            let at = at.index(text.len());
+            text[at] = byte;
+        }
+        std::fs::write(&path, text).unwrap();
+        survives(&folder);
+    }
+}

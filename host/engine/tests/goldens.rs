@@ -1,0 +1,179 @@
+//! Logits and greedy tokens against those that transformers computed (`goldens/*/golden.json`), however the work is cut.
+#![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+#![expect(clippy::print_stdout, reason = "shown where a test fails: how near the others were")]
+
+use std::path::{Path, PathBuf};
+
+use engine::ModelFiles;
+use engine::batch::Runner;
+use engine::cpu::{self, CpuOptions, CpuRunner};
+use serde::Deserialize;
+
+mod steps;
+use steps::{Sequence, advance, batch};
+
+/// Greatest difference of a logit, relative to the greatest magnitude of its position.
+const TOLERANCE: f32 = 1e-3;
+
+#[derive(Deserialize)]
+struct Golden {
+    prompts: Vec<Prompt>,
+    all_positions: AllPositions,
+}
+
+#[derive(Deserialize)]
+struct Prompt {
+    ids: Vec<u32>,
+    logits: Vec<f32>,
+    greedy: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct AllPositions {
+    ids: Vec<u32>,
+    logits: Vec<Vec<f32>>,
+}
+
+/// Every folder with a golden: the tiny random models here, and the trained one where it has one.
+fn goldens() -> Vec<(PathBuf, Golden)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = std::fs::read_dir(root.join("tests/goldens")).unwrap().map(|entry| entry.unwrap().path());
+    let mut found = Vec::new();
+    for folder in folders.chain([root.join("../models/qwen3-tiny")]) {
+        if let Ok(text) = std::fs::read(folder.join("golden.json")) {
+            let golden =
+                serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+            found.push((folder, golden));
+        }
+    }
+    assert!(found.len() >= 5, "only {} goldens", found.len());
+    found
+}
+
+/// A runner with room for a few hundred blocks.
+fn runner(files: &ModelFiles, threads: usize) -> CpuRunner {
+    let options = CpuOptions { threads, kv_cache_bytes: 64 << 20, context: None };
+    cpu::load(files, &options, &mut |_| {}).unwrap()
+}
+
+fn for_each_golden(threads: usize, check: impl Fn(&str, &mut CpuRunner, &Golden)) {
+    for (folder, golden) in goldens() {
+        let mut runner = runner(&ModelFiles::Directory(folder.clone()), threads);
+        check(&folder.file_name().unwrap().to_string_lossy(), &mut runner, &golden);
+    }
+}
+
+fn assert_close(what: &str, got: &[f32], wanted: &[f32]) {
+    assert_eq!(got.len(), wanted.len(), "{what}");
+    let greatest = wanted.iter().fold(0f32, |a, x| a.max(x.abs()));
+    let apart = got.iter().zip(wanted).fold(0f32, |a, (x, y)| a.max((x - y).abs()));
+    assert!(apart <= TOLERANCE * greatest, "{what}: {apart} apart, greatest {greatest}");
+    println!("{what}: {:.1e}", apart / greatest);
+}
+
+#[test]
+fn the_last_positions_logits_equal_those_of_transformers() {
+    for_each_golden(2, |name, runner, golden| {
+        for prompt in &golden.prompts {
+            let n = prompt.ids.len();
+            let logits = advance(runner, &mut Sequence::new(&prompt.ids, 0, 1), n);
+            assert_close(&format!("{name}, {n} tokens"), &logits, &prompt.logits);
+        }
+    });
+}
+
+#[test]
+fn all_positions_logits_equal_those_of_transformers() {
+    for_each_golden(1, |name, runner, golden| {
+        let sequence = Sequence::new(&golden.all_positions.ids, 3, 2);
+        let logits = runner.run(&batch(&[&sequence], &[sequence.tokens.len()], true)).unwrap().to_vec();
+        let vocab = runner.shape().vocab;
+        assert_eq!(logits.len(), golden.all_positions.logits.len() * vocab);
+        for (i, (got, wanted)) in logits.chunks_exact(vocab).zip(&golden.all_positions.logits).enumerate() {
+            assert_close(&format!("{name}, position {i}"), got, wanted);
+        }
+    });
+}
+
+/// The likeliest token.
+fn argmax(logits: &[f32]) -> u32 {
+    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    best.unwrap().0 as u32
+}
+
+/// Greedy tokens of one sequence alone; its prompt is run in chunks of `chunk`. Also the logits at each step.
+fn greedy_alone(runner: &mut CpuRunner, prompt: &Prompt, chunk: usize) -> (Vec<u32>, Vec<Vec<f32>>) {
+    let mut sequence = Sequence::new(&prompt.ids, 1, 3);
+    let mut all = Vec::new();
+    while all.len() < prompt.greedy.len() {
+        let mut logits = Vec::new();
+        while sequence.done < sequence.tokens.len() {
+            let count = chunk.min(sequence.tokens.len() - sequence.done);
+            logits = advance(runner, &mut sequence, count);
+        }
+        sequence.tokens.push(argmax(&logits));
+        all.push(logits);
+    }
+    (sequence.tokens[prompt.ids.len()..].to_vec(), all)
+}
+
+#[test]
+fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
+    for_each_golden(1, |name, runner, golden| {
+        for prompt in &golden.prompts {
+            let n = prompt.ids.len();
+            let (tokens, whole) = greedy_alone(runner, prompt, 1000);
+            assert_eq!(tokens, prompt.greedy, "{name}, {n} tokens");
+            for chunk in [1, 7, 64] {
+                let (tokens, logits) = greedy_alone(runner, prompt, chunk);
+                assert_eq!(tokens, prompt.greedy, "{name}, {n} tokens, chunks of {chunk}");
+                assert!(
+                    logits == whole,
+                    "{name}, {n} tokens, chunks of {chunk}: logits aren't the same bit for bit"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_sequence_in_a_batch_has_the_same_logits_bit_for_bit_as_alone() {
+    for_each_golden(2, |name, runner, golden| {
+        let alone: Vec<_> = golden.prompts.iter().map(|prompt| greedy_alone(runner, prompt, 1000)).collect();
+        // Blocks of the sequences lie between each other's; prompts come in chunks beside others that decode already.
+        let count = golden.prompts.len() as u32;
+        let new = |(i, prompt): (usize, &Prompt)| Sequence::new(&prompt.ids, i as u32, count);
+        let mut sequences: Vec<Sequence> = golden.prompts.iter().enumerate().map(new).collect();
+        let mut generated = vec![0; sequences.len()];
+        loop {
+            let goes_on = |i: &usize| generated[*i] < golden.prompts[*i].greedy.len();
+            let running: Vec<usize> = (0..sequences.len()).filter(goes_on).collect();
+            if running.is_empty() {
+                break;
+            }
+            let rest = |i: &usize| (sequences[*i].tokens.len() - sequences[*i].done).min(5 + 9 * i);
+            let counts: Vec<usize> = running.iter().map(rest).collect();
+            let members: Vec<&Sequence> = running.iter().map(|i| &sequences[*i]).collect();
+            let logits = runner.run(&batch(&members, &counts, false)).unwrap().to_vec();
+            for ((i, count), logits) in
+                running.iter().zip(counts).zip(logits.chunks_exact(runner.shape().vocab))
+            {
+                let sequence = &mut sequences[*i];
+                sequence.done += count;
+                if sequence.done == sequence.tokens.len() {
+                    assert!(
+                        logits == alone[*i].1[generated[*i]],
+                        "{name}, sequence {i}, token {}",
+                        generated[*i]
+                    );
+                    sequence.tokens.push(argmax(logits));
+                    generated[*i] += 1;
+                }
+            }
+        }
+        for (sequence, prompt) in sequences.iter().zip(&golden.prompts) {
+            assert_eq!(sequence.tokens[prompt.ids.len()..], prompt.greedy, "{name}");
+        }
+    });
+}

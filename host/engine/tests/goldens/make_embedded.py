@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""What transformers computes with the embedded model: host/models/qwen3-tiny/golden.json.
+
+    python make_embedded.py
+
+The prompts are rendered chats, as token ids; run it again when the weights change. Greedy paths end with
+the end-of-sequence token or after 24 tokens.
+"""
+import pathlib
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import golden
+
+MODEL = pathlib.Path(__file__).parent / "../../../models/qwen3-tiny"
+CITY = {"city": {"type": "string", "description": "The city name"}}
+
+
+def tool(name, description, properties):
+    parameters = {"type": "object", "properties": properties, "required": list(properties)}
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+WEATHER = tool("get_weather", "Get the current weather for a city", CITY)
+TIME = tool("get_time", "Get the local time", CITY)
+CALLED = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Riga"}}}],
+}
+ASKED = {"role": "user", "content": "What is the weather in Riga?"}
+RESULT = {"role": "tool", "content": '{"temperature": 3, "condition": "windy"}'}
+SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
+
+# (messages, tools, template arguments)
+CHATS = [
+    ([{"role": "user", "content": "Hello!"}], None, {"enable_thinking": False}),
+    ([{"role": "user", "content": "Who are you?"}], None, {}),
+    ([ASKED], [WEATHER, TIME], {}),
+    ([ASKED], [WEATHER, TIME], {"enable_thinking": False}),
+    ([{"role": "user", "content": "What time is it in Helsinki?"}], [WEATHER, TIME], {}),
+    ([SYSTEM, ASKED, CALLED, RESULT], [WEATHER, TIME], {"enable_thinking": False}),
+]
+
+
+def main():
+    torch.set_num_threads(1)
+    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    model = AutoModelForCausalLM.from_pretrained(
+        MODEL, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+    stop = set(model.generation_config.eos_token_id)
+    prompts, least = [], 1.0
+    for messages, tools, kwargs in CHATS:
+        ids = tokenizer.apply_chat_template(
+            messages, tools=tools, add_generation_prompt=True, return_dict=False, **kwargs
+        )
+        prompt, gap = golden.prompt_golden(model, list(ids), stop)
+        assert gap >= golden.LEAST_GAP, (messages, gap)
+        print(repr(tokenizer.decode(prompt["greedy"])), f"gap {gap:.4f}")
+        prompts.append(prompt)
+        least = min(least, gap)
+    short = tokenizer("Hello!", add_special_tokens=False).input_ids + [model.config.eos_token_id]
+    table = [golden.rounded(row) for row in golden.logits(model, short)]
+    golden.write(MODEL / "golden.json", prompts, (short, table), least)
+
+
+if __name__ == "__main__":
+    main()

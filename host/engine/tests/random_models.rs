@@ -1,0 +1,78 @@
+//! Models with random weights: reproducible, and large enough that the work is shared by threads.
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
+use engine::batch::Runner;
+use engine::cpu::{CpuOptions, CpuRunner};
+use engine::models::{ModelConfig, Progress, random};
+use serde_json::json;
+
+mod steps;
+use steps::{Sequence, advance, batch};
+
+fn config(tied: bool, bias: bool) -> ModelConfig {
+    let text = json!({
+        "architectures": ["Qwen3ForCausalLM"], "vocab_size": 1001, "hidden_size": 160, "intermediate_size": 488,
+        "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 40,
+        "max_position_embeddings": 512, "rope_theta": 1e4, "tie_word_embeddings": tied, "attention_bias": bias,
+    });
+    ModelConfig::parse("config.json", text.to_string().as_bytes()).unwrap()
+}
+
+fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
+    let options = CpuOptions { threads, kv_cache_bytes: 16 << 20, context: None };
+    CpuRunner::new(config, &random(seed), &options, &mut |_| {}).unwrap()
+}
+
+fn prompt(length: u32) -> Sequence {
+    Sequence::new(&(0..length).map(|i| i * 37 % 1001).collect::<Vec<_>>(), 0, 2)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_model_and_another_another() {
+    for (tied, bias) in [(true, false), (false, true)] {
+        let config = config(tied, bias);
+        let logits = |seed| advance(&mut runner(&config, seed, 1), &mut prompt(20), 20);
+        assert_eq!(logits(1), logits(1));
+        assert_ne!(logits(1), logits(2));
+        assert!(logits(1).iter().all(|x| x.is_finite()));
+    }
+}
+
+#[test]
+fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
+    let config = config(false, true);
+    let length = 300;
+    let all = |threads| {
+        let batch = batch(&[&prompt(300)], &[length], true);
+        runner(&config, 7, threads).run(&batch).unwrap().to_vec()
+    };
+    let whole = all(1);
+    for threads in [2, 3, 5] {
+        assert!(all(threads) == whole, "{threads} threads");
+    }
+    let mut runner = runner(&config, 7, 2);
+    let (mut one, mut other) = (prompt(300), Sequence::new(&prompt(300).tokens, 1, 2));
+    for step in 0..20 {
+        let counts = [1 + step % 3, 14 - step % 5];
+        let rows = runner.run(&batch(&[&one, &other], &counts, true)).unwrap();
+        let (first, second) = rows.split_at(counts[0] * 1001);
+        assert!(first == &whole[one.done * 1001..][..first.len()], "step {step}");
+        assert!(second == &whole[other.done * 1001..][..second.len()], "step {step}");
+        one.done += counts[0];
+        other.done += counts[1];
+    }
+}
+
+#[test]
+fn progress_counts_every_part_and_all_bytes() {
+    let mut seen: Vec<Progress> = Vec::new();
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 1 << 20, context: Some(100) };
+    let runner = CpuRunner::new(&config(true, false), &random(1), &options, &mut |p| seen.push(p)).unwrap();
+    assert_eq!(
+        seen.iter().map(|p| (p.parts, p.of)).collect::<Vec<_>>(),
+        [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+    );
+    let layer = 160 * 400 + 240 * 160 + 3 * 160 * 488 + 2 * 160 + 2 * 40;
+    assert_eq!(seen[4].bytes, 2 * (1001 * 160 + 3 * layer + 160));
+    assert_eq!((runner.shape().context, runner.shape().vocab, runner.shape().block_size), (100, 1001, 16));
+}

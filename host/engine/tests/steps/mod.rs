@@ -1,0 +1,52 @@
+//! Sequences and batches for tests that drive a runner without a scheduler.
+#![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
+#![expect(clippy::unwrap_used, reason = "a test may fail here")]
+
+use engine::batch::{Batch, Runner};
+use engine::cpu::CpuRunner;
+
+pub(crate) const BLOCK: usize = 16;
+
+/// A sequence in the cache: its tokens, how many of them have been run, and its blocks.
+#[derive(Debug, Clone)]
+pub(crate) struct Sequence {
+    pub(crate) tokens: Vec<u32>,
+    pub(crate) done: usize,
+    pub(crate) blocks: Vec<u32>,
+}
+
+impl Sequence {
+    /// Blocks follow each other from `first`, `stride` apart.
+    pub(crate) fn new(tokens: &[u32], first: u32, stride: u32) -> Self {
+        let blocks = (0..32).map(|i| first + i * stride).collect();
+        Self { tokens: tokens.to_vec(), done: 0, blocks }
+    }
+}
+
+/// The next `counts[i]` tokens of each sequence; logits of the last of each, or of all.
+pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -> Batch {
+    let mut batch = Batch { starts: vec![0], table_width: 32, ..Batch::default() };
+    for (sequence, count) in sequences.iter().zip(counts) {
+        let end = sequence.done + count;
+        for position in sequence.done..end {
+            batch.tokens.push(sequence.tokens[position]);
+            batch.positions.push(position as u32);
+            batch.slots.push(sequence.blocks[position / BLOCK] * BLOCK as u32 + (position % BLOCK) as u32);
+        }
+        batch.starts.push(batch.tokens.len() as u32);
+        batch.context_lens.push(end as u32);
+        batch.block_tables.extend_from_slice(&sequence.blocks);
+        batch.logit_rows.push(batch.tokens.len() as u32 - 1);
+    }
+    if all_rows {
+        batch.logit_rows = (0..batch.tokens.len() as u32).collect();
+    }
+    batch
+}
+
+/// Runs the next `count` tokens of one sequence; logits of the last.
+pub(crate) fn advance(runner: &mut CpuRunner, sequence: &mut Sequence, count: usize) -> Vec<f32> {
+    let logits = runner.run(&batch(&[sequence], &[count], false)).unwrap().to_vec();
+    sequence.done += count;
+    logits
+}

@@ -1,0 +1,91 @@
+//! Attention against its reference, and against itself with the work cut differently.
+
+#![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
+
+use super::kv::{KvCache, KvShape};
+use super::{
+    Cpu, Isa, QkvShape, RopeAngles, RopeNorms, Sequence, attention, attention_reference, qk_norm_rope_write,
+};
+
+const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
+const BLOCKS: usize = 40;
+
+fn value(i: usize) -> f32 {
+    ((i * 7919) % 1999) as f32 / 500.0 - 2.0
+}
+
+/// A cache with `context` tokens of one sequence in scattered blocks, and the sequence's qkv rows after norm and rotation.
+fn filled(context: usize) -> (KvCache, Vec<u32>, Vec<f32>) {
+    let shape = KvShape { layers: 1, blocks: BLOCKS, kv_heads: SHAPE.kv_heads, head_dim: SHAPE.head_dim };
+    let mut cache = KvCache::new(shape).unwrap();
+    let blocks: Vec<u32> = (0..context.div_ceil(16) as u32).map(|i| (i * 7 + 3) % BLOCKS as u32).collect();
+    let slots: Vec<u32> = (0..context).map(|p| blocks[p / 16] * 16 + p as u32 % 16).collect();
+    let mut qkv: Vec<f32> = (0..context * SHAPE.width()).map(value).collect();
+    let mut angles = RopeAngles::default();
+    let positions: Vec<u32> = (0..context as u32).collect();
+    angles.fill(&positions, &[0.3; 12], 1.0);
+    let ones = [1.5; 24];
+    let norms = RopeNorms { q: &ones, k: &ones, eps: 1e-6 };
+    qk_norm_rope_write(&Cpu::new(1), SHAPE, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
+    (cache, blocks, qkv)
+}
+
+/// Attention of the last `rows` tokens, in one call.
+fn last(
+    cpu: &Cpu,
+    (cache, blocks, qkv): &(KvCache, Vec<u32>, Vec<f32>),
+    context: usize,
+    rows: usize,
+) -> Vec<f32> {
+    let sequence = Sequence { first_row: 0, rows, context, blocks };
+    let mut out = vec![f32::NAN; rows * SHAPE.heads * SHAPE.head_dim];
+    let qkv = &qkv[(context - rows) * SHAPE.width()..context * SHAPE.width()];
+    attention(cpu, SHAPE, qkv, &[sequence], cache.layer(0), &mut out);
+    out
+}
+
+#[test]
+fn every_row_equals_the_reference_over_the_keys_up_to_its_position() {
+    let context = 300;
+    let all = filled(context);
+    let (cache, blocks, qkv) = &all;
+    let d = SHAPE.head_dim;
+    let gather = |from: &[f32], head: usize, n: usize| -> Vec<f32> {
+        let row = |p: usize| cache.shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
+        (0..n).flat_map(|p| from[row(p)..row(p) + d].to_vec()).collect()
+    };
+    for isa in Isa::available() {
+        let out = last(&Cpu::with_isa(2, isa), &all, context, context);
+        for position in [0, 1, 15, 16, 127, 128, 129, 299] {
+            for head in 0..SHAPE.heads {
+                let query = &qkv[position * SHAPE.width() + head * d..][..d];
+                let layer = cache.layer(0);
+                let keys = gather(&layer.keys, head / 2, position + 1);
+                let values = gather(&layer.values, head / 2, position + 1);
+                let wanted = attention_reference(query, &keys, &values);
+                let got = &out[(position * SHAPE.heads + head) * d..][..d];
+                for (a, b) in got.iter().zip(&wanted) {
+                    assert!((f64::from(*a) - b).abs() < 1e-5, "{} {position} {head}: {a} {b}", isa.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
+    let context = 290;
+    let all = filled(context);
+    for isa in Isa::available() {
+        let whole = last(&Cpu::with_isa(3, isa), &all, context, context);
+        let one_thread = Cpu::with_isa(1, isa);
+        let width = SHAPE.heads * SHAPE.head_dim;
+        for end in [1, 16, 17, 128, 129, 257, 290] {
+            for rows in [1, 5, 100] {
+                let rows = rows.min(end);
+                let part = last(&one_thread, &all, end, rows);
+                assert_eq!(part, whole[(end - rows) * width..end * width], "{} {end} {rows}", isa.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Embedding: row `token` of the table, widened to f32. Fuses the gather with the widening; nothing is accumulated.
+
+use super::Cpu;
+use super::isa::Kernel;
+use super::lanes::{Element, LANES, Lanes};
+use super::matrix::{Elements, Matrix};
+
+/// `out[i] = table[tokens[i]]`, for `out` `[tokens, table.cols]`.
+///
+/// # Panics
+/// Where a token is not below the table's rows, or `out` has another size.
+pub fn embed(cpu: &Cpu, table: Matrix<'_>, tokens: &[u32], out: &mut [f32]) {
+    assert_eq!(out.len(), tokens.len() * table.cols(), "output of embed");
+    cpu.isa().run(Embed { table, tokens, out });
+}
+
+struct Embed<'a> {
+    table: Matrix<'a>,
+    tokens: &'a [u32],
+    out: &'a mut [f32],
+}
+
+impl Kernel for Embed<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let cols = self.table.cols();
+        for (token, out) in self.tokens.iter().zip(self.out.chunks_exact_mut(cols)) {
+            let at = *token as usize * cols;
+            match self.table.elements() {
+                Elements::F32(all) => out.copy_from_slice(&all[at..at + cols]),
+                Elements::Bf16(all) => widen(lanes, &all[at..at + cols], out),
+                Elements::F16(all) => widen(lanes, &all[at..at + cols], out),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn widen<L: Lanes, W: Element>(lanes: L, from: &[W], to: &mut [f32]) {
+    let (from, from_rest) = from.as_chunks::<LANES>();
+    let (to, to_rest) = to.as_chunks_mut::<LANES>();
+    for (from, to) in from.iter().zip(to) {
+        lanes.store(W::load(lanes, from), to);
+    }
+    lanes.store_part(lanes.load_part(from_rest), to_rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::*;
+    use crate::cpu::Isa;
+
+    #[test]
+    fn every_type_is_widened_exactly_with_and_without_a_rest() {
+        for isa in Isa::available() {
+            let cpu = Cpu::with_isa(1, isa);
+            for cols in [1, 15, 16, 17, 48] {
+                let values: Vec<f32> = (0..5 * cols).map(|i| (i as f32 - 20.0) * 0.125).collect();
+                let b: Vec<bf16> = values.iter().map(|x| bf16::from_f32(*x)).collect();
+                let h: Vec<f16> = values.iter().map(|x| f16::from_f32(*x)).collect();
+                for elements in [Elements::F32(&values), Elements::Bf16(&b), Elements::F16(&h)] {
+                    let table = Matrix::new(elements, 5, cols);
+                    let mut out = vec![f32::NAN; 3 * cols];
+                    embed(&cpu, table, &[4, 0, 4], &mut out);
+                    let wanted: Vec<f32> = [4, 0, 4]
+                        .iter()
+                        .flat_map(|t| (0..cols).map(move |c| elements.get(t * cols + c)))
+                        .collect();
+                    assert_eq!(out, wanted, "{} {cols}", isa.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Which vector instructions this machine has, and the one place where code compiled for them is entered.
+
+use super::lanes::Lanes;
+use super::lanes::portable::Portable;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{avx2::Avx2, avx512::Avx512};
+
+/// Instruction sets that the operations are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Isa(Level);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// A computation written once over [`Lanes`]. `run` must be `#[inline(always)]`, so that it is compiled with the
+/// instructions of the caller below.
+pub(super) trait Kernel {
+    fn run<L: Lanes>(self, lanes: L);
+}
+
+impl Isa {
+    /// The best that this machine has.
+    pub fn detect() -> Self {
+        *Self::available().last().expect("the portable one is always there")
+    }
+
+    /// All that this machine has, the best last.
+    pub fn available() -> Vec<Self> {
+        let mut all = vec![Self(Level::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("f16c");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            all.extend(avx2.then_some(Self(Level::Avx2)));
+            all.extend(avx512.then_some(Self(Level::Avx512)));
+        }
+        all
+    }
+
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Level::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "enters functions compiled for instructions that were detected")
+    )]
+    pub(super) fn run(self, kernel: impl Kernel) {
+        match self.0 {
+            Level::Portable => kernel.run(Portable),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the level is private, and `available` makes it only where all these features were detected.
+            Level::Avx2 => unsafe { run_avx2(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { run_avx512(kernel) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+#[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
+fn run_avx2(kernel: impl Kernel) {
+    // SAFETY: this function runs only where avx2, fma and f16c are there.
+    kernel.run(unsafe { Avx2::new() });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+#[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
+fn run_avx512(kernel: impl Kernel) {
+    // SAFETY: this function runs only where avx512f is there.
+    kernel.run(unsafe { Avx512::new() });
+}

@@ -1,0 +1,86 @@
+//! The paged cache of keys and values: f32, in blocks of sixteen tokens.
+//!
+//! A layer holds `[blocks, kv_heads, 16, width]`, so that one head's keys of one block lie together; `width` is `head_dim`
+//! rounded up to whole vectors, the rest being zero. Token `slot % 16` of block `slot / 16` is slot `slot`.
+
+use super::lanes::LANES;
+
+/// Tokens of a block.
+pub const BLOCK_SIZE: usize = 16;
+
+/// Sizes of a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KvShape {
+    /// Layers of the model.
+    pub layers: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// Heads of keys and values.
+    pub kv_heads: usize,
+    /// Width of a head.
+    pub head_dim: usize,
+}
+
+impl KvShape {
+    /// Bytes that one block takes in all layers, keys and values; `None` where that overflows.
+    pub fn block_bytes(&self) -> Option<usize> {
+        let row = self.width().checked_mul(2 * BLOCK_SIZE * size_of::<f32>())?;
+        row.checked_mul(self.kv_heads)?.checked_mul(self.layers)
+    }
+
+    /// Values of a head's row in the cache.
+    pub(super) fn width(&self) -> usize {
+        self.head_dim.next_multiple_of(LANES)
+    }
+
+    /// Where one head's rows of a block begin in a layer.
+    pub(super) fn block_at(&self, block: usize, head: usize) -> usize {
+        (block * self.kv_heads + head) * BLOCK_SIZE * self.width()
+    }
+
+    /// Where one head's row of a slot begins in a layer.
+    pub(super) fn row_at(&self, slot: usize, head: usize) -> usize {
+        self.block_at(slot / BLOCK_SIZE, head) + slot % BLOCK_SIZE * self.width()
+    }
+}
+
+/// Keys and values of all layers.
+#[derive(Debug)]
+pub struct KvCache {
+    shape: KvShape,
+    layers: Vec<KvLayer>,
+}
+
+/// Keys and values of one layer.
+#[derive(Debug)]
+pub struct KvLayer {
+    pub(super) shape: KvShape,
+    pub(super) keys: Vec<f32>,
+    pub(super) values: Vec<f32>,
+}
+
+impl KvCache {
+    /// A cache of zeros (pages that are never written take no memory); `None` where the system doesn't grant it.
+    pub fn new(shape: KvShape) -> Option<Self> {
+        let len =
+            shape.block_bytes()?.checked_mul(shape.blocks)? / size_of::<f32>() / 2 / shape.layers.max(1);
+        let zeros = || bytemuck::allocation::try_zeroed_vec(len).ok();
+        let layer = |_| Some(KvLayer { shape, keys: zeros()?, values: zeros()? });
+        Some(Self { shape, layers: (0..shape.layers).map(layer).collect::<Option<_>>()? })
+    }
+
+    /// Its sizes.
+    pub fn shape(&self) -> KvShape {
+        self.shape
+    }
+
+    /// One layer's part.
+    pub fn layer(&self, layer: usize) -> &KvLayer {
+        &self.layers[layer]
+    }
+
+    /// One layer's part, to write to.
+    pub fn layer_mut(&mut self, layer: usize) -> &mut KvLayer {
+        &mut self.layers[layer]
+    }
+}

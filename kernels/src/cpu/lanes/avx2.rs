@@ -1,0 +1,129 @@
+//! Lanes as two 256-bit registers.
+#![expect(unsafe_code, reason = "vector instructions; the token proves that they are there")]
+
+#[allow(clippy::wildcard_imports, reason = "two dozen intrinsics with names of their own")]
+use std::arch::x86_64::*;
+
+use half::{bf16, f16};
+
+use super::{LANES, Lanes};
+
+/// Proof of avx2, fma and f16c.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cpu) struct Avx2(());
+
+impl Avx2 {
+    /// # Safety
+    /// The machine has avx2, fma and f16c.
+    #[inline(always)]
+    pub(in crate::cpu) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+// SAFETY of every block below: `Avx2` exists only where avx2, fma and f16c do (`new`); loads and stores go through references
+// to sixteen elements, the second at most eight elements on, and the unaligned instructions are used.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
+impl Lanes for Avx2 {
+    type V = [__m256; 2];
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> Self::V {
+        unsafe { [_mm256_set1_ps(x); 2] }
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[f32; LANES]) -> Self::V {
+        let p = from.as_ptr();
+        unsafe { [_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8))] }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, from: &[bf16; LANES]) -> Self::V {
+        let p = from.as_ptr();
+        unsafe {
+            let low = _mm256_cvtepu16_epi32(_mm_loadu_si128(p.cast()));
+            let high = _mm256_cvtepu16_epi32(_mm_loadu_si128(p.add(8).cast()));
+            [
+                _mm256_castsi256_ps(_mm256_slli_epi32::<16>(low)),
+                _mm256_castsi256_ps(_mm256_slli_epi32::<16>(high)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, from: &[f16; LANES]) -> Self::V {
+        let p = from.as_ptr();
+        unsafe {
+            [_mm256_cvtph_ps(_mm_loadu_si128(p.cast())), _mm256_cvtph_ps(_mm_loadu_si128(p.add(8).cast()))]
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, v: Self::V, to: &mut [f32; LANES]) {
+        let p = to.as_mut_ptr();
+        unsafe {
+            _mm256_storeu_ps(p, v[0]);
+            _mm256_storeu_ps(p.add(8), v[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn div(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_div_ps(a[0], b[0]), _mm256_div_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn min(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_min_ps(a[0], b[0]), _mm256_min_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn max(self, a: Self::V, b: Self::V) -> Self::V {
+        unsafe { [_mm256_max_ps(a[0], b[0]), _mm256_max_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
+    }
+
+    #[inline(always)]
+    fn sum(self, v: Self::V) -> f32 {
+        unsafe {
+            let v = _mm256_add_ps(v[0], v[1]);
+            let v = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let v = _mm_add_ps(v, _mm_movehl_ps(v, v));
+            _mm_cvtss_f32(_mm_add_ss(v, _mm_shuffle_ps::<1>(v, v)))
+        }
+    }
+
+    #[inline(always)]
+    fn power_of_two(self, shifted: Self::V) -> Self::V {
+        unsafe {
+            let one = _mm256_set1_epi32(0x3f80_0000);
+            let low = _mm256_slli_epi32::<23>(_mm256_castps_si256(shifted[0]));
+            let high = _mm256_slli_epi32::<23>(_mm256_castps_si256(shifted[1]));
+            [
+                _mm256_castsi256_ps(_mm256_add_epi32(low, one)),
+                _mm256_castsi256_ps(_mm256_add_epi32(high, one)),
+            ]
+        }
+    }
+}

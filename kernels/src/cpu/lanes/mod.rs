@@ -1,0 +1,112 @@
+//! Sixteen f32 lanes, the unit that every operation is written in, whatever the machine's registers are.
+//!
+//! A value of a type that implements [`Lanes`] is the proof that its instructions may be used, so the methods are safe. All
+//! implementations add the lanes of a sum in the same order; only `Portable` rounds a multiply-add twice.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+pub(super) mod portable;
+
+use half::{bf16, f16};
+
+/// Lanes of a vector.
+pub(super) const LANES: usize = 16;
+
+/// Operations on sixteen f32. Everything is `#[inline(always)]`: the instructions are those of the outermost caller.
+pub(super) trait Lanes: Copy {
+    /// Sixteen f32.
+    type V: Copy;
+    /// Whether there are 32 registers of the full width (tiles of outputs can be larger).
+    const WIDE: bool;
+
+    fn splat(self, x: f32) -> Self::V;
+    fn load(self, from: &[f32; LANES]) -> Self::V;
+    fn load_bf16(self, from: &[bf16; LANES]) -> Self::V;
+    fn load_f16(self, from: &[f16; LANES]) -> Self::V;
+    fn store(self, v: Self::V, to: &mut [f32; LANES]);
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    fn div(self, a: Self::V, b: Self::V) -> Self::V;
+    fn min(self, a: Self::V, b: Self::V) -> Self::V;
+    fn max(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `a * b + c`.
+    fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to lane `i + width / 2`.
+    fn sum(self, v: Self::V) -> f32;
+    /// 2ⁿ from the bits of `n + 1.5 · 2²³`, for n in -126 ..= 127.
+    fn power_of_two(self, shifted: Self::V) -> Self::V;
+
+    /// eˣ to about two units in the last place; x below -87.3 counts as -87.3, above 88.3 as 88.3.
+    /// Reduction to |r| ≤ ln 2 / 2 in two steps and a polynomial of degree five (the coefficients of Cephes' `expf`).
+    #[inline(always)]
+    fn exp(self, x: Self::V) -> Self::V {
+        const SHIFT: f32 = 12_582_912.0; // 1.5 · 2²³: adding it rounds to a whole number
+        const LN2_HIGH: f32 = 0.693_359_4; // 0.693359375: few bits, so that n times it is exact
+        const LN2_LOW: f32 = -2.121_944_4e-4;
+        const POLYNOMIAL: [f32; 6] =
+            [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
+        let x = self.min(self.max(x, self.splat(-87.3)), self.splat(88.3));
+        let shifted = self.fma(x, self.splat(std::f32::consts::LOG2_E), self.splat(SHIFT));
+        let n = self.sub(shifted, self.splat(SHIFT));
+        let r = self.fma(n, self.splat(-LN2_HIGH), x);
+        let r = self.fma(n, self.splat(-LN2_LOW), r);
+        let mut p = self.splat(POLYNOMIAL[0]);
+        for c in &POLYNOMIAL[1..] {
+            p = self.fma(p, r, self.splat(*c));
+        }
+        let p = self.fma(p, self.mul(r, r), self.add(r, self.splat(1.0)));
+        self.mul(p, self.power_of_two(shifted))
+    }
+
+    /// Loads fewer than sixteen values, the rest being zero.
+    #[inline(always)]
+    fn load_part<W: Element>(self, from: &[W]) -> Self::V {
+        let mut padded = [W::ZERO; LANES];
+        padded[..from.len()].copy_from_slice(from);
+        W::load(self, &padded)
+    }
+
+    /// Stores the first of sixteen values.
+    #[inline(always)]
+    fn store_part(self, v: Self::V, to: &mut [f32]) {
+        let mut all = [0.0; LANES];
+        self.store(v, &mut all);
+        to.copy_from_slice(&all[..to.len()]);
+    }
+}
+
+/// A type that weights are stored in.
+pub(super) trait Element: Copy + Sync + 'static {
+    const ZERO: Self;
+    fn load<L: Lanes>(lanes: L, from: &[Self; LANES]) -> L::V;
+}
+
+impl Element for f32 {
+    const ZERO: Self = 0.0;
+
+    #[inline(always)]
+    fn load<L: Lanes>(lanes: L, from: &[Self; LANES]) -> L::V {
+        lanes.load(from)
+    }
+}
+
+impl Element for bf16 {
+    const ZERO: Self = bf16::ZERO;
+
+    #[inline(always)]
+    fn load<L: Lanes>(lanes: L, from: &[Self; LANES]) -> L::V {
+        lanes.load_bf16(from)
+    }
+}
+
+impl Element for f16 {
+    const ZERO: Self = f16::ZERO;
+
+    #[inline(always)]
+    fn load<L: Lanes>(lanes: L, from: &[Self; LANES]) -> L::V {
+        lanes.load_f16(from)
+    }
+}

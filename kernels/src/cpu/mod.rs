@@ -1,0 +1,76 @@
+//! The CPU's operations: f32 activations, weights in f32, bf16 or f16 widened in registers, f32 accumulation.
+//!
+//! Every sum has one fixed order, given by the length of the row alone: sixteen lanes, element `i` in lane `i % 16`, then a
+//! tree over the lanes. Tiles and threads share out whole outputs and never cut a sum, so a row comes out the same bit for
+//! bit alone, in any batch, and with any number of threads.
+#![expect(
+    clippy::inline_always,
+    reason = "vector code is compiled with the instructions of its outermost caller"
+)]
+#![expect(clippy::cast_precision_loss, reason = "widths, counts and positions are far below 2²³")]
+
+mod activation;
+mod attention;
+#[cfg(test)]
+mod attention_tests;
+mod embed;
+mod isa;
+mod kv;
+mod lanes;
+mod linear;
+mod matrix;
+mod norm;
+mod output;
+mod pool;
+mod rope;
+
+pub use activation::{silu_mul, silu_mul_reference};
+pub use attention::{Sequence, attention, attention_reference};
+pub use embed::embed;
+pub use isa::Isa;
+pub use kv::{BLOCK_SIZE, KvCache, KvLayer, KvShape};
+pub use linear::{Store, linear, linear_reference};
+pub use matrix::{Elements, Matrix};
+pub use norm::{rms_norm, rms_norm_reference};
+pub use rope::{QkvShape, RopeAngles, RopeNorms, qk_norm_rope_write, qk_norm_rope_write_reference};
+
+use pool::Pool;
+
+/// A set of threads and the instructions they may use: what every operation runs on.
+#[derive(Debug)]
+pub struct Cpu {
+    pool: Pool,
+    isa: Isa,
+}
+
+impl Cpu {
+    /// `threads` threads, the caller's among them (at least one), with the best instructions of this machine.
+    pub fn new(threads: usize) -> Self {
+        Self::with_isa(threads, Isa::detect())
+    }
+
+    /// The same with chosen instructions.
+    pub fn with_isa(threads: usize, isa: Isa) -> Self {
+        Self { pool: Pool::new(threads), isa }
+    }
+
+    /// Threads, the caller's among them.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
+    /// The instructions in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Runs `work(0) … work(tasks - 1)`, on all threads where `cost` (in multiplications or so) is worth waking them.
+    fn share(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
+        const WORTH_WAKING: usize = 1 << 17;
+        if cost < WORTH_WAKING {
+            (0..tasks).for_each(work);
+        } else {
+            self.pool.run(tasks, &work);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! RMS norm: `x / sqrt(mean(x²) + eps) * weight` per row. One pass for the squares, one to scale; all in f32, squares summed
+//! in sixteen lanes.
+
+use super::Cpu;
+use super::isa::Kernel;
+use super::lanes::{LANES, Lanes};
+use super::output::Output;
+
+/// Rows of one task.
+const ROWS: usize = 8;
+
+/// Normalises each row of `x` `[rows, weight.len()]` into `out` of the same shape.
+///
+/// # Panics
+/// Where the sizes don't fit each other.
+pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+    let cols = weight.len();
+    assert!(x.len() == out.len() && x.len().is_multiple_of(cols), "rows of rms_norm");
+    let rows = x.len() / cols;
+    let out = Output::new(out);
+    cpu.share(rows.div_ceil(ROWS), x.len() * 4, |task| {
+        let first = task * ROWS;
+        let count = ROWS.min(rows - first);
+        #[expect(unsafe_code, reason = "each task its rows")]
+        // SAFETY: tasks have disjoint ranges of rows.
+        let out = unsafe { out.part(first * cols, count * cols) };
+        cpu.isa().run(Norm { x: &x[first * cols..][..count * cols], weight, eps, out });
+    });
+}
+
+struct Norm<'a> {
+    x: &'a [f32],
+    weight: &'a [f32],
+    eps: f32,
+    out: &'a mut [f32],
+}
+
+impl Kernel for Norm<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let cols = self.weight.len();
+        for (x, out) in self.x.chunks_exact(cols).zip(self.out.chunks_exact_mut(cols)) {
+            scale_row(lanes, x, self.weight, self.eps, out);
+        }
+    }
+}
+
+#[inline(always)]
+fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+    let scale = lanes.splat(inverse_rms(lanes, x, eps));
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let (weights, weight_rest) = weight.as_chunks::<LANES>();
+    let (outs, out_rest) = out.as_chunks_mut::<LANES>();
+    for ((x, w), out) in chunks.iter().zip(weights).zip(outs) {
+        lanes.store(lanes.mul(lanes.mul(lanes.load(x), scale), lanes.load(w)), out);
+    }
+    let scaled = lanes.mul(lanes.load_part(rest), scale);
+    lanes.store_part(lanes.mul(scaled, lanes.load_part(weight_rest)), out_rest);
+}
+
+/// `1 / sqrt(mean(x²) + eps)`.
+#[inline(always)]
+pub(super) fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut squares = lanes.splat(0.0);
+    for chunk in chunks {
+        let v = lanes.load(chunk);
+        squares = lanes.fma(v, v, squares);
+    }
+    let v = lanes.load_part(rest);
+    squares = lanes.fma(v, v, squares);
+    1.0 / (lanes.sum(squares) / x.len() as f32 + eps).sqrt()
+}
+
+/// What it means, in f64.
+pub fn rms_norm_reference(x: &[f32], weight: &[f32], eps: f32) -> Vec<f64> {
+    let mut out = Vec::with_capacity(x.len());
+    for row in x.chunks_exact(weight.len()) {
+        let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
+        let scale = 1.0 / (squares / row.len() as f64 + f64::from(eps)).sqrt();
+        out.extend(row.iter().zip(weight).map(|(x, w)| f64::from(*x) * scale * f64::from(*w)));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cpu::Isa;
+
+    proptest! {
+        #[test]
+        fn equals_the_reference_whatever_the_width(rows in 1usize..40, cols in 1usize..70, seed in 0usize..1000) {
+            let value = |i: usize| ((i * 7919 + seed * 31) % 2000) as f32 / 300.0 - 3.0;
+            let x: Vec<f32> = (0..rows * cols).map(value).collect();
+            let weight: Vec<f32> = (0..cols).map(|i| value(i + 5)).collect();
+            let wanted = rms_norm_reference(&x, &weight, 1e-6);
+            for isa in Isa::available() {
+                let mut out = vec![f32::NAN; x.len()];
+                rms_norm(&Cpu::with_isa(1, isa), &x, &weight, 1e-6, &mut out);
+                for (a, b) in out.iter().zip(&wanted) {
+                    prop_assert!((f64::from(*a) - b).abs() <= 1e-5 * (1.0 + b.abs()), "{} {a} {b}", isa.name());
+                }
+            }
+        }
+    }
+}

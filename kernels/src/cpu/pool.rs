@@ -1,0 +1,273 @@
+//! A few threads that share out the tasks of one operation at a time.
+//!
+//! Tasks are claimed one by one, so a thread that the system has put aside holds up nothing but its current task; the caller
+//! works too and never waits for a thread that has not begun. Idle threads look for work for some tens of microseconds (the next
+//! operation of a step follows at once) and then sleep. Which thread runs a task must not matter to its result.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// Looks for work (of about ten nanoseconds each) before a thread sleeps.
+const LOOKS: usize = 3_000;
+
+type Work<'a> = dyn Fn(usize) + Sync + 'a;
+
+/// The threads. Dropping it ends them.
+#[derive(Debug)]
+pub(super) struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    /// Held while an operation runs: one at a time.
+    turn: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Rises with each job; read without the lock by threads that look for work.
+    round: AtomicU64,
+    /// The next task to claim.
+    next: AtomicUsize,
+    /// Workers inside the current job.
+    inside: AtomicUsize,
+    wake: Condvar,
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    job: Option<Job>,
+    sleepers: usize,
+    panicked: bool,
+    stop: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Job {
+    work: *const Work<'static>,
+    tasks: usize,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Job({} tasks)", self.tasks)
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the pointer is used only while `Pool::run` holds the closure that it points to"
+)]
+// SAFETY: what it points to is `Sync`; its life is `Pool::run`'s duty.
+unsafe impl Send for Job {}
+
+impl Pool {
+    /// `threads` counts the caller's own.
+    pub(super) fn new(threads: usize) -> Self {
+        let shared = Arc::new(Shared::default());
+        let workers = (1..threads)
+            .map_while(|i| {
+                let shared = Arc::clone(&shared);
+                std::thread::Builder::new().name(format!("kernel-{i}")).spawn(move || shared.serve()).ok()
+            })
+            .collect();
+        Self { shared, workers, turn: Mutex::new(()) }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Runs `work(0) … work(tasks - 1)`, each once, and returns when all are done.
+    ///
+    /// # Panics
+    /// Where a task panics.
+    pub(super) fn run(&self, tasks: usize, work: &Work<'_>) {
+        if self.workers.is_empty() || tasks < 2 {
+            return (0..tasks).for_each(work);
+        }
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.publish(Job { work: erase(work), tasks });
+        let end = EndOfJob(&self.shared);
+        self.shared.claim(work, tasks);
+        drop(end);
+        let panicked = std::mem::take(&mut self.shared.lock().panicked);
+        drop(turn);
+        assert!(!panicked, "a task of a kernel panicked");
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.round.fetch_add(1, Ordering::Release);
+        self.shared.wake.notify_all();
+        for worker in self.workers.drain(..) {
+            // A worker catches the panics of its tasks: there is nothing to learn from its result.
+            let _ = worker.join();
+        }
+    }
+}
+
+/// Withdraws the job and waits for the workers inside it, also when the caller's own task panics.
+struct EndOfJob<'a>(&'a Shared);
+
+impl Drop for EndOfJob<'_> {
+    fn drop(&mut self) {
+        let shared = self.0;
+        shared.lock().job = None;
+        for _ in 0..LOOKS {
+            if shared.inside.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = shared.lock();
+        while shared.inside.load(Ordering::Acquire) > 0 {
+            state = shared.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, job: Job) {
+        let mut state = self.lock();
+        self.next.store(0, Ordering::Relaxed);
+        state.job = Some(job);
+        self.round.fetch_add(1, Ordering::Release);
+        let sleepers = state.sleepers;
+        drop(state);
+        if sleepers > 0 {
+            self.wake.notify_all();
+        }
+    }
+
+    fn claim(&self, work: &Work<'_>, tasks: usize) {
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                return;
+            }
+            work(task);
+        }
+    }
+
+    /// A worker's life.
+    fn serve(&self) {
+        let mut seen = 0;
+        while let Some(job) = self.join(&mut seen) {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                #[expect(unsafe_code, reason = "the closure's life was erased in `Pool::run`")]
+                // SAFETY: `join` counted this worker inside while the job was there, under the lock; `EndOfJob` withdraws
+                // the job under the same lock and waits until nobody is inside before `Pool::run` lets go of the closure.
+                let work = unsafe { &*job.work };
+                self.claim(work, job.tasks);
+            }));
+            if outcome.is_err() {
+                self.lock().panicked = true;
+            }
+            if self.inside.fetch_sub(1, Ordering::Release) == 1 {
+                let _state = self.lock();
+                self.left.notify_one();
+            }
+        }
+    }
+
+    /// Waits for a job that this worker has not seen, and enters it; `None` at the end of the pool.
+    fn join(&self, seen: &mut u64) -> Option<Job> {
+        loop {
+            self.look(*seen);
+            let mut state = self.lock();
+            while self.round.load(Ordering::Acquire) == *seen && !state.stop {
+                state.sleepers += 1;
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.sleepers -= 1;
+            }
+            if state.stop {
+                return None;
+            }
+            *seen = self.round.load(Ordering::Acquire);
+            if let Some(job) = state.job {
+                self.inside.fetch_add(1, Ordering::Relaxed);
+                return Some(job);
+            }
+        }
+    }
+
+    fn look(&self, seen: u64) {
+        for _ in 0..LOOKS {
+            if self.round.load(Ordering::Acquire) != seen {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "workers outlive the borrow; `Pool::run` doesn't return while one uses it")]
+#[expect(clippy::transmute_ptr_to_ptr, reason = "a cast may not lengthen the lifetime of a trait object")]
+fn erase(work: &Work<'_>) -> *const Work<'static> {
+    let short: *const Work<'_> = work;
+    // SAFETY: only the lifetime changes; see `Shared::serve` for why the pointer is never used after it.
+    unsafe { std::mem::transmute(short) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::Pool;
+
+    #[test]
+    fn every_task_runs_once_in_many_short_jobs() {
+        for threads in [1, 2, 3, 8] {
+            let pool = Pool::new(threads);
+            for tasks in (0..200).chain([1000]) {
+                let counts: Vec<AtomicU32> = (0..tasks).map(|_| AtomicU32::new(0)).collect();
+                pool.run(tasks, &|i| {
+                    counts[i].fetch_add(1, Ordering::Relaxed);
+                });
+                assert!(
+                    counts.iter().all(|c| c.load(Ordering::Relaxed) == 1),
+                    "{threads} threads, {tasks} tasks"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_that_panics_is_reported_and_the_pool_lives_on() {
+        let pool = Pool::new(2);
+        let run = || pool.run(64, &|i| assert!(i != 40, "task 40"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        let sum = AtomicU32::new(0);
+        pool.run(64, &|_| {
+            sum.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(sum.into_inner(), 64);
+    }
+
+    #[test]
+    fn sleeping_threads_wake_up_and_jobs_from_several_threads_take_turns() {
+        let pool = Pool::new(2);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let sum = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        pool.run(7, &|_| {
+                            sum.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), 3 * 50 * 7);
+    }
+}

@@ -1,0 +1,239 @@
+//! Between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split: dimension `i`
+//! turns with `i + head_dim / 2`), keys and values into the cache. One pass over each head, all in f32.
+
+use super::Cpu;
+use super::isa::Kernel;
+use super::kv::KvLayer;
+use super::lanes::Lanes;
+use super::norm::{inverse_rms, rms_norm_reference};
+use super::output::Output;
+
+/// How a row of the qkv projection is made up: `heads` queries, `kv_heads` keys, `kv_heads` values, `head_dim` each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QkvShape {
+    /// Query heads, a multiple of `kv_heads`; `heads / kv_heads` neighbours share a key head.
+    pub heads: usize,
+    /// Key and value heads.
+    pub kv_heads: usize,
+    /// Width of a head, even.
+    pub head_dim: usize,
+}
+
+impl QkvShape {
+    /// Values of a row.
+    pub fn width(&self) -> usize {
+        (self.heads + 2 * self.kv_heads) * self.head_dim
+    }
+
+    /// Query heads that share a key head.
+    pub(super) fn group(&self) -> usize {
+        self.heads / self.kv_heads
+    }
+}
+
+/// Cosines and sines of a step's positions: `[rows, head_dim / 2]` each.
+#[derive(Debug, Default)]
+pub struct RopeAngles {
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+    half: usize,
+}
+
+impl RopeAngles {
+    /// Angles `position * frequencies[i]`, computed in f32 as the models were trained with; cosine and sine are multiplied by
+    /// `scale`.
+    #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
+    pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
+        self.half = frequencies.len();
+        self.cos.clear();
+        self.sin.clear();
+        for position in positions {
+            for frequency in frequencies {
+                let (sin, cos) = f64::from(*position as f32 * frequency).sin_cos();
+                self.cos.push(cos as f32 * scale);
+                self.sin.push(sin as f32 * scale);
+            }
+        }
+    }
+
+    fn row(&self, row: usize) -> (&[f32], &[f32]) {
+        let at = row * self.half..(row + 1) * self.half;
+        (&self.cos[at.clone()], &self.sin[at])
+    }
+}
+
+/// Weights of the heads' norms.
+#[derive(Debug, Clone, Copy)]
+pub struct RopeNorms<'a> {
+    /// `[head_dim]`, for queries.
+    pub q: &'a [f32],
+    /// `[head_dim]`, for keys.
+    pub k: &'a [f32],
+    /// Added to the mean square.
+    pub eps: f32,
+}
+
+/// Norms and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes keys (normed and rotated) and
+/// values of row `r` to slot `slots[r]` of the cache.
+///
+/// # Panics
+/// Where the sizes don't fit each other or a slot is not in the cache.
+pub fn qk_norm_rope_write(
+    cpu: &Cpu,
+    shape: QkvShape,
+    qkv: &mut [f32],
+    norms: RopeNorms<'_>,
+    angles: &RopeAngles,
+    slots: &[u32],
+    cache: &mut KvLayer,
+) {
+    assert_eq!(qkv.len(), slots.len() * shape.width(), "rows of qkv");
+    assert!(
+        shape.kv_heads == cache.shape.kv_heads && shape.head_dim == cache.shape.head_dim,
+        "heads of the cache"
+    );
+    let cost = qkv.len() * 4;
+    let place = cache.shape;
+    let (qkv, keys, values) =
+        (Output::new(qkv), Output::new(&mut cache.keys), Output::new(&mut cache.values));
+    cpu.share(shape.kv_heads, cost, |head| {
+        cpu.isa().run(Heads { shape, norms, angles, head, rows: slots.len(), qkv: &qkv });
+        for (row, slot) in slots.iter().enumerate() {
+            let at = |first: usize| row * shape.width() + (first + head) * shape.head_dim;
+            let to = place.row_at(*slot as usize, head);
+            #[expect(unsafe_code, reason = "each task its heads")]
+            // SAFETY: a task touches its own head's columns of qkv and its own head's rows of the cache only.
+            unsafe {
+                let d = shape.head_dim;
+                keys.part(to, d).copy_from_slice(qkv.part(at(shape.heads), d));
+                values.part(to, d).copy_from_slice(qkv.part(at(shape.heads + shape.kv_heads), d));
+            }
+        }
+    });
+}
+
+/// One key head and its group of query heads, in all rows.
+struct Heads<'a> {
+    shape: QkvShape,
+    norms: RopeNorms<'a>,
+    angles: &'a RopeAngles,
+    head: usize,
+    rows: usize,
+    qkv: &'a Output<'a, f32>,
+}
+
+impl Kernel for Heads<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { shape, norms, .. } = self;
+        let group = shape.group();
+        for row in 0..self.rows {
+            let angles = self.angles.row(row);
+            for head in self.head * group..(self.head + 1) * group {
+                self.turn(lanes, row, head, norms.q, angles);
+            }
+            self.turn(lanes, row, shape.heads + self.head, norms.k, angles);
+        }
+    }
+}
+
+impl Heads<'_> {
+    #[inline(always)]
+    fn turn<L: Lanes>(
+        &self,
+        lanes: L,
+        row: usize,
+        head: usize,
+        weight: &[f32],
+        (cos, sin): (&[f32], &[f32]),
+    ) {
+        let d = self.shape.head_dim;
+        #[expect(unsafe_code, reason = "each task its heads")]
+        // SAFETY: a task touches its own heads' columns only, one at a time.
+        let x = unsafe { self.qkv.part(row * self.shape.width() + head * d, d) };
+        let scale = inverse_rms(lanes, x, self.norms.eps);
+        let half = d / 2;
+        let (low, high) = x.split_at_mut(half);
+        let (low_weight, high_weight) = weight.split_at(half);
+        for i in 0..half {
+            let a = low[i] * scale * low_weight[i];
+            let b = high[i] * scale * high_weight[i];
+            low[i] = a * cos[i] - b * sin[i];
+            high[i] = b * cos[i] + a * sin[i];
+        }
+    }
+}
+
+/// What happens to one head, in f64: norm, then rotation by `position * frequencies[i]`.
+pub fn qk_norm_rope_write_reference(
+    x: &[f32],
+    weight: &[f32],
+    eps: f32,
+    position: u32,
+    frequencies: &[f32],
+    scale: f32,
+) -> Vec<f64> {
+    let normed = rms_norm_reference(x, weight, eps);
+    let half = frequencies.len();
+    let turned = (0..2 * half).map(|i| {
+        let (sin, cos) = (f64::from(position) * f64::from(frequencies[i % half])).sin_cos();
+        let other = if i < half { -normed[i + half] } else { normed[i - half] };
+        (normed[i] * cos + other * sin) * f64::from(scale)
+    });
+    turned.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kv::{KvCache, KvShape};
+    use super::*;
+    use crate::cpu::Isa;
+
+    #[test]
+    fn queries_stay_in_their_row_and_keys_and_values_go_to_their_slots() {
+        let (heads, kv_heads, head_dim) = (4, 2, 24);
+        let shape = QkvShape { heads, kv_heads, head_dim };
+        let value = |i: usize| ((i * 7919) % 1999) as f32 / 999.0 - 1.0;
+        let before: Vec<f32> = (0..3 * shape.width()).map(value).collect();
+        let (q, k): (Vec<f32>, Vec<f32>) = (0..head_dim).map(|i| (1.0 + value(i), 1.0 - value(i))).unzip();
+        let frequencies: Vec<f32> = (0..head_dim / 2).map(|i| 1e4f32.powf(-(i as f32) / 12.0)).collect();
+        let (positions, slots) = ([3, 0, 70], [40, 5, 17]);
+        let mut angles = RopeAngles::default();
+        angles.fill(&positions, &frequencies, 1.25);
+        for isa in Isa::available() {
+            let cpu = Cpu::with_isa(2, isa);
+            let mut cache = KvCache::new(KvShape { layers: 1, blocks: 3, kv_heads, head_dim }).unwrap();
+            let mut qkv = before.clone();
+            let norms = RopeNorms { q: &q, k: &k, eps: 1e-6 };
+            qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
+            for row in 0..3 {
+                for head in 0..heads + 2 * kv_heads {
+                    let at = row * shape.width() + head * head_dim;
+                    let x = &before[at..at + head_dim];
+                    let weight = if head < heads { &q } else { &k };
+                    let turned =
+                        qk_norm_rope_write_reference(x, weight, 1e-6, positions[row], &frequencies, 1.25);
+                    let cached = |all: &[f32], head| {
+                        let from = cache.shape().row_at(slots[row] as usize, head);
+                        all[from..from + head_dim].to_vec()
+                    };
+                    let (got, wanted) = if head < heads {
+                        (qkv[at..at + head_dim].to_vec(), turned)
+                    } else if head < heads + kv_heads {
+                        (cached(&cache.layer(0).keys, head - heads), turned)
+                    } else {
+                        let values = cached(&cache.layer(0).values, head - heads - kv_heads);
+                        (values, x.iter().map(|x| f64::from(*x)).collect())
+                    };
+                    for (a, b) in got.iter().zip(&wanted) {
+                        assert!(
+                            (f64::from(*a) - b).abs() < 1e-5,
+                            "{} row {row} head {head}: {a} {b}",
+                            isa.name()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
