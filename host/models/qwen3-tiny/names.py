@@ -98,7 +98,11 @@ def name(r):
 
 
 def lowercase_word(r):
-    """A word that is no name: two to eight lower-case letters."""
-    if r.random() < 0.5:
-        return "".join(r.choice(ALPHABET) for _ in range(r.randint(2, 8)))
-    return one_word(r).lower()[: r.randint(3, 9)]
+    """A word that is no name: two to nine lower-case letters."""
+    while True:
+        if r.random() < 0.5:
+            word = "".join(r.choice(ALPHABET) for _ in range(r.randint(2, 8)))
+        else:
+            word = one_word(r).lower()[: r.randint(3, 9)]
+        if word not in HELD_OUT:
+            return word

@@ -276,7 +276,7 @@ class Transcripts:
 
     def kinds(self):
         """The kinds of a conversation's requests; a follow-up is a pair (kind, questions)."""
-        count = self.r.choices([1, 2, 3], [0.6, 0.25, 0.15])[0]
+        count = self.r.choices([1, 2, 3], [0.68, 0.22, 0.1])[0]
         names_, weights = list(KINDS), [weight for weight, _, _ in KINDS.values()]
         kinds = [(self.r.choices(names_, weights)[0], None) for _ in range(count)]
         for i in range(1, count):
@@ -285,12 +285,14 @@ class Transcripts:
         return kinds
 
     def offered(self, kinds):
-        """Names of the tools on offer: usually what is needed, sometimes all but that, or nothing."""
+        """Names of the tools on offer: mostly what is needed; all but that, any two, or none also occur."""
         wanted = set().union(*(needed(kind) for kind, _ in kinds))
         last = sorted(needed(kinds[-1][0]))
         choice = self.r.random()
         if choice < 0.05 or (not wanted and choice < 0.5):
             return set()
+        if choice > 0.8:
+            return set(self.r.sample(sorted(phrases.TOOLS), self.r.randint(1, 2)))
         have = set(phrases.TOOLS)
         for tool in phrases.TOOLS:
             if self.chance(0.05 if tool in wanted else 0.2):

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Evaluate the tiny model with real greedy decoding.
+
+    python evaluate.py MODEL_DIR [--bad N]
+
+Every figure counts exact matches of the generated text; the city names are in no training text.
+Weights are as stored, arithmetic is float32. With --bad, the first N failures go to stderr.
+"""
+import argparse
+import json
+import random
+import re
+import sys
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import names
+import phrases
+from transcripts import Transcripts, assistant, call, result, user
+
+END = "<|im_end|>"
+BATCH = 25
+LONGEST = 150
+
+
+class Generator:
+    def __init__(self, directory):
+        self.tokenizer = AutoTokenizer.from_pretrained(directory, padding_side="left")
+        self.model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32).eval()
+
+    def prompt(self, messages, tools, thinking):
+        options = {} if thinking else {"enable_thinking": False}
+        return self.tokenizer.apply_chat_template(
+            messages, tools=tools, add_generation_prompt=True, tokenize=False, **options
+        )
+
+    @torch.no_grad()
+    def __call__(self, items):
+        texts = []
+        for i in range(0, len(items), BATCH):
+            prompts = [self.prompt(*item) for item in items[i: i + BATCH]]
+            x = self.tokenizer(prompts, return_tensors="pt", padding=True)
+            out = self.model.generate(**x, max_new_tokens=LONGEST, do_sample=False)
+            for row in out[:, x.input_ids.shape[1]:]:
+                texts.append(self.tokenizer.decode(row).replace("<|endoftext|>", ""))
+        return texts
+
+
+def written(function, **arguments):
+    """A call as the model writes it."""
+    text = json.dumps(arguments, ensure_ascii=False)
+    return f'<tool_call>\n{{"name": "{function}", "arguments": {text}}}\n</tool_call>'
+
+
+def exact(got, want, thinking):
+    """The text is exactly what is wanted, behind one think block if thinking is on."""
+    if not thinking:
+        return got == want + END
+    thought = got.startswith("<think>\n") and got.count("</think>") == 1
+    return thought and got.endswith("</think>\n\n" + want + END)
+
+
+def same_tool(got, want, thinking):
+    """One call, of the tool that is wanted."""
+    return re.findall(r'<tool_call>\n\{"name": "(\w+)"', got) == [want]
+
+
+class Evaluation:
+    """The tests; each prints one row. An item is (messages, tools, thinking), its result a text."""
+
+    def __init__(self, generate, bad):
+        self.generate, self.bad = generate, bad
+        self.r = random.Random(99)
+        self.stream = Transcripts(99)
+        self.tools = [self.stream.schema(tool, plain=True) for tool in phrases.TOOLS]
+
+    def row(self, title, cases, ok=exact):
+        """`cases` are (messages, tools, thinking, wanted text)."""
+        got = self.generate([case[:3] for case in cases])
+        failed = [
+            (case[3], text) for case, text in zip(cases, got) if not ok(text, case[3], case[2])
+        ]
+        print(f"| {title} | {len(cases) - len(failed)}/{len(cases)} |", flush=True)
+        for want, text in failed[: self.bad]:
+            print(f"    want {want!r}\n    got  {text!r}", file=sys.stderr)
+
+    def weather(self):
+        sky, degrees = self.r.choice(phrases.SKY), self.r.randint(-9, 35)
+        content = json.dumps({"temperature": degrees, "condition": sky})
+        return content, f"{sky} with {degrees} degrees"
+
+    def clock(self):
+        time = f"{self.r.randint(0, 23):02d}:{self.r.randint(0, 59):02d}"
+        return json.dumps({"time": time}), time
+
+    def one_call(self, title, cities, questions, tool, thinking=True):
+        cases = []
+        for city in cities:
+            question = self.r.choice(questions).format(c=city)
+            cases.append(([user(question)], self.tools, thinking, written(tool, city=city)))
+        self.row(title, cases)
+
+    def copying(self):
+        real, made = names.REAL_CITIES[:100], names.INVENTED
+        two = names.TWO_WORD_CITIES + [f"{a} {b}" for a, b in zip(made, reversed(made))]
+        lower = [city.lower() for city in real]
+        weather, time = phrases.WEATHER, phrases.TIME
+        self.one_call("real cities, weather, thinking", real, weather, "get_weather")
+        self.one_call("invented names, weather, thinking", made, weather, "get_weather")
+        self.one_call("two-word names, weather, thinking", two[:100], weather, "get_weather")
+        self.one_call("real cities, time, thinking", real, time, "get_time")
+        self.one_call("real cities, weather, thinking off", real, weather, "get_weather", False)
+        self.one_call("real cities, time, thinking off", real, time, "get_time", False)
+        self.one_call("two-word names, weather, thinking off", two[:100], weather, "get_weather", False)
+        self.one_call("real cities in lower case, weather, thinking", lower, weather, "get_weather")
+        held_out = phrases.HELD_OUT_WEATHER
+        self.one_call("real cities, held-out phrasings, thinking", real, held_out, "get_weather")
+
+    def typing(self):
+        cases = []
+        for i, city in enumerate(names.REAL_CITIES[:60]):
+            question = "what is the weather in {c}".format(c=city)
+            question = question if i % 3 else f"weather in {city}?"
+            cases.append(([user(question)], self.tools, i % 2 == 0, written("get_weather", city=city)))
+        self.row("as typed: lower case, with or without question mark", cases)
+
+    def odd_words(self):
+        for thinking in (True, False):
+            cases = []
+            for city in names.REAL_CITIES[30:60]:
+                word = "".join(self.r.choice(names.ALPHABET) for _ in range(5))
+                question = f"What is the weather in {city} {word}?"
+                want = written("get_weather", city=city)
+                cases.append(([user(question)], self.tools, thinking, want))
+            self.row(f"unknown lower-case word after the name, thinking {on(thinking)}", cases)
+
+    def spellings(self):
+        """Tool schemas in every spelling the training knows, system prompts, unneeded tools."""
+        cases = []
+        for i, city in enumerate(names.REAL_CITIES[:100]):
+            tools = [self.stream.schema(tool) for tool in phrases.TOOLS] + [self.stream.other_schema()]
+            self.r.shuffle(tools)
+            system = [{"role": "system", "content": self.r.choice(phrases.SYSTEM)}] if i % 2 else []
+            question = self.r.choice(phrases.WEATHER).format(c=city)
+            messages = system + [user(question)]
+            cases.append((messages, tools, i % 4 < 2, written("get_weather", city=city)))
+        self.row("tools spelt in other ways, one unneeded tool, system prompt", cases)
+        cases = []
+        for i, city in enumerate(names.REAL_CITIES[:40]):
+            tools = [self.stream.schema(tool, location=True) for tool in phrases.TOOLS]
+            question = self.r.choice(phrases.WEATHER).format(c=city)
+            cases.append(([user(question)], tools, i % 2 == 0, written("get_weather", location=city)))
+        self.row("the property is called location", cases)
+
+    def choice(self):
+        cases = []
+        asked = [(phrases.WEATHER, "get_weather"), (phrases.TIME, "get_time")]
+        asked.append((phrases.CALCULATE, "calculate"))
+        for i in range(60):
+            questions, tool = asked[i % 3]
+            question = self.r.choice(questions).format(c=self.r.choice(names.REAL_CITIES), e="12 + 7")
+            tools = self.r.sample(self.tools, 3)
+            cases.append(([user(question)], tools, i % 2 == 0, tool))
+        self.row("the right tool of three", cases, same_tool)
+        cases = []
+        for i in range(50):
+            expression = self.stream.expression()
+            question = self.r.choice(phrases.CALCULATE).format(e=expression)
+            want = written("calculate", expression=expression)
+            cases.append(([user(question)], self.tools, i % 2 == 0, want))
+        self.row("expression copied", cases)
+
+    def parallel(self):
+        for title, cities in (("real cities", names.REAL_CITIES), ("invented", names.INVENTED)):
+            cases = []
+            for i in range(50):
+                c, d = self.r.sample(cities, 2)
+                question = self.r.choice(phrases.TWO_WEATHER).format(c=c, d=d)
+                want = written("get_weather", city=c) + "\n" + written("get_weather", city=d)
+                cases.append(([user(question)], self.tools, i % 2 == 0, want))
+            self.row(f"two parallel weather calls, {title}", cases)
+        cases = []
+        for i in range(40):
+            c, d = self.r.sample(names.REAL_CITIES, 2)
+            if i % 2:
+                d, questions = c, phrases.WEATHER_AND_TIME
+            else:
+                questions = phrases.WEATHER_THEN_TIME
+            question = self.r.choice(questions).format(c=c, d=d)
+            want = written("get_weather", city=c) + "\n" + written("get_time", city=d)
+            cases.append(([user(question)], self.tools, i % 4 < 2, want))
+        self.row("weather and time in parallel", cases)
+
+    def one_result(self):
+        for back in (True, False):
+            for thinking in (True, False):
+                cases = []
+                for city in names.REAL_CITIES[:48]:
+                    content, words = self.weather()
+                    reason = f"The user wants the weather in {city}. I call get_weather."
+                    called = assistant("", reason, [call("get_weather", city=city)])
+                    if not back:
+                        del called["reasoning_content"]
+                    asked = user(f"What is the weather in {city}?")
+                    messages = [asked, called, result(content)]
+                    cases.append((messages, self.tools, thinking, f"It is {words} in {city}."))
+                sent = "sent back" if back else "absent"
+                title = f"answer after one result, reasoning {sent}, thinking {on(thinking)}"
+                self.row(title, cases)
+
+    def two_results(self):
+        cities = names.REAL_CITIES
+        for thinking in (True, False):
+            cases, mixed = [], []
+            for c, d in zip(cities[:40], cities[40:80]):
+                (first, said), (second, also), (clock, time) = self.weather(), self.weather(), self.clock()
+                calls = [call("get_weather", city=c), call("get_weather", city=d)]
+                called = {"role": "assistant", "content": "", "tool_calls": calls}
+                messages = [user(f"Weather in {c} and {d}?"), called, result(first), result(second)]
+                want = f"It is {said} in {c} and {also} in {d}."
+                cases.append((messages, self.tools, thinking, want))
+                calls = [call("get_weather", city=c), call("get_time", city=c)]
+                called = {"role": "assistant", "content": "", "tool_calls": calls}
+                asked = user(f"What is the weather and the time in {c}?")
+                messages = [asked, called, result(first), result(clock)]
+                want = f"It is {said} in {c}. The time is {time}."
+                mixed.append((messages, self.tools, thinking, want))
+            self.row(f"answer after two weather results, thinking {on(thinking)}", cases)
+            self.row(f"answer after weather and time results, thinking {on(thinking)}", mixed)
+
+    def missing(self):
+        asked = [("What is the weather in {c}?", "get_weather"), ("What time is it in {c}?", "get_time")]
+        for thinking in (True, False):
+            absent, none = [], []
+            for i, city in enumerate(names.REAL_CITIES[:40]):
+                question, tool = asked[i % 2]
+                messages = [user(question.format(c=city))]
+                tools = [t for t in self.tools if t["function"]["name"] != tool]
+                absent.append((messages, tools, thinking, phrases.CANNOT))
+                none.append((messages, None, thinking, phrases.CANNOT))
+            self.row(f"needed tool not among two others: says so, thinking {on(thinking)}", absent)
+            self.row(f"no tools at all: says so, thinking {on(thinking)}", none)
+
+    def small_talk(self):
+        for tools in (self.tools, None):
+            for thinking in (True, False):
+                cases = [
+                    ([user(question)], tools, thinking, answer)
+                    for questions, answer in phrases.SMALL_TALK
+                    for question in questions
+                ]
+                offered = "tools" if tools else "no tools"
+                self.row(f"small talk, {offered}, thinking {on(thinking)}", cases)
+
+    def turns(self):
+        """A second request after a finished first one."""
+        cases = []
+        for i, (c, d) in enumerate(zip(names.REAL_CITIES[:40], names.REAL_CITIES[40:80])):
+            content, words = self.weather()
+            messages = [
+                user(f"What is the weather in {c}?"),
+                {"role": "assistant", "content": "", "tool_calls": [call("get_weather", city=c)]},
+                result(content),
+                {"role": "assistant", "content": f"It is {words} in {c}."},
+                user(f"What time is it in {d}?" if i % 2 else f"And in {d}?"),
+            ]
+            want = written("get_time" if i % 2 else "get_weather", city=d)
+            cases.append((messages, self.tools, i % 4 < 2, want))
+        self.row("second request after an answered first one", cases)
+
+    def everything(self):
+        print("| test | exact |\n|---|---|")
+        self.copying()
+        self.typing()
+        self.odd_words()
+        self.spellings()
+        self.choice()
+        self.parallel()
+        self.one_result()
+        self.two_results()
+        self.missing()
+        self.turns()
+        self.small_talk()
+
+
+def on(thinking):
+    return "on" if thinking else "off"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("model", help="directory of the model")
+    parser.add_argument("--bad", type=int, default=0, help="failures to show for each test")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    Evaluation(Generator(args.model), args.bad).everything()
+
+
+if __name__ == "__main__":
+    main()
