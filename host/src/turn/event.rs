@@ -46,7 +46,7 @@ pub enum ItemStatus {
 /// How the turn ended. After it nothing more is said, and every item has been closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// The model ended its turn.
+    /// The model ended its turn, and no item was cut off.
     Completed,
     /// The token limit was reached.
     MaxOutputTokens,

@@ -1,0 +1,102 @@
+//! The tool call that is open: its arguments on the way out, and what bounds the text that a parser writes itself.
+//!
+//! Invariant: each argument byte leaves once, decoded or escaped as its route says. `items` owns it.
+
+use serde::de::IgnoredAny;
+
+use super::escape::{Unescape, escape};
+use super::event::ItemHead;
+use super::illegal::Illegal;
+use crate::parser::contract::{Payload, Route};
+
+/// Bytes of derived arguments that every call may have.
+const DERIVED_BYTES: u64 = 256;
+/// Bytes of derived arguments for each byte dropped.
+const DERIVED_RATIO: u64 = 8;
+
+/// An open tool call.
+#[derive(Debug)]
+pub(super) struct Call {
+    name: String,
+    /// Until the client is told of the call.
+    head: Option<ItemHead>,
+    /// All arguments so far, where it must be known whether they are whole.
+    json: Option<String>,
+    unescape: Unescape,
+    derived: u64,
+    /// Markup dropped for this call, its header included.
+    dropped: u64,
+}
+
+impl Call {
+    /// A call for whose header `dropped` bytes were dropped already.
+    pub(super) fn new(name: String, payload: Payload, call_id: String, dropped: u64) -> Self {
+        let json = (payload == Payload::Json).then(String::new);
+        let head = Some(ItemHead::ToolCall { call_id, name: name.clone(), payload });
+        Self { name, head, json, unescape: Unescape::default(), derived: 0, dropped }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The head, once: whoever takes it tells the client.
+    pub(super) fn take_head(&mut self) -> Option<ItemHead> {
+        self.head.take()
+    }
+
+    /// Whether the client knows of the call.
+    pub(super) fn is_told(&self) -> bool {
+        self.head.is_none()
+    }
+
+    pub(super) fn drop_bytes(&mut self, bytes: usize) {
+        self.dropped += bytes as u64;
+    }
+
+    /// Arguments by one of the three routes, decoded or escaped into `out`.
+    pub(super) fn write(&mut self, route: Route, text: &str, out: &mut String) {
+        let before = out.len();
+        if route != Route::ArgumentsUnescaped {
+            self.unescape.finish(out);
+        }
+        match route {
+            Route::ArgumentsEscaped => escape(text, out),
+            Route::ArgumentsUnescaped => self.unescape.push(text, out),
+            _ => out.push_str(text),
+        }
+        self.note(&out[before..]);
+    }
+
+    /// Arguments that the parser wrote. `held` bytes may yet be dropped for this call.
+    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), Illegal> {
+        self.derived += text.len() as u64;
+        self.check_derived(held)?;
+        self.write(Route::Arguments, text, out);
+        Ok(())
+    }
+
+    /// Whether derived text stays within its bound if `held` more bytes are dropped.
+    pub(super) fn check_derived(&self, held: usize) -> Result<(), Illegal> {
+        let bound = DERIVED_BYTES + DERIVED_RATIO * (self.dropped + held as u64);
+        if self.derived > bound { Err(Illegal::Derived) } else { Ok(()) }
+    }
+
+    /// No arguments follow.
+    pub(super) fn finish(&mut self, out: &mut String) {
+        let before = out.len();
+        self.unescape.finish(out);
+        self.note(&out[before..]);
+    }
+
+    /// Whether the arguments are complete JSON. Plain text never says of itself that it is whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
+    }
+
+    fn note(&mut self, written: &str) {
+        if let Some(json) = &mut self.json {
+            json.push_str(written);
+        }
+    }
+}

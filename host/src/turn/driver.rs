@@ -1,0 +1,95 @@
+//! One turn: takes the tokens' text, asks the parser, and yields the turn's events.
+//!
+//! Invariant: any cutting of the same bytes into pieces and steps yields the same items, as far as the parser answers alike.
+//! The task that owns a stream calls it.
+
+use super::event::{TurnEnd, TurnEvent};
+use super::markers::{Markers, Piece};
+use super::settings::TurnSettings;
+use super::stream::Stream;
+use super::tokens::TokenCounts;
+use crate::parser::contract::{Fault, FinishReason, StreamParser};
+
+/// Whether more of the turn is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Flow {
+    /// Yes.
+    Continue,
+    /// No: the turn has ended; [`Turn::finish`] says how.
+    Stop,
+}
+
+/// A turn being generated. Calls come in this order: `replay` at most once, any number of `step`, `finish` once.
+///
+/// Events are appended to `out`. The caller drains it between calls or not at all: text may be added to the event
+/// that stands last in it.
+#[derive(Debug)]
+pub struct Turn {
+    markers: Markers,
+    stream: Stream,
+}
+
+impl Turn {
+    /// A turn whose parser has been started for it.
+    pub fn new(settings: TurnSettings, parser: Box<dyn StreamParser>) -> Self {
+        Self { markers: Markers::new(settings.markers.clone()), stream: Stream::new(settings, parser) }
+    }
+
+    /// Feeds the generation prompt. Its bytes go to nobody; an event comes only of a tool call that it leaves open.
+    pub fn replay(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) -> Flow {
+        self.stream.begin_prompt();
+        for piece in pieces {
+            self.push(*piece, out);
+        }
+        self.stream.ask(out);
+        self.stream.end_prompt(self.markers.taken(), out);
+        self.stream.flow()
+    }
+
+    /// Feeds what the model wrote in one engine step.
+    pub fn step(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) -> Flow {
+        for piece in pieces {
+            if piece.id.is_some() {
+                self.stream.begin_token(self.markers.taken());
+            }
+            self.push(*piece, out);
+        }
+        self.stream.ask(out);
+        self.stream.flow()
+    }
+
+    /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed by `step`; where it is one
+    /// of the markers, the parser gets to see it.
+    pub fn finish(
+        &mut self,
+        reason: FinishReason,
+        ended_by: Option<Piece<'_>>,
+        out: &mut Vec<TurnEvent>,
+    ) -> TurnEnd {
+        let stream = &mut self.stream;
+        self.markers.flush(&mut |found| stream.take(found, out));
+        if let Some(index) = ended_by.and_then(|piece| self.markers.table().find(piece)) {
+            stream.begin_token(self.markers.taken());
+            self.markers.marker(index, &mut |found| stream.take(found, out));
+        }
+        self.stream.ask(out);
+        self.stream.finish(reason, self.markers.taken(), out)
+    }
+
+    /// The parser's fault, if it had one.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.stream.fault()
+    }
+
+    /// The tokens fed by `step` (pieces with an id) whose first byte is settled; all of them after `finish`, and the one that
+    /// ended the turn if it was a marker.
+    pub fn tokens(&self) -> TokenCounts {
+        self.stream.tokens()
+    }
+
+    fn push(&mut self, piece: Piece<'_>, out: &mut Vec<TurnEvent>) {
+        let stream = &mut self.stream;
+        self.markers.push(piece, &mut |found| stream.take(found, out));
+    }
+}

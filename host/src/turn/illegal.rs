@@ -1,0 +1,28 @@
+//! What a parser may not do. The messages reach the log and say nothing of the stream's text.
+
+/// A step that breaks the contract, or gives up. `router` finds them, `driver` makes faults of them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Illegal {
+    #[error("it routed {bytes} bytes while {held} were held")]
+    MoreThanHeld { bytes: usize, held: usize },
+    #[error("a run of bytes ended inside a character")]
+    InsideCharacter,
+    #[error("it answered pass before any run")]
+    PassFirst,
+    #[error("it wrote arguments while no tool call was open")]
+    NoCall,
+    #[error("it answered until-marker while {0} bytes were held")]
+    StillHeld(usize),
+    #[error("it opened a tool call without a name")]
+    NoName,
+    #[error("it named a tool that is neither declared nor in the bytes dropped for the call")]
+    ForeignName,
+    #[error("it named too many undeclared tools over too much text in one step")]
+    NameSearch,
+    #[error("its derived arguments exceed 256 bytes and eight times the bytes dropped for the call")]
+    Derived,
+    #[error("it held more than {0} bytes")]
+    HeldBytes(usize),
+    #[error("it gave up: {0}")]
+    GaveUp(String),
+}

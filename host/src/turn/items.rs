@@ -1,0 +1,268 @@
+//! Opens, fills and closes the items of a turn.
+//!
+//! Invariant: at most one item is open; `Open`, `Text` (never empty), `Close` come out in this order for each. Messages and
+//! reasoning are told of with their first visible text, calls when they open. While the prompt is replayed nothing is told:
+//! what it closes is gone, and what it leaves open begins when the output does. `router` calls it.
+
+use super::call::Call;
+use super::event::{ItemHead, ItemStatus, TurnEvent};
+use super::illegal::Illegal;
+use crate::parser::contract::{Phase, Route, Trim};
+
+/// The items of one turn.
+#[derive(Debug)]
+pub(super) struct Items {
+    open: Option<Open>,
+    trim: Trim,
+    /// False while the bytes are those of the prompt.
+    visible: bool,
+    /// White space at the open item's end, which more text of it may yet follow.
+    white: String,
+    /// Bound on `white`: what stands more than this before the item's end is not trimmed.
+    white_bytes: usize,
+    /// Name of the first call that was cut off.
+    broken: Option<String>,
+}
+
+#[derive(Debug)]
+enum Open {
+    Prose(Prose),
+    Call(Box<Call>),
+}
+
+/// An open message or reasoning item.
+#[derive(Debug, Clone, Copy)]
+struct Prose {
+    kind: Kind,
+    /// It has visible text, perhaps in the prompt.
+    begun: bool,
+    /// The client knows of it.
+    told: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reasoning,
+    Message(Phase),
+}
+
+/// What a turn's open item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpenKind {
+    None,
+    Reasoning,
+    Message,
+    Call,
+}
+
+impl Items {
+    pub(super) fn new(trim: Trim, white_bytes: usize) -> Self {
+        Self { open: None, trim, visible: true, white: String::new(), white_bytes, broken: None }
+    }
+
+    pub(super) fn kind(&self) -> OpenKind {
+        match &self.open {
+            None => OpenKind::None,
+            Some(Open::Prose(Prose { kind: Kind::Reasoning, .. })) => OpenKind::Reasoning,
+            Some(Open::Prose(_)) => OpenKind::Message,
+            Some(Open::Call(_)) => OpenKind::Call,
+        }
+    }
+
+    pub(super) fn is_visible(&self) -> bool {
+        self.visible
+    }
+
+    /// What follows belongs to the prompt.
+    pub(super) fn hide(&mut self) {
+        self.visible = false;
+    }
+
+    /// The prompt is over.
+    pub(super) fn reveal(&mut self, out: &mut Vec<TurnEvent>) {
+        self.visible = true;
+        if let Some(Open::Call(call)) = &mut self.open {
+            out.extend(call.take_head().map(TurnEvent::Open));
+        }
+    }
+
+    /// Routes text that isn't markup.
+    pub(super) fn route(
+        &mut self,
+        route: Route,
+        text: &str,
+        out: &mut Vec<TurnEvent>,
+    ) -> Result<(), Illegal> {
+        match route {
+            Route::Content => self.prose(OpenKind::Message, text, out),
+            Route::Reasoning => self.prose(OpenKind::Reasoning, text, out),
+            Route::Drop => {
+                if let Some(Open::Call(call)) = &mut self.open {
+                    call.drop_bytes(text.len());
+                }
+                Ok(())
+            }
+            _ => self.arguments(out, |call, out| {
+                call.write(route, text, out);
+                Ok(())
+            }),
+        }
+    }
+
+    /// Argument text of the parser's own; `held` bytes may yet be dropped for the call.
+    pub(super) fn derive(
+        &mut self,
+        text: &str,
+        held: usize,
+        out: &mut Vec<TurnEvent>,
+    ) -> Result<(), Illegal> {
+        self.arguments(out, |call, out| call.derive(text, held, out))
+    }
+
+    /// The parser closes what is open.
+    pub(super) fn close(&mut self, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        self.check_derived()?;
+        self.end(ItemStatus::Completed, out);
+        Ok(())
+    }
+
+    /// Closes what is open, and has content begin a message of this phase.
+    pub(super) fn message(&mut self, phase: Phase, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        self.interrupt(out)?;
+        self.open = Some(Open::Prose(Prose { kind: Kind::Message(phase), begun: false, told: false }));
+        Ok(())
+    }
+
+    /// Closes what is open, and opens a call.
+    pub(super) fn call(&mut self, mut call: Call, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        self.interrupt(out)?;
+        if self.visible {
+            out.extend(call.take_head().map(TurnEvent::Open));
+        }
+        self.open = Some(Open::Call(Box::new(call)));
+        Ok(())
+    }
+
+    /// Whether the open call, if any, keeps its bound on derived text.
+    pub(super) fn check_derived(&self) -> Result<(), Illegal> {
+        self.open_call().map_or(Ok(()), |call| call.check_derived(0))
+    }
+
+    pub(super) fn open_call(&self) -> Option<&Call> {
+        match &self.open {
+            Some(Open::Call(call)) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The name of the first call that was cut off, if one was.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// Closes what is open.
+    pub(super) fn end(&mut self, status: ItemStatus, out: &mut Vec<TurnEvent>) {
+        self.white.clear();
+        let told = match self.open.take() {
+            None => false,
+            Some(Open::Prose(prose)) => prose.told,
+            Some(Open::Call(mut call)) => {
+                if status == ItemStatus::Incomplete && self.broken.is_none() {
+                    self.broken = Some(call.name().to_owned());
+                }
+                write(self.visible, out, |out| call.finish(out));
+                call.is_told()
+            }
+        };
+        if told {
+            out.push(TurnEvent::Close(status));
+        }
+    }
+
+    /// Closes what is open because another item begins: a call that nothing closed is cut off.
+    fn interrupt(&mut self, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        self.check_derived()?;
+        let cut = self.open_call().is_some();
+        self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
+        Ok(())
+    }
+
+    fn arguments(
+        &mut self,
+        out: &mut Vec<TurnEvent>,
+        act: impl FnOnce(&mut Call, &mut String) -> Result<(), Illegal>,
+    ) -> Result<(), Illegal> {
+        let Some(Open::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
+        write(self.visible, out, |out| act(call, out))
+    }
+
+    fn prose(&mut self, kind: OpenKind, text: &str, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.kind() != kind {
+            self.interrupt(out)?;
+            let kind =
+                if kind == OpenKind::Reasoning { Kind::Reasoning } else { Kind::Message(Phase::default()) };
+            self.open = Some(Open::Prose(Prose { kind, begun: false, told: false }));
+        }
+        let Some(Open::Prose(prose)) = &mut self.open else { return Ok(()) };
+        let trim = if prose.kind == Kind::Reasoning { self.trim.reasoning } else { self.trim.content };
+        let text = if trim && !prose.begun { text.trim_start() } else { text };
+        let body = if trim { text.trim_end() } else { text };
+        prose.begun |= !body.is_empty();
+        if self.visible && !body.is_empty() {
+            self.tell(body, out);
+        }
+        if self.visible && body.len() < text.len() {
+            self.wait(&text[body.len()..], out);
+        }
+        Ok(())
+    }
+
+    /// Keeps white space until text follows it; what is too much of it for an end of an item goes out.
+    fn wait(&mut self, white: &str, out: &mut Vec<TurnEvent>) {
+        self.white.push_str(white);
+        let excess = self.white.floor_char_boundary(self.white.len().saturating_sub(self.white_bytes));
+        if excess > 0 {
+            let kept = self.white.split_off(excess);
+            self.tell("", out);
+            self.white = kept;
+        }
+    }
+
+    /// Gives out the white space that waits and `body` after it.
+    fn tell(&mut self, body: &str, out: &mut Vec<TurnEvent>) {
+        if let Some(Open::Prose(prose)) = &mut self.open
+            && !prose.told
+        {
+            prose.told = true;
+            out.push(TurnEvent::Open(match prose.kind {
+                Kind::Reasoning => ItemHead::Reasoning,
+                Kind::Message(phase) => ItemHead::Message { phase },
+            }));
+        }
+        write(true, out, |out| {
+            out.push_str(&self.white);
+            out.push_str(body);
+        });
+        self.white.clear();
+    }
+}
+
+/// Lets `act` write text of the open item: to the last event where that is text, else to a new one. Where it isn't
+/// visible, or nothing is written, there is no event.
+fn write<R>(visible: bool, out: &mut Vec<TurnEvent>, act: impl FnOnce(&mut String) -> R) -> R {
+    if !visible {
+        return act(&mut String::new());
+    }
+    if let Some(TurnEvent::Text(text)) = out.last_mut() {
+        return act(text);
+    }
+    let mut text = String::new();
+    let result = act(&mut text);
+    if !text.is_empty() {
+        out.push(TurnEvent::Text(text));
+    }
+    result
+}

@@ -1,0 +1,255 @@
+//! Finds a parser's marker literals in the stream, so that no parser ever sees one cut in two.
+//!
+//! Invariant: text and markers come out in stream order and make up the stream's bytes exactly, however the stream was
+//! cut into pieces. `driver` calls it, one [`Piece`] per token. Work per byte is bounded by the longest literal.
+
+use std::sync::Arc;
+
+mod trie;
+
+use trie::Trie;
+
+/// Bytes that one literal may have; scanning costs at most this much per byte of text.
+const LITERAL_BYTES: usize = 256;
+/// Literals that one parser may declare.
+const LITERALS: usize = 1024;
+
+/// One token's worth of stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The token; none for text that is no token of its own, or whose source has only text.
+    pub id: Option<u32>,
+    /// Its text. Empty while a multi-byte character is incomplete.
+    pub text: &'a str,
+}
+
+/// Marker literals that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MarkerError {
+    /// A literal without bytes.
+    #[error("marker {0} is empty")]
+    Empty(usize),
+    /// A literal declared before.
+    #[error("marker {0} stands twice in the list")]
+    Twice(usize),
+    /// A literal longer than any format needs.
+    #[error("marker {0} has more than {LITERAL_BYTES} bytes")]
+    TooLong(usize),
+    /// A list longer than any format needs.
+    #[error("{0} markers are declared, at most {LITERALS} are allowed")]
+    TooMany(usize),
+}
+
+/// The markers of one parser for one tokenizer. Made once, shared by all streams.
+#[derive(Debug)]
+pub struct MarkerTable {
+    literals: Box<[Box<str>]>,
+    /// (token id, marker), by id: markers that are matched as one token.
+    by_id: Box<[(u32, u32)]>,
+    /// The others, matched in the text.
+    trie: Trie,
+}
+
+impl MarkerTable {
+    /// A table for `literals`. `token_id` gives the id of the *added* token that is spelt exactly like a literal:
+    /// such a literal is matched by id, and look-alikes spelt by other tokens stay text. It must answer none for
+    /// ordinary vocabulary tokens, whose text also comes about in other ways.
+    ///
+    /// A literal inside another one that is matched by text is matched by text too, so that the longest still wins.
+    pub fn new(literals: &[String], token_id: impl Fn(&str) -> Option<u32>) -> Result<Self, MarkerError> {
+        check(literals)?;
+        let ids: Vec<Option<u32>> = literals.iter().map(|literal| token_id(literal)).collect();
+        let in_text: Vec<&String> =
+            literals.iter().zip(&ids).filter(|(_, id)| id.is_none()).map(|(literal, _)| literal).collect();
+        let mut by_id = Vec::new();
+        let mut trie = Trie::default();
+        for (index, (literal, id)) in (0..).zip(literals.iter().zip(&ids)) {
+            match id {
+                Some(id) if !in_text.iter().any(|longer| longer.contains(literal)) => {
+                    by_id.push((*id, index));
+                }
+                _ => trie.insert(literal, index),
+            }
+        }
+        by_id.sort_unstable();
+        let literals = literals.iter().map(|literal| literal.as_str().into()).collect();
+        Ok(Self { literals, by_id: by_id.into(), trie })
+    }
+
+    /// A table that matches every literal in the text, for sources without token ids.
+    pub fn by_text(literals: &[String]) -> Result<Self, MarkerError> {
+        Self::new(literals, |_| None)
+    }
+
+    /// The bytes of marker `index`.
+    fn literal(&self, index: u32) -> &str {
+        &self.literals[index as usize]
+    }
+
+    /// The marker that a whole piece is, by id or spelling.
+    pub(super) fn find(&self, piece: Piece<'_>) -> Option<u32> {
+        let spelt = || self.literals.iter().position(|literal| **literal == *piece.text);
+        self.token(piece.id).or_else(|| spelt().and_then(|index| u32::try_from(index).ok()))
+    }
+
+    fn token(&self, id: Option<u32>) -> Option<u32> {
+        let id = id?;
+        let (first, last) = (self.by_id.first()?, self.by_id.last()?);
+        if id < first.0 || id > last.0 {
+            return None;
+        }
+        self.by_id.binary_search_by_key(&id, |entry| entry.0).ok().map(|at| self.by_id[at].1)
+    }
+}
+
+fn check(literals: &[String]) -> Result<(), MarkerError> {
+    if literals.len() > LITERALS {
+        return Err(MarkerError::TooMany(literals.len()));
+    }
+    for (index, literal) in literals.iter().enumerate() {
+        if literal.is_empty() {
+            return Err(MarkerError::Empty(index));
+        }
+        if literal.len() > LITERAL_BYTES {
+            return Err(MarkerError::TooLong(index));
+        }
+        if literals[..index].contains(literal) {
+            return Err(MarkerError::Twice(index));
+        }
+    }
+    Ok(())
+}
+
+/// What [`Markers`] finds, in stream order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found<'a> {
+    /// Text without any marker in it; never empty.
+    Text(&'a str),
+    /// A marker: its index and its literal.
+    Marker(u32, &'a str),
+}
+
+/// The matcher of one stream.
+#[derive(Debug)]
+pub(super) struct Markers {
+    table: Arc<MarkerTable>,
+    /// Text that may yet become a literal: its start, and no more than the longest literal has.
+    pending: String,
+    /// How far the literal that would begin at `pending`'s start has been followed.
+    walk: Walk,
+    /// Bytes of the stream so far.
+    taken: u64,
+}
+
+/// A way through the trie from one start.
+#[derive(Debug, Clone, Copy, Default)]
+struct Walk {
+    node: usize,
+    bytes: usize,
+    /// The longest literal met on the way, and its length.
+    matched: Option<(u32, usize)>,
+}
+
+impl Markers {
+    pub(super) fn new(table: Arc<MarkerTable>) -> Self {
+        Self { table, pending: String::new(), walk: Walk::default(), taken: 0 }
+    }
+
+    pub(super) fn table(&self) -> &MarkerTable {
+        &self.table
+    }
+
+    /// Bytes of the stream so far, those still undecided among them.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes one piece. A token that is a marker counts with its literal's bytes, whatever the detokenizer made of it.
+    pub(super) fn push(&mut self, piece: Piece<'_>, found: &mut impl FnMut(Found<'_>)) {
+        let Some(index) = self.table.token(piece.id) else {
+            return self.text(piece.text, found);
+        };
+        // The detokenizer may have put the remains of a broken character before the literal.
+        let before = piece.text.strip_suffix(self.table.literal(index)).unwrap_or_default();
+        self.text(before, found);
+        self.marker(index, found);
+    }
+
+    /// Takes a marker that is known to be one.
+    pub(super) fn marker(&mut self, index: u32, found: &mut impl FnMut(Found<'_>)) {
+        self.flush(found);
+        let literal = self.table.literal(index);
+        self.taken += literal.len() as u64;
+        found(Found::Marker(index, literal));
+    }
+
+    /// Decides what is pending: no more text follows it.
+    pub(super) fn flush(&mut self, found: &mut impl FnMut(Found<'_>)) {
+        let mut pending = std::mem::take(&mut self.pending);
+        scan(&self.table.trie, &mut self.walk, &pending, true, found);
+        pending.clear();
+        self.pending = pending;
+    }
+
+    fn text(&mut self, text: &str, found: &mut impl FnMut(Found<'_>)) {
+        self.taken += text.len() as u64;
+        let trie = &self.table.trie;
+        if trie.is_empty() {
+            if !text.is_empty() {
+                found(Found::Text(text));
+            }
+        } else if self.pending.is_empty() {
+            let settled = scan(trie, &mut self.walk, text, false, found);
+            self.pending.push_str(&text[settled..]);
+        } else {
+            let mut pending = std::mem::take(&mut self.pending);
+            pending.push_str(text);
+            let settled = scan(trie, &mut self.walk, &pending, false, found);
+            pending.drain(..settled);
+            self.pending = pending;
+        }
+    }
+}
+
+/// Finds literals in `text`, leftmost first, then the longest; `walk` has already gone over its first bytes.
+/// Returns how many bytes are settled; the rest (nothing if `last`) may yet become a literal.
+fn scan(trie: &Trie, walk: &mut Walk, text: &str, last: bool, found: &mut impl FnMut(Found<'_>)) -> usize {
+    let bytes = text.as_bytes();
+    let (mut told, mut start) = (0, 0);
+    loop {
+        if walk.bytes == 0 {
+            start += trie.next_start(&bytes[start..]);
+        }
+        let open = follow(trie, walk, &bytes[start..]);
+        if start == bytes.len() || (open && !last) {
+            if told < start {
+                found(Found::Text(&text[told..start]));
+            }
+            return start;
+        }
+        if let Some((index, length)) = walk.matched {
+            if told < start {
+                found(Found::Text(&text[told..start]));
+            }
+            found(Found::Marker(index, &text[start..start + length]));
+            start += length;
+            told = start;
+        } else {
+            start += 1;
+        }
+        *walk = Walk::default();
+    }
+}
+
+/// Follows the trie over `bytes` from where `walk` stands; true if more bytes could lead further.
+fn follow(trie: &Trie, walk: &mut Walk, bytes: &[u8]) -> bool {
+    while let Some(&byte) = bytes.get(walk.bytes) {
+        let Some(node) = trie.step(walk.node, byte) else { return false };
+        walk.node = node;
+        walk.bytes += 1;
+        if let Some(index) = trie.marker(node) {
+            walk.matched = Some((index, walk.bytes));
+        }
+    }
+    trie.goes_on(walk.node)
+}

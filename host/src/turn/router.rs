@@ -1,0 +1,194 @@
+//! Applies a parser's steps to the bytes held for its stream: each byte goes to an item or is dropped, once.
+//!
+//! Invariant: bytes taken = routed + dropped + held, at every moment. Ops that break the contract are refused one by one;
+//! those before them stand. `driver` feeds it and asks the parser.
+
+use std::sync::Arc;
+
+use super::call::Call;
+use super::dropped::Dropped;
+use super::event::TurnEvent;
+use super::held::Held;
+use super::illegal::Illegal;
+use super::items::{Items, OpenKind};
+use super::settings::{CallIds, TurnSettings};
+use super::tokens::Tokens;
+use crate::parser::contract::{Op, Route, Step, ToolCall};
+
+/// Held bytes on their way to items.
+pub(super) struct Router {
+    pub(super) held: Held,
+    pub(super) items: Items,
+    pub(super) tokens: Tokens,
+    tools: Arc<[String]>,
+    call_ids: CallIds,
+    held_bytes: usize,
+    /// Where the last run went.
+    last: Option<Route>,
+    /// Where text goes until the next marker, without the parser being asked.
+    until_marker: Option<Route>,
+    before_call: Dropped,
+    /// Bytes of the stream that belong to the prompt.
+    prompt: u64,
+    routed: u64,
+    dropped: u64,
+}
+
+impl Router {
+    pub(super) fn new(settings: TurnSettings) -> Self {
+        Self {
+            held: Held::default(),
+            items: Items::new(settings.trim, settings.held_bytes),
+            tokens: Tokens::default(),
+            tools: settings.tools,
+            call_ids: settings.call_ids,
+            held_bytes: settings.held_bytes,
+            last: None,
+            until_marker: None,
+            before_call: Dropped::default(),
+            prompt: 0,
+            routed: 0,
+            dropped: 0,
+        }
+    }
+
+    /// All that comes from now on belongs to the prompt.
+    pub(super) fn begin_prompt(&mut self) {
+        self.prompt = u64::MAX;
+        self.items.hide();
+    }
+
+    /// The prompt has `bytes` bytes.
+    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut Vec<TurnEvent>) {
+        self.prompt = bytes;
+        self.reveal(out);
+    }
+
+    /// Bytes of the stream that are settled.
+    pub(super) fn settled(&self) -> u64 {
+        self.routed + self.dropped
+    }
+
+    /// Where text goes without the parser being asked.
+    pub(super) fn until_marker(&self) -> Option<Route> {
+        self.until_marker
+    }
+
+    /// A marker came: the parser is asked again.
+    pub(super) fn end_until_marker(&mut self) {
+        self.until_marker = None;
+    }
+
+    /// Applies one step to the bytes held.
+    pub(super) fn apply(&mut self, step: Step, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        match step {
+            Step::Pass if self.held.is_empty() => {}
+            Step::Pass => self.run(self.last.ok_or(Illegal::PassFirst)?, self.held.len(), out)?,
+            Step::Hold => {}
+            Step::Ops(ops) => {
+                self.before_call.begin_step();
+                for op in ops {
+                    self.op(op, out)?;
+                }
+                self.items.check_derived()?;
+            }
+            Step::Fault(reason) => return Err(Illegal::GaveUp(reason)),
+        }
+        if self.held.len() > self.held_bytes {
+            return Err(Illegal::HeldBytes(self.held_bytes));
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, op: Op, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        match op {
+            Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
+            Op::UntilMarker(route) => self.begin_until_marker(route),
+            Op::Message(phase) => self.items.message(phase, out),
+            Op::ToolCall(call) => self.open_call(call, out),
+            Op::Close => self.items.close(out),
+            Op::DerivedArguments(text) => self.items.derive(&text, self.held.len(), out),
+        }
+    }
+
+    /// Routes the oldest `bytes` held.
+    pub(super) fn run(
+        &mut self,
+        route: Route,
+        bytes: usize,
+        out: &mut Vec<TurnEvent>,
+    ) -> Result<(), Illegal> {
+        self.check_route(route)?;
+        if self.items.is_visible() {
+            return self.run_part(route, bytes, out);
+        }
+        let ahead = usize::try_from(self.prompt.saturating_sub(self.settled())).unwrap_or(usize::MAX);
+        let hidden = bytes.min(ahead);
+        self.run_part(route, hidden, out)?;
+        self.reveal(out);
+        self.run_part(route, bytes - hidden, out)
+    }
+
+    /// Routes bytes that belong all to the prompt or all to the output.
+    fn run_part(&mut self, route: Route, bytes: usize, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        let text = self.held.take(bytes)?;
+        self.last = Some(route);
+        if route == Route::Drop {
+            self.dropped += bytes as u64;
+            self.before_call.push(text);
+        } else {
+            self.routed += bytes as u64;
+            if bytes > 0 {
+                self.before_call.clear();
+            }
+        }
+        self.tokens.routed(self.routed + self.dropped, route);
+        self.items.route(route, text, out)
+    }
+
+    /// The prompt is over once its last byte is settled.
+    fn reveal(&mut self, out: &mut Vec<TurnEvent>) {
+        if !self.items.is_visible() && self.settled() >= self.prompt {
+            self.items.reveal(out);
+        }
+    }
+
+    /// Whether what comes belongs to the prompt.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.prompt == u64::MAX
+    }
+
+    /// Drops all that is held: nothing more can be said.
+    pub(super) fn discard(&mut self) {
+        self.dropped += self.held.len() as u64;
+        self.held = Held::default();
+        self.tokens.routed(self.settled(), Route::Drop);
+    }
+
+    fn begin_until_marker(&mut self, route: Route) -> Result<(), Illegal> {
+        if !self.held.is_empty() {
+            return Err(Illegal::StillHeld(self.held.len()));
+        }
+        self.check_route(route)?;
+        self.last = Some(route);
+        self.until_marker = Some(route);
+        Ok(())
+    }
+
+    fn check_route(&self, route: Route) -> Result<(), Illegal> {
+        let anywhere = matches!(route, Route::Content | Route::Reasoning | Route::Drop);
+        if anywhere || self.items.kind() == OpenKind::Call { Ok(()) } else { Err(Illegal::NoCall) }
+    }
+
+    fn open_call(&mut self, call: ToolCall, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+        if call.name.is_empty() {
+            return Err(Illegal::NoName);
+        }
+        if !self.tools.contains(&call.name) && !self.before_call.says(&call.name, self.held.as_str())? {
+            return Err(Illegal::ForeignName);
+        }
+        let call = Call::new(call.name, call.payload, (self.call_ids)(), self.before_call.bytes());
+        self.before_call.clear();
+        self.items.call(call, out)
+    }
+}

@@ -1,0 +1,72 @@
+//! What a turn must be told before it begins.
+
+use std::sync::Arc;
+
+use super::markers::MarkerTable;
+use crate::limits::ParserLimits;
+use crate::parser::contract::Trim;
+
+/// What happens to a stream whose parser fails while no tool call is open. (With one open, the turn always fails.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FaultPolicy {
+    /// The rest goes out as what is open, else as content.
+    #[default]
+    Continue,
+    /// The turn fails.
+    Fail,
+}
+
+/// Makes the ids of tool calls, each unique.
+pub type CallIds = Box<dyn FnMut() -> String + Send>;
+
+/// Settings of one turn.
+pub struct TurnSettings {
+    /// Name of the parser, for messages.
+    pub parser: String,
+    /// Its markers.
+    pub markers: Arc<MarkerTable>,
+    /// Indices of those that end the model's turn: never shown, not even after a fault.
+    pub stops: Arc<[u32]>,
+    /// Items that lose the white space at their ends.
+    pub trim: Trim,
+    /// Names of the tools that the request declares.
+    pub tools: Arc<[String]>,
+    /// What to do when the parser fails.
+    pub fault_policy: FaultPolicy,
+    /// Bytes that the parser may leave undecided.
+    pub held_bytes: usize,
+    /// Ids of tool calls.
+    pub call_ids: CallIds,
+}
+
+impl TurnSettings {
+    /// Settings of a parser with these markers, without tools; everything else by default.
+    pub fn new(parser: impl Into<String>, markers: Arc<MarkerTable>) -> Self {
+        Self {
+            parser: parser.into(),
+            markers,
+            stops: Arc::new([]),
+            trim: Trim::default(),
+            tools: Arc::new([]),
+            fault_policy: FaultPolicy::default(),
+            held_bytes: ParserLimits::default().held_bytes,
+            call_ids: Box::new(random_call_id),
+        }
+    }
+}
+
+impl std::fmt::Debug for TurnSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnSettings").field("parser", &self.parser).finish_non_exhaustive()
+    }
+}
+
+/// `call_` and 24 hexadecimal digits from the operating system.
+///
+/// # Panics
+/// If the system has no randomness to give; nothing can be kept apart then.
+pub fn random_call_id() -> String {
+    let mut bytes = [0; 12];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes.iter().fold(String::from("call_"), |id, byte| format!("{id}{byte:02x}"))
+}

@@ -1,0 +1,252 @@
+//! The parser of a turn and the bytes it decides on: asks it, applies its steps, and goes on without it when it fails.
+//!
+//! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
+//! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::driver::Flow;
+use super::event::{ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+use super::illegal::Illegal;
+use super::items::OpenKind;
+use super::markers::Found;
+use super::router::Router;
+use super::settings::{FaultPolicy, TurnSettings};
+use super::tokens::TokenCounts;
+use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
+
+/// Characters of a parser's own words, or of a tool's name, that a message quotes.
+const QUOTED: usize = 200;
+
+/// A turn after its markers have been found.
+pub(super) struct Stream {
+    parser: Box<dyn StreamParser>,
+    name: String,
+    stops: Arc<[u32]>,
+    policy: FaultPolicy,
+    router: Router,
+    fault: Option<Fault>,
+    failed: Option<TurnFailure>,
+    /// A stop marker came: what follows is no part of the turn.
+    ended: bool,
+    /// Bytes that followed it.
+    aside: u64,
+}
+
+impl Stream {
+    pub(super) fn new(settings: TurnSettings, parser: Box<dyn StreamParser>) -> Self {
+        Self {
+            parser,
+            name: settings.parser.clone(),
+            stops: settings.stops.clone(),
+            policy: settings.fault_policy,
+            router: Router::new(settings),
+            fault: None,
+            failed: None,
+            ended: false,
+            aside: 0,
+        }
+    }
+
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    pub(super) fn tokens(&self) -> TokenCounts {
+        self.router.tokens.counts()
+    }
+
+    pub(super) fn flow(&self) -> Flow {
+        if self.failed.is_some() || self.ended { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// A token begins at byte `start` of the stream.
+    pub(super) fn begin_token(&mut self, start: u64) {
+        self.router.tokens.push(start);
+    }
+
+    /// All that comes from now on belongs to the prompt.
+    pub(super) fn begin_prompt(&mut self) {
+        self.router.begin_prompt();
+    }
+
+    /// The prompt has `bytes` bytes.
+    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut Vec<TurnEvent>) {
+        self.router.end_prompt(bytes, out);
+    }
+
+    /// More of the stream. Text waits until the step, or the next marker, has the parser asked.
+    pub(super) fn take(&mut self, found: Found<'_>, out: &mut Vec<TurnEvent>) {
+        match found {
+            // An engine that doesn't know the stop marker as a token writes on after it.
+            Found::Text(text) | Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
+            Found::Text(text) => self.router.held.push(text),
+            Found::Marker(index, literal) => {
+                self.ask(out);
+                self.router.end_until_marker();
+                self.router.held.push(literal);
+                self.ask_marker(index, out);
+                self.ended = self.stops.contains(&index) && !self.router.is_prompt();
+            }
+        }
+    }
+
+    /// Has the text that came since the last time decided on.
+    pub(super) fn ask(&mut self, out: &mut Vec<TurnEvent>) {
+        if self.router.held.unseen().is_empty() {
+            return;
+        }
+        if self.fault.is_some() {
+            self.go_on_without(out);
+        } else if let Some(route) = self.router.until_marker() {
+            self.router.held.show();
+            if let Err(illegal) = self.router.run(route, self.router.held.len(), out) {
+                self.break_off(self.broken_by(illegal), out);
+            }
+        } else {
+            let answer = self.parser.text(self.router.held.unseen());
+            self.apply(answer, out);
+        }
+    }
+
+    fn ask_marker(&mut self, index: u32, out: &mut Vec<TurnEvent>) {
+        if self.fault.is_none() {
+            let answer = self.parser.marker(index);
+            self.apply(answer, out);
+        } else if self.stops.contains(&index) {
+            self.router.discard();
+        } else {
+            self.go_on_without(out);
+        }
+    }
+
+    fn apply(&mut self, answer: Result<Step, Fault>, out: &mut Vec<TurnEvent>) {
+        self.router.held.show();
+        let applied = match answer {
+            Ok(step) => self.router.apply(step, out).map_err(|illegal| self.broken_by(illegal)),
+            Err(fault) => Err(fault),
+        };
+        if let Err(fault) = applied {
+            self.break_off(fault, out);
+        }
+    }
+
+    fn broken_by(&self, illegal: Illegal) -> Fault {
+        let reason = match illegal {
+            Illegal::GaveUp(reason) => Illegal::GaveUp(quoted(&reason)),
+            other => other,
+        };
+        Fault { parser: self.name.clone(), reason: reason.to_string() }
+    }
+
+    /// The parser has failed. What it did before stands; what is held, and the rest, goes by the policy.
+    fn break_off(&mut self, fault: Fault, out: &mut Vec<TurnEvent>) {
+        self.fault = Some(fault);
+        if self.policy == FaultPolicy::Fail || self.router.items.kind() == OpenKind::Call {
+            let what = match self.router.items.open_call() {
+                Some(call) => format!("inside a call of {:?}", quoted(call.name())),
+                None => String::from("on this answer"),
+            };
+            self.router.items.end(ItemStatus::Incomplete, out);
+            self.failed = Some(TurnFailure {
+                code: "server_error",
+                message: format!(
+                    "The server's output parser {} failed {what}. Send the request again.",
+                    self.name
+                ),
+            });
+        }
+        self.go_on_without(out);
+    }
+
+    /// Routes what is held without the parser: to the open item, else as content; to nobody once the turn has failed.
+    fn go_on_without(&mut self, out: &mut Vec<TurnEvent>) {
+        if self.failed.is_some() {
+            self.router.discard();
+        } else if self.router.items.kind() == OpenKind::Reasoning {
+            self.rest(Route::Reasoning, out);
+        } else {
+            self.rest(Route::Content, out);
+        }
+    }
+
+    /// Routes all that is held as prose.
+    fn rest(&mut self, route: Route, out: &mut Vec<TurnEvent>) {
+        self.router.held.show();
+        self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
+    }
+
+    /// Ends the turn after `taken` bytes.
+    pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut Vec<TurnEvent>) -> TurnEnd {
+        if self.fault.is_none() {
+            let answer = self.parser.finish(reason);
+            self.apply(answer, out);
+        }
+        if self.failed.is_none() {
+            self.end_call(reason, out);
+            self.rest(Route::Content, out);
+            let whole = reason == FinishReason::Stop;
+            self.router.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
+        }
+        if self.failed.is_none() && reason == FinishReason::Stop {
+            self.failed = self.router.items.broken().map(broken_call);
+        }
+        self.router.tokens.finish();
+        self.check_balance(taken);
+        match (self.failed.clone(), reason) {
+            (Some(failure), _) => TurnEnd::Failed(failure),
+            (None, FinishReason::Stop) => TurnEnd::Completed,
+            (None, FinishReason::Length) => TurnEnd::MaxOutputTokens,
+            (None, FinishReason::Cancelled) => TurnEnd::Cancelled,
+        }
+    }
+
+    /// Closes a call that the end of the turn finds open. It is whole if the model stopped by itself and its arguments are
+    /// complete JSON.
+    fn end_call(&mut self, reason: FinishReason, out: &mut Vec<TurnEvent>) {
+        let Some(call) = self.router.items.open_call() else { return };
+        let whole = reason == FinishReason::Stop && call.is_whole();
+        self.router.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
+    }
+
+    /// Each byte must have gone somewhere once. Anything else is a fault of this server.
+    fn check_balance(&mut self, taken: u64) {
+        let settled = self.router.settled() + self.aside;
+        debug_assert_eq!(settled, taken, "every byte of a turn is routed, dropped or left aside");
+        if settled != taken {
+            tracing::error!(taken, settled, parser = self.name, "a turn's bytes don't balance");
+            self.failed = Some(TurnFailure {
+                code: "server_error",
+                message: String::from(
+                    "The server lost or doubled a part of this answer. Send the request again.",
+                ),
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("parser", &self.name)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The model stopped, and left a call behind that nobody can run: agents are to retry.
+fn broken_call(name: &str) -> TurnFailure {
+    let name = quoted(name);
+    TurnFailure {
+        code: "model_error",
+        message: format!(
+            "The model broke off a call of {name:?}: its arguments are incomplete. Send the request again."
+        ),
+    }
+}
+
+/// The first line of somebody else's words, cut to what a message may quote.
+fn quoted(words: &str) -> String {
+    words.lines().next().unwrap_or_default().chars().take(QUOTED).collect()
+}

@@ -1,0 +1,107 @@
+//! How a turn ends, and in which state that leaves its last item.
+
+use super::*;
+
+fn ended(ops: Vec<Op>, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd) {
+    let (items, end, turn) = run(scripted(settings(), [Step::Ops(ops)]), pieces, reason);
+    assert_eq!(turn.fault(), None);
+    (items, end)
+}
+
+#[test]
+fn an_open_message_is_whole_at_stop_and_cut_off_otherwise() {
+    let end = |reason| ended(vec![bytes(Route::Content, 1)], &["a"], reason);
+    assert_eq!(end(FinishReason::Stop), (vec![message("a")], TurnEnd::Completed));
+    assert_eq!(end(FinishReason::Length), (vec![incomplete(message("a"))], TurnEnd::MaxOutputTokens));
+    assert_eq!(end(FinishReason::Cancelled), (vec![incomplete(message("a"))], TurnEnd::Cancelled));
+}
+
+#[test]
+fn a_closed_item_stays_whole_at_length() {
+    let (items, end) = ended(vec![bytes(Route::Content, 1), Op::Close], &["a"], FinishReason::Length);
+    assert_eq!((items, end), (vec![message("a")], TurnEnd::MaxOutputTokens));
+}
+
+#[test]
+fn an_open_call_is_whole_at_stop_if_its_arguments_are_complete_json() {
+    let end = |arguments: &str, reason| {
+        let length = u32::try_from(arguments.len()).unwrap();
+        ended(vec![call("weather"), bytes(Route::Arguments, length)], &[arguments], reason)
+    };
+    let (items, ended) = end(r#"{"a":"}"}"#, FinishReason::Stop);
+    assert_eq!((items, ended), (vec![tool_call(1, "weather", r#"{"a":"}"}"#)], TurnEnd::Completed));
+    let (items, ended) = end(r#"{"a":"}"#, FinishReason::Stop);
+    assert_eq!(items, [incomplete(tool_call(1, "weather", r#"{"a":"}"#))]);
+    let TurnEnd::Failed(failure) = ended else { panic!("{ended:?}") };
+    assert_eq!(failure.code, "model_error");
+    assert!(failure.message.contains("weather"), "{}", failure.message);
+    let (items, ended) = end("{}", FinishReason::Length);
+    assert_eq!((items, ended), (vec![incomplete(tool_call(1, "weather", "{}"))], TurnEnd::MaxOutputTokens));
+}
+
+#[test]
+fn a_text_payload_is_whole_only_if_the_parser_says_so() {
+    let open = |close: bool| {
+        let python = Op::ToolCall(ToolCall { name: "weather".into(), payload: Payload::Text });
+        let close = close.then_some(Op::Close);
+        ended(
+            [python, bytes(Route::Arguments, 1)].into_iter().chain(close).collect(),
+            &["1"],
+            FinishReason::Stop,
+        )
+    };
+    assert_eq!(open(true).1, TurnEnd::Completed);
+    assert_eq!(failure_code(&open(false).1), "model_error");
+}
+
+#[test]
+fn the_parser_may_close_a_call_in_its_last_step() {
+    let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1)]), Step::Ops(vec![Op::Close])];
+    let (items, end, _) = run(scripted(settings(), steps), &["a"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![tool_call(1, "weather", "a")], TurnEnd::Completed));
+}
+
+#[test]
+fn bytes_held_to_the_end_go_out_as_content() {
+    let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 2)])];
+    let (items, end, _) = run(scripted(settings(), steps), &["{}<", "b"], FinishReason::Stop);
+    assert_eq!((items, end), (vec![tool_call(1, "weather", "{}"), message("<b")], TurnEnd::Completed));
+}
+
+#[test]
+fn the_parser_sees_the_marker_that_ended_the_turn() {
+    for ended_by in [Piece { id: Some(105), text: "" }, text("<end>")] {
+        let table = MarkerTable::new(&literals(&LITERALS), ids).unwrap();
+        let settings = TurnSettings { markers: Arc::new(table), ..settings() };
+        let steps =
+            [Step::Hold, Step::Ops(vec![bytes(Route::Reasoning, 1), bytes(Route::Drop, 5), Op::Close])];
+        let mut turn = scripted(settings, steps);
+        let mut out = Vec::new();
+        let _ = turn.step(&[text("a")], &mut out);
+        assert_eq!(turn.finish(FinishReason::Stop, Some(ended_by), &mut out), TurnEnd::Completed);
+        assert_eq!(fold(out).unwrap(), [reasoning("a")]);
+        assert_eq!(turn.fault(), None);
+    }
+}
+
+#[test]
+fn a_token_that_ended_the_turn_and_is_no_marker_is_not_text() {
+    let mut turn = scripted(settings(), []);
+    let mut out = Vec::new();
+    let end = turn.finish(FinishReason::Stop, Some(Piece { id: Some(7), text: "</s>" }), &mut out);
+    assert_eq!((end, out), (TurnEnd::Completed, vec![]));
+}
+
+#[test]
+fn half_a_marker_at_the_end_is_text() {
+    let steps = [Step::Ops(vec![bytes(Route::Content, 1)]), Step::Pass];
+    let (items, ..) = run(scripted(settings(), steps), &["a<e"], FinishReason::Stop);
+    assert_eq!(items, [message("a<e")]);
+}
+
+#[test]
+fn call_ids_from_the_system_differ() {
+    let (one, other) = (super::super::random_call_id(), super::super::random_call_id());
+    assert_ne!(one, other);
+    assert!(one.starts_with("call_") && one.len() == 29, "{one}");
+}

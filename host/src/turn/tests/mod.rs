@@ -1,0 +1,136 @@
+//! Tests of the turn room. This file holds what they share: scripted parsers, and a turn run to its end.
+
+mod escape;
+mod fault;
+mod finish;
+mod marker;
+mod property;
+mod replay;
+mod route;
+mod stop;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{
+    FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, Piece, TokenCounts, Turn, TurnEnd, TurnEvent,
+    TurnSettings, fold,
+};
+use crate::parser::contract::{
+    Fault, FinishReason, Op, Payload, Phase, Route, Run, Step, StreamParser, ToolCall, Trim,
+};
+
+/// Markers of the tests; the last ends the turn.
+const LITERALS: [&str; 6] = ["<r>", "</r>", "<c>", "</c>", "</c>!", "<end>"];
+
+fn literals(of: &[&str]) -> Vec<String> {
+    of.iter().map(ToString::to_string).collect()
+}
+
+/// Ids 100, 101, … for the markers in their order.
+fn ids(literal: &str) -> Option<u32> {
+    LITERALS.iter().zip(100..).find(|(known, _)| **known == literal).map(|(_, id)| id)
+}
+
+fn settings() -> TurnSettings {
+    let table = MarkerTable::by_text(&literals(&LITERALS)).unwrap();
+    let mut count = 0;
+    TurnSettings {
+        stops: Arc::new([5]),
+        tools: Arc::new(["weather".into()]),
+        held_bytes: 4096,
+        call_ids: Box::new(move || {
+            count += 1;
+            format!("call_{count}")
+        }),
+        ..TurnSettings::new("test", Arc::new(table))
+    }
+}
+
+fn trimming() -> TurnSettings {
+    TurnSettings { trim: Trim { reasoning: true, content: true }, ..settings() }
+}
+
+/// Answers from a list, one per call; `hold` when it is used up.
+#[derive(Default)]
+struct Scripted(VecDeque<Result<Step, Fault>>);
+
+impl Scripted {
+    fn answer(&mut self) -> Result<Step, Fault> {
+        self.0.pop_front().unwrap_or(Ok(Step::Hold))
+    }
+}
+
+impl StreamParser for Scripted {
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        assert!(!chunk.is_empty());
+        self.answer()
+    }
+    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
+        self.answer()
+    }
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        self.answer()
+    }
+}
+
+/// A turn whose parser answers with these steps.
+fn scripted(settings: TurnSettings, steps: impl IntoIterator<Item = Step>) -> Turn {
+    Turn::new(settings, Box::new(Scripted(steps.into_iter().map(Ok).collect())))
+}
+
+fn bytes(route: Route, bytes: u32) -> Op {
+    Op::Bytes(Run { route, bytes })
+}
+
+fn call(name: &str) -> Op {
+    Op::ToolCall(ToolCall { name: name.into(), payload: Payload::Json })
+}
+
+fn text(text: &str) -> Piece<'_> {
+    Piece { id: None, text }
+}
+
+/// A token that is no marker.
+fn token(text: &str) -> Piece<'_> {
+    Piece { id: Some(1), text }
+}
+
+/// Runs a turn over one step per piece, to its end.
+fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd, Turn) {
+    let mut out = Vec::new();
+    for piece in pieces {
+        if turn.step(&[text(piece)], &mut out) == Flow::Stop {
+            break;
+        }
+    }
+    let end = turn.finish(reason, None, &mut out);
+    (fold(out).unwrap(), end, turn)
+}
+
+fn message(text: &str) -> Item {
+    phased(Phase::Unspecified, text)
+}
+
+fn phased(phase: Phase, text: &str) -> Item {
+    Item { head: ItemHead::Message { phase }, text: text.into(), status: ItemStatus::Completed }
+}
+
+fn reasoning(text: &str) -> Item {
+    Item { head: ItemHead::Reasoning, text: text.into(), status: ItemStatus::Completed }
+}
+
+fn tool_call(number: usize, name: &str, arguments: &str) -> Item {
+    let head =
+        ItemHead::ToolCall { call_id: format!("call_{number}"), name: name.into(), payload: Payload::Json };
+    Item { head, text: arguments.into(), status: ItemStatus::Completed }
+}
+
+fn incomplete(item: Item) -> Item {
+    Item { status: ItemStatus::Incomplete, ..item }
+}
+
+fn failure_code(end: &TurnEnd) -> &str {
+    let TurnEnd::Failed(failure) = end else { return "" };
+    failure.code
+}

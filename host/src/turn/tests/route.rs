@@ -1,0 +1,199 @@
+//! Ops over held bytes: routes, items, trim, tool calls, token counts.
+
+use super::*;
+use crate::turn::TurnFailure;
+
+fn items(settings: TurnSettings, steps: impl IntoIterator<Item = Step>, pieces: &[&str]) -> Vec<Item> {
+    let (items, end, turn) = run(scripted(settings, steps), pieces, FinishReason::Stop);
+    assert_eq!(turn.fault(), None);
+    assert_eq!(end, TurnEnd::Completed);
+    items
+}
+
+#[test]
+fn runs_take_the_oldest_bytes_and_the_rest_stays_held() {
+    let steps = [
+        Step::Ops(vec![bytes(Route::Reasoning, 3), bytes(Route::Drop, 1)]),
+        Step::Hold,
+        Step::Ops(vec![bytes(Route::Content, 4)]),
+        Step::Pass,
+    ];
+    assert_eq!(items(settings(), steps, &["abc|de", "fg", "h", "i"]), [reasoning("abc"), message("defghi")]);
+}
+
+#[test]
+fn pass_follows_a_drop_and_an_until_marker_too() {
+    let steps = [
+        Step::Ops(vec![bytes(Route::Drop, 1)]),
+        Step::Pass,
+        Step::Ops(vec![bytes(Route::Drop, 3), Op::UntilMarker(Route::Reasoning)]),
+        Step::Pass,
+    ];
+    assert_eq!(items(settings(), steps, &["a", "b", "<r>", "c", "d", "<r>"]), [reasoning("cd<r>")]);
+}
+
+#[test]
+fn until_marker_spares_the_parser_every_text_before_the_next_marker() {
+    let steps = [
+        Step::Ops(vec![bytes(Route::Content, 1), Op::UntilMarker(Route::Content)]),
+        Step::Ops(vec![bytes(Route::Drop, 3), Op::Close]),
+        Step::Ops(vec![bytes(Route::Reasoning, 1)]),
+    ];
+    assert_eq!(items(settings(), steps, &["a", "b", "c", "d<r>e"]), [message("abcd"), reasoning("e")]);
+}
+
+#[test]
+fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
+    let run = |route| bytes(route, 1);
+    let steps = [Step::Ops(vec![
+        run(Route::Content),
+        run(Route::Reasoning),
+        run(Route::Content),
+        run(Route::Content),
+        Op::Close,
+        Op::Close,
+        run(Route::Content),
+    ])];
+    let expected = [message("a"), reasoning("b"), message("cd"), message("e")];
+    assert_eq!(items(settings(), steps, &["abcde"]), expected);
+}
+
+#[test]
+fn a_message_begins_with_its_first_byte_and_not_without() {
+    let steps = [Step::Ops(vec![
+        bytes(Route::Content, 1),
+        Op::Message(Phase::Commentary),
+        Op::Message(Phase::Final),
+        bytes(Route::Content, 1),
+        Op::Message(Phase::Commentary),
+        bytes(Route::Reasoning, 1),
+        bytes(Route::Content, 1),
+    ])];
+    let expected = [message("a"), phased(Phase::Final, "b"), reasoning("c"), message("d")];
+    assert_eq!(items(settings(), steps, &["abcd"]), expected);
+}
+
+#[test]
+fn white_space_at_both_ends_of_an_item_is_dropped_where_the_parser_asks_for_it() {
+    let steps = || {
+        [
+            Step::Ops(vec![bytes(Route::Reasoning, 1)]),
+            Step::Pass,
+            Step::Pass,
+            Step::Pass,
+            Step::Ops(vec![bytes(Route::Content, 2), Op::Close]),
+            Step::Ops(vec![bytes(Route::Content, 6)]),
+        ]
+    };
+    let pieces = &["\n", " a", " \n", "\u{2003}b \n", "\n\n", " c  d "];
+    let trimmed = [reasoning("a \n\u{2003}b"), message("c  d")];
+    assert_eq!(items(trimming(), steps(), pieces), trimmed);
+    let kept = [reasoning("\n a \n\u{2003}b \n"), message("\n\n"), message(" c  d ")];
+    assert_eq!(items(settings(), steps(), pieces), kept);
+}
+
+#[test]
+fn white_space_waits_until_more_of_the_item_comes() {
+    let mut turn = scripted(trimming(), [Step::Ops(vec![bytes(Route::Content, 2)]), Step::Pass]);
+    let mut out = Vec::new();
+    let _ = turn.step(&[text("a ")], &mut out);
+    assert_eq!(out[1..], [TurnEvent::Text("a".into())]);
+    out.clear();
+    let _ = turn.step(&[text("b")], &mut out);
+    assert_eq!(out, [TurnEvent::Text(" b".into())]);
+}
+
+#[test]
+fn white_space_beyond_the_bound_is_not_trimmed() {
+    let settings = || TurnSettings { held_bytes: 10, ..trimming() };
+    let (whole, cut) = ("a".to_owned() + &" ".repeat(25), [&["a"][..], &[" "; 25][..]].concat());
+    let steps = || [Step::Ops(vec![bytes(Route::Content, 1), Op::UntilMarker(Route::Content)])];
+    let expected = [message(&("a".to_owned() + &" ".repeat(15)))];
+    assert_eq!(items(settings(), steps(), &cut), expected);
+    assert_eq!(items(settings(), steps(), &["a", &whole[1..]]), expected);
+}
+
+#[test]
+fn arguments_are_verbatim_escaped_decoded_or_derived() {
+    let steps = [
+        Step::Ops(vec![
+            call("weather"),
+            Op::DerivedArguments("{\"k\": \"".into()),
+            bytes(Route::ArgumentsEscaped, 3),
+        ]),
+        Step::Ops(vec![bytes(Route::ArgumentsUnescaped, 3)]),
+        Step::Pass,
+        Step::Ops(vec![Op::DerivedArguments("\"".into()), bytes(Route::Arguments, 1), Op::Close]),
+    ];
+    let expected = r#"{"k": "a\"bx é"}"#;
+    assert_eq!(
+        items(settings(), steps, &["a\"b", r"x \", r"u00e9", "}"]),
+        [tool_call(1, "weather", expected)]
+    );
+}
+
+#[test]
+fn an_escape_that_another_route_cuts_off_is_kept() {
+    let steps = [Step::Ops(vec![
+        call("weather"),
+        bytes(Route::ArgumentsUnescaped, 2),
+        bytes(Route::Arguments, 1),
+        bytes(Route::ArgumentsUnescaped, 1),
+        Op::Close,
+    ])];
+    assert_eq!(items(settings(), steps, &[r"a\b\"]), [tool_call(1, "weather", r"a\b\")]);
+}
+
+#[test]
+fn a_call_that_something_else_ends_is_incomplete_and_fails_the_turn() {
+    let steps = [Step::Ops(vec![call("weather"), bytes(Route::Arguments, 1), bytes(Route::Content, 1)])];
+    let (items, end, turn) = run(scripted(settings(), steps), &["ab"], FinishReason::Stop);
+    assert_eq!(items, [incomplete(tool_call(1, "weather", "a")), message("b")]);
+    assert!(matches!(end, TurnEnd::Failed(TurnFailure { code: "model_error", .. })), "{end:?}");
+    assert_eq!(turn.fault(), None, "the model's fault, not the parser's");
+}
+
+#[test]
+fn an_undeclared_name_may_stand_in_dropped_bytes_in_held_ones_or_across_both() {
+    let head = |before: u32| {
+        [Step::Ops(vec![
+            bytes(Route::Content, 1),
+            bytes(Route::Drop, before),
+            call("news"),
+            bytes(Route::Drop, 6 - before),
+            bytes(Route::Arguments, 2),
+            Op::Close,
+        ])]
+    };
+    for before in 0..=6 {
+        assert_eq!(
+            items(settings(), head(before), &["x<news>{}"]),
+            [message("x"), tool_call(1, "news", "{}")]
+        );
+    }
+}
+
+#[test]
+fn each_token_counts_where_its_first_byte_goes() {
+    let steps = [
+        Step::Ops(vec![bytes(Route::Reasoning, 2)]),
+        Step::Ops(vec![bytes(Route::Drop, 4), Op::UntilMarker(Route::Content)]),
+        Step::Ops(vec![bytes(Route::Drop, 3), call("weather"), Op::UntilMarker(Route::Arguments)]),
+    ];
+    let mut turn = scripted(settings(), steps);
+    let mut out = Vec::new();
+    let _ = turn.step(&["a", "b", "</r>", "c", "", "é", "<c>", "{", "}"].map(token), &mut out);
+    let _ = turn.finish(FinishReason::Length, None, &mut out);
+    assert_eq!(turn.fault(), None);
+    assert_eq!(turn.tokens(), TokenCounts { reasoning: 2, content: 3, arguments: 2, dropped: 2 });
+}
+
+#[test]
+fn a_stop_marker_ends_the_turn_and_what_follows_is_left_aside() {
+    let steps = [Step::Ops(vec![bytes(Route::Content, 1)]), Step::Ops(vec![bytes(Route::Drop, 5)])];
+    let mut turn = scripted(settings(), steps);
+    let mut out = Vec::new();
+    assert_eq!(turn.step(&[text("a"), text("<end>"), text("b"), text("<end>")], &mut out), Flow::Stop);
+    assert_eq!(turn.finish(FinishReason::Stop, None, &mut out), TurnEnd::Completed);
+    assert_eq!(fold(out).unwrap(), [message("a")]);
+}

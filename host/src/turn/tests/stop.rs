@@ -1,0 +1,97 @@
+//! Stop strings: where they cut, and where they don't.
+
+use super::super::StopStrings;
+use super::*;
+use proptest::prelude::*;
+
+/// The items that come out of the filter, and whether it ended the turn.
+fn filtered(stops: &[&str], events: impl IntoIterator<Item = TurnEvent>) -> (Vec<Item>, bool) {
+    let mut filter = StopStrings::new(&literals(stops));
+    let mut out = Vec::new();
+    let mut ended = false;
+    for event in events {
+        ended = filter.filter(event, &mut out);
+    }
+    (fold(out).unwrap(), ended)
+}
+
+fn item(head: ItemHead, pieces: &[&str]) -> Vec<TurnEvent> {
+    let texts = pieces.iter().map(|piece| TurnEvent::Text((*piece).into()));
+    [TurnEvent::Open(head)]
+        .into_iter()
+        .chain(texts)
+        .chain([TurnEvent::Close(ItemStatus::Completed)])
+        .collect()
+}
+
+fn said(pieces: &[&str]) -> Vec<TurnEvent> {
+    item(ItemHead::Message { phase: Phase::Unspecified }, pieces)
+}
+
+#[test]
+fn a_stop_string_ends_the_message_before_itself_and_nothing_follows() {
+    let events = [said(&["one", " E", "N", "D two"]), item(ItemHead::Reasoning, &["three"])].concat();
+    assert_eq!(filtered(&["END"], events), (vec![message("one ")], true));
+}
+
+#[test]
+fn what_only_began_like_a_stop_string_is_text() {
+    assert_eq!(filtered(&["END"], said(&["E", "EN", "X EN"])), (vec![message("EENX EN")], false));
+}
+
+#[test]
+fn a_stop_string_does_not_reach_over_two_messages() {
+    let events = [said(&["EN"]), said(&["D"])].concat();
+    assert_eq!(filtered(&["END"], events), (vec![message("EN"), message("D")], false));
+}
+
+#[test]
+fn reasoning_and_arguments_are_not_searched() {
+    let events = item(ItemHead::Reasoning, &["END"]);
+    assert_eq!(filtered(&["END"], events), (vec![reasoning("END")], false));
+    let head =
+        ItemHead::ToolCall { call_id: "call_1".into(), name: "weather".into(), payload: Payload::Json };
+    assert_eq!(filtered(&["END"], item(head, &["END"])), (vec![tool_call(1, "weather", "END")], false));
+}
+
+#[test]
+fn a_message_that_is_only_a_stop_string_never_comes_to_be() {
+    assert_eq!(filtered(&["END"], said(&["END"])), (vec![], true));
+}
+
+#[test]
+fn the_stop_string_that_is_complete_first_cuts_and_of_several_the_longest() {
+    assert_eq!(filtered(&["bcd", "c"], said(&["abcd"])).0, [message("ab")]);
+    assert_eq!(filtered(&["c", "bc", ""], said(&["abcd"])).0, [message("a")]);
+}
+
+#[test]
+fn text_that_can_not_become_a_stop_string_is_passed_on_at_once() {
+    let mut filter = StopStrings::new(&literals(&["\n\n"]));
+    let mut out = Vec::new();
+    for event in said(&["a\n"]).into_iter().take(2) {
+        assert!(!filter.filter(event, &mut out));
+    }
+    assert_eq!(out[1..], [TurnEvent::Text("a".into())]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_cut_is_the_first_complete_stop_string_however_the_text_came(
+        stops in prop::collection::vec("[ab]{1,3}|é[ab]", 1..4),
+        pieces in prop::collection::vec("[abcé]{1,4}", 0..6),
+    ) {
+        let text = pieces.concat();
+        let cuts = stops.iter().filter_map(|stop| text.find(stop).map(|at| (at + stop.len(), at)));
+        let cut = cuts.min().map(|(_, at)| at);
+        let shown = &text[..cut.unwrap_or(text.len())];
+        let expected = if shown.is_empty() { vec![] } else { vec![message(shown)] };
+        let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        if !pieces.is_empty() {
+            prop_assert_eq!(filtered(&stops, said(&pieces)), (expected, cut.is_some()));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Which kind of output each token went to: a token belongs to the route of its first byte. `router` calls it.
+
+use std::collections::VecDeque;
+
+use crate::parser::contract::Route;
+
+/// Tokens of one turn by where they went; the prompt's aren't counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenCounts {
+    /// Reasoning.
+    pub reasoning: u32,
+    /// Messages.
+    pub content: u32,
+    /// Arguments of tool calls.
+    pub arguments: u32,
+    /// Markup.
+    pub dropped: u32,
+}
+
+/// Tokens whose first byte isn't routed yet, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    /// Where in the stream each token's text begins. One without text begins where the next one does.
+    starts: VecDeque<u64>,
+    counts: TokenCounts,
+}
+
+impl Tokens {
+    /// A token whose text begins at byte `start` of the stream.
+    pub(super) fn push(&mut self, start: u64) {
+        self.starts.push_back(start);
+    }
+
+    /// The stream up to byte `end` has been routed, the last part of it to `route`.
+    pub(super) fn routed(&mut self, end: u64, route: Route) {
+        while self.starts.front().is_some_and(|start| *start < end) {
+            self.starts.pop_front();
+            self.count(route);
+        }
+    }
+
+    /// The stream is over; tokens that never got any text were markup.
+    pub(super) fn finish(&mut self) {
+        self.routed(u64::MAX, Route::Drop);
+    }
+
+    pub(super) fn counts(&self) -> TokenCounts {
+        self.counts
+    }
+
+    fn count(&mut self, route: Route) {
+        let count = match route {
+            Route::Content => &mut self.counts.content,
+            Route::Reasoning => &mut self.counts.reasoning,
+            Route::Arguments | Route::ArgumentsEscaped | Route::ArgumentsUnescaped => {
+                &mut self.counts.arguments
+            }
+            Route::Drop => &mut self.counts.dropped,
+        };
+        *count += 1;
+    }
+}
