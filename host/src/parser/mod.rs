@@ -1,3 +1,26 @@
 //! Output parsers: wasmtime lives here and nowhere else.
+//!
+//! A plugin file becomes a [`Plugin`] once ([`Runtime::load`]), and a [`contract::StreamParser`] once per stream
+//! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
+//! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
+//!
+//! A version of the contract is one module of the shape of `component` behind the trait `plugin::Program`.
 
+mod budget;
+mod component;
 pub mod contract;
+mod descriptor;
+mod engine;
+mod error;
+mod instance;
+mod load;
+mod none;
+mod plugin;
+mod source;
+mod stamp;
+mod ticker;
+
+pub use engine::{Runtime, RuntimeError};
+pub use error::{LoadError, LoadProblem};
+pub use plugin::Plugin;
+pub use source::{PluginSource, ResolveError, Shipped, resolve};

@@ -1,0 +1,118 @@
+//! Contract 0.1 as a component: bindings generated from the WIT file, and their translation to [`contract`]'s types.
+//!
+//! Nothing is copied that needn't be: a chunk is written straight into the guest's memory, strings that come back move.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::{Component, Linker};
+
+use super::budget::Budget;
+use super::contract::{self, Fault, FinishReason, Request, Step, StreamParser};
+use super::engine::{Sandbox, fault};
+use super::error::{LoadProblem, one_line, reason};
+use super::instance::{Exports, Instance, Live};
+use super::plugin;
+
+mod translate;
+
+#[allow(
+    missing_docs,
+    unsafe_code,
+    unreachable_pub,
+    clippy::pedantic,
+    reason = "written by wasmtime's macro from the WIT file"
+)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../wit/parser-0.1",
+        world: "plugin",
+        ownership: Borrowing { duplicate_if_necessary: false },
+    });
+}
+
+use bindings::{Plugin, PluginPre};
+
+/// Version of the contract, as messages name it.
+pub(super) const CONTRACT: &str = "0.1";
+/// The interface that a parser of this version exports.
+pub(super) const INTERFACE: &str = "sluice:parser/parser@0.1.0";
+
+/// A compiled parser.
+pub(super) struct Program {
+    pre: PluginPre<Budget>,
+    sandbox: Arc<Sandbox>,
+    parser: Arc<str>,
+}
+
+impl Program {
+    /// Links the component against nothing at all.
+    pub(super) fn link(sandbox: &Arc<Sandbox>, component: &Component) -> Result<Self, LoadProblem> {
+        let mismatch = |error: wasmtime::Error| LoadProblem::Mismatch(one_line(&error.to_string()));
+        let pre = Linker::new(&sandbox.engine).instantiate_pre(component).map_err(mismatch)?;
+        let pre = PluginPre::new(pre).map_err(mismatch)?;
+        Ok(Self { pre, sandbox: Arc::clone(sandbox), parser: Arc::from("") })
+    }
+
+    /// The same, with the name that faults bear.
+    pub(super) fn named(self, name: &str) -> Self {
+        Self { parser: Arc::from(name), ..self }
+    }
+
+    /// Asks an instance what the parser is; the instance is then dropped.
+    pub(super) fn describe(&self, options: &[(String, String)]) -> Result<contract::Descriptor, LoadProblem> {
+        let mut store = self.sandbox.store();
+        let instance = self.pre.instance_pre().instantiate(&mut store);
+        let instance = instance.map_err(|error| LoadProblem::Instantiate(reason(&error)))?;
+        let exports = Plugin::new(&mut store, &instance);
+        let exports = exports.map_err(|error| LoadProblem::Mismatch(reason(&error)))?;
+        let options = translate::pairs(options);
+        let mut live = Live { store, exports };
+        match live.enter(|exports, store| exports.sluice_parser_parser().call_describe(store, &options)) {
+            Ok(Ok(descriptor)) => Ok(descriptor.into()),
+            Ok(Err(words)) => Err(LoadProblem::Options(one_line(&words))),
+            Err(error) => Err(LoadProblem::Describe(reason(&error))),
+        }
+    }
+
+    /// A fresh instance that has had its `start`.
+    ///
+    /// # Errors
+    /// One line: what the guest ran into, or what it says against the request.
+    fn start(&self, request: &Request) -> Result<Live<Plugin>, String> {
+        let mut store = self.sandbox.store();
+        let exports = self.pre.instantiate(&mut store).map_err(|error| reason(&error))?;
+        let mut live = Live { store, exports };
+        let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
+        let options = translate::pairs(&request.options);
+        let request = translate::request(request, &tools, &options);
+        match live.enter(|exports, store| exports.sluice_parser_parser().call_start(store, request)) {
+            Ok(Ok(())) => Ok(live),
+            Ok(Err(words)) => Err(format!("refuses the request: {}", one_line(&words))),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+}
+
+impl plugin::Program for Program {
+    fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+        match self.start(request) {
+            Ok(live) => Ok(Box::new(Instance::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops))),
+            Err(words) => Err(fault(&self.parser, words)),
+        }
+    }
+}
+
+impl Exports for Plugin {
+    fn text(&self, store: &mut Store<Budget>, chunk: &str) -> wasmtime::Result<Step> {
+        Ok(self.sluice_parser_parser().call_text(store, chunk)?.into())
+    }
+
+    fn marker(&self, store: &mut Store<Budget>, index: u32) -> wasmtime::Result<Step> {
+        Ok(self.sluice_parser_parser().call_marker(store, index)?.into())
+    }
+
+    fn finish(&self, store: &mut Store<Budget>, reason: FinishReason) -> wasmtime::Result<Step> {
+        Ok(self.sluice_parser_parser().call_finish(store, reason.into())?.into())
+    }
+}

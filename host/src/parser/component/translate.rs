@@ -1,0 +1,128 @@
+//! The types of contract 0.1, from and to [`contract`]'s, case by case. Strings move; requests are lent.
+
+use super::bindings::exports::sluice::parser::parser as wit;
+use crate::parser::contract;
+
+/// Pairs, lent.
+pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+/// A request, lent, with its tools and options.
+pub(super) fn request<'a>(
+    request: &'a contract::Request,
+    tools: &'a [wit::Tool<'a>],
+    options: &'a [(&'a str, &'a str)],
+) -> wit::Request<'a> {
+    wit::Request {
+        tools,
+        tool_choice: (&request.tool_choice).into(),
+        parallel_tool_calls: request.parallel_tool_calls,
+        response_schema: request.response_schema.as_deref(),
+        options,
+    }
+}
+
+impl<'a> From<&'a contract::Tool> for wit::Tool<'a> {
+    fn from(tool: &'a contract::Tool) -> Self {
+        Self {
+            name: &tool.name,
+            description: &tool.description,
+            kind: match tool.kind {
+                contract::ToolKind::Function => wit::ToolKind::Function,
+                contract::ToolKind::Custom => wit::ToolKind::Custom,
+            },
+            parameters_json: &tool.parameters_json,
+            strict: tool.strict,
+            grammar: tool
+                .grammar
+                .as_ref()
+                .map(|grammar| wit::Grammar { syntax: &grammar.syntax, definition: &grammar.definition }),
+        }
+    }
+}
+
+impl<'a> From<&'a contract::ToolChoice> for wit::ToolChoice<'a> {
+    fn from(choice: &'a contract::ToolChoice) -> Self {
+        match choice {
+            contract::ToolChoice::Auto => Self::Auto,
+            contract::ToolChoice::None => Self::None,
+            contract::ToolChoice::Required => Self::Required,
+            contract::ToolChoice::Named(name) => Self::Named(name),
+        }
+    }
+}
+
+impl From<contract::FinishReason> for wit::FinishReason {
+    fn from(reason: contract::FinishReason) -> Self {
+        match reason {
+            contract::FinishReason::Stop => Self::Stop,
+            contract::FinishReason::Length => Self::Length,
+            contract::FinishReason::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<wit::Descriptor> for contract::Descriptor {
+    fn from(said: wit::Descriptor) -> Self {
+        Self {
+            name: said.name,
+            version: said.version,
+            models: said.models,
+            markers: said.markers,
+            stops: said.stops,
+            trim: contract::Trim {
+                reasoning: said.trim.contains(wit::Trim::REASONING),
+                content: said.trim.contains(wit::Trim::CONTENT),
+            },
+            history_call_ids: said.history_call_ids,
+        }
+    }
+}
+
+impl From<wit::Step> for contract::Step {
+    fn from(step: wit::Step) -> Self {
+        match step {
+            wit::Step::Pass => Self::Pass,
+            wit::Step::Hold => Self::Hold,
+            wit::Step::Ops(ops) => Self::Ops(ops.into_iter().map(Into::into).collect()),
+            wit::Step::Fault(words) => Self::Fault(words),
+        }
+    }
+}
+
+impl From<wit::Op> for contract::Op {
+    fn from(op: wit::Op) -> Self {
+        match op {
+            wit::Op::Bytes(run) => Self::Bytes(contract::Run { route: run.route.into(), bytes: run.bytes }),
+            wit::Op::UntilMarker(route) => Self::UntilMarker(route.into()),
+            wit::Op::Message(phase) => Self::Message(match phase {
+                wit::Phase::Unspecified => contract::Phase::Unspecified,
+                wit::Phase::Commentary => contract::Phase::Commentary,
+                wit::Phase::Final => contract::Phase::Final,
+            }),
+            wit::Op::ToolCall(call) => Self::ToolCall(contract::ToolCall {
+                name: call.name,
+                payload: match call.payload {
+                    wit::Payload::Json => contract::Payload::Json,
+                    wit::Payload::Text => contract::Payload::Text,
+                },
+            }),
+            wit::Op::Close => Self::Close,
+            wit::Op::DerivedArguments(text) => Self::DerivedArguments(text),
+        }
+    }
+}
+
+impl From<wit::Route> for contract::Route {
+    fn from(route: wit::Route) -> Self {
+        match route {
+            wit::Route::Content => Self::Content,
+            wit::Route::Reasoning => Self::Reasoning,
+            wit::Route::Arguments => Self::Arguments,
+            wit::Route::ArgumentsEscaped => Self::ArgumentsEscaped,
+            wit::Route::ArgumentsUnescaped => Self::ArgumentsUnescaped,
+            wit::Route::Drop => Self::Drop,
+        }
+    }
+}

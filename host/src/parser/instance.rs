@@ -1,0 +1,84 @@
+//! The parser of one stream: an instance of a guest, called within its bounds.
+//!
+//! Invariant: an instance that trapped, broke the contract, said `fault` or has finished is dropped on the spot, so it
+//! can't be entered again. Later calls answer with a fault of their own.
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+
+use super::budget::Budget;
+use super::contract::{Fault, FinishReason, Step, StreamParser};
+use super::engine::fault;
+use super::error::{one_line, reason};
+
+/// The calls of a guest after its `start`, whatever version of the contract it speaks.
+pub(super) trait Exports: Send {
+    fn text(&self, store: &mut Store<Budget>, chunk: &str) -> wasmtime::Result<Step>;
+    fn marker(&self, store: &mut Store<Budget>, index: u32) -> wasmtime::Result<Step>;
+    fn finish(&self, store: &mut Store<Budget>, reason: FinishReason) -> wasmtime::Result<Step>;
+}
+
+/// A guest that may be entered.
+pub(super) struct Live<E> {
+    pub(super) store: Store<Budget>,
+    pub(super) exports: E,
+}
+
+impl<E> Live<E> {
+    /// Enters the guest with a fresh allowance of CPU time. After an error it must not be entered again.
+    pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<Budget>) -> T) -> T {
+        self.store.data_mut().call_begins();
+        self.store.set_epoch_deadline(1);
+        call(&self.exports, &mut self.store)
+    }
+}
+
+/// A stream's parser.
+pub(super) struct Instance<E> {
+    live: Option<Live<E>>,
+    parser: Arc<str>,
+    ops: usize,
+}
+
+impl<E: Exports> Instance<E> {
+    /// A guest of the plugin `parser`, started, that may answer with at most `ops` ops at a time.
+    pub(super) fn new(live: Live<E>, parser: Arc<str>, ops: usize) -> Self {
+        Self { live: Some(live), parser, ops }
+    }
+
+    fn call(
+        &mut self,
+        call: impl FnOnce(&E, &mut Store<Budget>) -> wasmtime::Result<Step>,
+    ) -> Result<Step, Fault> {
+        let Some(live) = &mut self.live else {
+            return Err(fault(&self.parser, "called after its end"));
+        };
+        let step = match live.enter(call) {
+            Ok(Step::Ops(ops)) if ops.len() > self.ops => {
+                Err(format!("{} ops in one step, at most {} are allowed", ops.len(), self.ops))
+            }
+            Ok(Step::Fault(words)) => Ok(Step::Fault(one_line(&words))),
+            Ok(step) => return Ok(step),
+            Err(error) => Err(reason(&error)),
+        };
+        self.live = None;
+        step.map_err(|reason| fault(&self.parser, reason))
+    }
+}
+
+impl<E: Exports> StreamParser for Instance<E> {
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        self.call(|exports, store| exports.text(store, chunk))
+    }
+
+    fn marker(&mut self, index: u32) -> Result<Step, Fault> {
+        self.call(|exports, store| exports.marker(store, index))
+    }
+
+    fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
+        let step = self.call(|exports, store| exports.finish(store, reason));
+        self.live = None;
+        step
+    }
+}

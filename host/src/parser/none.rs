@@ -1,0 +1,68 @@
+//! `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
+
+use super::contract::{Fault, FinishReason, Op, Request, Route, Run, Step, StreamParser};
+use super::plugin::Program;
+
+/// Both the plugin and the parser of every stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NoParser;
+
+impl Program for NoParser {
+    fn start(&self, _: &Request) -> Result<Box<dyn StreamParser>, Fault> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl StreamParser for NoParser {
+    /// Asked once: the rest of the stream is covered by `until-marker`.
+    fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
+        match u32::try_from(chunk.len()) {
+            Ok(bytes) => Ok(Step::Ops(vec![
+                Op::Bytes(Run { route: Route::Content, bytes }),
+                Op::UntilMarker(Route::Content),
+            ])),
+            Err(_) => Ok(Step::Hold),
+        }
+    }
+
+    /// Never asked: it has no markers.
+    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
+        Ok(Step::Hold)
+    }
+
+    /// Held bytes, if there are any, go out as content.
+    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
+        Ok(Step::Hold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plugin::Plugin;
+    use super::*;
+    use crate::parser::contract::ToolChoice;
+
+    #[test]
+    fn everything_is_content_and_the_host_asks_once() {
+        let plugin = Plugin::none();
+        assert_eq!(plugin.descriptor().name, "none");
+        assert!(plugin.descriptor().markers.is_empty());
+        let request = Request {
+            tools: vec![],
+            tool_choice: ToolChoice::Auto,
+            parallel_tool_calls: true,
+            response_schema: None,
+            options: vec![],
+        };
+        let mut parser = plugin.start(&request).unwrap();
+        let step = parser.text("hé").unwrap();
+        assert_eq!(
+            step,
+            Step::Ops(vec![
+                Op::Bytes(Run { route: Route::Content, bytes: 3 }),
+                Op::UntilMarker(Route::Content)
+            ])
+        );
+        assert_eq!(parser.finish(FinishReason::Stop), Ok(Step::Hold));
+    }
+}

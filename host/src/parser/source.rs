@@ -1,0 +1,194 @@
+//! Where a parser comes from: `--parser FILE|NAME|none` and `--plugins DIR` → a [`PluginSource`].
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::error::LoadProblem;
+
+/// Parsers that the binary carries, by name (`qwen3`) with their bytes.
+pub type Shipped = [(&'static str, &'static [u8])];
+
+/// A plugin that is still to be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PluginSource {
+    /// No parser: all text is content.
+    None,
+    /// A file.
+    File(PathBuf),
+    /// Bytes that are at hand.
+    Bytes {
+        /// What to call it.
+        name: String,
+        /// The component.
+        bytes: Cow<'static, [u8]>,
+    },
+}
+
+impl PluginSource {
+    /// How messages name it.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::None => Cow::Borrowed("none"),
+            Self::File(path) => path.to_string_lossy(),
+            Self::Bytes { name, .. } => Cow::Borrowed(name),
+        }
+    }
+
+    /// The component's bytes, at most `limit` of them.
+    pub(super) fn read(&self, limit: u64) -> Result<Cow<'_, [u8]>, LoadProblem> {
+        let bytes = match self {
+            Self::None => Cow::Borrowed(&[][..]),
+            Self::File(path) => Cow::Owned(read_file(path, limit).map_err(LoadProblem::Unreadable)?),
+            Self::Bytes { bytes, .. } => Cow::Borrowed(&**bytes),
+        };
+        if bytes.len() as u64 > limit { Err(LoadProblem::TooLarge { limit }) } else { Ok(bytes) }
+    }
+}
+
+/// A file's bytes, up to one more than `limit`: files may grow, and devices never end.
+fn read_file(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A parser that isn't there: where it was looked for, and what is there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// The name is a path.
+    #[error("parser {0}: no such file")]
+    NoFile(String),
+    /// The name is only a name.
+    #[error(
+        "parser {wanted}: found neither as a file here, nor in {dir} ({there}), nor among the shipped ones ({shipped})"
+    )]
+    NotFound {
+        /// What was asked for.
+        wanted: String,
+        /// The plugins folder.
+        dir: String,
+        /// Plugins in it.
+        there: String,
+        /// Plugins in the binary.
+        shipped: String,
+    },
+}
+
+/// Finds the parser that `wanted` names: `none`; a path (anything with a separator, or a file that exists); a file of
+/// `dir`, as given and with `.wasm` added; one of `shipped`, with or without `.wasm`.
+///
+/// # Errors
+/// Nothing of that name; the error says where it was looked for and which names exist.
+pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<PluginSource, ResolveError> {
+    if wanted == "none" {
+        return Ok(PluginSource::None);
+    }
+    let is_path = wanted.contains(std::path::is_separator);
+    let candidates = [PathBuf::from(wanted), dir.join(wanted), dir.join(format!("{wanted}.wasm"))];
+    let looked_at = if is_path { &candidates[..1] } else { &candidates[..] };
+    if let Some(path) = looked_at.iter().find(|path| path.is_file()) {
+        return Ok(PluginSource::File(path.clone()));
+    }
+    if is_path {
+        return Err(ResolveError::NoFile(wanted.to_owned()));
+    }
+    let bare = wanted.strip_suffix(".wasm").unwrap_or(wanted);
+    if let Some((name, bytes)) = shipped.iter().find(|(name, _)| *name == bare) {
+        return Ok(PluginSource::Bytes { name: (*name).to_owned(), bytes: Cow::Borrowed(bytes) });
+    }
+    Err(ResolveError::NotFound {
+        wanted: wanted.to_owned(),
+        dir: dir.display().to_string(),
+        there: names_in(dir),
+        shipped: joined(shipped.iter().map(|(name, _)| (*name).to_owned()).collect()),
+    })
+}
+
+/// Names of the `.wasm` files in `dir`.
+fn names_in(dir: &Path) -> String {
+    let Ok(entries) = dir.read_dir() else { return "which can't be read".to_owned() };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let plugins = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    let names = plugins.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
+    joined(names.take(32).collect())
+}
+
+fn joined(mut names: Vec<String>) -> String {
+    names.sort_unstable();
+    if names.is_empty() { "none there".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHIPPED: &Shipped = &[("qwen3", b"shipped")];
+
+    fn plugins() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.wasm"), b"mine").unwrap();
+        std::fs::create_dir(dir.path().join("folder")).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_name_is_looked_up_in_the_folder_as_given_and_with_its_ending() {
+        let dir = plugins();
+        for wanted in ["mine", "mine.wasm"] {
+            let found = resolve(wanted, dir.path(), SHIPPED).unwrap();
+            assert_eq!(found, PluginSource::File(dir.path().join("mine.wasm")));
+            assert_eq!(&*found.read(4).unwrap(), b"mine");
+        }
+    }
+
+    #[test]
+    fn the_folder_goes_before_the_shipped_ones_which_are_found_from_anywhere() {
+        let dir = plugins();
+        for wanted in ["qwen3", "qwen3.wasm"] {
+            let found = resolve(wanted, Path::new("/nowhere"), SHIPPED).unwrap();
+            assert_eq!(found.name(), "qwen3");
+            assert_eq!(&*found.read(7).unwrap(), b"shipped");
+        }
+        std::fs::write(dir.path().join("qwen3.wasm"), b"newer").unwrap();
+        let found = resolve("qwen3", dir.path(), SHIPPED).unwrap();
+        assert_eq!(found, PluginSource::File(dir.path().join("qwen3.wasm")));
+    }
+
+    #[test]
+    fn a_path_is_taken_as_it_is_and_nothing_else_is_tried() {
+        let dir = plugins();
+        let path = dir.path().join("mine.wasm");
+        assert_eq!(
+            resolve(path.to_str().unwrap(), Path::new("/nowhere"), SHIPPED),
+            Ok(PluginSource::File(path))
+        );
+        let error = resolve("./qwen3", dir.path(), SHIPPED).unwrap_err();
+        assert_eq!(error.to_string(), "parser ./qwen3: no such file");
+    }
+
+    #[test]
+    fn none_is_none_and_an_unknown_name_gets_the_known_ones() {
+        let dir = plugins();
+        assert_eq!(resolve("none", dir.path(), SHIPPED), Ok(PluginSource::None));
+        let error = resolve("folder", dir.path(), SHIPPED).unwrap_err().to_string();
+        let at = dir.path().display();
+        assert_eq!(
+            error,
+            format!(
+                "parser folder: found neither as a file here, nor in {at} (mine), nor among the shipped ones (qwen3)"
+            )
+        );
+        let error = resolve("x", Path::new("/nowhere"), &[]).unwrap_err().to_string();
+        assert!(error.ends_with("/nowhere (which can't be read), nor among the shipped ones (none there)"));
+    }
+
+    #[test]
+    fn a_file_is_read_no_further_than_the_limit() {
+        let endless = PluginSource::File(PathBuf::from("/dev/zero"));
+        assert!(matches!(endless.read(1 << 16), Err(LoadProblem::TooLarge { limit: 65536 })));
+        let missing = PluginSource::File(PathBuf::from("/nowhere/x.wasm"));
+        assert!(matches!(missing.read(1), Err(LoadProblem::Unreadable(_))));
+    }
+}

@@ -1,0 +1,100 @@
+//! The thread that moves wasmtime's epoch on, so that a guest which doesn't return is interrupted.
+//!
+//! There is one per [`super::Runtime`], and it sleeps for good while no instance lives. Each instance owns a
+//! [`Running`]; the first one wakes the thread, and the thread ends with the last owner of the ticker.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use wasmtime::Engine;
+
+/// Time between two epochs.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What the thread and its owners share.
+#[derive(Default)]
+struct Shared {
+    /// Instances alive.
+    instances: AtomicUsize,
+    /// Set once, when nobody is left who could need the thread.
+    stopped: AtomicBool,
+}
+
+/// Owner of the thread.
+pub(super) struct Ticker {
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+impl Ticker {
+    /// Starts the thread, asleep.
+    pub(super) fn start(engine: Engine) -> io::Result<Arc<Self>> {
+        let shared = Arc::new(Shared::default());
+        let seen = Arc::clone(&shared);
+        let handle =
+            thread::Builder::new().name("parser-ticker".to_owned()).spawn(move || tick(&engine, &seen))?;
+        Ok(Arc::new(Self { shared, thread: handle.thread().clone() }))
+    }
+
+    /// Keeps the epoch moving until the answer is dropped.
+    pub(super) fn run(self: &Arc<Self>) -> Running {
+        if self.shared.instances.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.thread.unpark();
+        }
+        Running(Arc::clone(self))
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// The epoch moves on while this lives.
+pub(super) struct Running(Arc<Ticker>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.shared.instances.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Body of the thread. An `unpark` that comes before `park` isn't lost: `park` then returns at once.
+fn tick(engine: &Engine, shared: &Shared) {
+    while !shared.stopped.load(Ordering::Acquire) {
+        if shared.instances.load(Ordering::Acquire) == 0 {
+            thread::park();
+        } else {
+            engine.increment_epoch();
+            thread::sleep(TICK);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_of_instances_follows_their_lives_and_the_thread_ends_with_the_ticker() {
+        let ticker = Ticker::start(Engine::default()).unwrap();
+        let shared = Arc::downgrade(&ticker.shared);
+        let (one, two) = (ticker.run(), ticker.run());
+        assert_eq!(ticker.shared.instances.load(Ordering::Acquire), 2);
+        drop((one, two));
+        assert_eq!(ticker.shared.instances.load(Ordering::Acquire), 0);
+        drop(ticker);
+        for _ in 0..1000 {
+            if shared.upgrade().is_none() {
+                return;
+            }
+            thread::sleep(TICK);
+        }
+        panic!("the thread still holds its state a second after the ticker was dropped");
+    }
+}

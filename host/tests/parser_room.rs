@@ -1,0 +1,409 @@
+//! The parser room at its boundary: hostile plugins of `tests/guests`, what loading or calling each of them says, and
+//! that nothing of it reaches the instances beside it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::limits::ParserLimits;
+use host::parser::contract::{
+    Fault, FinishReason, Grammar, Op, Request, Route, Run, Step, StreamParser, Tool, ToolCall, ToolChoice,
+    ToolKind,
+};
+use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+use proptest::prelude::*;
+
+#[path = "../../tests/src/guests.rs"]
+#[allow(unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
+mod guests;
+use guests::{NAMES, guest};
+
+fn runtime() -> Runtime {
+    Runtime::new(&ParserLimits::default()).expect("wasmtime works here")
+}
+
+fn source(name: &str, bytes: Vec<u8>) -> PluginSource {
+    PluginSource::Bytes { name: name.to_owned(), bytes: Cow::Owned(bytes) }
+}
+
+fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
+    runtime.load(&source(name, guest(name)), &[]).expect("the guest loads")
+}
+
+/// What loading the guest says.
+fn load_error(name: &str) -> String {
+    let Err(error) = runtime().load(&source(name, guest(name)), &[]) else { panic!("{name} loads") };
+    let line = error.to_string();
+    line.strip_prefix(&format!("parser {name}: ")).expect("the error names the plugin").to_owned()
+}
+
+fn request() -> Request {
+    Request {
+        tools: vec![],
+        tool_choice: ToolChoice::Auto,
+        parallel_tool_calls: true,
+        response_schema: None,
+        options: vec![],
+    }
+}
+
+fn content(bytes: u32) -> Step {
+    Step::Ops(vec![Op::Bytes(Run { route: Route::Content, bytes })])
+}
+
+/// One text for a stream of a healthy guest: it still works.
+fn assert_healthy(parser: &mut dyn StreamParser) {
+    assert_eq!(parser.text("hello"), Ok(content(5)));
+    assert_eq!(parser.marker(0), Ok(Step::Ops(vec![Op::Bytes(Run { route: Route::Drop, bytes: 3 })])));
+}
+
+/// Faults `name` by `call`; checks that it can't be entered again and that its neighbour doesn't notice.
+fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fault>) -> String {
+    let runtime = runtime();
+    let mut neighbour = load(&runtime, "healthy").start(&request()).expect("a healthy guest starts");
+    assert_healthy(&mut *neighbour);
+    let plugin = load(&runtime, name);
+    let mut parser = plugin.start(&request()).expect("the guest starts");
+    let fault = call(&mut *parser).expect_err("the guest fails");
+    assert_eq!(fault.parser, "guest");
+    for again in [parser.text("x"), parser.marker(0), parser.finish(FinishReason::Stop)] {
+        assert_eq!(again.expect_err("it has ended").reason, "called after its end");
+    }
+    assert_healthy(&mut *neighbour);
+    // The next stream of the same plugin gets a fresh instance, with the same end.
+    let mut second = plugin.start(&request()).expect("the guest starts again");
+    assert_eq!(call(&mut *second).expect_err("the guest fails again"), fault);
+    assert!(!fault.reason.contains('\n') && !fault.reason.contains("0x"), "{}", fault.reason);
+    fault.reason
+}
+
+fn text_fault(name: &str) -> String {
+    fault_of(name, |parser| parser.text("hello"))
+}
+
+fn start_fault(name: &str) -> String {
+    let runtime = runtime();
+    let mut neighbour = load(&runtime, "healthy").start(&request()).expect("a healthy guest starts");
+    let Err(fault) = load(&runtime, name).start(&request()) else { panic!("{name} starts") };
+    assert_healthy(&mut *neighbour);
+    assert_eq!(fault.parser, "guest");
+    fault.reason
+}
+
+#[test]
+fn a_healthy_guest_is_described_started_called_and_finished() {
+    let runtime = runtime();
+    let bytes = guest("healthy");
+    let plugin = load(&runtime, "healthy");
+    assert_eq!(plugin.descriptor().name, "guest");
+    assert_eq!(plugin.descriptor().version, "1.0.0");
+    assert_eq!(plugin.descriptor().markers, ["<x>"]);
+    assert_eq!((plugin.size(), plugin.digest().len()), (bytes.len(), 64));
+    let mut parser = plugin.start(&request()).unwrap();
+    assert_healthy(&mut *parser);
+    assert_eq!(parser.text("é"), Ok(content(2)));
+    assert_eq!(parser.finish(FinishReason::Length), Ok(Step::Pass));
+    assert_eq!(parser.text("x").unwrap_err().to_string(), "parser guest: called after its end");
+}
+
+#[test]
+fn a_request_with_everything_in_it_reaches_the_guest() {
+    let tool = |kind, grammar| Tool {
+        name: "get_weather".to_owned(),
+        description: "d".repeat(100_000),
+        kind,
+        parameters_json: r#"{"type":"object"}"#.to_owned(),
+        strict: true,
+        grammar,
+    };
+    let grammar = Grammar { syntax: "lark".to_owned(), definition: "start: \"a\"".to_owned() };
+    let request = Request {
+        tools: vec![tool(ToolKind::Function, None), tool(ToolKind::Custom, Some(grammar))],
+        tool_choice: ToolChoice::Named("get_weather".to_owned()),
+        parallel_tool_calls: false,
+        response_schema: Some("{}".to_owned()),
+        options: vec![("enable_thinking".to_owned(), "false".to_owned())],
+    };
+    let mut parser = load(&runtime(), "healthy").start(&request).unwrap();
+    assert_healthy(&mut *parser);
+}
+
+#[test]
+fn a_trap_is_a_fault_of_one_line_wherever_it_happens() {
+    assert_eq!(text_fault("trap_in_text"), "wasm trap: unreachable");
+    assert_eq!(fault_of("trap_in_marker", |p| p.marker(0)), "wasm trap: unreachable");
+    assert_eq!(fault_of("trap_in_finish", |p| p.finish(FinishReason::Stop)), "wasm trap: unreachable");
+    assert_eq!(start_fault("trap_in_start"), "wasm trap: unreachable");
+    assert_eq!(load_error("trap_in_describe"), "failed in `describe`: wasm trap: unreachable");
+    assert_eq!(load_error("trap_in_init"), "can't be instantiated: wasm trap: unreachable");
+}
+
+#[test]
+fn a_guest_may_trap_late() {
+    let mut parser = load(&runtime(), "trap_later").start(&request()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(parser.text("hello"), Ok(content(5)));
+    }
+    assert_eq!(parser.text("hello").unwrap_err().reason, "wasm trap: unreachable");
+}
+
+#[test]
+fn a_loop_is_ended_wherever_it_runs() {
+    let begin = Instant::now();
+    assert_eq!(text_fault("loop_in_text"), "used more than 5 ms of CPU");
+    assert_eq!(start_fault("loop_in_start"), "used more than 5 ms of CPU");
+    assert_eq!(load_error("loop_in_describe"), "failed in `describe`: used more than 5 ms of CPU");
+    assert_eq!(load_error("loop_in_init"), "can't be instantiated: used more than 5 ms of CPU");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn memory_tables_and_stack_have_their_limits() {
+    assert_eq!(text_fault("memory_bomb"), "memory limit 16 MiB");
+    assert_eq!(load_error("memory_at_once"), "can't be instantiated: memory limit 16 MiB");
+    assert_eq!(load_error("table_bomb"), "can't be instantiated: table limit 16384 elements");
+    assert_eq!(text_fault("deep_recursion"), "wasm trap: stack limit");
+}
+
+#[test]
+fn answers_have_a_limit_in_ops_and_in_bytes() {
+    assert_eq!(text_fault("op_flood"), "5000 ops in one step, at most 4096 are allowed");
+    let too_much = "too much data is being copied between the host and the guest";
+    for name in ["giant_string", "empty_strings"] {
+        let reason = text_fault(name);
+        assert!(reason.starts_with(too_much), "{name}: {reason}");
+    }
+    let error = load_error("marker_flood");
+    assert!(error.starts_with(&format!("failed in `describe`: {too_much}")), "{error}");
+}
+
+#[test]
+fn answers_that_break_the_canonical_abi_are_faults() {
+    let faults = ["bad_step", "bad_op", "bad_route", "bad_pointer", "bad_utf8"].map(text_fault);
+    assert_eq!(
+        faults,
+        [
+            "unexpected discriminant: 9",
+            "unexpected discriminant: 77",
+            "unexpected discriminant: 200",
+            "list pointer/length out of bounds of memory",
+            "invalid utf-8 sequence of 1 bytes from index 0",
+        ]
+    );
+}
+
+#[test]
+fn what_only_the_turn_can_judge_passes_as_it_is() {
+    let runtime = runtime();
+    let said = |name: &str| load(&runtime, name).start(&request()).unwrap().text("hello").unwrap();
+    assert_eq!(said("bytes_beyond_held"), content(1005));
+    assert_eq!(said("split_character"), content(4));
+    let arguments = Op::Bytes(Run { route: Route::Arguments, bytes: 5 });
+    assert_eq!(said("arguments_without_call"), Step::Ops(vec![arguments]));
+    assert!(
+        matches!(said("invented_call"), Step::Ops(ops) if matches!(&ops[..], [Op::ToolCall(ToolCall { name, .. })] if name == "guest"))
+    );
+    assert_eq!(said("hold_everything"), Step::Hold);
+}
+
+#[test]
+fn a_guest_that_gives_up_is_not_asked_again() {
+    let mut parser = load(&runtime(), "fault_in_text").start(&request()).unwrap();
+    assert_eq!(parser.text("hello"), Ok(Step::Fault("no idea what this is".to_owned())));
+    assert_eq!(parser.finish(FinishReason::Stop).unwrap_err().reason, "called after its end");
+}
+
+#[test]
+fn refusals_are_repeated_without_control_characters() {
+    assert_eq!(start_fault("refuse_in_start"), "refuses the request: not here");
+    assert_eq!(load_error("refuse_in_describe"), "refuses its options: no [31mred");
+}
+
+#[test]
+fn descriptors_that_break_a_rule_are_not_loaded() {
+    assert_eq!(load_error("marker_twice"), "describes itself badly: marker 1 (<x>) stands twice");
+    assert_eq!(load_error("marker_empty"), "describes itself badly: marker 0 is empty");
+    assert_eq!(load_error("stop_unknown"), "describes itself badly: stop 7 is not one of its 1 markers");
+}
+
+#[test]
+fn files_that_are_no_parser_of_this_host_say_what_they_are() {
+    assert_eq!(
+        load_error("core_module"),
+        "a WebAssembly core module, not a component: link it with wasm-component-ld, or convert it with \
+         `wasm-tools component new`"
+    );
+    assert_eq!(
+        load_error("imports"),
+        "imports wasi:cli/environment@0.2.6, wasi:clocks/monotonic-clock@0.2.6, but a parser may import nothing: \
+         build it for wasm32-unknown-unknown"
+    );
+    assert_eq!(load_error("wrong_version"), "exports sluice:parser/parser@0.2.0, this host speaks 0.1");
+    assert_eq!(load_error("no_parser"), "exports no sluice:parser/parser, only wasi:cli/run@0.2.0");
+    for name in ["wrong_types", "missing_function"] {
+        let error = load_error(name);
+        assert!(
+            error.starts_with("doesn't fit sluice:parser/parser@0.1.0: ") && !error.contains('\n'),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn files_that_are_no_component_at_all_say_so() {
+    let runtime = runtime();
+    let problem = |bytes: Vec<u8>| {
+        let Err(error) = runtime.load(&source("p", bytes), &[]) else { panic!("loads") };
+        error.problem
+    };
+    assert!(matches!(problem(vec![]), LoadProblem::Empty));
+    assert!(matches!(problem(b"#!/bin/sh".to_vec()), LoadProblem::NotWasm));
+    assert!(matches!(problem(b"\0asm".to_vec()), LoadProblem::Invalid(_)));
+    assert!(matches!(problem(b"\0asm\x0d\0\x01\0garbage".to_vec()), LoadProblem::Invalid(_)));
+    let mut cut = guest("healthy");
+    cut.truncate(cut.len() / 2);
+    assert!(matches!(problem(cut), LoadProblem::Invalid(_)));
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read() {
+    let limits = ParserLimits { file_bytes: 1000, ..ParserLimits::default() };
+    let small = Runtime::new(&limits).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.wasm");
+    std::fs::write(&path, guest("healthy")).unwrap();
+    let Err(error) = small.load(&PluginSource::File(path.clone()), &[]) else { panic!("loads") };
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "parser {}: the file has more than 1000 bytes, the most that a parser may have",
+            path.display()
+        )
+    );
+    assert!(runtime().load(&PluginSource::File(path), &[]).is_ok());
+}
+
+#[test]
+fn the_shipped_parser_loads_and_serves_a_stream() {
+    let bytes = include_bytes!("../../plugins/qwen3.wasm");
+    let source = PluginSource::Bytes { name: "qwen3".to_owned(), bytes: Cow::Borrowed(bytes) };
+    let plugin = runtime().load(&source, &[]).unwrap();
+    assert_eq!(plugin.descriptor().name, "qwen3");
+    let end = plugin.descriptor().markers.iter().position(|marker| marker == "<|im_end|>").unwrap();
+    assert!(plugin.descriptor().stops.contains(&u32::try_from(end).unwrap()));
+    let mut parser = plugin.start(&request()).unwrap();
+    let routed = Op::Bytes(Run { route: Route::Content, bytes: 5 });
+    assert!(matches!(parser.text("Hello"), Ok(Step::Ops(ops)) if ops[0] == routed));
+    assert!(!matches!(parser.finish(FinishReason::Stop).unwrap(), Step::Fault(_)));
+}
+
+#[test]
+fn none_loads_from_nothing() {
+    let plugin = runtime().load(&PluginSource::None, &[]).unwrap();
+    assert_eq!(plugin.descriptor().name, "none");
+    assert!(plugin.start(&request()).is_ok());
+}
+
+#[test]
+fn neighbours_on_other_threads_work_while_a_guest_loops() {
+    let runtime = runtime();
+    let (healthy, looping) = (load(&runtime, "healthy"), load(&runtime, "loop_in_text"));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut parser = healthy.start(&request()).unwrap();
+                for _ in 0..20_000 {
+                    assert_eq!(parser.text("hello"), Ok(content(5)));
+                }
+            });
+        }
+        for _ in 0..5 {
+            let mut parser = looping.start(&request()).unwrap();
+            assert_eq!(parser.text("hello").unwrap_err().reason, "used more than 5 ms of CPU");
+        }
+    });
+}
+
+#[test]
+fn the_plugin_outlives_the_runtime_and_the_stream_outlives_the_plugin() {
+    let mut parser = load(&runtime(), "healthy").start(&request()).unwrap();
+    assert_healthy(&mut *parser);
+    let mut looping = load(&runtime(), "loop_in_text").start(&request()).unwrap();
+    assert_eq!(looping.text("x").unwrap_err().reason, "used more than 5 ms of CPU");
+}
+
+#[test]
+fn every_guest_loads_and_runs_or_fails_in_one_line() {
+    let runtime = runtime();
+    for name in NAMES {
+        exercise(&runtime, guest(name));
+    }
+}
+
+/// Loads and runs `bytes` to the end, whatever they are.
+fn exercise(runtime: &Runtime, bytes: Vec<u8>) {
+    let begin = Instant::now();
+    let plugin = match runtime.load(&source("mutant", bytes), &[]) {
+        Ok(plugin) => plugin,
+        Err(error) => {
+            let line = error.to_string();
+            assert!(!line.contains('\n') && line.len() < 2000, "{line}");
+            return;
+        }
+    };
+    if let Ok(mut parser) = plugin.start(&request()) {
+        let _ = parser.text("hello");
+        let _ = parser.marker(0);
+        let _ = parser.finish(FinishReason::Stop);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+/// A place in the file and what happens there.
+#[derive(Debug, Clone)]
+enum Mutation {
+    Set(u8),
+    Flip(u8),
+    Remove(usize),
+    Insert(Vec<u8>),
+    Cut,
+}
+
+fn mutations() -> impl Strategy<Value = Vec<(prop::sample::Index, Mutation)>> {
+    let mutation = prop_oneof![
+        4 => any::<u8>().prop_map(Mutation::Set),
+        4 => (0..8u8).prop_map(Mutation::Flip),
+        1 => (1..9usize).prop_map(Mutation::Remove),
+        1 => prop::collection::vec(any::<u8>(), 1..9).prop_map(Mutation::Insert),
+        1 => Just(Mutation::Cut),
+    ];
+    prop::collection::vec((any::<prop::sample::Index>(), mutation), 1..4)
+}
+
+fn mutate(bytes: &mut Vec<u8>, at: prop::sample::Index, mutation: Mutation) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = at.index(bytes.len());
+    match mutation {
+        Mutation::Set(byte) => bytes[at] = byte,
+        Mutation::Flip(bit) => bytes[at] ^= 1 << bit,
+        Mutation::Remove(count) => drop(bytes.drain(at..bytes.len().min(at + count))),
+        Mutation::Insert(new) => drop(bytes.splice(at..at, new)),
+        Mutation::Cut => bytes.truncate(at),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_damaged_component_is_an_error_or_a_guest_within_its_limits(mutations in mutations()) {
+        thread_local!(static RUNTIME: Runtime = runtime());
+        let mut bytes = guest("healthy");
+        for (at, mutation) in mutations {
+            mutate(&mut bytes, at, mutation);
+        }
+        RUNTIME.with(|runtime| exercise(runtime, bytes));
+    }
+}

@@ -1,0 +1,2 @@
+;; A core module, not a component.
+(module)

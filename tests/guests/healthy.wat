@@ -1,0 +1,1 @@
+;; Routes text to content and drops its marker `<x>`.

@@ -1,0 +1,3 @@
+;; Never finishes being instantiated.
+(func $init (loop $for-ever (br $for-ever)))
+(start $init)

@@ -1,0 +1,2 @@
+;; Wants 32 MiB from the start.
+(memory (export "memory") 512)

@@ -1,0 +1,2 @@
+;; Panics when asked what it is.
+(func $describe (result i32) unreachable)

@@ -1,0 +1,3 @@
+;; Panics while it is being instantiated.
+(func $init unreachable)
+(start $init)

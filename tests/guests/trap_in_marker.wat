@@ -1,0 +1,2 @@
+;; Panics at its marker.
+(func $marker (param $index i32) (result i32) unreachable)

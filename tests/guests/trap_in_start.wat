@@ -1,0 +1,2 @@
+;; Panics when it is told of the request.
+(func $start (result i32) unreachable)

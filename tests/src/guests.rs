@@ -1,0 +1,101 @@
+//! Hostile guests: parser components that misbehave in one way each, written by hand in `tests/guests/*.wat`.
+//!
+//! A file there is either a whole component or module, or only the core functions in which a guest differs from the
+//! healthy one; [`guest`] puts those into `skeleton.wat`. Used by the parser room's tests and by the end-to-end ones.
+
+const SKELETON: &str = include_str!("../guests/skeleton.wat");
+
+/// What a guest gets unless its file defines it: how the definition begins, and the definition.
+const HEALTHY: [(&str, &str); 6] = [
+    ("(memory (export", "(memory (export \"memory\") 5)"),
+    ("(func $describe ", "(func $describe (result i32) (i32.const 128))"),
+    ("(func $start ", "(func $start (result i32) (i32.const 0))"),
+    (
+        "(func $text ",
+        "(func $text (param $chunk i32) (param $bytes i32) (result i32) (call $run (i32.const 0) (local.get $bytes)))",
+    ),
+    (
+        "(func $marker ",
+        "(func $marker (param $index i32) (result i32) (call $run (i32.const 5) (i32.const 3)))",
+    ),
+    ("(func $finish ", "(func $finish (result i32) (i32.const 0))"),
+];
+
+/// Names of all guests, as [`guest`] knows them.
+pub const NAMES: [&str; GUESTS.len()] = {
+    let mut names = [""; GUESTS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = GUESTS[index].0;
+        index += 1;
+    }
+    names
+};
+
+/// Each guest with its file.
+const GUESTS: &[(&str, &str)] = &[
+    ("arguments_without_call", include_str!("../guests/arguments_without_call.wat")),
+    ("bad_op", include_str!("../guests/bad_op.wat")),
+    ("bad_pointer", include_str!("../guests/bad_pointer.wat")),
+    ("bad_route", include_str!("../guests/bad_route.wat")),
+    ("bad_step", include_str!("../guests/bad_step.wat")),
+    ("bad_utf8", include_str!("../guests/bad_utf8.wat")),
+    ("bytes_beyond_held", include_str!("../guests/bytes_beyond_held.wat")),
+    ("core_module", include_str!("../guests/core_module.wat")),
+    ("deep_recursion", include_str!("../guests/deep_recursion.wat")),
+    ("empty_strings", include_str!("../guests/empty_strings.wat")),
+    ("fault_in_text", include_str!("../guests/fault_in_text.wat")),
+    ("giant_string", include_str!("../guests/giant_string.wat")),
+    ("healthy", include_str!("../guests/healthy.wat")),
+    ("hold_everything", include_str!("../guests/hold_everything.wat")),
+    ("imports", include_str!("../guests/imports.wat")),
+    ("invented_call", include_str!("../guests/invented_call.wat")),
+    ("loop_in_describe", include_str!("../guests/loop_in_describe.wat")),
+    ("loop_in_init", include_str!("../guests/loop_in_init.wat")),
+    ("loop_in_start", include_str!("../guests/loop_in_start.wat")),
+    ("loop_in_text", include_str!("../guests/loop_in_text.wat")),
+    ("marker_empty", include_str!("../guests/marker_empty.wat")),
+    ("marker_flood", include_str!("../guests/marker_flood.wat")),
+    ("marker_twice", include_str!("../guests/marker_twice.wat")),
+    ("memory_at_once", include_str!("../guests/memory_at_once.wat")),
+    ("memory_bomb", include_str!("../guests/memory_bomb.wat")),
+    ("missing_function", include_str!("../guests/missing_function.wat")),
+    ("no_parser", include_str!("../guests/no_parser.wat")),
+    ("op_flood", include_str!("../guests/op_flood.wat")),
+    ("refuse_in_describe", include_str!("../guests/refuse_in_describe.wat")),
+    ("refuse_in_start", include_str!("../guests/refuse_in_start.wat")),
+    ("split_character", include_str!("../guests/split_character.wat")),
+    ("stop_unknown", include_str!("../guests/stop_unknown.wat")),
+    ("table_bomb", include_str!("../guests/table_bomb.wat")),
+    ("trap_in_describe", include_str!("../guests/trap_in_describe.wat")),
+    ("trap_in_finish", include_str!("../guests/trap_in_finish.wat")),
+    ("trap_in_init", include_str!("../guests/trap_in_init.wat")),
+    ("trap_in_marker", include_str!("../guests/trap_in_marker.wat")),
+    ("trap_in_start", include_str!("../guests/trap_in_start.wat")),
+    ("trap_in_text", include_str!("../guests/trap_in_text.wat")),
+    ("trap_later", include_str!("../guests/trap_later.wat")),
+    ("wrong_types", include_str!("../guests/wrong_types.wat")),
+    ("wrong_version", include_str!("../guests/wrong_version.wat")),
+];
+
+/// The guest `name` (one of [`NAMES`]) as the bytes of a `.wasm` file.
+///
+/// # Panics
+/// There is no such guest, or its text is wrong.
+pub fn guest(name: &str) -> Vec<u8> {
+    let (_, text) = GUESTS.iter().find(|(known, _)| *known == name).expect("a guest of tests/guests");
+    wat::parse_str(assemble(text)).expect("the guest's text is well-formed")
+}
+
+fn assemble(text: &str) -> String {
+    if text.contains("\n(component") || text.contains("\n(module") {
+        return text.to_owned();
+    }
+    let mut code = text.to_owned();
+    for (beginning, definition) in HEALTHY {
+        if !text.contains(beginning) {
+            code.push_str(definition);
+        }
+    }
+    SKELETON.replace("(;guest;)", &code)
+}
