@@ -46,7 +46,14 @@ pub struct Message {
 impl Message {
     /// A message of text only.
     pub fn text(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into(), reasoning: None, tool_calls: Vec::new(), tool_call_id: None, name: None }
+        Self {
+            role,
+            content: content.into(),
+            reasoning: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            name: None,
+        }
     }
 }
 

@@ -1,5 +1,27 @@
 //! From a conversation to token ids and from token ids to text: chat templates, segments, tokenizer, incremental detokenizer.
+//!
+//! Invariant: a control token in a prompt was written by the chat template, never by a request. The template's own
+//! control tokens are single private-use characters while it runs (`segments`), so nothing a request says, and nothing
+//! a template does to what a request says, can become one. Called by the server's start (loading) and by the model
+//! room (one `ChatFormat::render` per request, one `Detokenizer` per stream).
 
+mod added;
 mod conversation;
+mod detokenizer;
+mod files;
+mod generation_defaults;
+mod history;
+mod render;
+mod segments;
+mod template;
+mod tokenizer;
+mod variables;
 
+pub use added::AddedToken;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
+pub use detokenizer::Detokenizer;
+pub use files::{ChatFiles, LoadError};
+pub use generation_defaults::GenerationDefaults;
+pub use history::spell_history_call_ids;
+pub use render::{ChatFormat, Opening, Prompt, RenderError};
+pub use tokenizer::{TokenizeError, Tokenizer};

@@ -1,0 +1,103 @@
+//! Tokens beside a model's vocabulary, and how much text each takes where it stands.
+//!
+//! The rules are the reference's: a token may take the white space around it, may need to stand alone, and tokens of white
+//! space only are found in any text, the leftmost and longest first. Called by `tokenizer`.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// A token beside the model's own vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the file format")]
+pub struct AddedToken {
+    /// Its id.
+    pub id: u32,
+    /// How it is spelt.
+    pub literal: String,
+    /// Never part of what is shown (BOS, EOS, padding), as opposed to markup such as `<think>`.
+    pub special: bool,
+    /// Takes the white space before it.
+    pub(super) lstrip: bool,
+    /// Takes the white space after it.
+    pub(super) rstrip: bool,
+    /// Is a token only where no letter touches it.
+    pub(super) single_word: bool,
+}
+
+/// A section of a prompt's text, in bytes: an added token, or text.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The added token's id; none for text.
+    pub(super) id: Option<u32>,
+}
+
+impl AddedToken {
+    /// Token `id` of the file.
+    pub(super) fn new(id: u32, token: tokenizers::AddedToken) -> Self {
+        Self {
+            id,
+            literal: token.content,
+            special: token.special,
+            lstrip: token.lstrip,
+            rstrip: token.rstrip,
+            single_word: token.single_word,
+        }
+    }
+
+    /// Whether it is white space only: such a token controls nothing.
+    pub(super) fn is_layout(&self) -> bool {
+        self.literal.chars().all(char::is_whitespace)
+    }
+
+    /// What the token takes of `text` where it stands at `at`, between the token that ended at `from` and the one that
+    /// begins at `to`; none if letters touch a token that must stand alone.
+    pub(super) fn cut(&self, text: &str, at: usize, from: usize, to: usize) -> Option<Cut> {
+        let (before, after) = (&text[..at], &text[at + self.literal.len()..]);
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        if self.single_word && (before.ends_with(is_word) || after.starts_with(is_word)) {
+            return None;
+        }
+        let after = &text[at + self.literal.len()..to];
+        let start = if self.lstrip { from.max(before.trim_end().len()) } else { at };
+        let end = if self.rstrip { to - after.trim_start().len() } else { to - after.len() };
+        Some(Cut { start, end, id: Some(self.id) })
+    }
+}
+
+/// Finds added tokens of white space only in text.
+#[derive(Debug)]
+pub(super) struct Layout {
+    literals: AhoCorasick,
+    ids: Vec<u32>,
+}
+
+impl Layout {
+    /// Those of `added`; none if there are none. The error is a reason.
+    pub(super) fn new(added: &HashMap<u32, AddedToken>) -> Result<Option<Self>, String> {
+        let is_layout = |token: &&AddedToken| token.is_layout() && !token.literal.is_empty();
+        let tokens: Vec<&AddedToken> = added.values().filter(is_layout).collect();
+        if tokens.is_empty() {
+            return Ok(None);
+        }
+        let literals = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(tokens.iter().map(|token| &token.literal))
+            .map_err(|error| error.to_string())?;
+        Ok(Some(Self { literals, ids: tokens.iter().map(|token| token.id).collect() }))
+    }
+
+    /// Cuts `text[start..end]`.
+    pub(super) fn cut(&self, text: &str, start: usize, end: usize, cuts: &mut Vec<Cut>) {
+        let mut rest = start;
+        for found in self.literals.find_iter(&text[start..end]) {
+            let (at, after) = (start + found.start(), start + found.end());
+            cuts.extend((rest < at).then_some(Cut { start: rest, end: at, id: None }));
+            cuts.push(Cut { start: at, end: after, id: Some(self.ids[found.pattern().as_usize()]) });
+            rest = after;
+        }
+        cuts.extend((rest < end).then_some(Cut { start: rest, end, id: None }));
+    }
+}

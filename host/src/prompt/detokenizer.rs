@@ -1,0 +1,170 @@
+//! Token ids to text as they come: exact, incremental, constant time per token.
+//!
+//! Invariant: the pieces of any sequence of ids, the flush included, are the text of the whole sequence; no piece ends
+//! inside a character. Byte-level tokenizers (BPE of the GPT-2 kind) go by a table from id to bytes; others by decoding a
+//! short window again. One per stream, driven by the task that owns it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::tokenizer::Tokenizer;
+
+/// Turns one stream's ids into text.
+#[derive(Debug, Clone)]
+pub struct Detokenizer {
+    tokenizer: Arc<Tokenizer>,
+    state: State,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Bytes of a character that isn't complete yet: three at most.
+    Bytes { table: Arc<TokenBytes>, pending: Vec<u8> },
+    /// Ids that are decoded again with each new one; the first `shown` of them are text already.
+    Window { ids: Vec<u32>, shown: usize },
+}
+
+/// A character has four bytes; an id that brings none of them ends it.
+const MAX_UNSHOWN: usize = 4;
+/// Ids of context that decide how the next one is spelt (a blank before a word).
+const CONTEXT: usize = 4;
+
+impl Detokenizer {
+    /// For a stream that follows `prompt` (empty: that begins a text).
+    pub fn new(tokenizer: Arc<Tokenizer>, prompt: &[u32]) -> Self {
+        let state = if let Some(table) = tokenizer.token_bytes() {
+            State::Bytes { table, pending: Vec::new() }
+        } else {
+            let ids = prompt[prompt.len().saturating_sub(CONTEXT)..].to_vec();
+            State::Window { shown: ids.len(), ids }
+        };
+        Self { tokenizer, state }
+    }
+
+    /// Appends what token `id` adds to the text. Added tokens, special ones too, are spelt as their literals; an id that
+    /// isn't in the vocabulary adds nothing.
+    pub fn push(&mut self, id: u32, out: &mut String) {
+        match &mut self.state {
+            State::Bytes { table, pending } => {
+                pending.extend_from_slice(table.get(id));
+                drain_characters(pending, out);
+            }
+            State::Window { ids, shown } => {
+                ids.push(id);
+                show_window(&self.tokenizer, ids, shown, false, out);
+            }
+        }
+    }
+
+    /// Appends U+FFFD for a character that was left incomplete. The stream may go on afterwards.
+    pub fn flush(&mut self, out: &mut String) {
+        match &mut self.state {
+            State::Bytes { pending, .. } => {
+                out.push_str(&String::from_utf8_lossy(pending));
+                pending.clear();
+            }
+            State::Window { ids, shown } => show_window(&self.tokenizer, ids, shown, true, out),
+        }
+    }
+}
+
+/// Moves whole characters from `pending` to `out`; what can't become one any more becomes U+FFFD.
+fn drain_characters(pending: &mut Vec<u8>, out: &mut String) {
+    let mut rest = pending.as_slice();
+    loop {
+        let error = match std::str::from_utf8(rest) {
+            Ok(text) => {
+                out.push_str(text);
+                pending.clear();
+                return;
+            }
+            Err(error) => error,
+        };
+        let (valid, invalid) = rest.split_at(error.valid_up_to());
+        out.push_str(std::str::from_utf8(valid).unwrap_or_default());
+        let Some(len) = error.error_len() else {
+            let incomplete = pending.len() - invalid.len();
+            pending.drain(..incomplete);
+            return;
+        };
+        out.push(char::REPLACEMENT_CHARACTER);
+        rest = &invalid[len..];
+    }
+}
+
+/// Appends what the unshown ids of the window add, unless it may still be part of a character.
+fn show_window(tokenizer: &Tokenizer, ids: &mut Vec<u32>, shown: &mut usize, flush: bool, out: &mut String) {
+    let (Ok(before), Ok(text)) = (tokenizer.decode(&ids[..*shown]), tokenizer.decode(ids)) else { return };
+    let is_incomplete = text.ends_with(char::REPLACEMENT_CHARACTER) && ids.len() - *shown < MAX_UNSHOWN;
+    if is_incomplete && !flush {
+        return;
+    }
+    let same = before.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    out.push_str(&text[same..]);
+    let surplus = ids.len().saturating_sub(CONTEXT);
+    ids.drain(..surplus);
+    *shown = ids.len();
+}
+
+/// The bytes of every token, one after the other.
+#[derive(Debug)]
+pub(super) struct TokenBytes {
+    bytes: Vec<u8>,
+    /// Where each id's bytes end.
+    ends: Vec<u32>,
+}
+
+impl TokenBytes {
+    fn new(tokenizer: &Tokenizer) -> Self {
+        let alphabet = byte_alphabet();
+        let mut table = Self { bytes: Vec::new(), ends: Vec::with_capacity(tokenizer.vocab_size()) };
+        for id in (0..).take(tokenizer.vocab_size()) {
+            match (tokenizer.added_token(id), tokenizer.spelling(id)) {
+                (Some(token), _) => table.bytes.extend_from_slice(token.literal.as_bytes()),
+                (None, Some(spelling)) => table.bytes.extend(spelt_bytes(&spelling, &alphabet)),
+                (None, None) => {}
+            }
+            table.ends.push(u32::try_from(table.bytes.len()).expect("a vocabulary of less than 4 GiB"));
+        }
+        table
+    }
+
+    fn get(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let Some(&end) = self.ends.get(id) else { return &[] };
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..end as usize]
+    }
+}
+
+/// A token with a character outside the alphabet stands for its own bytes.
+fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
+    let byte = |c: char| alphabet.get(c as usize).copied().flatten();
+    spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
+}
+
+/// GPT-2's alphabet, from character to byte: printable Latin-1 stands for itself, the other 68 bytes are the characters from
+/// U+0100 on, in order.
+fn byte_alphabet() -> Vec<Option<u8>> {
+    let mut alphabet = vec![None; 0x144];
+    let mut next = 0x100;
+    for byte in 0..=u8::MAX {
+        if matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF) {
+            alphabet[usize::from(byte)] = Some(byte);
+        } else {
+            alphabet[next] = Some(byte);
+            next += 1;
+        }
+    }
+    alphabet
+}
+
+/// The table of a byte-level tokenizer, made when it is first asked for.
+#[derive(Debug, Default)]
+pub(super) struct TokenBytesCell(OnceLock<Option<Arc<TokenBytes>>>);
+
+impl TokenBytesCell {
+    /// The table of `tokenizer`, whose cell this is; none if it isn't byte-level.
+    pub(super) fn get(&self, tokenizer: &Tokenizer) -> Option<Arc<TokenBytes>> {
+        self.0.get_or_init(|| tokenizer.is_byte_level().then(|| Arc::new(TokenBytes::new(tokenizer)))).clone()
+    }
+}

@@ -1,0 +1,134 @@
+//! The chat template and the special tokens of a model directory in Hugging Face's layout.
+//!
+//! Files are data of the operator's choice: whatever is missing or broken is said in one line that names the file, what
+//! is wrong with it and what to do. Called when a model is loaded.
+
+use std::borrow::Cow;
+
+use engine::ModelFiles;
+use serde_json::Value;
+
+/// A model file that can't be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {reason}; {remedy}")]
+pub struct LoadError {
+    /// The file, with its directory where it has one.
+    pub file: String,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl LoadError {
+    /// An error about `name` among `files`.
+    pub(super) fn new(
+        files: &ModelFiles,
+        name: &str,
+        reason: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { file: files.describe(name), reason: reason.into(), remedy: remedy.into() }
+    }
+}
+
+/// The template and what it may name beside the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatFiles {
+    /// The chat template.
+    pub template: String,
+    /// The template for conversations with tools, where the model has one of its own.
+    pub tool_template: Option<String>,
+    /// `bos_token`, `eos_token`, … and their literals, as far as the model names them.
+    pub special_tokens: Vec<(String, String)>,
+}
+
+/// Names under which `tokenizer_config.json` gives a literal, and templates read it.
+const SPECIAL_TOKENS: [&str; 4] = ["bos_token", "eos_token", "unk_token", "pad_token"];
+const TEMPLATE_FILE: &str = "chat_template.jinja";
+const CONFIG_FILE: &str = "tokenizer_config.json";
+
+impl ChatFiles {
+    /// Reads the template (`chat_template.jinja` first, then `chat_template` of `tokenizer_config.json`) and the special
+    /// tokens. A template given by the operator replaces the model's.
+    pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, LoadError> {
+        let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
+        let special_tokens = special_tokens(&config);
+        if let Some(template) = chat_template {
+            return Ok(Self { template, tool_template: None, special_tokens });
+        }
+        if let Some(template) = read_text(files, TEMPLATE_FILE)? {
+            return Ok(Self { template: template.into_owned(), tool_template: None, special_tokens });
+        }
+        let (template, tool_template) = configured_templates(files, &config)?;
+        Ok(Self { template, tool_template, special_tokens })
+    }
+}
+
+/// Reads a UTF-8 file; `None` where there is none.
+pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'static, str>>, LoadError> {
+    let bytes = files.read(name).map_err(|error| LoadError {
+        file: error.file,
+        reason: error.reason,
+        remedy: "make it readable for the server".to_owned(),
+    })?;
+    let text = match bytes {
+        None => return Ok(None),
+        Some(Cow::Borrowed(bytes)) => std::str::from_utf8(bytes).map(Cow::Borrowed),
+        Some(Cow::Owned(bytes)) => {
+            String::from_utf8(bytes).map(Cow::Owned).map_err(|error| error.utf8_error())
+        }
+    };
+    let text = text.map_err(|error| {
+        let reason = format!("not UTF-8 from byte {} on", error.valid_up_to());
+        LoadError::new(files, name, reason, "fetch the file again")
+    })?;
+    Ok(Some(text))
+}
+
+/// Reads a JSON file; `None` where there is none.
+pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>, LoadError> {
+    let Some(text) = read_text(files, name)? else { return Ok(None) };
+    match serde_json::from_str(&text) {
+        Ok(value @ Value::Object(_)) => Ok(Some(value)),
+        Ok(_) => Err(LoadError::new(files, name, "not a JSON object", "fetch the file again")),
+        Err(error) => {
+            Err(LoadError::new(files, name, format!("not valid JSON: {error}"), "fetch the file again"))
+        }
+    }
+}
+
+/// A special token is given as a string or as an object with `content`.
+fn special_tokens(config: &Value) -> Vec<(String, String)> {
+    let literal = |name: &str| {
+        let token = config.get(name)?;
+        token.as_str().or_else(|| token.get("content")?.as_str()).map(str::to_owned)
+    };
+    SPECIAL_TOKENS.iter().filter_map(|&name| Some((name.to_owned(), literal(name)?))).collect()
+}
+
+/// `chat_template` of the configuration: a string, or a list of named ones of which `default` and `tool_use` matter.
+fn configured_templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<String>), LoadError> {
+    let found = match config.get("chat_template") {
+        Some(Value::String(template)) => return Ok((template.clone(), None)),
+        Some(Value::Array(templates)) => templates,
+        _ => {
+            let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
+            return Err(LoadError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template"));
+        }
+    };
+    let named = |name: &str| {
+        let entry = found.iter().find(|entry| entry.get("name").and_then(Value::as_str) == Some(name))?;
+        entry.get("template")?.as_str().map(str::to_owned)
+    };
+    let default = named("default").ok_or_else(|| {
+        let remedy = format!("name one of them \"default\", or add {TEMPLATE_FILE}");
+        LoadError::new(
+            files,
+            CONFIG_FILE,
+            "chat_template is a list without a template named \"default\"",
+            remedy,
+        )
+    })?;
+    Ok((default, named("tool_use")))
+}

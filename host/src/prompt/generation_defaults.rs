@@ -1,0 +1,96 @@
+//! What a model's files say of generation: which ids end a turn, and how to sample where a request doesn't say.
+//!
+//! Values are checked here, so that nobody downstream meets a temperature of −1. Called when a model is loaded.
+
+use engine::ModelFiles;
+use serde_json::Value;
+
+use super::files::{LoadError, read_json};
+use super::tokenizer::Tokenizer;
+
+/// The model's defaults.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GenerationDefaults {
+    /// Ids that end a turn: `eos_token_id` and the tokenizer's `eos_token`, each once.
+    pub eos_token_ids: Vec<u32>,
+    /// Temperature; 0 (greedy) where the model says `do_sample: false`.
+    pub temperature: Option<f32>,
+    /// Nucleus, in (0, 1].
+    pub top_p: Option<f32>,
+    /// The k likeliest; 0 is all.
+    pub top_k: Option<u32>,
+}
+
+const FILE: &str = "generation_config.json";
+
+impl GenerationDefaults {
+    /// Reads `generation_config.json`, and `eos_token_id` of `config.json` where it is silent. `eos_token` is the literal
+    /// that `tokenizer_config.json` names. Neither file need be there.
+    pub fn load(
+        files: &ModelFiles,
+        tokenizer: &Tokenizer,
+        eos_token: Option<&str>,
+    ) -> Result<Self, LoadError> {
+        let generation = read_json(files, FILE)?.unwrap_or(Value::Null);
+        let mut eos_token_ids = ids(files, FILE, &generation)?;
+        if eos_token_ids.is_empty() {
+            let config = read_json(files, "config.json")?.unwrap_or(Value::Null);
+            eos_token_ids = ids(files, "config.json", &config)?;
+        }
+        if let Some(id) = eos_token.and_then(|literal| tokenizer.token_id(literal))
+            && !eos_token_ids.contains(&id)
+        {
+            eos_token_ids.push(id);
+        }
+        let mut defaults = Self {
+            eos_token_ids,
+            temperature: number(files, &generation, "temperature", |t| (0.0..=100.0).contains(&t))?,
+            top_p: number(files, &generation, "top_p", |p| p > 0.0 && p <= 1.0)?,
+            top_k: count(files, &generation, "top_k")?,
+        };
+        if generation.get("do_sample") == Some(&Value::Bool(false)) {
+            defaults.temperature = Some(0.0);
+        }
+        Ok(defaults)
+    }
+}
+
+/// `eos_token_id`: a number, a list of numbers, or nothing.
+fn ids(files: &ModelFiles, file: &str, config: &Value) -> Result<Vec<u32>, LoadError> {
+    let list = match config.get("eos_token_id") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+    };
+    let mut ids = Vec::with_capacity(list.len());
+    for value in list {
+        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+        let id = id.ok_or_else(|| wrong(files, file, "eos_token_id", value))?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+fn number(
+    files: &ModelFiles,
+    config: &Value,
+    key: &str,
+    valid: impl Fn(f32) -> bool,
+) -> Result<Option<f32>, LoadError> {
+    let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
+    #[expect(clippy::cast_possible_truncation, reason = "sampling parameters are f32")]
+    let number = value.as_f64().map(|number| number as f32).filter(|&number| valid(number));
+    number.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
+}
+
+fn count(files: &ModelFiles, config: &Value, key: &str) -> Result<Option<u32>, LoadError> {
+    let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
+    let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
+    count.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
+}
+
+fn wrong(files: &ModelFiles, file: &str, key: &str, value: &Value) -> LoadError {
+    LoadError::new(files, file, format!("{key} can't be {value}"), "correct it, or remove the line")
+}

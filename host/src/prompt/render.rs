@@ -1,0 +1,300 @@
+//! A model's chat format: conversation in, token ids and the opening of the turn out.
+//!
+//! Invariants: control tokens in the ids were written by the template (`segments`); the ids of a chat that spells no
+//! control token are those of the reference, and a template for which that fails on plain probes is named at load.
+//! Loaded with the model; `render` runs once per request, on the request's task.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use engine::ModelFiles;
+use minijinja::Value;
+
+use super::conversation::{Conversation, Role};
+use super::files::{ChatFiles, LoadError};
+use super::segments::{Disguise, END_MARK, Piece, StandIns, has_reserved};
+use super::template::{Template, TemplateError, rewrite};
+use super::tokenizer::{TokenizeError, Tokenizer};
+use super::variables::{self, CallArguments, Probe, Turns};
+use crate::limits::Limits;
+
+/// How the turn to generate begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// The model answers the last message.
+    NewTurn,
+    /// The last message is the model's own, and it goes on with that message's text.
+    ContinueLast,
+}
+
+/// A prompt, ready for the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its token ids.
+    pub ids: Vec<u32>,
+    /// What the template opens the turn with (text to go on with included), in order: the id where it is an added token,
+    /// and the text. It is replayed to the parser before any output.
+    pub generation_prompt: Vec<(Option<u32>, String)>,
+}
+
+/// Why there is no prompt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The template raised an exception about this conversation; its own words.
+    #[error("{0}")]
+    Raised(String),
+    /// The template can't take this conversation.
+    #[error("this model's chat template can't take this conversation: {0}")]
+    Conversation(String),
+    /// The prompt is certain to be longer than the context; it was not tokenised.
+    #[error("the prompt has {bytes} bytes, more than the {limit} that this model's context may hold")]
+    TooLong {
+        /// Bytes of the prompt.
+        bytes: usize,
+        /// Bytes allowed.
+        limit: usize,
+    },
+    /// The template itself is wrong: the operator's fault.
+    #[error("this model's chat template is broken: {0}")]
+    Template(String),
+    /// The tokenizer can't encode the text.
+    #[error(transparent)]
+    Tokenize(#[from] TokenizeError),
+}
+
+impl RenderError {
+    /// Whether another conversation would do (a 400), or the model's files are at fault (a 500).
+    pub fn is_clients_fault(&self) -> bool {
+        !matches!(self, Self::Template(_))
+    }
+}
+
+impl From<TemplateError> for RenderError {
+    fn from(error: TemplateError) -> Self {
+        match error {
+            TemplateError::Raised(message) => Self::Raised(message),
+            TemplateError::Conversation(reason) => Self::Conversation(reason),
+            TemplateError::Template(reason) => Self::Template(reason),
+        }
+    }
+}
+
+/// A model's chat template and tokenizer.
+#[derive(Debug)]
+pub struct ChatFormat {
+    tokenizer: Arc<Tokenizer>,
+    stand_ins: StandIns,
+    template: Template,
+    tool_template: Option<Template>,
+    /// Special tokens by the names under which templates read them, as stand-ins.
+    special_tokens: Vec<(String, Value)>,
+    /// What the role `developer` is called.
+    developer: &'static str,
+    call_arguments: CallArguments,
+    output_cap: usize,
+    max_prompt_bytes: usize,
+}
+
+/// A rendering that still holds stand-ins, and where in it the turn to generate begins.
+struct Rendered {
+    output: String,
+    turn: usize,
+}
+
+impl ChatFormat {
+    /// Compiles the template that was read of `files` for a model of `context` tokens.
+    pub fn load(
+        files: &ModelFiles,
+        chat: &ChatFiles,
+        tokenizer: Arc<Tokenizer>,
+        limits: &Limits,
+        context: usize,
+    ) -> Result<Self, LoadError> {
+        Self::new(chat, tokenizer, limits, context).map_err(|reason| {
+            LoadError::new(files, "chat template", reason, "correct it, or give another template")
+        })
+    }
+
+    /// The same from what the files hold. The error is a reason.
+    pub fn new(
+        chat: &ChatFiles,
+        tokenizer: Arc<Tokenizer>,
+        limits: &Limits,
+        context: usize,
+    ) -> Result<Self, String> {
+        let stand_ins = StandIns::new(tokenizer.controls())?;
+        let compile = |source: &String| {
+            if has_reserved(source) {
+                return Err("it holds characters from U+F0000 on, which are reserved".to_owned());
+            }
+            Template::compile(rewrite(source, |text| stand_ins.stand_in(text)), limits.template_fuel)
+        };
+        let template = compile(&chat.template)?;
+        let tool_template = chat.tool_template.as_ref().map(compile).transpose()?;
+        let special_token =
+            |(name, literal): &(String, String)| (name.clone(), stand_ins.stand_in(literal).into());
+        let special_tokens = chat.special_tokens.iter().map(special_token).collect();
+        let knows_developer = [Some(&chat.template), chat.tool_template.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|s| s.contains("developer"));
+        let mut format = Self {
+            tokenizer,
+            stand_ins,
+            template,
+            tool_template,
+            special_tokens,
+            developer: if knows_developer { "developer" } else { "system" },
+            call_arguments: CallArguments::Objects,
+            output_cap: limits.template_output,
+            max_prompt_bytes: context.saturating_mul(limits.prompt_bytes_per_token),
+        };
+        format.probe()?;
+        Ok(format)
+    }
+
+    /// The prompt of a conversation. `arguments` are template variables beside messages and tools (e.g. `enable_thinking`);
+    /// which of them a request may set is the caller's to decide.
+    pub fn render(
+        &self,
+        conversation: &Conversation,
+        arguments: &[(String, serde_json::Value)],
+        opening: Opening,
+    ) -> Result<Prompt, RenderError> {
+        let mut disguise = Disguise::new(&self.stand_ins);
+        let rendered = self.run(conversation, arguments, opening, &mut disguise)?;
+        let (before, turn) = rendered.output.split_at(rendered.turn);
+        let opening = self.stand_ins.pieces(turn, &disguise);
+        let generation_prompt = opening.iter().map(replayed).collect();
+        // As one run: text that the beginning of the turn cuts in two is one section for the tokenizer.
+        let mut pieces = self.stand_ins.pieces(before, &disguise);
+        join(&mut pieces, opening);
+        let (bytes, limit) = (pieces.iter().map(|piece| piece.text().len()).sum(), self.max_prompt_bytes);
+        if bytes > limit {
+            return Err(RenderError::TooLong { bytes, limit });
+        }
+        Ok(Prompt { ids: self.tokenizer.encode_pieces(&pieces)?, generation_prompt })
+    }
+
+    fn run(
+        &self,
+        conversation: &Conversation,
+        arguments: &[(String, serde_json::Value)],
+        opening: Opening,
+        disguise: &mut Disguise<'_>,
+    ) -> Result<Rendered, RenderError> {
+        let turns = Turns::new(conversation, arguments, self.developer, self.call_arguments, disguise);
+        let cap = self.output_cap.saturating_add(turns.bytes);
+        let template = match &self.tool_template {
+            Some(template) if !conversation.tools.is_empty() => template,
+            _ => &self.template,
+        };
+        let run = |messages, new_turn| {
+            template.render(turns.variables(messages, new_turn, &self.special_tokens), cap)
+        };
+        let all = turns.messages.clone();
+        let (output, before) = match opening {
+            Opening::NewTurn => (run(all.clone(), true)?, run(all, false)),
+            Opening::ContinueLast => {
+                let (earlier, last) = split_last(conversation, all)?;
+                let marked = variables::with_end_mark(&last, END_MARK);
+                let output = run([earlier.clone(), vec![marked]].concat(), false)?;
+                (cut_at_mark(output)?, run(earlier, false))
+            }
+        };
+        let turn = match before {
+            Ok(before) => common_prefix(&output, &before),
+            // Without the rest of the conversation there is nothing to compare with: nothing is replayed.
+            Err(_) => output.len(),
+        };
+        Ok(Rendered { output, turn })
+    }
+
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, and which control
+    /// tokens it builds from pieces (those are looked for in its output from then on).
+    fn probe(&mut self) -> Result<(), String> {
+        let probes = variables::probes();
+        let accepted =
+            |format: &Self| probes.iter().filter(|probe| format.run_probe(probe).is_some()).count();
+        let with_objects = accepted(self);
+        self.call_arguments = CallArguments::Text;
+        if with_objects == probes.len() || accepted(self) <= with_objects {
+            self.call_arguments = CallArguments::Objects;
+        }
+        let glued = |probe| self.run_probe(probe).map(|pieces| self.stand_ins.literals_in(&pieces));
+        let glued: BTreeSet<usize> = probes.iter().filter_map(glued).flatten().collect();
+        if !glued.is_empty() {
+            self.stand_ins.set_glued(glued.into_iter().collect())?;
+        }
+        if !probes.iter().all(|probe| self.is_as_reference(probe)) {
+            tracing::warn!(
+                "the chat template yields other token ids than the reference tokenisation of its text"
+            );
+        }
+        Ok(())
+    }
+
+    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Piece<'_>>> {
+        let mut disguise = Disguise::new(&self.stand_ins);
+        let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
+        Some(self.stand_ins.pieces(&rendered.output, &disguise))
+    }
+
+    /// Whether a conversation that spells no control token gets the ids of its text as a whole.
+    fn is_as_reference(&self, probe: &Probe) -> bool {
+        let Some(pieces) = self.run_probe(probe) else { return true };
+        let text: String = pieces.iter().map(Piece::text).collect();
+        self.tokenizer.encode_pieces(&pieces) == self.tokenizer.encode_with_added(&text)
+    }
+}
+
+fn replayed(piece: &Piece<'_>) -> (Option<u32>, String) {
+    let id = match piece {
+        Piece::Control(token) => Some(token.id),
+        Piece::Text(_) => None,
+    };
+    (id, piece.text().to_owned())
+}
+
+/// Appends `more`; two texts that meet become one.
+fn join<'a>(pieces: &mut Vec<Piece<'a>>, more: Vec<Piece<'a>>) {
+    for piece in more {
+        match (pieces.last_mut(), piece) {
+            (Some(Piece::Text(last)), Piece::Text(text)) => last.push_str(&text),
+            (_, piece) => pieces.push(piece),
+        }
+    }
+}
+
+fn split_last(
+    conversation: &Conversation,
+    mut messages: Vec<Value>,
+) -> Result<(Vec<Value>, Value), RenderError> {
+    let last = conversation
+        .messages
+        .last()
+        .filter(|last| last.role == Role::Assistant && last.tool_calls.is_empty());
+    if let (Some(_), Some(last)) = (last, messages.pop()) {
+        return Ok((messages, last));
+    }
+    let reason = "to continue the last message, it must be the assistant's and hold no calls";
+    Err(RenderError::Conversation(reason.to_owned()))
+}
+
+/// The output up to the end mark, which the template got with a blank behind it: if it trimmed the blank, it trims text.
+fn cut_at_mark(mut output: String) -> Result<String, RenderError> {
+    let Some(end) = output.rfind(END_MARK) else {
+        let reason = "the template drops the text that is to be continued";
+        return Err(RenderError::Conversation(reason.to_owned()));
+    };
+    let kept = output[end + END_MARK.len_utf8()..].starts_with(' ');
+    output.truncate(if kept { end } else { output[..end].trim_end().len() });
+    // A template may write a message twice.
+    Ok(output.replace(&format!("{END_MARK} "), "").replace(END_MARK, ""))
+}
+
+/// Bytes that `a` and `b` begin with alike, whole characters only.
+fn common_prefix(a: &str, b: &str) -> usize {
+    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    (0..=same).rev().find(|&end| a.is_char_boundary(end)).unwrap_or(0)
+}

@@ -1,0 +1,225 @@
+//! Which characters of a rendered prompt are control tokens of the template, and which are text.
+//!
+//! While a template runs, each control token that it writes is one stand-in character of plane 15 (its source was
+//! rewritten so, see `template::source`), and request text is disguised so that it holds no character of planes 15 and 16
+//! but those that stand for its own. So every stand-in in the output was written by the template, whatever it does to
+//! request text: joins, splits, trims or quotes it.
+//!
+//! Some templates build control tokens from pieces (`'<|' + role + '|>'`). Such tokens are looked for in the output's text,
+//! and every character that occurs in one of them is disguised in request text. Called by `render`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::added::AddedToken;
+
+const FIRST_CONTROL: u32 = 0xF_0000;
+const MAX_CONTROLS: usize = 0xF000;
+const FIRST_MASKED: u32 = 0xF_F000;
+const FIRST_FOREIGN: u32 = 0x10_0000;
+const MAX_FOREIGN: usize = 0xFFFD;
+
+/// Marks the end of the text that the model is to go on with.
+pub(super) const END_MARK: char = '\u{FFFFD}';
+
+/// A run of the prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Piece<'a> {
+    /// A control token that the template wrote.
+    Control(&'a AddedToken),
+    /// Text, of the template or of the request.
+    Text(String),
+}
+
+impl Piece<'_> {
+    /// The piece as text.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Control(token) => &token.literal,
+            Self::Text(text) => text,
+        }
+    }
+}
+
+/// The control tokens of a model and the characters that stand for them.
+#[derive(Debug)]
+pub(super) struct StandIns {
+    controls: Vec<AddedToken>,
+    /// Indices of the controls that are looked for in the template's source, in the order of `literals`' patterns.
+    /// A literal that is a plain word is none of them: it may be a key in the template's code.
+    spelt: Vec<usize>,
+    literals: AhoCorasick,
+    /// Indices of the controls that the template builds from pieces, in the order of `glue`'s patterns.
+    glued: Vec<usize>,
+    glue: Option<AhoCorasick>,
+    /// Characters of the glued literals.
+    masked: Vec<char>,
+}
+
+impl StandIns {
+    /// Stand-ins for `controls`. The error is a reason.
+    pub(super) fn new(controls: Vec<AddedToken>) -> Result<Self, String> {
+        if controls.len() > MAX_CONTROLS {
+            return Err(format!("{} added tokens are more than {MAX_CONTROLS}", controls.len()));
+        }
+        let spelt: Vec<usize> =
+            (0..controls.len()).filter(|&index| !is_word(&controls[index].literal)).collect();
+        let literals = matcher(spelt.iter().map(|&index| controls[index].literal.as_str()))?;
+        Ok(Self { controls, spelt, literals, glued: Vec::new(), glue: None, masked: Vec::new() })
+    }
+
+    /// Treats `glued` (indices as of `literals_in`) as tokens that the template builds from pieces.
+    pub(super) fn set_glued(&mut self, glued: Vec<usize>) -> Result<(), String> {
+        let literals = || glued.iter().map(|&index| self.controls[index].literal.as_str());
+        let mut masked: Vec<char> = literals().flat_map(str::chars).filter(|&c| may_be_masked(c)).collect();
+        masked.sort_unstable();
+        masked.dedup();
+        self.glue = Some(matcher(literals())?);
+        (self.masked, self.glued) = (masked, glued);
+        Ok(())
+    }
+
+    /// Text of a template with stand-ins for the control tokens that it spells.
+    pub(super) fn stand_in(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut end = 0;
+        for found in self.literals.find_iter(text) {
+            out.push_str(&text[end..found.start()]);
+            out.push(nth(FIRST_CONTROL, self.spelt[found.pattern().as_usize()]));
+            end = found.end();
+        }
+        out.push_str(&text[end..]);
+        out
+    }
+
+    /// Controls whose literal stands in one of `pieces` as text.
+    pub(super) fn literals_in(&self, pieces: &[Piece<'_>]) -> Vec<usize> {
+        let texts = || {
+            pieces.iter().filter_map(|piece| match piece {
+                Piece::Text(text) => Some(text),
+                Piece::Control(_) => None,
+            })
+        };
+        let in_texts = |control: &AddedToken| texts().any(|text| text.contains(&control.literal));
+        (0..self.controls.len()).filter(|&index| in_texts(&self.controls[index])).collect()
+    }
+
+    /// Cuts a template's output into control tokens and text, the latter as the request wrote it.
+    pub(super) fn pieces(&self, output: &str, disguise: &Disguise<'_>) -> Vec<Piece<'_>> {
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for (at, c) in output.char_indices().filter(|&(_, c)| u32::from(c) >= FIRST_CONTROL) {
+            let Some(control) = index_from(FIRST_CONTROL, c).and_then(|index| self.controls.get(index))
+            else {
+                continue;
+            };
+            self.push_text(&output[start..at], disguise, &mut pieces);
+            pieces.push(Piece::Control(control));
+            start = at + c.len_utf8();
+        }
+        self.push_text(&output[start..], disguise, &mut pieces);
+        pieces
+    }
+
+    fn push_text<'a>(&'a self, text: &str, disguise: &Disguise<'_>, pieces: &mut Vec<Piece<'a>>) {
+        let mut start = 0;
+        for found in self.glue.iter().flat_map(|glue| glue.find_iter(text)) {
+            if start < found.start() {
+                pieces.push(Piece::Text(disguise.reveal(&text[start..found.start()])));
+            }
+            pieces.push(Piece::Control(&self.controls[self.glued[found.pattern().as_usize()]]));
+            start = found.end();
+        }
+        if start < text.len() {
+            pieces.push(Piece::Text(disguise.reveal(&text[start..])));
+        }
+    }
+}
+
+/// Whether `text` uses characters that are reserved for stand-ins.
+pub(super) fn has_reserved(text: &str) -> bool {
+    text.chars().any(|c| u32::from(c) >= FIRST_CONTROL)
+}
+
+/// How the text of one request is written while the template runs.
+#[derive(Debug)]
+pub(super) struct Disguise<'a> {
+    stand_ins: &'a StandIns,
+    /// Characters of planes 15 and 16 in the request, in order of appearance.
+    foreign: Vec<char>,
+    index: HashMap<char, usize>,
+}
+
+impl<'a> Disguise<'a> {
+    /// For one request.
+    pub(super) fn new(stand_ins: &'a StandIns) -> Self {
+        Self { stand_ins, foreign: Vec::new(), index: HashMap::new() }
+    }
+
+    /// `text` as the template sees it: each character for one character.
+    pub(super) fn hide<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        // 0xF3 begins the characters from U+C0000 on.
+        if self.stand_ins.masked.is_empty() && text.bytes().all(|byte| byte < 0xF3) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.chars().map(|c| self.hide_char(c)).collect())
+    }
+
+    fn hide_char(&mut self, c: char) -> char {
+        if u32::from(c) < FIRST_CONTROL {
+            return self.stand_ins.masked.binary_search(&c).map_or(c, |index| nth(FIRST_MASKED, index));
+        }
+        let next = self.foreign.len();
+        if next == MAX_FOREIGN && !self.index.contains_key(&c) {
+            // 65,533 different private-use characters in one request carry no meaning.
+            return char::REPLACEMENT_CHARACTER;
+        }
+        let index = *self.index.entry(c).or_insert(next);
+        if index == next {
+            self.foreign.push(c);
+        }
+        nth(FIRST_FOREIGN, index)
+    }
+
+    /// What `hide` hid.
+    fn reveal(&self, text: &str) -> String {
+        if text.bytes().all(|byte| byte < 0xF3) {
+            return text.to_owned();
+        }
+        let original = |c| {
+            let foreign = index_from(FIRST_FOREIGN, c).and_then(|index| self.foreign.get(index));
+            let masked = || index_from(FIRST_MASKED, c).and_then(|index| self.stand_ins.masked.get(index));
+            foreign.or_else(masked).copied().unwrap_or(c)
+        };
+        text.chars().map(original).collect()
+    }
+}
+
+fn matcher<'a>(literals: impl Iterator<Item = &'a str>) -> Result<AhoCorasick, String> {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(literals)
+        .map_err(|error| format!("added tokens can't be matched: {error}"))
+}
+
+fn is_word(literal: &str) -> bool {
+    literal.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// White space matters to a template's trimming, quotes and control characters to its quoting.
+fn may_be_masked(c: char) -> bool {
+    !c.is_whitespace() && !c.is_control() && c != '"' && c != '\\'
+}
+
+fn nth(first: u32, index: usize) -> char {
+    u32::try_from(index)
+        .ok()
+        .and_then(|index| char::from_u32(first + index))
+        .expect("within a reserved plane")
+}
+
+fn index_from(first: u32, c: char) -> Option<usize> {
+    usize::try_from(u32::from(c).checked_sub(first)?).ok()
+}

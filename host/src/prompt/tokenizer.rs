@@ -1,0 +1,231 @@
+//! Text to token ids by a model's `tokenizer.json`, in two ways: with the added tokens (raw model output) and without any
+//! (text of requests).
+//!
+//! Invariant: `encode_text` and the text pieces of a prompt never yield the id of an added token, even where the model's
+//! own vocabulary spells one; white-space runs and the unknown token are the exceptions, they control nothing.
+//! Called by `render`, by the replay engine and, for decoding, by `detokenizer`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::ModelFiles;
+use serde::de::IgnoredAny;
+use tokenizers::tokenizer::{
+    Model, Normalizer, OffsetType, PreTokenizedString, PreTokenizer, Token, normalizer::Range,
+};
+use tokenizers::{DecoderWrapper, ModelWrapper};
+
+use super::added::{AddedToken, Cut, Layout};
+use super::detokenizer::{TokenBytes, TokenBytesCell};
+use super::files::{LoadError, read_text};
+use super::segments::Piece;
+
+/// Text that the tokenizer can't encode: its vocabulary lacks a character and has no token for unknown ones.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the tokenizer can't encode this text: {0}")]
+pub struct TokenizeError(pub(super) String);
+
+/// A model's tokenizer.
+#[derive(Debug)]
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    added: HashMap<u32, AddedToken>,
+    /// Added tokens of white space only, by literal.
+    layout: Option<Layout>,
+    vocab_size: usize,
+    bytes: TokenBytesCell,
+}
+
+const FILE: &str = "tokenizer.json";
+/// Tables are as long as the highest id; published vocabularies have less than 2^19.
+const MAX_VOCAB: usize = 1 << 22;
+
+impl Tokenizer {
+    /// Reads `tokenizer.json`.
+    pub fn load(files: &ModelFiles) -> Result<Self, LoadError> {
+        let error = |reason: String, remedy: &str| LoadError::new(files, FILE, reason, remedy);
+        let Some(json) = read_text(files, FILE)? else {
+            return Err(error("not there".to_owned(), "save the tokenizer in Hugging Face's fast format"));
+        };
+        Self::from_json(json.as_bytes()).map_err(|reason| error(reason, "fetch the file again"))
+    }
+
+    /// From the bytes of a `tokenizer.json`. The error is a reason.
+    pub fn from_json(json: &[u8]) -> Result<Self, String> {
+        let mut inner = parse(json)?;
+        inner.with_truncation(None).map_err(|error| one_line(&error))?;
+        inner.with_padding(None);
+        let added: HashMap<u32, AddedToken> = inner
+            .get_added_tokens_decoder()
+            .into_iter()
+            .map(|(id, token)| (id, AddedToken::new(id, token)))
+            .collect();
+        let highest = inner.get_vocab(true).into_values().max();
+        let vocab_size = highest.map_or(0, |id| id as usize + 1);
+        if vocab_size > MAX_VOCAB {
+            return Err(format!("token ids up to {}, more than {MAX_VOCAB}", vocab_size - 1));
+        }
+        Ok(Self { layout: Layout::new(&added)?, inner, added, vocab_size, bytes: TokenBytesCell::default() })
+    }
+
+    /// Ids of text, without any added token: what a request says is never a control token.
+    pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
+        self.encode_pieces(&[Piece::Text(text.to_owned())])
+    }
+
+    /// Ids of text in which added tokens are recognised by their literals: for text that a model wrote.
+    pub fn encode_with_added(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
+        let encoding =
+            self.inner.encode_fast(text, false).map_err(|error| TokenizeError(one_line(&error)))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The id of the added token that is spelt `literal`. A literal that the vocabulary merely can spell has none.
+    pub fn token_id(&self, literal: &str) -> Option<u32> {
+        self.inner
+            .token_to_id(literal)
+            .filter(|id| self.added.get(id).is_some_and(|token| token.literal == literal))
+    }
+
+    /// The added token `id`.
+    pub fn added_token(&self, id: u32) -> Option<&AddedToken> {
+        self.added.get(&id)
+    }
+
+    /// Whether `id` is a special token (BOS, EOS, padding): its text is markup where a parser asks for it, else nothing.
+    pub fn is_special(&self, id: u32) -> bool {
+        self.added.get(&id).is_some_and(|token| token.special)
+    }
+
+    /// One more than the highest id; a model may have more rows.
+    pub fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    /// Text of many ids at once, added tokens as their literals; broken characters become U+FFFD.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, TokenizeError> {
+        self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
+    }
+
+    /// The token `id` as the vocabulary spells it.
+    pub(super) fn spelling(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// The bytes of every token, for byte-level tokenizers.
+    pub(super) fn token_bytes(&self) -> Option<Arc<TokenBytes>> {
+        self.bytes.get(self)
+    }
+
+    /// Whether tokens are runs of bytes in the byte-level alphabet.
+    pub(super) fn is_byte_level(&self) -> bool {
+        matches!(self.inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
+    }
+
+    /// Added tokens that mean something: all but white space, in order of their ids.
+    pub(super) fn controls(&self) -> Vec<AddedToken> {
+        let mut controls: Vec<_> = self.added.values().filter(|token| !token.is_layout()).cloned().collect();
+        controls.sort_unstable_by_key(|token| token.id);
+        controls
+    }
+
+    /// Ids of a prompt. The steps are those of the reference: cut at control tokens; then normalise, pre-tokenise and
+    /// tokenise what lies between them.
+    pub(super) fn encode_pieces(&self, pieces: &[Piece<'_>]) -> Result<Vec<u32>, TokenizeError> {
+        let (text, cuts) = self.lay_out(pieces);
+        self.encode_cuts(&text, &cuts).map_err(|error| TokenizeError(one_line(&error)))
+    }
+
+    fn encode_cuts(&self, text: &str, cuts: &[Cut]) -> tokenizers::Result<Vec<u32>> {
+        let mut sections = PreTokenizedString::from(text);
+        sections.split(|_, whole| {
+            let section = |cut: &Cut| {
+                let slice =
+                    whole.slice(Range::Normalized(cut.start..cut.end)).ok_or("a cut inside a character")?;
+                let token = cut.id.map(|id| vec![Token::new(id, String::new(), (0, cut.end - cut.start))]);
+                Ok((slice, token))
+            };
+            cuts.iter().map(section).collect::<tokenizers::Result<Vec<_>>>()
+        })?;
+        if let Some(normalizer) = self.inner.get_normalizer() {
+            sections.normalize(|section| normalizer.normalize(section))?;
+        }
+        if let Some(pre_tokenizer) = self.inner.get_pre_tokenizer() {
+            pre_tokenizer.pre_tokenize(&mut sections)?;
+        }
+        sections.tokenize(|word| self.tokenize(self.inner.get_model(), word.get()))?;
+        Ok(sections.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
+    }
+
+    /// Tokens of one word. Where the vocabulary spells an added token, the word is cut inside it and tokenised in parts.
+    fn tokenize(&self, model: &ModelWrapper, word: &str) -> tokenizers::Result<Vec<Token>> {
+        let tokens = model.tokenize(word)?;
+        let cuts: Vec<usize> = tokens.iter().filter_map(|token| self.forgery(token, word)).collect();
+        if cuts.is_empty() {
+            return Ok(tokens);
+        }
+        let mut parts = Vec::with_capacity(tokens.len() + cuts.len());
+        let ends = cuts.iter().copied().chain([word.len()]);
+        let mut start = 0;
+        for end in ends {
+            parts.extend(self.tokenize(model, &word[start..end])?);
+            start = end;
+        }
+        Ok(parts)
+    }
+
+    /// Where to cut `word` if `token` is an added token that it spells out; a single character can't be cut.
+    fn forgery(&self, token: &Token, word: &str) -> Option<usize> {
+        let added = self.added.get(&token.id)?;
+        let spelt = word.get(token.offsets.0..token.offsets.1)?;
+        let first = spelt.chars().next()?.len_utf8();
+        (!added.is_layout() && spelt == token.value && first < spelt.len()).then_some(token.offsets.0 + first)
+    }
+
+    /// The prompt's text, and its cuts: control tokens with the white space that they take, white-space tokens, text.
+    fn lay_out(&self, pieces: &[Piece<'_>]) -> (String, Vec<Cut>) {
+        let mut text = String::new();
+        let mut controls = Vec::new();
+        for piece in pieces {
+            let start = text.len();
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Control(token) => {
+                    text.push_str(&token.literal);
+                    controls.push((*token, start));
+                }
+            }
+        }
+        let mut cuts = Vec::new();
+        let mut end = 0;
+        for (index, &(token, start)) in controls.iter().enumerate() {
+            let next = controls.get(index + 1).map_or(text.len(), |&(_, start)| start);
+            let Some(cut) = token.cut(&text, start, end, next) else { continue };
+            self.cut_text(&text, end, cut.start, &mut cuts);
+            end = cut.end;
+            cuts.push(cut);
+        }
+        self.cut_text(&text, end, text.len(), &mut cuts);
+        (text, cuts)
+    }
+
+    fn cut_text(&self, text: &str, start: usize, end: usize, cuts: &mut Vec<Cut>) {
+        match &self.layout {
+            Some(layout) => layout.cut(text, start, end, cuts),
+            None => cuts.extend((start < end).then_some(Cut { start, end, id: None })),
+        }
+    }
+}
+
+/// The library panics on some malformed files (a decoder that isn't one, say): that is an error like any other here.
+fn parse(json: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    serde_json::from_slice::<IgnoredAny>(json).map_err(|error| format!("not valid JSON: {error}"))?;
+    match std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(json)) {
+        Ok(parsed) => parsed.map_err(|error| one_line(&error)),
+        Err(_) => Err("not a tokenizer".to_owned()),
+    }
+}
+
+fn one_line(error: &dyn std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or("unknown").to_owned()
+}
