@@ -1,6 +1,9 @@
-//! OpenAI's error object, the one shape in which anything is refused.
+//! `OpenAI`'s error object, the one shape in which anything is refused.
 
 use serde::Serialize;
+
+use super::warnings::printable;
+use crate::turn::TurnFailure;
 
 /// A refusal: an HTTP status and what stands in `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +19,12 @@ pub struct ApiError {
     pub param: Option<String>,
     /// A code that programs can match, e.g. `model_not_found`, `context_length_exceeded`.
     pub code: Option<&'static str>,
+}
+
+/// What wraps it.
+#[derive(Debug, Serialize)]
+struct Envelope<'a> {
+    error: ErrorObject<'a>,
 }
 
 /// The `error` object inside the body.
@@ -47,14 +56,160 @@ impl ApiError {
         self
     }
 
-    /// The JSON body.
-    pub fn body(&self) -> String {
-        let error = ErrorObject {
-            message: &self.message,
-            kind: self.kind,
-            param: self.param.as_deref(),
-            code: self.code,
+    /// 401: no key, or not the right one.
+    pub fn unauthorised() -> Self {
+        let message = "Missing or wrong API key: send it as `Authorization: Bearer KEY`.";
+        Self::new(401, "authentication_error", "invalid_api_key", message)
+    }
+
+    /// 404: no such route.
+    pub fn not_found(method: &str, path: &str) -> Self {
+        let message = format!(
+            "No route {} {}: see GET /v1/models for a route that exists.",
+            printable(method),
+            printable(path)
+        );
+        Self::new(404, "invalid_request_error", "not_found", message)
+    }
+
+    /// 405: the route exists, for other methods (`allowed`, e.g. `POST`).
+    pub fn method_not_allowed(method: &str, allowed: &str) -> Self {
+        let message = format!("Method {} is not allowed here: use {allowed}.", printable(method));
+        Self::new(405, "invalid_request_error", "method_not_allowed", message)
+    }
+
+    /// 413: the body has more than `limit` bytes.
+    pub fn too_large(limit: usize) -> Self {
+        let message = format!("The request body is larger than {limit} bytes.");
+        Self::new(413, "invalid_request_error", "request_too_large", message)
+    }
+
+    /// 415: the body isn't declared as JSON.
+    pub fn unsupported_media_type() -> Self {
+        let message = "Expected a body of type application/json.";
+        Self::new(415, "invalid_request_error", "unsupported_media_type", message)
+    }
+
+    /// 404: no model is served under this name.
+    pub fn model_not_found(model: &str) -> Self {
+        let message = format!("The model `{}` is not served here: see GET /v1/models.", printable(model));
+        Self {
+            param: Some("model".to_owned()),
+            ..Self::new(404, "invalid_request_error", "model_not_found", message)
+        }
+    }
+
+    /// 400: prompt and answer don't fit; `param` is where the prompt stands (`input`, `messages`).
+    pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {
+        let message = format!(
+            "This model's context is {context} tokens, the prompt has {prompt} and leaves no room for an answer: shorten it."
+        );
+        let error = Self::new(400, "invalid_request_error", "context_length_exceeded", message);
+        Self { param: Some(param.to_owned()), ..error }
+    }
+
+    /// 429: too many requests wait; the client may try again after `seconds` (also for the `Retry-After` header).
+    pub fn rate_limited(seconds: u64) -> Self {
+        let message = format!("Too many requests are waiting. Please try again in {seconds}s.");
+        Self::new(429, "rate_limit_error", "rate_limit_exceeded", message)
+    }
+
+    /// 503: the server is starting or stopping.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(503, "server_error", "server_unavailable", message)
+    }
+
+    /// 500: our fault; the log says more.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(500, "server_error", "server_error", message)
+    }
+
+    /// What a client that doesn't stream gets for a turn that failed.
+    pub fn turn(failure: &TurnFailure) -> Self {
+        let (status, kind) = match failure.code {
+            "context_length_exceeded" | "invalid_prompt" => (400, "invalid_request_error"),
+            "rate_limit_exceeded" => (429, "rate_limit_error"),
+            CANCELLED => (503, "server_error"),
+            _ => (500, "server_error"),
         };
-        serde_json::json!({ "error": error }).to_string()
+        Self::new(status, kind, failure.code, failure.message.clone())
+    }
+
+    fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), kind, param: None, code: Some(code) }
+    }
+
+    /// The JSON body.
+    ///
+    /// # Panics
+    /// Never: strings serialise.
+    pub fn body(&self) -> String {
+        serde_json::to_string(&self.envelope()).expect("strings serialise")
+    }
+
+    /// `{"error": …}`, for bodies and for streams that have no other way to say it.
+    pub(crate) fn envelope(&self) -> impl Serialize + '_ {
+        Envelope {
+            error: ErrorObject {
+                message: &self.message,
+                kind: self.kind,
+                param: self.param.as_deref(),
+                code: self.code,
+            },
+        }
+    }
+}
+
+/// Code of a turn that the server gave up.
+const CANCELLED: &str = "server_unavailable";
+
+/// How a cancelled turn is told to whoever still listens: as a failure, since nobody should take what there is for an answer.
+pub(crate) fn cancelled() -> TurnFailure {
+    TurnFailure {
+        code: CANCELLED,
+        message:
+            "The answer was stopped before its end because the server is stopping: send the request again."
+                .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ApiError, cancelled};
+
+    #[test]
+    fn every_refusal_has_openais_shape() {
+        let all = [
+            (401, ApiError::unauthorised()),
+            (404, ApiError::not_found("GET", "/v2")),
+            (405, ApiError::method_not_allowed("PUT", "POST")),
+            (413, ApiError::too_large(5)),
+            (415, ApiError::unsupported_media_type()),
+            (404, ApiError::model_not_found("gpt")),
+            (400, ApiError::context_length_exceeded("input", 10, 11)),
+            (429, ApiError::rate_limited(2)),
+            (503, ApiError::unavailable("x")),
+            (500, ApiError::internal("x")),
+            (503, ApiError::turn(&cancelled())),
+            (400, ApiError::invalid(None, "x")),
+        ];
+        for (status, error) in all {
+            assert_eq!(error.status, status);
+            let body: Value = serde_json::from_str(&error.body()).unwrap();
+            let fields: Vec<&String> = body["error"].as_object().unwrap().keys().collect();
+            assert_eq!(fields, ["message", "type", "param", "code"]);
+        }
+    }
+
+    #[test]
+    fn a_missing_model_can_be_matched_by_programs() {
+        let body: Value = serde_json::from_str(&ApiError::model_not_found("a\u{7}b").body()).unwrap();
+        assert_eq!(body["error"]["code"], json!("model_not_found"));
+        assert_eq!(
+            body["error"]["message"],
+            json!("The model `a?b` is not served here: see GET /v1/models.")
+        );
     }
 }

@@ -1,12 +1,15 @@
 //! Server-sent events as bytes: each frame is one whole event, so that no write ends inside one.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde::Serialize;
+
+/// A buffer that grew beyond this (a response object at the end of a long answer) is given away rather than kept.
+const KEPT_CAPACITY: usize = 16 << 10;
 
 /// Encoded events waiting to be written. One buffer; one call of `take` per socket write.
 #[derive(Debug, Default)]
 pub struct Frames {
-    buffer: BytesMut,
+    buffer: Vec<u8>,
     /// Set where nobody listens (non-streaming answers): events are counted but not encoded.
     discard: bool,
 }
@@ -36,8 +39,15 @@ impl Frames {
             self.buffer.extend_from_slice(b"\n");
         }
         self.buffer.extend_from_slice(b"data: ");
-        serde_json::to_writer(bytes::BufMut::writer(&mut self.buffer), data).expect("protocol types serialise");
+        serde_json::to_writer(&mut self.buffer, data).expect("protocol types serialise");
         self.buffer.extend_from_slice(b"\n\n");
+    }
+
+    /// Appends a comment, which clients skip.
+    pub fn push_comment(&mut self) {
+        if !self.discard {
+            self.buffer.extend_from_slice(b": keep-alive\n\n");
+        }
     }
 
     /// Appends `data: [DONE]`.
@@ -49,6 +59,37 @@ impl Frames {
 
     /// What has gathered, as one write; empty if nothing has.
     pub fn take(&mut self) -> Bytes {
-        self.buffer.split().freeze()
+        if self.buffer.capacity() > KEPT_CAPACITY {
+            return Bytes::from(std::mem::take(&mut self.buffer));
+        }
+        let bytes = Bytes::copy_from_slice(&self.buffer);
+        self.buffer.clear();
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frames, KEPT_CAPACITY};
+
+    #[test]
+    fn what_was_pushed_is_taken_once_whatever_its_size() {
+        let mut frames = Frames::new();
+        for size in [1, KEPT_CAPACITY * 2, 3] {
+            let text = "x".repeat(size);
+            frames.push(Some("e"), &text);
+            frames.push(None, &text);
+            let expected = format!("event: e\ndata: \"{text}\"\n\ndata: \"{text}\"\n\n");
+            assert!(frames.take() == expected);
+            assert!(frames.take().is_empty());
+        }
+    }
+
+    #[test]
+    fn frames_that_go_nowhere_hold_nothing() {
+        let mut frames = Frames::discarding();
+        frames.push(None, &"x");
+        frames.push_done();
+        assert!(frames.take().is_empty());
     }
 }

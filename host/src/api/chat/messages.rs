@@ -1,0 +1,83 @@
+//! `messages` of a chat request. Reasoning that clients send back is taken under both its names.
+
+use serde_json::{Value, json};
+
+use super::super::content;
+use super::super::error::ApiError;
+use super::super::history::History;
+use super::super::json::Object;
+use super::super::warnings::Warnings;
+use crate::prompt::{HistoryCall, Message, Role};
+
+/// The conversation.
+pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec<Message>, ApiError> {
+    let path = body.at("messages");
+    let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
+    if list.is_empty() {
+        return Err(path.invalid("there is no message in it to answer"));
+    }
+    let mut history = History::default();
+    for (index, value) in list.iter().enumerate() {
+        message(Object::new(value, path.element(index))?, &mut history, warnings)?;
+    }
+    Ok(history.into_messages())
+}
+
+fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+    let role = match message.required_string("role")? {
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "user" => Role::User,
+        "assistant" => return assistant(message, history, warnings),
+        "tool" | "function" => {
+            let text = required_content(message, warnings)?;
+            history.result(message.string("tool_call_id")?, message.string("name")?, text);
+            return Ok(());
+        }
+        _ => return Err(message.at("role").invalid("expected system, developer, user, assistant or tool")),
+    };
+    let text = required_content(message, warnings)?;
+    history.message(role, text);
+    Ok(())
+}
+
+fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let path = message.at("content");
+    let content = message.get("content").ok_or_else(|| path.missing("a string or a list of parts"))?;
+    content::text(content, path, warnings)
+}
+
+fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+    let text = match message.get("content") {
+        None => String::new(),
+        Some(content) => content::text(content, message.at("content"), warnings)?,
+    };
+    let reasoning = match message.string("reasoning_content")? {
+        Some(reasoning) => Some(reasoning),
+        None => message.string("reasoning")?,
+    };
+    let path = message.at("tool_calls");
+    let calls = message.list("tool_calls")?.unwrap_or_default().iter().enumerate();
+    let calls = calls.map(|(index, value)| call(Object::new(value, path.element(index))?));
+    let calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
+    let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
+    history.assistant_message(text, reasoning, calls);
+    Ok(())
+}
+
+fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
+    let id = call.required_string("id")?.to_owned();
+    if let Some(custom) = call.object("custom")? {
+        let arguments = json!({ "input": custom.required_string("input")? }).to_string();
+        return Ok(HistoryCall { id, name: custom.required_string("name")?.to_owned(), arguments });
+    }
+    let path = call.at("function");
+    let function = call.object("function")?.ok_or_else(|| path.missing("an object"))?;
+    let arguments = match function.get("arguments") {
+        None => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(object @ Value::Object(_)) => object.to_string(),
+        Some(other) => return Err(function.at("arguments").expected("a string of JSON", other)),
+    };
+    Ok(HistoryCall { id, name: function.required_string("name")?.to_owned(), arguments })
+}

@@ -1,0 +1,87 @@
+//! Message content in both protocols' shapes, to the one text that templates take: a string, or a list of parts joined by line breaks.
+//! What isn't text becomes a placeholder, and a warning: a request isn't refused for it.
+
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::json::{Object, Path};
+use super::warnings::{Warnings, printable};
+
+/// The text of `content`.
+pub(crate) fn text(content: &Value, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let parts = match content {
+        Value::String(text) => return Ok(text.clone()),
+        Value::Array(parts) => parts,
+        other => return Err(path.expected("a string or a list of parts", other)),
+    };
+    let mut joined = String::new();
+    let mut first = true;
+    for (index, value) in parts.iter().enumerate() {
+        let part = Object::new(value, path.element(index))?;
+        if let Some(text) = part_text(part, warnings)? {
+            if !first {
+                joined.push('\n');
+            }
+            joined.push_str(text);
+            first = false;
+        }
+    }
+    Ok(joined)
+}
+
+/// The text of one part; none for kinds nobody knows.
+fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a str>, ApiError> {
+    let mut placeholder = |shown: &'static str, what: &str| {
+        warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));
+        Ok(Some(shown))
+    };
+    match part.required_string("type")? {
+        "text" | "input_text" | "output_text" | "reasoning_text" | "summary_text" => {
+            part.required_string("text").map(Some)
+        }
+        "refusal" => part.required_string("refusal").map(Some),
+        "input_image" | "image_url" | "computer_screenshot" => placeholder("[image]", "images"),
+        "input_file" | "file" => placeholder("[file]", "files"),
+        "input_audio" | "audio" => placeholder("[audio]", "audio"),
+        other => {
+            warnings.add(format!("content part of unknown type {} ignored", printable(other)));
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Path, Warnings, text};
+
+    fn read(content: &Value) -> (String, Vec<String>) {
+        let mut warnings = Warnings::default();
+        let text = text(content, Path::Body.field("content"), &mut warnings).unwrap();
+        (text, warnings.into_lines())
+    }
+
+    #[test]
+    fn strings_and_parts_become_one_text() {
+        assert_eq!(read(&json!("hi")).0, "hi");
+        let parts = json!([{"type":"input_text","text":"a"},{"type":"output_text","text":"b"},{"type":"refusal","refusal":"c"}]);
+        assert_eq!(read(&parts), ("a\nb\nc".to_owned(), vec![]));
+        assert_eq!(read(&json!([])).0, "");
+    }
+
+    #[test]
+    fn images_become_placeholders_with_a_warning() {
+        let (text, warnings) =
+            read(&json!([{"type":"input_image","image_url":"data:…"},{"type":"text","text":"what?"}]));
+        assert_eq!(text, "[image]\nwhat?");
+        assert_eq!(warnings, ["images cannot be read by this model: shown to it as [image]"]);
+    }
+
+    #[test]
+    fn unknown_parts_are_ignored_with_a_warning() {
+        let (text, warnings) = read(&json!([{"type":"hologram\n"},{"type":"text","text":"x"}]));
+        assert_eq!(text, "x");
+        assert_eq!(warnings, ["content part of unknown type hologram? ignored"]);
+    }
+}

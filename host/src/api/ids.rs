@@ -1,0 +1,72 @@
+//! Ids and time for answers. Both are handed to the machines from outside, so that tests get the same ones every time.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970, UTC.
+pub type Clock = fn() -> u64;
+
+/// The system's clock.
+pub fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A source of ids such as `msg_6f1c…`; never the same one twice.
+#[derive(Debug, Clone)]
+pub struct Ids(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Random,
+    Counted(u64),
+}
+
+impl Ids {
+    /// 128 random bits each: they can't be guessed.
+    pub fn random() -> Self {
+        Self(Source::Random)
+    }
+
+    /// `resp_1`, `msg_2`, …: for tests.
+    pub fn counted() -> Self {
+        Self(Source::Counted(0))
+    }
+
+    /// The next id, beginning with `prefix`.
+    ///
+    /// # Panics
+    /// If the system has no random bytes to give.
+    pub fn next(&mut self, prefix: &str) -> String {
+        match &mut self.0 {
+            Source::Random => random(prefix),
+            Source::Counted(count) => {
+                *count += 1;
+                format!("{prefix}{count}")
+            }
+        }
+    }
+}
+
+fn random(prefix: &str) -> String {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
+    let mut id = String::with_capacity(prefix.len() + 32);
+    id.push_str(prefix);
+    for byte in bytes {
+        write!(id, "{byte:02x}").expect("a String takes everything");
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ids;
+
+    #[test]
+    fn random_ids_carry_the_prefix_and_differ() {
+        let mut ids = Ids::random();
+        let (a, b) = (ids.next("msg_"), ids.next("msg_"));
+        assert_ne!(a, b);
+        assert!(a.starts_with("msg_") && a.len() == 4 + 32);
+    }
+}

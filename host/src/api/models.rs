@@ -1,0 +1,47 @@
+//! `GET /v1/models` and `GET /v1/models/{id}`.
+
+use serde::Serialize;
+
+/// A served model, as clients see it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Model {
+    id: String,
+    object: &'static str,
+    created: u64,
+    owned_by: &'static str,
+}
+
+/// The list of them.
+#[derive(Debug, Clone, Serialize)]
+pub struct ModelList {
+    object: &'static str,
+    data: Vec<Model>,
+}
+
+impl Model {
+    /// A model served under the name `id` since `created` (seconds since 1970).
+    pub fn new(id: impl Into<String>, created: u64) -> Self {
+        Self { id: id.into(), object: "model", created, owned_by: "sluice" }
+    }
+}
+
+impl ModelList {
+    /// All served names, in the operator's order.
+    pub fn new(data: Vec<Model>) -> Self {
+        Self { object: "list", data }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Model, ModelList};
+
+    #[test]
+    fn the_list_has_openais_shape() {
+        let list = serde_json::to_value(ModelList::new(vec![Model::new("qwen3-tiny", 7)])).unwrap();
+        let model = json!({"id":"qwen3-tiny","object":"model","created":7,"owned_by":"sluice"});
+        assert_eq!(list, json!({"object":"list","data":[model]}));
+    }
+}

@@ -1,0 +1,121 @@
+//! The protocols as one choice: which reads a body, which checks a stream. The transport and the command line know no more.
+
+use engine::SubmitError;
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::ids::{Ids, unix_now};
+use super::request::{Call, Defaults};
+use super::{chat, responses, sse};
+use crate::model::StartError;
+use crate::prompt::RenderError;
+
+/// A protocol that generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// The Responses API.
+    Responses,
+    /// Chat Completions.
+    Chat,
+}
+
+impl Protocol {
+    /// Reads a request body.
+    pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<Call, ApiError> {
+        match self {
+            Self::Responses => responses::call(body, defaults, Ids::random(), unix_now),
+            Self::Chat => chat::call(body, defaults, Ids::random(), unix_now),
+        }
+    }
+
+    /// What a client hears of a job that couldn't be started.
+    pub fn refusal(self, error: &StartError) -> ApiError {
+        let prompt = match self {
+            Self::Responses => "input",
+            Self::Chat => "messages",
+        };
+        match error {
+            StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
+                ApiError::context_length_exceeded(prompt, *context, *tokens)
+            }
+            StartError::Engine(SubmitError::Busy(_)) => ApiError::rate_limited(1),
+            StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
+            StartError::Prompt(RenderError::TooLong { .. }) => {
+                ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
+                    .with_code("context_length_exceeded")
+            }
+            StartError::Prompt(cause) if cause.is_clients_fault() => {
+                ApiError::invalid(prompt.to_owned(), error.to_string())
+            }
+            StartError::Replay(_) => ApiError::invalid(prompt.to_owned(), error.to_string()),
+            StartError::Prompt(_)
+            | StartError::Engine(SubmitError::UnknownToken(_))
+            | StartError::Internal => {
+                tracing::error!(%error, "a job couldn't be started");
+                ApiError::internal("The server failed to make a prompt of this request.")
+            }
+        }
+    }
+
+    /// A checker for one stream.
+    pub fn check(self) -> StreamCheck {
+        match self {
+            Self::Responses => StreamCheck::Responses(responses::validator::StreamCheck::default()),
+            Self::Chat => StreamCheck::Chat { chunks: chat::validator::ChunkValidator::new(), done: false },
+        }
+    }
+}
+
+/// Checks a stream against its protocol's grammar while it goes out.
+#[derive(Debug)]
+pub enum StreamCheck {
+    /// The Responses API's.
+    Responses(responses::validator::StreamCheck),
+    /// Chat Completions'.
+    Chat {
+        /// The chunks so far.
+        chunks: chat::validator::ChunkValidator,
+        /// `[DONE]` came.
+        done: bool,
+    },
+}
+
+impl StreamCheck {
+    /// Checks the next whole events. An error says which event breaks which rule.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Responses(check) => check.feed(bytes).map_err(|violation| violation.to_string()),
+            Self::Chat { chunks, done } => {
+                sse::events(bytes)?.into_iter().try_for_each(|event| check_chunk(chunks, done, event))
+            }
+        }
+    }
+
+    /// Checks that the stream is whole.
+    pub fn finish(&self) -> Result<(), String> {
+        match self {
+            Self::Responses(check) => check.finish().map_err(|violation| violation.to_string()),
+            Self::Chat { done: false, .. } => Err("the stream ends without [DONE]".to_owned()),
+            Self::Chat { chunks, .. } => chunks.finish(),
+        }
+    }
+}
+
+fn check_chunk(
+    chunks: &mut chat::validator::ChunkValidator,
+    done: &mut bool,
+    event: sse::Event<'_>,
+) -> Result<(), String> {
+    if *done {
+        return Err("something follows [DONE]".to_owned());
+    }
+    if event.name.is_some() {
+        return Err("a chunk has an event name".to_owned());
+    }
+    if event.data == "[DONE]" {
+        *done = true;
+        return chunks.finish();
+    }
+    let chunk: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
+    chunks.chunk(&chunk)
+}

@@ -1,0 +1,60 @@
+//! What both protocols make of a request body: a [`Call`], which is all that the transport needs to know of it.
+
+use super::error::ApiError;
+use super::ids::{Clock, Ids};
+use super::machine::Machine;
+use crate::limits::Limits;
+use crate::model::Job;
+
+/// A request that was understood.
+pub struct Call {
+    /// The model asked for; the transport checks that it is served.
+    pub model: String,
+    /// Whether the answer is a stream.
+    pub stream: bool,
+    /// The turn to generate.
+    pub job: Job,
+    /// What of the request was left aside: printable ASCII lines for the log and a header.
+    pub warnings: Vec<String>,
+    /// Turns the turn's events into the answer.
+    pub machine: Box<dyn Machine>,
+}
+
+/// How a protocol reads a body. Each protocol's `call` is one of these.
+pub type ReadCall = fn(&[u8], &Defaults, Ids, Clock) -> Result<Call, ApiError>;
+
+/// What the operator's settings and the model say about requests.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    /// Bounds on requests.
+    pub limits: Limits,
+    /// Template arguments that requests may set through `chat_template_kwargs`.
+    pub template_arguments: Vec<String>,
+    /// How reasoning is shown in Responses streams unless the request says otherwise.
+    pub reasoning_events: ReasoningEvents,
+    /// Temperature used (and echoed) where the request names none.
+    pub temperature: f64,
+    /// Nucleus used (and echoed) where the request names none.
+    pub top_p: f64,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            template_arguments: vec!["enable_thinking".to_owned()],
+            reasoning_events: ReasoningEvents::Text,
+            temperature: 1.0,
+            top_p: 1.0,
+        }
+    }
+}
+
+/// The two encodings of reasoning in the Responses protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningEvents {
+    /// `response.reasoning_text.*`, and `content` of the item.
+    Text,
+    /// `response.reasoning_summary_*`, and `summary` of the item.
+    Summary,
+}

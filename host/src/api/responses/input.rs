@@ -1,0 +1,130 @@
+//! `input` in every shape that clients send, as messages. Items that clients keep for themselves or that other servers run are skipped.
+
+use serde_json::{Value, json};
+
+use super::super::content;
+use super::super::error::ApiError;
+use super::super::history::History;
+use super::super::json::{Object, Path};
+use super::super::warnings::{Warnings, printable};
+use crate::prompt::{HistoryCall, Message, Role};
+
+/// The conversation of `instructions` and `input`.
+pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec<Message>, ApiError> {
+    let mut history = History::default();
+    if let Some(instructions) = body.string("instructions")?.filter(|text| !text.is_empty()) {
+        history.message(Role::System, instructions.to_owned());
+    }
+    let path = body.at("input");
+    match body.get("input") {
+        None => return Err(path.missing("a string or a list of items")),
+        Some(Value::String(text)) => history.message(Role::User, text.clone()),
+        Some(Value::Array(items)) => {
+            for (index, value) in items.iter().enumerate() {
+                item(Object::new(value, path.element(index))?, &mut history, warnings)?;
+            }
+        }
+        Some(other) => return Err(path.expected("a string or a list of items", other)),
+    }
+    if history.ends_in_bare_reasoning() {
+        // A stream broke off after its reasoning: the model does that part again.
+        history.drop_last();
+        warnings.add("reasoning at the end of the input without an answer left out");
+    }
+    let messages = history.into_messages();
+    if messages.is_empty() {
+        return Err(path.invalid("there is no message in it to answer"));
+    }
+    Ok(messages)
+}
+
+/// One item of the input.
+fn item(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+    let kind = match item.string("type")? {
+        Some(kind) => kind,
+        None if item.get("role").is_some() => "message",
+        None if item.get("id").is_some() => "item_reference",
+        None => return Err(item.path.invalid("expected an item with a `type`, or a message with a `role`")),
+    };
+    match kind {
+        "message" => message(item, history, warnings)?,
+        "reasoning" => {
+            if let Some(text) = reasoning_text(item, warnings)? {
+                history.reasoning(&text);
+            }
+        }
+        "function_call" => history.call(HistoryCall {
+            id: call_id(item)?.to_owned(),
+            name: item.required_string("name")?.to_owned(),
+            arguments: arguments(item)?,
+        }),
+        "custom_tool_call" => history.call(HistoryCall {
+            id: call_id(item)?.to_owned(),
+            name: item.required_string("name")?.to_owned(),
+            arguments: json!({ "input": item.required_string("input")? }).to_string(),
+        }),
+        "function_call_output" | "custom_tool_call_output" => {
+            let output = required_content(item, "output", warnings)?;
+            history.result(Some(call_id(item)?), item.string("name")?, output);
+        }
+        "item_reference" => warnings.add("item_reference skipped: this server stores no items"),
+        other => warnings.add(format!("input item of type {} ignored", printable(other))),
+    }
+    Ok(())
+}
+
+fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+    let role = match item.required_string("role")? {
+        "user" => Role::User,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "assistant" => {
+            let text = content_or_empty(item, "content", warnings)?;
+            history.assistant_text(text);
+            return Ok(());
+        }
+        _ => return Err(item.at("role").invalid("expected user, assistant, system or developer")),
+    };
+    let text = required_content(item, "content", warnings)?;
+    history.message(role, text);
+    Ok(())
+}
+
+/// Raw reasoning if the item has it, else its summary; none where both are empty (encrypted only).
+fn reasoning_text(item: Object<'_>, warnings: &mut Warnings) -> Result<Option<String>, ApiError> {
+    for field in ["content", "summary"] {
+        let text = content_or_empty(item, field, warnings)?;
+        if !text.is_empty() {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
+}
+
+fn content_or_empty(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
+    item.get(field).map_or(Ok(String::new()), |value| content::text(value, item.at(field), warnings))
+}
+
+fn required_content(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {
+    let path = item.at(field);
+    let value = item.get(field).ok_or_else(|| path.missing("a string or a list of parts"))?;
+    content::text(value, path, warnings)
+}
+
+/// `call_id`, or `id` where a client has only that.
+fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
+    match item.string("call_id")? {
+        Some(id) => Ok(id),
+        None => item.string("id")?.ok_or_else(|| item.at("call_id").missing("a string")),
+    }
+}
+
+/// Arguments as text; not necessarily JSON. Some clients send the object itself.
+fn arguments(item: Object<'_>) -> Result<String, ApiError> {
+    match item.get("arguments") {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(object @ Value::Object(_)) => Ok(object.to_string()),
+        Some(other) => Err(Path::expected(&item.at("arguments"), "a string of JSON", other)),
+    }
+}

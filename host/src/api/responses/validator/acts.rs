@@ -1,0 +1,239 @@
+//! Events inside items, and the bodies of items: the vocabulary.
+
+use super::Rule;
+use super::shape::{Fault, Fields, Kind};
+
+/// A series of parts in an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Series {
+    Content,
+    Summary,
+}
+
+impl Series {
+    /// Field of the item that holds the parts.
+    pub(super) fn field(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Summary => "summary",
+        }
+    }
+
+    /// Field of events that counts them.
+    pub(super) fn index(self) -> &'static str {
+        match self {
+            Self::Content => "content_index",
+            Self::Summary => "summary_index",
+        }
+    }
+}
+
+/// A kind of part: its `type`, the field that holds its text, the series it stands in, and whether it has log probabilities.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PartKind {
+    pub(super) name: &'static str,
+    pub(super) text: &'static str,
+    pub(super) series: Series,
+    pub(super) cites: bool,
+}
+
+static PARTS: [PartKind; 4] = [
+    PartKind { name: "output_text", text: "text", series: Series::Content, cites: true },
+    PartKind { name: "refusal", text: "refusal", series: Series::Content, cites: false },
+    PartKind { name: "reasoning_text", text: "text", series: Series::Content, cites: false },
+    PartKind { name: "summary_text", text: "text", series: Series::Summary, cites: false },
+];
+
+impl PartKind {
+    /// The kind called `name`.
+    pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
+        let kind = PARTS.iter().find(|kind| kind.name == name);
+        kind.ok_or_else(|| Fault::new(Rule::Vocabulary, format!("unknown part type {name:?}")))
+    }
+}
+
+/// A step in the life of an item that is neither reasoning nor a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// `response.NAME.delta`* and `response.NAME.done`, which grow this field of the item.
+    Written { events: &'static str, field: &'static str },
+    /// One of these: `response.TYPE.NAME`.
+    Progress(&'static [&'static str]),
+}
+
+/// A kind of item.
+#[derive(Debug)]
+pub(super) struct ItemKind {
+    pub(super) name: &'static str,
+    /// Whether it consists of parts, and of which.
+    pub(super) parts: &'static [&'static str],
+    /// Else its steps.
+    pub(super) steps: &'static [Step],
+    /// Whether the model writes it whole: then nothing may come between.
+    pub(super) model: bool,
+    /// Fields that it must have beside `id` and `type`.
+    pub(super) fields: &'static [(&'static str, Kind)],
+}
+
+const ARGUMENTS: Step = Step::Written { events: "function_call_arguments", field: "arguments" };
+const INPUT: Step = Step::Written { events: "custom_tool_call_input", field: "input" };
+const MCP_ARGUMENTS: Step = Step::Written { events: "mcp_call_arguments", field: "arguments" };
+const CODE: Step = Step::Written { events: "code_interpreter_call_code", field: "code" };
+const BEGUN: Step = Step::Progress(&["in_progress"]);
+const COMPLETED: Step = Step::Progress(&["completed"]);
+const COMPLETED_OR_FAILED: Step = Step::Progress(&["completed", "failed"]);
+const STATUS: (&str, Kind) = ("status", Kind::Text);
+
+static ITEMS: [ItemKind; 8] = [
+    ItemKind {
+        name: "message",
+        parts: &["output_text", "refusal"],
+        steps: &[],
+        model: true,
+        fields: &[STATUS, ("role", Kind::Text), ("content", Kind::List)],
+    },
+    ItemKind {
+        name: "reasoning",
+        parts: &["reasoning_text", "summary_text"],
+        steps: &[],
+        model: true,
+        fields: &[("summary", Kind::List)],
+    },
+    ItemKind {
+        name: "function_call",
+        parts: &[],
+        steps: &[ARGUMENTS],
+        model: true,
+        fields: &[STATUS, ("call_id", Kind::Text), ("name", Kind::Text), ("arguments", Kind::Text)],
+    },
+    ItemKind {
+        name: "custom_tool_call",
+        parts: &[],
+        steps: &[INPUT],
+        model: true,
+        fields: &[("call_id", Kind::Text), ("name", Kind::Text), ("input", Kind::Text)],
+    },
+    ItemKind {
+        name: "mcp_call",
+        parts: &[],
+        steps: &[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED],
+        model: false,
+        fields: &[("name", Kind::Text), ("server_label", Kind::Text), ("arguments", Kind::Text)],
+    },
+    ItemKind {
+        name: "mcp_list_tools",
+        parts: &[],
+        steps: &[BEGUN, COMPLETED_OR_FAILED],
+        model: false,
+        fields: &[("server_label", Kind::Text), ("tools", Kind::List)],
+    },
+    ItemKind {
+        name: "code_interpreter_call",
+        parts: &[],
+        steps: &[BEGUN, CODE, Step::Progress(&["interpreting"]), COMPLETED],
+        model: false,
+        fields: &[STATUS, ("container_id", Kind::Text), ("code", Kind::OptionalText)],
+    },
+    ItemKind {
+        name: "web_search_call",
+        parts: &[],
+        steps: &[BEGUN, Step::Progress(&["searching"]), COMPLETED],
+        model: false,
+        fields: &[STATUS, ("action", Kind::Object)],
+    },
+];
+
+impl ItemKind {
+    /// The kind called `name`.
+    pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
+        let kind = ITEMS.iter().find(|kind| kind.name == name);
+        kind.ok_or_else(|| Fault::new(Rule::Vocabulary, format!("unknown item type {name:?}")))
+    }
+}
+
+/// An event inside an item.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Act<'a> {
+    /// A part begins.
+    PartAdded(Series),
+    /// It grows.
+    PartDelta(&'static PartKind),
+    /// Its text is whole.
+    PartText(&'static PartKind),
+    /// It cites something.
+    Annotation,
+    /// It ends.
+    PartDone(Series),
+    /// The item's own text grows; the events' name.
+    Delta(&'a str),
+    /// It is whole; also the field that holds it.
+    Text(&'a str, &'static str),
+    /// Something happened to an item of this type.
+    Progress(&'a str, &'a str),
+}
+
+impl<'a> Act<'a> {
+    /// The act of events of type `kind`; none if the protocol has no such event.
+    pub(super) fn of(kind: &'a str) -> Option<Self> {
+        let name = kind.strip_prefix("response.")?;
+        match name {
+            "content_part.added" => return Some(Self::PartAdded(Series::Content)),
+            "content_part.done" => return Some(Self::PartDone(Series::Content)),
+            "reasoning_summary_part.added" => return Some(Self::PartAdded(Series::Summary)),
+            "reasoning_summary_part.done" => return Some(Self::PartDone(Series::Summary)),
+            "output_text.annotation.added" => return Some(Self::Annotation),
+            _ => {}
+        }
+        let (subject, verb) = name.rsplit_once('.')?;
+        let part = if subject == "reasoning_summary_text" { "summary_text" } else { subject };
+        match (PartKind::of(part), verb) {
+            (Ok(kind), "delta") => return Some(Self::PartDelta(kind)),
+            (Ok(kind), "done") => return Some(Self::PartText(kind)),
+            _ => {}
+        }
+        ITEMS.iter().flat_map(|kind| kind.steps.iter().map(move |step| (kind, step))).find_map(
+            |(kind, step)| match step {
+                Step::Written { events, .. } if *events == subject && verb == "delta" => {
+                    Some(Self::Delta(subject))
+                }
+                Step::Written { events, field } if *events == subject && verb == "done" => {
+                    Some(Self::Text(subject, field))
+                }
+                Step::Progress(names) if kind.name == subject && names.contains(&verb) => {
+                    Some(Self::Progress(subject, verb))
+                }
+                _ => None,
+            },
+        )
+    }
+
+    /// The fields that such events must have.
+    pub(super) fn check_fields(self, fields: Fields<'_>) -> Result<(), Fault> {
+        fields.require(&[("item_id", Kind::Text), ("output_index", Kind::Count)])?;
+        match self {
+            Self::PartAdded(series) | Self::PartDone(series) => {
+                fields.require(&[(series.index(), Kind::Count), ("part", Kind::Object)])
+            }
+            Self::PartDelta(part) => {
+                fields.require(&[(part.series.index(), Kind::Count), ("delta", Kind::Text)])?;
+                Self::check_logprobs(part, fields)
+            }
+            Self::PartText(part) => {
+                fields.require(&[(part.series.index(), Kind::Count), (part.text, Kind::Text)])?;
+                Self::check_logprobs(part, fields)
+            }
+            Self::Annotation => fields.require(&[
+                ("content_index", Kind::Count),
+                ("annotation_index", Kind::Count),
+                ("annotation", Kind::Object),
+            ]),
+            Self::Delta(_) => fields.require(&[("delta", Kind::Text)]),
+            Self::Text(_, field) => fields.require(&[(field, Kind::Text)]),
+            Self::Progress(..) => Ok(()),
+        }
+    }
+
+    fn check_logprobs(part: &PartKind, fields: Fields<'_>) -> Result<(), Fault> {
+        if part.cites { fields.require(&[("logprobs", Kind::List)]) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,348 @@
+//! One item: what may come when, and that everything said about it agrees.
+
+use serde_json::{Map, Value};
+
+use super::Rule;
+use super::acts::{Act, ItemKind, PartKind, Series, Step};
+use super::shape::{Fault, Fields, Kind};
+
+/// Fields that the events inside fill: empty when an item begins, checked against the events when it is done.
+const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
+
+/// Fields that may first appear, or change, when an item is done.
+const LATE: [&str; 5] = ["output", "outputs", "error", "results", "encrypted_content"];
+
+/// Fields that change on the way without an event that says what to.
+const CHANGING: [&str; 3] = ["status", "tools", "action"];
+
+/// An item between `added` and `done`.
+#[derive(Debug)]
+pub(super) struct OpenItem {
+    /// Its place in the output.
+    pub(super) index: usize,
+    /// Its id.
+    pub(super) id: String,
+    kind: &'static ItemKind,
+    added: Map<String, Value>,
+    /// Parts that are done; an item has one series only.
+    parts: Vec<Value>,
+    series: Option<Series>,
+    part: Option<OpenPart>,
+    /// Steps done, for items that have steps.
+    step: usize,
+    text: String,
+}
+
+impl OpenItem {
+    /// The item as announced.
+    pub(super) fn new(index: usize, item: Fields<'_>) -> Result<Self, Fault> {
+        item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
+        let kind = ItemKind::of(item.text("type")?)?;
+        item.require(kind.fields)?;
+        check_role(kind, item)?;
+        if item.map.get("status").is_some_and(|status| status != "in_progress") {
+            return Err(Fault::new(Rule::Status, "an item that begins is in_progress"));
+        }
+        if let Some(field) = FILLED.iter().find(|field| !is_empty(item.map.get(**field))) {
+            return Err(Fault::new(Rule::Text, format!("{field} isn't empty when the item begins")));
+        }
+        Ok(Self {
+            index,
+            id: item.text("id")?.to_owned(),
+            kind,
+            added: item.map.clone(),
+            parts: Vec::new(),
+            series: None,
+            part: None,
+            step: 0,
+            text: String::new(),
+        })
+    }
+
+    /// Its ids: its own, and that of a call.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.id.as_str()).chain(self.added.get("call_id").and_then(Value::as_str))
+    }
+
+    /// Whether the model is still writing it.
+    pub(super) fn is_written(&self) -> bool {
+        let steps_left = &self.kind.steps[self.step..];
+        self.kind.model || steps_left.iter().any(|step| matches!(step, Step::Written { .. }))
+    }
+
+    /// An event inside it.
+    pub(super) fn act(&mut self, act: Act<'_>, event: Fields<'_>) -> Result<(), Fault> {
+        match act {
+            Act::PartAdded(series) => self.part_added(series, event),
+            Act::PartDelta(kind) => self.part(kind, event)?.delta(event),
+            Act::PartText(kind) => self.part(kind, event)?.finish_text(event),
+            Act::Annotation => self.part(PartKind::of("output_text")?, event)?.annotation(event),
+            Act::PartDone(series) => self.part_done(series, event),
+            Act::Delta(name) => {
+                self.written(name)?;
+                self.text.push_str(event.text("delta")?);
+                Ok(())
+            }
+            Act::Text(name, field) => {
+                self.written(name)?;
+                self.step += 1;
+                self.check_call_name(event)?;
+                equal_text(field, event.text(field)?, &self.text)
+            }
+            Act::Progress(item, name) => self.progress(item, name),
+        }
+    }
+
+    /// The item as it is at its end.
+    pub(super) fn finish(&self, item: Fields<'_>) -> Result<(), Fault> {
+        item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
+        self.check_constant(item)?;
+        item.require(self.kind.fields)?;
+        if self.part.is_some() {
+            return Err(Fault::new(Rule::Order, "the item's part has not ended"));
+        }
+        let status = item.map.get("status").and_then(Value::as_str);
+        self.check_steps(status)?;
+        if matches!(status, Some(status) if !matches!(status, "completed" | "incomplete" | "failed")) {
+            return Err(Fault::new(Rule::Status, format!("an item that is done has status {status:?}")));
+        }
+        self.check_texts(item)
+    }
+
+    fn part_added(&mut self, series: Series, event: Fields<'_>) -> Result<(), Fault> {
+        if self.part.is_some() {
+            return Err(Fault::new(Rule::Order, "the part before has not ended"));
+        }
+        let part = event.object("part")?;
+        part.require(&[("type", Kind::Text)])?;
+        let kind = PartKind::of(part.text("type")?)?;
+        if !self.kind.parts.contains(&kind.name) || kind.series != series {
+            let what =
+                format!("a {} has no {} as a part of its {}", self.kind.name, kind.name, series.field());
+            return Err(Fault::new(Rule::Order, what));
+        }
+        if *self.series.get_or_insert(series) != series {
+            return Err(Fault::new(Rule::Order, "content and summary in one item"));
+        }
+        check_index(event, series, self.parts.len())?;
+        self.part = Some(OpenPart::new(kind, part)?);
+        Ok(())
+    }
+
+    fn part_done(&mut self, series: Series, event: Fields<'_>) -> Result<(), Fault> {
+        check_index(event, series, self.parts.len())?;
+        let open = self.part.take().filter(|part| part.kind.series == series);
+        let open = open.ok_or_else(|| Fault::new(Rule::Order, "no such part has begun"))?;
+        open.finish(event.object("part")?)?;
+        self.parts.push(event.map["part"].clone());
+        Ok(())
+    }
+
+    /// The open part, which the event must mean.
+    fn part(&mut self, kind: &'static PartKind, event: Fields<'_>) -> Result<&mut OpenPart, Fault> {
+        check_index(event, kind.series, self.parts.len())?;
+        let open = self.part.as_mut().filter(|part| part.kind == kind);
+        open.ok_or_else(|| Fault::new(Rule::Order, format!("no {} part is open", kind.name)))
+    }
+
+    /// The item must be at the step where these events write it.
+    fn written(&self, name: &str) -> Result<(), Fault> {
+        match self.kind.steps.get(self.step) {
+            Some(Step::Written { events, .. }) if *events == name => Ok(()),
+            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this step", self.kind.name))),
+        }
+    }
+
+    fn progress(&mut self, item: &str, name: &str) -> Result<(), Fault> {
+        match self.kind.steps.get(self.step) {
+            Some(Step::Progress(names)) if self.kind.name == item && names.contains(&name) => {
+                self.step += 1;
+                Ok(())
+            }
+            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this step", self.kind.name))),
+        }
+    }
+
+    /// Some servers repeat the call's name when its arguments are done.
+    fn check_call_name(&self, event: Fields<'_>) -> Result<(), Fault> {
+        match event.map.get("name") {
+            Some(name) if Some(name) != self.added.get("name") => {
+                Err(Fault::new(Rule::Identity, "name differs from the item's"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_constant(&self, item: Fields<'_>) -> Result<(), Fault> {
+        for (field, value) in &self.added {
+            match item.map.get(field) {
+                Some(now) if now == value || may_change(field) => {}
+                _ => {
+                    return Err(Fault::new(Rule::Identity, format!("item.{field} was {value}, and changes")));
+                }
+            }
+        }
+        let appears = |field: &&String| !self.added.contains_key(*field) && !LATE.contains(&field.as_str());
+        match item.map.keys().find(appears) {
+            Some(field) => Err(Fault::new(Rule::Identity, format!("item.{field} was not announced"))),
+            None => Ok(()),
+        }
+    }
+
+    /// All steps are done; those that the server runs may be cut short, those that the model writes may not.
+    fn check_steps(&self, status: Option<&str>) -> Result<(), Fault> {
+        let cut = matches!(status, Some("incomplete" | "failed")) && self.step > 0;
+        if self.step == self.kind.steps.len() || (cut && !self.is_written()) {
+            return Ok(());
+        }
+        Err(Fault::new(Rule::Order, format!("events of the {} are missing", self.kind.name)))
+    }
+
+    fn check_texts(&self, item: Fields<'_>) -> Result<(), Fault> {
+        for step in self.kind.steps {
+            if let Step::Written { field, .. } = step {
+                equal_text(field, item.text(field)?, &self.text)?;
+            }
+        }
+        if self.kind.parts.is_empty() {
+            return Ok(());
+        }
+        for series in [Series::Content, Series::Summary] {
+            let parts: &[Value] = if self.series == Some(series) { &self.parts } else { &[] };
+            let given = item.map.get(series.field()).and_then(Value::as_array);
+            if given.map_or(&[][..], Vec::as_slice) != parts {
+                return Err(Fault::new(
+                    Rule::Text,
+                    format!("item.{} differs from its parts", series.field()),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A part between `added` and `done`.
+#[derive(Debug)]
+struct OpenPart {
+    kind: &'static PartKind,
+    text: String,
+    whole: bool,
+    logprobs: Vec<Value>,
+    annotations: Vec<Value>,
+    fields: Vec<String>,
+}
+
+impl OpenPart {
+    fn new(kind: &'static PartKind, part: Fields<'_>) -> Result<Self, Fault> {
+        check_part(kind, part)?;
+        if !is_empty(part.map.get(kind.text)) {
+            return Err(Fault::new(Rule::Text, "the part isn't empty when it begins"));
+        }
+        let mut fields: Vec<String> = part.map.keys().cloned().collect();
+        fields.sort_unstable();
+        let (logprobs, annotations) = (Vec::new(), Vec::new());
+        Ok(Self { kind, text: String::new(), whole: false, logprobs, annotations, fields })
+    }
+
+    fn delta(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+        self.still_written()?;
+        self.text.push_str(event.text("delta")?);
+        if self.kind.cites {
+            self.logprobs.extend(event.list("logprobs")?.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn annotation(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+        if event.index("annotation_index")? != self.annotations.len() {
+            return Err(Fault::new(
+                Rule::Index,
+                format!("expected annotation_index {}", self.annotations.len()),
+            ));
+        }
+        self.annotations.push(event.map["annotation"].clone());
+        Ok(())
+    }
+
+    fn finish_text(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+        self.still_written()?;
+        self.whole = true;
+        if self.kind.cites && event.list("logprobs")? != &self.logprobs {
+            return Err(Fault::new(Rule::Text, "logprobs differ from those of the deltas"));
+        }
+        equal_text(self.kind.text, event.text(self.kind.text)?, &self.text)
+    }
+
+    fn finish(&self, part: Fields<'_>) -> Result<(), Fault> {
+        if !self.whole {
+            return Err(Fault::new(Rule::Order, "the part ends before its text is done"));
+        }
+        part.require(&[("type", Kind::Text)])?;
+        if part.text("type")? != self.kind.name {
+            return Err(Fault::new(Rule::Identity, "the part's type changes"));
+        }
+        check_part(self.kind, part)?;
+        let mut fields: Vec<&String> = part.map.keys().collect();
+        fields.sort_unstable();
+        if fields.into_iter().ne(&self.fields) {
+            return Err(Fault::new(Rule::Fields, "the part has other fields than when it began"));
+        }
+        equal_text("part", part.text(self.kind.text)?, &self.text)?;
+        if self.kind.cites && part.list("annotations")? != &self.annotations {
+            return Err(Fault::new(Rule::Text, "annotations differ from those that were added"));
+        }
+        match part.map.get("logprobs") {
+            Some(logprobs) if logprobs.as_array() != Some(&self.logprobs) => {
+                Err(Fault::new(Rule::Text, "the part's logprobs differ from those of the deltas"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn still_written(&self) -> Result<(), Fault> {
+        if self.whole { Err(Fault::new(Rule::Order, "the part's text is already done")) } else { Ok(()) }
+    }
+}
+
+fn may_change(field: &str) -> bool {
+    FILLED.contains(&field) || LATE.contains(&field) || CHANGING.contains(&field)
+}
+
+fn check_part(kind: &PartKind, part: Fields<'_>) -> Result<(), Fault> {
+    part.require(&[(kind.text, Kind::Text)])?;
+    if kind.cites { part.require(&[("annotations", Kind::List)]) } else { Ok(()) }
+}
+
+fn check_role(kind: &ItemKind, item: Fields<'_>) -> Result<(), Fault> {
+    if kind.name == "message" && item.text("role")? != "assistant" {
+        return Err(Fault::new(Rule::Identity, "a message of the output is the assistant's"));
+    }
+    Ok(())
+}
+
+fn check_index(event: Fields<'_>, series: Series, expected: usize) -> Result<(), Fault> {
+    let index = event.index(series.index())?;
+    if index == expected {
+        return Ok(());
+    }
+    Err(Fault::new(Rule::Index, format!("{} is {index}, expected {expected}", series.index())))
+}
+
+fn equal_text(name: &str, given: &str, deltas: &str) -> Result<(), Fault> {
+    if given == deltas {
+        return Ok(());
+    }
+    let common = given.bytes().zip(deltas.bytes()).take_while(|(a, b)| a == b).count();
+    let (given, deltas) = (given.len(), deltas.len());
+    let what = format!("{name} has {given} bytes, the deltas {deltas}; they differ at byte {common}");
+    Err(Fault::new(Rule::Text, what))
+}
+
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(_) => false,
+    }
+}

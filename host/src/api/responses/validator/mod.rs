@@ -1,0 +1,287 @@
+//! The grammar of the Responses stream, as a checker of any such stream, ours or another's: tests and debug builds run it on every stream.
+//!
+//! ```text
+//! stream := created [queued] in_progress item* terminal          in_progress may come again anywhere before the terminal event
+//! item   := output_item.added body output_item.done              items that the model writes don't overlap; those that the server runs may
+//! ```
+//! `acts` says what the events inside items are, `item` checks one item, `response` the response object, `stream` the SSE framing.
+//! A checker stops at the first violation: what follows one is noise.
+
+mod acts;
+mod item;
+mod response;
+mod shape;
+mod stream;
+
+#[cfg(test)]
+mod mutations;
+#[cfg(test)]
+mod samples;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use acts::Act;
+use item::OpenItem;
+use shape::{Fault, Fields, Kind};
+pub use stream::{StreamCheck, check_sse};
+
+/// What a stream has to keep to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// SSE framing; `event:` equals `type`; `[DONE]` comes last.
+    Framing,
+    /// Only event, item and part types of the protocol.
+    Vocabulary,
+    /// Required fields are there and have their type.
+    Fields,
+    /// `sequence_number` is 0, 1, 2, …
+    Sequence,
+    /// Created, in progress, items, one terminal event, in this order.
+    Lifecycle,
+    /// Ids are never empty, unique, and constant; so is everything else that doesn't grow.
+    Identity,
+    /// `output_index`, `content_index` and `summary_index` count from 0.
+    Index,
+    /// The order of events inside an item.
+    Order,
+    /// Done texts equal their deltas, parts, items and the final output.
+    Text,
+    /// Statuses agree with what happened.
+    Status,
+    /// Token counts add up.
+    Usage,
+}
+
+/// A rule that was broken: where, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Number of the event in the stream, from 0.
+    pub event: u64,
+    /// Its type; empty where it has none.
+    pub kind: String,
+    /// The rule.
+    pub rule: Rule,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} ({}), rule {:?}: {}", self.event, self.kind, self.rule, self.what)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// How far the stream is.
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    Start,
+    Created,
+    Running,
+    /// An `error` event was seen, with this code and message.
+    Erred(Value, Value),
+    Ended,
+}
+
+/// Checks the events of one stream, in order.
+#[derive(Debug)]
+pub struct Validator {
+    events: u64,
+    stage: Stage,
+    /// The object of `response.created`; what doesn't change must stay as it is there.
+    created: Map<String, Value>,
+    open: Vec<OpenItem>,
+    /// Items of the output, by place; null while an item is open.
+    done: Vec<Value>,
+    ids: HashSet<String>,
+}
+
+impl Default for Validator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Validator {
+    /// Before the first event.
+    pub fn new() -> Self {
+        Self {
+            events: 0,
+            stage: Stage::Start,
+            created: Map::new(),
+            open: Vec::new(),
+            done: Vec::new(),
+            ids: HashSet::new(),
+        }
+    }
+
+    /// Checks the next event.
+    pub fn event(&mut self, event: &Value) -> Result<(), Violation> {
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        let checked = self.check(kind, event);
+        let checked = checked.map_err(|fault| self.violation(kind, fault));
+        self.events += 1;
+        checked
+    }
+
+    /// Checks that the stream has ended as it should.
+    pub fn finish(&self) -> Result<(), Violation> {
+        if self.stage == Stage::Ended {
+            return Ok(());
+        }
+        Err(self.violation("", Fault::new(Rule::Lifecycle, "the stream ends without a terminal event")))
+    }
+
+    /// Number of events seen.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn violation(&self, kind: &str, fault: Fault) -> Violation {
+        Violation { event: self.events, kind: kind.to_owned(), rule: fault.rule, what: fault.what }
+    }
+
+    fn check(&mut self, kind: &str, event: &Value) -> Result<(), Fault> {
+        let fields = Fields::new(event, "event")?;
+        fields.require(&[("type", Kind::Text), ("sequence_number", Kind::Count)])?;
+        let number = &event["sequence_number"];
+        if number.as_u64() != Some(self.events) {
+            let what = format!("sequence_number is {number}, expected {}", self.events);
+            return Err(Fault::new(Rule::Sequence, what));
+        }
+        match kind {
+            "response.created" | "response.queued" | "response.in_progress" => self.opening(kind, fields),
+            "response.completed" | "response.incomplete" | "response.failed" => self.terminal(kind, fields),
+            "error" => self.error(fields),
+            "response.output_item.added" => self.added(fields),
+            "response.output_item.done" => self.item_done(fields),
+            _ => self.inside(kind, fields),
+        }
+    }
+
+    fn opening(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+        let response = response::of(fields)?;
+        self.stage = match (kind, &self.stage) {
+            ("response.created", Stage::Start) => {
+                self.created.clone_from(response.map);
+                Stage::Created
+            }
+            ("response.queued", Stage::Created) => Stage::Created,
+            ("response.in_progress", Stage::Created | Stage::Running) => Stage::Running,
+            _ => return Err(self.misplaced()),
+        };
+        response::check_running(kind, response, &self.done)?;
+        response::check_constant(&self.created, response)
+    }
+
+    fn terminal(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+        let response = response::of(fields)?;
+        let failed = kind == "response.failed";
+        match &self.stage {
+            Stage::Erred(code, message) if failed => response::check_failed(response, code, message)?,
+            Stage::Running if !failed => response::check_unfailed(kind, response, self.done.last())?,
+            Stage::Running => {
+                return Err(Fault::new(Rule::Lifecycle, "response.failed without an error event before it"));
+            }
+            _ => return Err(self.misplaced()),
+        }
+        if let Some(open) = self.open.first() {
+            let what = format!("item {} has no output_item.done", open.index);
+            return Err(Fault::new(Rule::Lifecycle, what));
+        }
+        response::check_usage(response)?;
+        if response.list("output")? != &self.done {
+            return Err(Fault::new(Rule::Text, "output differs from the items that were done"));
+        }
+        response::check_constant(&self.created, response)?;
+        self.stage = Stage::Ended;
+        Ok(())
+    }
+
+    fn error(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
+        fields.require(&[
+            ("code", Kind::OptionalText),
+            ("message", Kind::Text),
+            ("param", Kind::OptionalText),
+        ])?;
+        self.running()?;
+        self.stage = Stage::Erred(fields.map["code"].clone(), fields.map["message"].clone());
+        Ok(())
+    }
+
+    fn added(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
+        fields.require(&[("output_index", Kind::Count), ("item", Kind::Object)])?;
+        self.running()?;
+        if let Some(open) = self.open.iter().find(|item| item.is_written()) {
+            let what = format!("item {} is still being written", open.index);
+            return Err(Fault::new(Rule::Order, what));
+        }
+        let index = fields.index("output_index")?;
+        if index != self.done.len() {
+            let what = format!("output_index is {index}, expected {}", self.done.len());
+            return Err(Fault::new(Rule::Index, what));
+        }
+        let item = OpenItem::new(index, fields.object("item")?)?;
+        for id in item.ids() {
+            if id.is_empty() || !self.ids.insert(id.to_owned()) {
+                return Err(Fault::new(
+                    Rule::Identity,
+                    format!("id {id:?} is empty or stands for something else"),
+                ));
+            }
+        }
+        self.open.push(item);
+        self.done.push(Value::Null);
+        Ok(())
+    }
+
+    fn item_done(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
+        fields.require(&[("output_index", Kind::Count), ("item", Kind::Object)])?;
+        self.running()?;
+        let position = self.position(fields)?;
+        self.open[position].finish(fields.object("item")?)?;
+        let item = self.open.remove(position);
+        self.done[item.index] = fields.map["item"].clone();
+        Ok(())
+    }
+
+    fn inside(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+        let Some(act) = Act::of(kind) else {
+            return Err(Fault::new(Rule::Vocabulary, format!("unknown event type {kind:?}")));
+        };
+        act.check_fields(fields)?;
+        self.running()?;
+        let position = self.position(fields)?;
+        let item = &mut self.open[position];
+        if fields.text("item_id")? != item.id {
+            return Err(Fault::new(Rule::Identity, format!("item_id is not that of item {}", item.index)));
+        }
+        item.act(act, fields)
+    }
+
+    /// Where in `open` the item of this event stands.
+    fn position(&self, fields: Fields<'_>) -> Result<usize, Fault> {
+        let index = fields.index("output_index")?;
+        let position = self.open.iter().position(|item| item.index == index);
+        position.ok_or_else(|| Fault::new(Rule::Index, format!("no item is open at output_index {index}")))
+    }
+
+    fn running(&self) -> Result<(), Fault> {
+        if self.stage == Stage::Running { Ok(()) } else { Err(self.misplaced()) }
+    }
+
+    fn misplaced(&self) -> Fault {
+        let stage = match &self.stage {
+            Stage::Start => "before response.created",
+            Stage::Created => "before response.in_progress",
+            Stage::Running => "while the response is in progress",
+            Stage::Erred(..) => "between error and response.failed",
+            Stage::Ended => "after the terminal event",
+        };
+        Fault::new(Rule::Lifecycle, format!("must not come {stage}"))
+    }
+}

@@ -1,0 +1,358 @@
+//! The validator is itself under test: it takes every sample as it is, and refuses every way of spoiling one event of it.
+
+use serde_json::{Value, json};
+
+use super::super::super::frames::Frames;
+use super::samples::{empty, everything, failed, truncated};
+use super::{Rule, StreamCheck, Validator, check_sse};
+
+fn check(events: &[Value]) -> Result<(), super::Violation> {
+    let mut validator = Validator::new();
+    events.iter().try_for_each(|event| validator.event(event))?;
+    validator.finish()
+}
+
+fn samples() -> Vec<Vec<Value>> {
+    vec![everything(), truncated(), failed(), empty()]
+}
+
+fn renumbered(mut events: Vec<Value>) -> Vec<Value> {
+    for (number, event) in events.iter_mut().enumerate() {
+        event["sequence_number"] = json!(number);
+    }
+    events
+}
+
+fn refused(events: &[Value], how: &str) {
+    assert!(check(events).is_err(), "not noticed: {how}");
+}
+
+/// A heartbeat may come again or be left out.
+fn is_heartbeat(events: &[Value], at: usize) -> bool {
+    events[at]["type"] == "response.in_progress" && at > 1
+}
+
+fn kind(event: &Value) -> &str {
+    event["type"].as_str().unwrap()
+}
+
+/// JSON pointers to every field of an event, at any depth.
+fn pointers(value: &Value) -> Vec<String> {
+    fn walk(value: &Value, at: &str, found: &mut Vec<String>) {
+        let children: Vec<(String, &Value)> = match value {
+            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+            Value::Array(list) => list.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect(),
+            _ => return,
+        };
+        for (key, child) in children {
+            let pointer = format!("{at}/{key}");
+            walk(child, &pointer, found);
+            found.push(pointer);
+        }
+    }
+    let mut found = Vec::new();
+    walk(value, "", &mut found);
+    found
+}
+
+/// Applies `spoil` to each field of each event for which it gives something, and expects a refusal each time; counts them.
+fn spoil_fields(spoil: impl Fn(&Value, &str, &str) -> Vec<Option<Value>>) -> usize {
+    let mut count = 0;
+    for sample in samples() {
+        for at in 0..sample.len() {
+            for pointer in pointers(&sample[at]) {
+                let (parent, key) = pointer.rsplit_once('/').unwrap();
+                let old = sample[at].pointer(&pointer).unwrap();
+                for new in spoil(old, key, &format!("{}{pointer}", kind(&sample[at]))) {
+                    let mut events = sample.clone();
+                    match (new, events[at].pointer_mut(parent).unwrap()) {
+                        (Some(new), parent) => put(parent, key, new),
+                        (None, Value::Object(map)) => drop(map.shift_remove(key)),
+                        (None, _) => continue,
+                    }
+                    count += 1;
+                    refused(&events, &format!("{pointer} of event {at}, {}", kind(&sample[at])));
+                }
+            }
+        }
+    }
+    count
+}
+
+fn put(parent: &mut Value, key: &str, new: Value) {
+    match parent {
+        Value::Array(list) => list[key.parse::<usize>().unwrap()] = new,
+        object => object[key] = new,
+    }
+}
+
+#[test]
+fn good_streams_are_accepted() {
+    for sample in samples() {
+        check(&sample).unwrap_or_else(|violation| panic!("{violation}"));
+    }
+}
+
+#[test]
+fn a_missing_event_is_noticed() {
+    for sample in samples() {
+        for at in (0..sample.len()).filter(|at| !is_heartbeat(&sample, *at)) {
+            let mut events = sample.clone();
+            events.remove(at);
+            refused(&renumbered(events), &format!("without event {at}, {}", kind(&sample[at])));
+        }
+    }
+}
+
+#[test]
+fn a_repeated_event_is_noticed() {
+    for sample in samples() {
+        for at in (0..sample.len()).filter(|at| kind(&sample[*at]) != "response.in_progress") {
+            let mut events = sample.clone();
+            events.insert(at, sample[at].clone());
+            refused(&renumbered(events), &format!("event {at} twice, {}", kind(&sample[at])));
+        }
+    }
+}
+
+#[test]
+fn two_events_that_change_places_are_noticed() {
+    /// Items that the server runs may overlap with others.
+    fn is_server_run(sample: &[Value], index: &Value) -> bool {
+        let output = &sample.last().unwrap()["response"]["output"];
+        let kind =
+            index.as_u64().map_or("", |i| output[usize::try_from(i).unwrap()]["type"].as_str().unwrap());
+        matches!(kind, "mcp_call" | "mcp_list_tools" | "code_interpreter_call" | "web_search_call")
+    }
+    for sample in samples() {
+        for at in 0..sample.len() - 1 {
+            let (a, b) = (&sample[at], &sample[at + 1]);
+            let (i, j) = (&a["output_index"], &b["output_index"]);
+            let overlap = i != j && is_server_run(&sample, i) && !j.is_null();
+            if overlap || is_heartbeat(&sample, at) || is_heartbeat(&sample, at + 1) {
+                continue;
+            }
+            let mut events = sample.clone();
+            events.swap(at, at + 1);
+            // A citation may come at any time while its part is open.
+            if kind(a) == "response.output_text.annotation.added"
+                || kind(b) == "response.output_text.annotation.added"
+            {
+                continue;
+            }
+            refused(&renumbered(events), &format!("{} after {}", kind(a), kind(b)));
+        }
+    }
+}
+
+#[test]
+fn a_wrong_sequence_number_is_noticed() {
+    let count = spoil_fields(|old, key, _| match (key, old.as_u64()) {
+        ("sequence_number", Some(n)) => {
+            vec![Some(json!(n + 1)), Some(json!(-1)), Some(json!(n.to_string())), None]
+        }
+        _ => vec![],
+    });
+    assert!(count > 200);
+}
+
+#[test]
+fn a_wrong_id_is_noticed() {
+    let count = spoil_fields(|old, key, _| match (key, old.as_str()) {
+        ("id" | "item_id" | "call_id", Some(id)) => vec![Some(json!(format!("{id}x"))), Some(json!(""))],
+        _ => vec![],
+    });
+    assert!(count > 200);
+}
+
+#[test]
+fn an_id_that_stands_for_two_things_is_noticed() {
+    let mut sample = everything();
+    for event in &mut sample {
+        let text = event.to_string().replace("\"msg_2\"", "\"rs_1\"");
+        *event = serde_json::from_str(&text).unwrap();
+    }
+    assert_eq!(check(&sample).unwrap_err().rule, Rule::Identity);
+    let mut sample = everything();
+    for event in &mut sample {
+        let text = event.to_string().replace("\"call_fc_1\"", "\"fc_1\"");
+        *event = serde_json::from_str(&text).unwrap();
+    }
+    assert_eq!(check(&sample).unwrap_err().rule, Rule::Identity);
+}
+
+#[test]
+fn a_wrong_index_is_noticed() {
+    let count = spoil_fields(|old, key, _| match (key.ends_with("_index"), old.as_u64()) {
+        (true, Some(n)) if !matches!(key, "start_index" | "end_index") => {
+            vec![Some(json!(n + 1)), Some(json!(n + 7))]
+        }
+        _ => vec![],
+    });
+    assert!(count > 100);
+}
+
+#[test]
+fn a_changed_text_is_noticed() {
+    let texts = ["delta", "text", "arguments", "input", "code", "refusal"];
+    let count = spoil_fields(|old, key, _| match old.as_str() {
+        Some(text) if texts.contains(&key) => {
+            let shorter = text.chars().skip(1).collect::<String>();
+            let shorter = (shorter != text).then(|| Some(json!(shorter)));
+            shorter.into_iter().chain([Some(json!(format!("{text}x")))]).collect()
+        }
+        _ => vec![],
+    });
+    assert!(count > 100);
+}
+
+#[test]
+fn a_wrong_status_is_noticed() {
+    let statuses = ["in_progress", "completed", "incomplete", "failed", "queued", "done"];
+    let count = spoil_fields(|old, key, at| {
+        let others = statuses.iter().filter(|status| {
+            **status != *old && !(**status == "queued" && at.starts_with("response.created"))
+        });
+        if key == "status" { others.map(|status| Some(json!(status))).collect() } else { vec![] }
+    });
+    assert!(count > 200);
+}
+
+#[test]
+fn a_missing_field_is_noticed() {
+    // Insides that are the client's or a tool's, and what a server may repeat or not.
+    let free = ["/annotation/", "/action/", "/outputs/", "/tools/", "/annotations/"];
+    let count = spoil_fields(|_, _, at| {
+        let open = free.iter().any(|part| at.contains(part))
+            && (at.starts_with("response.output_item") || at.contains("/annotation/"));
+        let repeated = at == "response.function_call_arguments.done/name";
+        let late = at.starts_with("response.output_item.added") && at.ends_with("/outputs");
+        if open || repeated || late { vec![] } else { vec![None] }
+    });
+    assert!(count > 1000);
+}
+
+#[test]
+fn anything_constant_that_changes_is_noticed() {
+    let constant = [
+        "name",
+        "role",
+        "phase",
+        "model",
+        "server_label",
+        "container_id",
+        "object",
+        "instructions",
+        "tool_choice",
+    ];
+    let count = spoil_fields(|old, key, at| match old {
+        Value::String(text) if constant.contains(&key) && !at.contains("/tools/") => {
+            vec![Some(json!(format!("{text}x"))), Some(Value::Null)]
+        }
+        Value::Number(_) if key == "created_at" || key == "temperature" => vec![Some(json!(5))],
+        _ => vec![],
+    });
+    assert!(count > 100);
+}
+
+#[test]
+fn token_counts_that_do_not_add_up_are_noticed() {
+    let count = spoil_fields(|old, key, _| match (key, old.as_u64()) {
+        ("input_tokens" | "output_tokens" | "total_tokens", Some(n)) => vec![Some(json!(n + 1))],
+        ("cached_tokens" | "reasoning_tokens", Some(n)) => vec![Some(json!(n + 100))],
+        _ => vec![],
+    });
+    assert!(count >= 20);
+}
+
+#[test]
+fn an_unknown_type_is_noticed() {
+    spoil_fields(|_, key, at| {
+        let known_by_shape = at.contains("/annotation") || at.contains("/action") || at.contains("/outputs");
+        if key == "type" && !known_by_shape { vec![Some(json!("vendor.thing"))] } else { vec![] }
+    });
+}
+
+#[test]
+fn completed_after_truncation_is_noticed() {
+    let mut sample = truncated();
+    let last = sample.last_mut().unwrap();
+    last["type"] = json!("response.completed");
+    last["response"]["status"] = json!("completed");
+    last["response"]["incomplete_details"] = Value::Null;
+    last["response"]["completed_at"] = json!(1_700_000_001);
+    assert_eq!(check(&sample).unwrap_err().rule, Rule::Status);
+}
+
+#[test]
+fn calls_that_the_server_runs_may_stay_open_while_the_model_goes_on() {
+    let mut sample = everything();
+    let at = |sample: &[Value], kind: &str, index: u64| {
+        let wanted = |event: &&Value| event["type"] == kind && event["output_index"] == index;
+        sample.iter().position(|event| wanted(&event)).unwrap()
+    };
+    // The web search (8) completes after the refusal (9) has begun.
+    let completed = at(&sample, "response.web_search_call.completed", 8);
+    let events: Vec<Value> = sample.drain(completed..completed + 2).collect();
+    let after = at(&sample, "response.refusal.delta", 9);
+    sample.splice(after..after, events);
+    check(&renumbered(sample)).unwrap();
+}
+
+#[test]
+fn a_call_cannot_run_before_its_arguments_are_whole() {
+    let mut sample = everything();
+    let done = sample.iter().position(|event| event["type"] == "response.mcp_call_arguments.done").unwrap();
+    sample.swap(done, done + 1);
+    assert_eq!(check(&renumbered(sample)).unwrap_err().rule, Rule::Order);
+}
+
+fn encoded(events: &[Value]) -> Vec<u8> {
+    let mut frames = Frames::new();
+    for event in events {
+        frames.push(event["type"].as_str(), event);
+    }
+    frames.push_done();
+    frames.take().to_vec()
+}
+
+#[test]
+fn framing_is_checked() {
+    let good = encoded(&everything());
+    check_sse(&good).unwrap();
+    let text = String::from_utf8(good).unwrap();
+    let rule = |text: &str| check_sse(text.as_bytes()).map_err(|violation| violation.rule);
+    assert_eq!(rule(text.strip_suffix("data: [DONE]\n\n").unwrap()), Err(Rule::Framing));
+    assert_eq!(rule(&format!("{text}data: [DONE]\n\n")), Err(Rule::Framing));
+    assert_eq!(
+        rule(&text.replacen("event: response.created", "event: response.queued", 1)),
+        Err(Rule::Framing)
+    );
+    assert_eq!(rule(&text.replacen("event: response.created\n", "", 1)), Err(Rule::Framing));
+    assert_eq!(rule(&text.replace("\n\n", "\r\n\r\n")), Err(Rule::Framing));
+    assert_eq!(rule(&format!("data: [DONE]\n\n{text}")), Err(Rule::Lifecycle));
+    assert_eq!(rule(&format!(": ping\n\n{text}")), Ok(()));
+}
+
+#[test]
+fn a_stream_may_be_checked_write_by_write() {
+    let mut check = StreamCheck::default();
+    for event in everything() {
+        let whole = encoded(std::slice::from_ref(&event));
+        check.feed(whole.strip_suffix(b"data: [DONE]\n\n").unwrap()).unwrap();
+    }
+    assert!(check.finish().is_err());
+    check.feed(b"data: [DONE]\n\n").unwrap();
+    check.finish().unwrap();
+}
+
+#[test]
+fn a_violation_says_where_what_and_which_rule() {
+    let mut sample = empty();
+    sample[1]["sequence_number"] = json!(0);
+    let violation = check(&sample).unwrap_err();
+    assert_eq!(
+        violation.to_string(),
+        "event 1 (response.in_progress), rule Sequence: sequence_number is 0, expected 1"
+    );
+}

@@ -1,0 +1,112 @@
+//! Required fields and their types.
+
+use serde_json::{Map, Value};
+
+use super::Rule;
+
+/// A broken rule, before it is known where in the stream.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The rule.
+    pub(super) rule: Rule,
+    /// What is wrong.
+    pub(super) what: String,
+}
+
+impl Fault {
+    /// `rule` is broken in the way that `what` says.
+    pub(super) fn new(rule: Rule, what: impl Into<String>) -> Self {
+        Self { rule, what: what.into() }
+    }
+}
+
+/// Type of a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Text,
+    OptionalText,
+    Count,
+    Number,
+    OptionalNumber,
+    Bool,
+    OptionalBool,
+    List,
+    Object,
+    OptionalObject,
+    /// Anything but null.
+    Some,
+    /// Anything, null too; but it must be there.
+    Any,
+}
+
+impl Kind {
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Text => value.is_string(),
+            Self::OptionalText => value.is_string() || value.is_null(),
+            Self::Count => value.is_u64(),
+            Self::Number => value.is_number(),
+            Self::OptionalNumber => value.is_number() || value.is_null(),
+            Self::Bool => value.is_boolean(),
+            Self::OptionalBool => value.is_boolean() || value.is_null(),
+            Self::List => value.is_array(),
+            Self::Object => value.is_object(),
+            Self::OptionalObject => value.is_object() || value.is_null(),
+            Self::Some => !value.is_null(),
+            Self::Any => true,
+        }
+    }
+}
+
+/// An object under inspection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields<'a> {
+    /// Its fields.
+    pub(super) map: &'a Map<String, Value>,
+    name: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    /// `value`, called `name` in what is said about it.
+    pub(super) fn new(value: &'a Value, name: &'a str) -> Result<Self, Fault> {
+        let map =
+            value.as_object().ok_or_else(|| Fault::new(Rule::Fields, format!("{name} is not an object")))?;
+        Ok(Self { map, name })
+    }
+
+    /// All of `fields` must be there.
+    pub(super) fn require(&self, fields: &[(&str, Kind)]) -> Result<(), Fault> {
+        fields.iter().try_for_each(|(field, kind)| match self.map.get(*field) {
+            Some(value) if kind.fits(value) => Ok(()),
+            Some(_) => Err(self.fault(field, format_args!("has the wrong type, expected {kind:?}"))),
+            None => Err(self.fault(field, format_args!("is missing"))),
+        })
+    }
+
+    /// A text.
+    pub(super) fn text(&self, field: &str) -> Result<&'a str, Fault> {
+        let text = self.map.get(field).and_then(Value::as_str);
+        text.ok_or_else(|| self.fault(field, format_args!("is not a text")))
+    }
+
+    /// A list.
+    pub(super) fn list(&self, field: &str) -> Result<&'a Vec<Value>, Fault> {
+        let list = self.map.get(field).and_then(Value::as_array);
+        list.ok_or_else(|| self.fault(field, format_args!("is not a list")))
+    }
+
+    /// An index.
+    pub(super) fn index(&self, field: &str) -> Result<usize, Fault> {
+        let index = self.map.get(field).and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+        index.ok_or_else(|| self.fault(field, format_args!("is not an index")))
+    }
+
+    /// An object.
+    pub(super) fn object(&self, field: &'a str) -> Result<Self, Fault> {
+        Self::new(self.map.get(field).unwrap_or(&Value::Null), field)
+    }
+
+    fn fault(&self, field: &str, what: std::fmt::Arguments<'_>) -> Fault {
+        Fault::new(Rule::Fields, format!("{}.{field} {what}", self.name))
+    }
+}

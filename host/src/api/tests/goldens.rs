@@ -1,0 +1,151 @@
+//! Whole answers to fixed turns, byte for byte, as files in `testdata`. `UPDATE_EXPECT=1` rewrites them; read the difference then.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::frames::Frames;
+use super::super::request::ReadCall;
+use super::super::{chat, responses};
+use super::{Item, Turn, call, cut, machine, message, reasoning};
+use crate::parser::contract::{Payload, Phase};
+use crate::turn::{ItemHead, TurnEnd, TurnFailure};
+
+fn responses_request(extra: &Value) -> Value {
+    let mut body = json!({
+        "model": "qwen3-tiny", "input": "Weather in Paris and Rome?", "instructions": "Be brief.", "stream": true,
+        "tools": [{ "type": "function", "name": "get_weather", "parameters": { "type": "object" } }]
+    });
+    body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    body
+}
+
+fn chat_request() -> Value {
+    json!({
+        "model": "qwen3-tiny", "messages": [{ "role": "user", "content": "Weather?" }], "stream": true,
+        "stream_options": { "include_usage": true }
+    })
+}
+
+/// Reasoning, text, tool, text, tool.
+fn long_turn() -> Vec<Item> {
+    vec![
+        reasoning(&["Two ", "cities.\n"]),
+        message(Phase::Commentary, &["I'll look", " both up: \"é🌍\"."]),
+        call("call_a", "get_weather", &["{\"city\":", " \"Paris\"}"]),
+        message(Phase::Unspecified, &["Next."]),
+        call("call_b", "get_weather", &["{\"city\": \"Rome\"}"]),
+    ]
+}
+
+fn truncated_turn() -> Vec<Item> {
+    vec![reasoning(&["Short."]), cut(message(Phase::Final, &["It is su"]))]
+}
+
+fn failed_turn() -> Vec<Item> {
+    vec![cut(call("call_a", "get_weather", &["{\"ci"]))]
+}
+
+fn failure() -> TurnEnd {
+    TurnEnd::Failed(TurnFailure {
+        code: "model_error",
+        message: "Parser qwen3 failed: it gave up.".to_owned(),
+    })
+}
+
+fn compare(name: &str, got: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/testdata").join(name);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, got).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(got, expected, "{name} differs (UPDATE_EXPECT=1 rewrites it)");
+}
+
+/// Compares stream and body with the files `NAME.sse` and `NAME.json`, and hands the stream back.
+fn golden(name: &str, read: ReadCall, body: &Value, items: Vec<Item>, end: TurnEnd) -> String {
+    let turn = Turn::new(items, end);
+    let (stream, status, json) = turn.run(&mut *machine(read, body), Frames::new(), 3);
+    compare(&format!("{name}.sse"), &stream);
+    compare(&format!("{name}.json"), &format!("{status}\n{json:#}\n"));
+    let (silent, silent_status, silent_json) = turn.run(&mut *machine(read, body), Frames::discarding(), 3);
+    assert_eq!((silent.as_str(), silent_status, silent_json), ("", status, json));
+    stream
+}
+
+fn responses_golden(name: &str, extra: &Value, items: Vec<Item>, end: TurnEnd) {
+    let body = responses_request(extra);
+    let stream = golden(&format!("responses-{name}"), responses::call, &body, items, end);
+    responses::validator::check_sse(stream.as_bytes())
+        .unwrap_or_else(|violation| panic!("{violation}\n{stream}"));
+}
+
+fn chat_golden(name: &str, items: Vec<Item>, end: TurnEnd) {
+    let stream = golden(&format!("chat-{name}"), chat::call, &chat_request(), items, end);
+    chat::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
+}
+
+#[test]
+fn responses_reasoning_text_and_tools_in_turn() {
+    responses_golden("long", &json!({}), long_turn(), TurnEnd::Completed);
+}
+
+#[test]
+fn responses_reasoning_as_summary_when_asked_for() {
+    let extra =
+        json!({ "reasoning": { "effort": "low", "summary": "auto" }, "store": true, "temperature": 0.7 });
+    responses_golden("summary", &extra, long_turn(), TurnEnd::Completed);
+}
+
+#[test]
+fn responses_cut_off_by_the_token_limit() {
+    let extra = json!({ "max_output_tokens": 7 });
+    responses_golden("truncated", &extra, truncated_turn(), TurnEnd::MaxOutputTokens);
+}
+
+#[test]
+fn responses_failed_in_a_call() {
+    responses_golden("failed", &json!({}), failed_turn(), failure());
+}
+
+#[test]
+fn responses_cancelled() {
+    responses_golden("cancelled", &json!({}), truncated_turn(), TurnEnd::Cancelled);
+}
+
+#[test]
+fn responses_that_say_nothing() {
+    responses_golden("empty", &json!({}), vec![], TurnEnd::Completed);
+}
+
+#[test]
+fn responses_with_a_custom_tool() {
+    let (call_id, name) = ("call_c".to_owned(), "apply_patch".to_owned());
+    let head = ItemHead::ToolCall { call_id, name, payload: Payload::Text };
+    responses_golden(
+        "custom",
+        &json!({}),
+        vec![super::item(head, &["*** Begin", " Patch\n"])],
+        TurnEnd::Completed,
+    );
+}
+
+#[test]
+fn chat_reasoning_text_and_tools_in_turn() {
+    chat_golden("long", long_turn(), TurnEnd::Completed);
+}
+
+#[test]
+fn chat_cut_off_by_the_token_limit() {
+    chat_golden("truncated", truncated_turn(), TurnEnd::MaxOutputTokens);
+}
+
+#[test]
+fn chat_failed_in_a_call() {
+    chat_golden("failed", failed_turn(), failure());
+}
+
+#[test]
+fn chat_that_says_nothing() {
+    chat_golden("empty", vec![], TurnEnd::Completed);
+}

@@ -1,0 +1,196 @@
+//! For any turn at all: the stream keeps to its grammar, its deltas add up to its items, and it says what the body says.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::frames::Frames;
+use super::super::request::ReadCall;
+use super::super::{chat, responses, sse};
+use super::{Item, Turn, machine};
+use crate::parser::contract::{Payload, Phase};
+use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+
+fn heads() -> impl Strategy<Value = ItemHead> {
+    let phase = prop_oneof![Just(Phase::Unspecified), Just(Phase::Commentary), Just(Phase::Final)];
+    let payload = prop_oneof![4 => Just(Payload::Json), 1 => Just(Payload::Text)];
+    prop_oneof![
+        Just(ItemHead::Reasoning),
+        phase.prop_map(|phase| ItemHead::Message { phase }),
+        (any::<u64>(), "[a-z]{1,5}", payload).prop_map(|(id, name, payload)| {
+            ItemHead::ToolCall { call_id: format!("call_{id}"), name, payload }
+        }),
+    ]
+}
+
+fn items() -> impl Strategy<Value = Vec<Item>> {
+    let status = prop_oneof![4 => Just(ItemStatus::Completed), 1 => Just(ItemStatus::Incomplete)];
+    let texts = prop::collection::vec("\\PC{1,6}|[\\x00-\\x1f\"\\\\\u{2028}]", 0..5);
+    prop::collection::vec((heads(), texts, status), 0..6)
+}
+
+fn turns() -> impl Strategy<Value = Turn> {
+    let failure = TurnFailure { code: "server_error", message: "x".to_owned() };
+    let end = prop_oneof![
+        4 => Just(TurnEnd::Completed),
+        2 => Just(TurnEnd::MaxOutputTokens),
+        1 => Just(TurnEnd::Cancelled),
+        1 => Just(TurnEnd::Failed(failure)),
+    ];
+    (items(), end)
+        .prop_map(|(items, end)| Turn::new(if end == TurnEnd::Completed { whole(items) } else { items }, end))
+}
+
+/// A turn that completed has no item that didn't.
+fn whole(items: Vec<Item>) -> Vec<Item> {
+    items.into_iter().map(|(head, texts, _)| (head, texts, ItemStatus::Completed)).collect()
+}
+
+/// The same turn with its texts cut after every character.
+fn cut_finely(turn: &Turn) -> Turn {
+    let cut = |event: &TurnEvent| match event {
+        TurnEvent::Text(text) => text.chars().map(|c| TurnEvent::Text(c.to_string())).collect(),
+        other => vec![other.clone()],
+    };
+    Turn { events: turn.events.iter().flat_map(cut).collect(), ..turn.clone() }
+}
+
+fn events(stream: &str) -> Vec<Value> {
+    let events = sse::events(stream.as_bytes()).unwrap();
+    events
+        .iter()
+        .filter(|event| event.data != "[DONE]")
+        .map(|event| serde_json::from_str(event.data).unwrap())
+        .collect()
+}
+
+/// What the deltas alone say: one (type, text) per item.
+fn responses_fold(events: &[Value]) -> Vec<(String, String)> {
+    let mut items: Vec<(String, String)> = Vec::new();
+    for event in events {
+        if event["type"] == "response.output_item.added" {
+            items.push((event["item"]["type"].as_str().unwrap().to_owned(), String::new()));
+        }
+        if let Some(delta) = event["delta"].as_str() {
+            let index = usize::try_from(event["output_index"].as_u64().unwrap()).unwrap();
+            items[index].1.push_str(delta);
+        }
+    }
+    items
+}
+
+fn responses_output(output: &Value) -> Vec<(String, String)> {
+    let text = |item: &Value| {
+        let places = ["/content/0/text", "/summary/0/text", "/arguments", "/input"];
+        places.iter().find_map(|place| item.pointer(place).and_then(Value::as_str)).unwrap().to_owned()
+    };
+    let items = output.as_array().unwrap().iter();
+    items.map(|item| (item["type"].as_str().unwrap().to_owned(), text(item))).collect()
+}
+
+/// The message that a client puts together from chunks.
+fn chat_fold(chunks: &[Value]) -> Value {
+    let mut message = json!({ "role": null, "content": "", "reasoning": "", "tool_calls": [] });
+    for delta in chunks.iter().filter_map(|chunk| chunk.pointer("/choices/0/delta")) {
+        if let Some(role) = delta.get("role") {
+            message["role"] = role.clone();
+        }
+        for field in ["content", "reasoning"] {
+            let more = delta.get(field).and_then(Value::as_str).unwrap_or_default();
+            message[field] = json!(format!("{}{more}", message[field].as_str().unwrap()));
+        }
+        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let mut call = call.clone();
+            let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
+            let calls = message["tool_calls"].as_array_mut().unwrap();
+            if index == calls.len() {
+                call.as_object_mut().unwrap().remove("index");
+                calls.push(call);
+            } else {
+                let so_far = calls[index]["function"]["arguments"].as_str().unwrap();
+                let more = call["function"]["arguments"].as_str().unwrap();
+                calls[index]["function"]["arguments"] = json!(format!("{so_far}{more}"));
+            }
+        }
+    }
+    message
+}
+
+fn chat_message(body: &Value) -> Value {
+    let message = &body["choices"][0]["message"];
+    assert_eq!(message.get("reasoning"), message.get("reasoning_content"));
+    json!({
+        "role": message["role"],
+        "content": message["content"].as_str().unwrap_or_default(),
+        "reasoning": message.get("reasoning").and_then(Value::as_str).unwrap_or_default(),
+        "tool_calls": message.get("tool_calls").cloned().unwrap_or(json!([])),
+    })
+}
+
+fn responses_request(summary: bool) -> Value {
+    let reasoning = if summary { json!({ "summary": "auto" }) } else { json!({}) };
+    json!({ "model": "m", "input": "x", "reasoning": reasoning })
+}
+
+fn run(turn: &Turn, read: ReadCall, request: &Value, heartbeat: usize) -> (String, u16, Value) {
+    turn.run(&mut *machine(read, request), Frames::new(), heartbeat)
+}
+
+proptest! {
+    #[test]
+    fn responses_streams_are_valid_and_say_what_their_end_and_the_body_say(
+        turn in turns(), summary: bool, heartbeat in 0..20_usize,
+    ) {
+        let request = responses_request(summary);
+        let (stream, status, body) = run(&turn, responses::call, &request, heartbeat);
+        responses::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
+        let events = events(&stream);
+        let last = &events.last().unwrap()["response"];
+        prop_assert_eq!(responses_fold(&events), responses_output(&last["output"]));
+        let failed = last["status"] == "failed";
+        prop_assert_eq!(status == 200, !failed);
+        if !failed {
+            prop_assert_eq!(last, &body);
+        }
+    }
+
+    #[test]
+    fn responses_end_the_same_however_the_text_is_cut(turn in turns(), summary: bool) {
+        let request = responses_request(summary);
+        let (_, status, body) = run(&turn, responses::call, &request, 0);
+        let (fine, fine_status, fine_body) = run(&cut_finely(&turn), responses::call, &request, 0);
+        prop_assert_eq!((status, body), (fine_status, fine_body));
+        responses::validator::check_sse(fine.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
+    }
+
+    #[test]
+    fn chat_streams_are_valid_and_add_up_to_the_body(turn in turns(), include_usage: bool) {
+        let request = json!({
+            "model": "m", "messages": [{ "role": "user", "content": "x" }],
+            "stream_options": { "include_usage": include_usage }
+        });
+        let (stream, status, body) = run(&turn, chat::call, &request, 0);
+        chat::validator::check_sse(stream.as_bytes()).map_err(TestCaseError::fail)?;
+        let chunks = events(&stream);
+        if status == 200 {
+            prop_assert_eq!(chat_fold(&chunks), chat_message(&body));
+            let reason = chunks.iter().rev().find_map(|chunk| chunk.pointer("/choices/0/finish_reason"));
+            prop_assert_eq!(reason, body.pointer("/choices/0/finish_reason"));
+            let usage = chunks.last().unwrap().get("usage");
+            prop_assert_eq!(usage, include_usage.then_some(&body["usage"]));
+        } else {
+            prop_assert_eq!(&chunks.last().unwrap()["error"], &body["error"]);
+        }
+    }
+
+    #[test]
+    fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
+        for (read, request) in [
+            (responses::call as ReadCall, responses_request(false)),
+            (chat::call, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
+        ] {
+            let (_, status, body) = run(&turn, read, &request, 0);
+            let silent = turn.run(&mut *machine(read, &request), Frames::discarding(), 0);
+            prop_assert_eq!(silent, (String::new(), status, body));
+        }
+    }
+}
