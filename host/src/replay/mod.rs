@@ -1,0 +1,80 @@
+//! The replay engine's script: which output to play for which conversation, so that everything behind the engine can be driven
+//! without a model. Its file format is described, with an example, in `docs/replay.md`.
+//!
+//! Invariants: a file is read whole and checked whole at start, unknown fields included; the first rule whose conditions all
+//! hold is played; a request can't change what a rule plays, beyond its own token limit.
+//! Called by the model room when the server runs with `--engine replay:FILE`.
+
+mod condition;
+mod file;
+
+use std::path::Path;
+
+use engine::PlayedOutput;
+
+use self::condition::Condition;
+use crate::prompt::Conversation;
+
+/// A replay file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    rules: Vec<Rule>,
+}
+
+/// What is played, and when.
+#[derive(Debug, Clone, PartialEq)]
+struct Rule {
+    when: Condition,
+    output: PlayedOutput,
+}
+
+/// The tokens that a script is played in.
+pub struct Vocabulary<'a> {
+    /// Tokenises raw model output: added tokens such as `<think>` become their ids.
+    pub encode: &'a dyn Fn(&str) -> Result<Vec<u32>, String>,
+    /// Ids are below this.
+    pub size: usize,
+}
+
+/// A replay file that can't be used: file, place in it, reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("replay file {file}: {reason}")]
+pub struct ScriptError {
+    /// The file as the operator named it.
+    pub file: String,
+    /// Place and reason, e.g. `rules[2].pace_ms: invalid type: …`.
+    pub reason: String,
+}
+
+/// No rule was written for this conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no rule of the replay file matches this conversation")]
+pub struct NoRule;
+
+impl Script {
+    /// Reads a replay file.
+    pub fn load(path: &Path, vocabulary: &Vocabulary<'_>) -> Result<Self, ScriptError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&name, &text, vocabulary),
+            Err(error) => Err(ScriptError { file: name, reason: format!("cannot be read: {error}") }),
+        }
+    }
+
+    /// Reads the text of a replay file called `name`.
+    pub fn parse(name: &str, text: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ScriptError> {
+        match file::parse(text, vocabulary) {
+            Ok(rules) => Ok(Self { rules }),
+            Err(reason) => Err(ScriptError { file: name.to_string(), reason }),
+        }
+    }
+
+    /// What the first rule plays whose conditions hold.
+    pub fn select(&self, conversation: &Conversation) -> Result<&PlayedOutput, NoRule> {
+        let rule = self.rules.iter().find(|rule| rule.when.holds(conversation));
+        rule.map(|rule| &rule.output).ok_or(NoRule)
+    }
+}
+
+#[cfg(test)]
+mod tests;
