@@ -73,7 +73,7 @@ impl Default for Limits {
             header_bytes: 64 << 10,
             headers: 64,
             header_time: Duration::from_secs(5),
-            body_time: Duration::from_secs(60),
+            body_time: Duration::from_mins(1),
             json_depth: 64,
             stop_strings: 16,
             tools: 512,

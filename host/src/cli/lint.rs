@@ -1,0 +1,42 @@
+//! `host stream lint FILE`: is this recorded stream what the Responses API (or Chat Completions) says it must be?
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use host::api::Protocol;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The recorded stream; `-` is standard input.
+    file: PathBuf,
+    /// The protocol it claims to speak.
+    #[arg(long, value_parser = super::values::protocol(), default_value = "responses")]
+    protocol: Protocol,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let bytes = read(&arguments.file)?;
+    let mut check = arguments.protocol.check();
+    let mut out = std::io::stdout().lock();
+    match check.feed(&bytes).and_then(|()| check.finish()) {
+        Ok(()) => {
+            writeln!(out, "{}: a whole and well-formed stream", arguments.file.display())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(violation) => {
+            writeln!(out, "{}: {violation}", arguments.file.display())?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn read(file: &PathBuf) -> anyhow::Result<Vec<u8>> {
+    if file.as_os_str() != "-" {
+        return std::fs::read(file).with_context(|| file.display().to_string());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).context("standard input")?;
+    Ok(bytes)
+}

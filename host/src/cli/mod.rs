@@ -1,0 +1,52 @@
+//! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
+
+mod lint;
+mod serve;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Sluice: an LLM inference server whose output parsers are WebAssembly components.
+#[derive(Parser)]
+#[command(name = "host", version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve a model over HTTP (Responses API, Chat Completions).
+    Serve(Box<serve::Arguments>),
+    /// Work on recorded event streams.
+    #[command(subcommand)]
+    Stream(StreamCommand),
+}
+
+#[derive(Subcommand)]
+enum StreamCommand {
+    /// Check a recorded stream (SSE, as `curl -N` prints it) of any server against the event grammar.
+    Lint(lint::Arguments),
+}
+
+/// Runs the command; an error is one line on stderr and exit status 1.
+pub(crate) fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(*arguments),
+        Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {}", one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The error and its causes, without line breaks.
+fn one_line(error: &anyhow::Error) -> String {
+    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+}

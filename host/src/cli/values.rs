@@ -1,0 +1,27 @@
+//! Values of options that name something of the library: the library's types stay free of the command line.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use host::api::{Protocol, ReasoningEvents};
+use host::turn::FaultPolicy;
+
+/// A parser for one of these words.
+fn word<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).map(move |given| {
+        let (_, value) = words.iter().find(|(word, _)| *word == given).expect("one of the possible values");
+        *value
+    })
+}
+
+pub(super) fn fault_policy() -> impl TypedValueParser<Value = FaultPolicy> {
+    word(&[("continue", FaultPolicy::Continue), ("fail", FaultPolicy::Fail)])
+}
+
+pub(super) fn reasoning_events() -> impl TypedValueParser<Value = ReasoningEvents> {
+    word(&[("text", ReasoningEvents::Text), ("summary", ReasoningEvents::Summary)])
+}
+
+pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
+    word(&[("responses", Protocol::Responses), ("chat", Protocol::Chat)])
+}

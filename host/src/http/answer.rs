@@ -1,0 +1,69 @@
+//! Answers: bodies with their headers, refusals, and the id that each answer carries.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use crate::api::error::ApiError;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static WARNING: HeaderName = HeaderName::from_static("x-sluice-warning");
+
+/// A JSON answer.
+pub(super) fn json(status: u16, body: String) -> Response {
+    typed(status, "application/json", Body::from(body))
+}
+
+/// An answer of any type.
+pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The error object with its status; where waiting helps, it says how long.
+pub(super) fn refuse(error: &ApiError) -> Response {
+    let mut response = json(error.status, error.body());
+    if matches!(error.status, 429 | 503) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// Names what was ignored in the request, so that nobody has to guess.
+pub(super) fn warn(response: &mut Response, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let text: String = warnings.join("; ").chars().take(1024).collect();
+    if let Ok(value) = HeaderValue::from_str(&text) {
+        response.headers_mut().insert(&WARNING, value);
+    }
+}
+
+/// The id of one request; in its log lines and in its answer.
+#[derive(Clone)]
+pub(super) struct RequestId(pub(super) String);
+
+/// The layer: takes the client's `x-request-id` where it is a short plain word, else makes one; every answer carries it.
+pub(super) async fn identify(mut request: Request, next: Next) -> Response {
+    let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let id = match given {
+        Some(id) if is_plain(id) => id.to_owned(),
+        _ => format!("req_{}", crate::random::hex::<12>()),
+    };
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let mut response = next.run(request).await;
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(&REQUEST_ID, value);
+    }
+    response
+}
+
+fn is_plain(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}

@@ -1,0 +1,63 @@
+//! What hyper lets through and HTTP/1.1 forbids: no host, two hosts, a host with a path in it. (Both lengths at once it resolves by
+//! itself: `Transfer-Encoding` wins and `Content-Length` is gone before anybody can read it, RFC 9112, 6.3.)
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderMap, Version, header};
+
+use super::answer::refuse;
+use crate::api::error::ApiError;
+
+/// The layer: 400 for such requests, before anything looks at them.
+pub(super) async fn refuse_malformed(request: Request, next: Next) -> Response {
+    match check(request.version(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(message) => refuse(&ApiError::invalid(None, message)),
+    }
+}
+
+fn check(version: Version, headers: &HeaderMap) -> Result<(), &'static str> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(_), Some(_)) => Err("The request has more than one Host header."),
+        (Some(host), None) if !host.as_bytes().iter().all(|byte| is_host_byte(*byte)) => {
+            Err("The request's Host header is not a host.")
+        }
+        (None, _) if version == Version::HTTP_11 => Err("The request has no Host header."),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of a host and port, IPv6 addresses included (RFC 3986, 3.2.2).
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(*name, http::HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[test]
+    fn ordinary_hosts_pass() {
+        for host in ["localhost", "localhost:8000", "[::1]:8000", "a.example"] {
+            assert_eq!(check(Version::HTTP_11, &headers(&[("host", host)])), Ok(()));
+        }
+        assert_eq!(check(Version::HTTP_10, &headers(&[])), Ok(()));
+    }
+
+    #[test]
+    fn requests_without_one_plain_host_are_refused() {
+        assert!(check(Version::HTTP_11, &headers(&[])).is_err());
+        assert!(check(Version::HTTP_11, &headers(&[("host", "a"), ("host", "b")])).is_err());
+        assert!(check(Version::HTTP_11, &headers(&[("host", "a/v1?x")])).is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! Metrics in Prometheus' text format. Names begin with `sluice_`; labels never hold anything that a client chose.
+
+use std::sync::OnceLock;
+
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// Makes the process-wide recorder, once.
+pub(super) fn install() {
+    HANDLE.get_or_init(|| {
+        let buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0];
+        let builder = PrometheusBuilder::new().set_buckets(&buckets).expect("the list isn't empty");
+        let recorder = builder.build_recorder();
+        let handle = recorder.handle();
+        // Fails only if somebody else set one, then theirs counts and ours stays empty.
+        let _ = metrics::set_global_recorder(recorder);
+        describe();
+        handle
+    });
+}
+
+fn describe() {
+    metrics::describe_counter!("sluice_requests_total", "Answers, by route and status.");
+    metrics::describe_counter!("sluice_prompt_tokens_total", "Prompt tokens of answers.");
+    metrics::describe_counter!("sluice_generated_tokens_total", "Generated tokens of answers.");
+    metrics::describe_counter!("sluice_parser_faults_total", "Streams whose parser failed, by parser.");
+    metrics::describe_counter!("sluice_stream_violations_total", "Streams that broke the event grammar.");
+    metrics::describe_counter!("sluice_slow_readers_total", "Streams cut because their client read nothing.");
+    metrics::describe_gauge!("sluice_streams", "Answers under way.");
+    metrics::describe_histogram!(
+        "sluice_first_token_seconds",
+        "Time from request to first event of the turn."
+    );
+    metrics::describe_histogram!("sluice_answer_seconds", "Time from request to the answer's end.");
+    metrics::describe_gauge!("sluice_engine", "State of the engine, by figure.");
+}
+
+/// Moves samples to where scrapes see them; called every few seconds so that they don't pile up.
+pub(super) fn upkeep() {
+    if let Some(handle) = HANDLE.get() {
+        handle.run_upkeep();
+    }
+}
+
+/// The text that a scrape gets.
+pub(super) fn render() -> String {
+    HANDLE.get().map(PrometheusHandle::render).unwrap_or_default()
+}

@@ -1,0 +1,116 @@
+//! The routes, as a table, and the layers around them.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use futures_util::FutureExt;
+
+use super::answer::{RequestId, identify, json, refuse, typed};
+use super::auth::require_key;
+use super::guard::refuse_malformed;
+use super::metrics;
+use super::server::App;
+use super::stream::generate;
+use crate::api::error::ApiError;
+use crate::api::{Protocol, models};
+
+/// All routes. Layers run from the last added to the first: id, log, panic guard, malformed requests, key.
+pub(super) fn router(app: App) -> Router {
+    let open = Router::new().route("/health", gotten(health));
+    let keyed = Router::new()
+        .route("/v1/responses", posted(|app, request| generate(app, request, Protocol::Responses)))
+        .route("/v1/chat/completions", posted(|app, request| generate(app, request, Protocol::Chat)))
+        .route("/v1/models", gotten(list_models))
+        .route("/v1/models/{*id}", gotten(one_model))
+        .route("/metrics", gotten(scrape))
+        .fallback(no_route)
+        .layer(from_fn_with_state(app.clone(), require_key));
+    open.merge(keyed)
+        .layer(from_fn(refuse_malformed))
+        .layer(from_fn(survive_panics))
+        .layer(from_fn(log))
+        .layer(from_fn(identify))
+        .with_state(app)
+}
+
+/// A route for `GET` alone.
+fn gotten<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+    get(handler)
+        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
+}
+
+/// A route for `POST` alone.
+fn posted<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+    post(handler)
+        .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
+}
+
+async fn no_route(method: Method, uri: http::Uri) -> Response {
+    refuse(&ApiError::not_found(method.as_str(), uri.path()))
+}
+
+/// 200 while new work is taken.
+async fn health(State(app): State<App>) -> Response {
+    if app.stopping.is_cancelled() || !app.model.is_alive() {
+        return refuse(&ApiError::unavailable("The server is stopping."));
+    }
+    json(200, r#"{"status":"ok"}"#.to_owned())
+}
+
+async fn list_models(State(app): State<App>) -> Response {
+    let created = app.model.created();
+    let models = app.model.names().iter().map(|name| models::Model::new(name, created));
+    json(200, to_json(&models::ModelList::new(models.collect())))
+}
+
+async fn one_model(State(app): State<App>, axum::extract::Path(id): axum::extract::Path<String>) -> Response {
+    if !app.model.is_named(&id) {
+        return refuse(&ApiError::model_not_found(&id));
+    }
+    json(200, to_json(&models::Model::new(id, app.model.created())))
+}
+
+fn to_json(object: &impl serde::Serialize) -> String {
+    serde_json::to_string(object).expect("protocol types serialise")
+}
+
+async fn scrape(State(app): State<App>) -> Response {
+    for (figure, value) in app.model.engine_figures() {
+        ::metrics::gauge!("sluice_engine", "figure" => figure).set(value);
+    }
+    typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
+}
+
+/// One line per request; no text of it.
+async fn log(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("(none)".to_owned(), |path| path.as_str().to_owned());
+    let method = request.method().clone();
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    ::metrics::counter!("sluice_requests_total", "route" => route.clone(), "status" => status.to_string())
+        .increment(1);
+    let ms = began.elapsed().as_millis();
+    tracing::info!(%id, %method, %route, status, ms, "answered");
+    response
+}
+
+/// A panic in a handler is that request's 500 and nobody else's.
+async fn survive_panics(request: Request, next: Next) -> Response {
+    AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a request handler panicked");
+        refuse(&ApiError::internal("The server failed to handle this request."))
+    })
+}

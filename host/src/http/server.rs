@@ -1,0 +1,134 @@
+//! The server: what all routes share, the accept loop, and the order in which it stops.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::auth::Keys;
+use super::{connection, metrics, routes};
+use crate::limits::Limits;
+use crate::model::Model;
+
+/// What every request sees. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Shared>);
+
+/// The fields of `App`.
+pub struct Shared {
+    /// The served model.
+    pub model: Model,
+    /// Bounds.
+    pub limits: Limits,
+    /// Keys that clients may use.
+    pub keys: Keys,
+    /// What protocols need to know to read requests.
+    pub defaults: crate::api::Defaults,
+    /// Checks every stream that goes out against the event grammar.
+    pub check_streams: bool,
+    /// No new work is taken.
+    pub(super) stopping: CancellationToken,
+    /// Streams still open must end now.
+    pub(super) aborting: CancellationToken,
+    /// Owns every task.
+    pub(super) tasks: TaskTracker,
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl App {
+    /// An app that serves `model`.
+    pub fn new(
+        model: Model,
+        limits: Limits,
+        keys: Keys,
+        defaults: crate::api::Defaults,
+        check_streams: bool,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            model,
+            limits,
+            keys,
+            defaults,
+            check_streams,
+            stopping: CancellationToken::new(),
+            aborting: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }))
+    }
+}
+
+/// A server bound to its address.
+pub struct Server {
+    listener: TcpListener,
+    app: App,
+}
+
+impl Server {
+    /// Binds; nothing is answered before `run`.
+    pub async fn bind(address: SocketAddr, app: App) -> std::io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, app })
+    }
+
+    /// The address bound, with the port that the system chose where 0 was asked for.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` is ready, then drains: no new connections, streams under way get the grace period to end, what is
+    /// left after it gets its closing events and is closed.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let Self { listener, app } = self;
+        metrics::install();
+        let router = routes::router(app.clone());
+        let mut stop = std::pin::pin!(stop);
+        let mut upkeep = tokio::time::interval(Duration::from_secs(5));
+        loop {
+            tokio::select! {
+                () = stop.as_mut() => break,
+                accepted = listener.accept() => accept(&app, &router, accepted).await,
+                _ = upkeep.tick() => metrics::upkeep(),
+            }
+        }
+        drop(listener);
+        drain(&app).await;
+    }
+}
+
+async fn accept(app: &App, router: &Router, accepted: std::io::Result<(tokio::net::TcpStream, SocketAddr)>) {
+    let stream = match accepted {
+        Ok((stream, _)) => stream,
+        Err(error) => {
+            // Out of file descriptors, mostly: waiting lets connections end, retrying at once would spin.
+            tracing::warn!(%error, "can't accept a connection");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            return;
+        }
+    };
+    connection::prepare(&stream, app.limits.send_buffer);
+    app.tasks.spawn(connection::serve(app.clone(), router.clone(), stream));
+}
+
+async fn drain(app: &App) {
+    app.stopping.cancel();
+    app.tasks.close();
+    tracing::info!(tasks = app.tasks.len(), "stopping: waiting for streams to end");
+    if tokio::time::timeout(app.limits.grace, app.tasks.wait()).await.is_ok() {
+        return;
+    }
+    app.aborting.cancel();
+    let last = Duration::from_secs(2);
+    if tokio::time::timeout(last, app.tasks.wait()).await.is_err() {
+        tracing::warn!(tasks = app.tasks.len(), "connections were still open at the end");
+    }
+}

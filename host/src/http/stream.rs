@@ -1,0 +1,256 @@
+//! Generating: a request becomes a turn, the turn's events become frames, and frames go out as the client takes them.
+//!
+//! A streaming answer has one task. It ends with the turn, with the client (the body was dropped), with a client that reads
+//! nothing for too long, or with the server. Between it and the socket lie at most `stream_queue` frames; when they are full
+//! the task waits, the engine's queue fills, and the engine pauses this sequence alone.
+
+use std::convert::Infallible;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, header};
+use tokio::sync::mpsc;
+
+use super::answer::{RequestId, json, refuse, typed, warn};
+use super::body::read_json;
+use super::connection::Cut;
+use super::server::App;
+use super::silence::Silence;
+use crate::api::error::ApiError;
+use crate::api::frames::Frames;
+use crate::api::machine::Machine;
+use crate::api::{Call, Protocol, StreamCheck};
+use crate::model::{Ended, TurnStream};
+use crate::turn::{TurnEnd, TurnEvent, TurnFailure};
+
+/// The handler of all generating routes.
+pub(super) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
+    match accept(&app, request, protocol).await {
+        Ok(response) => response,
+        Err(error) => refuse(&error),
+    }
+}
+
+async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Response, ApiError> {
+    if app.stopping.is_cancelled() {
+        return Err(ApiError::unavailable("The server is stopping."));
+    }
+    let began = Instant::now();
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
+    let cut = request.extensions().get::<Cut>().cloned();
+    let body = read_json(request, &app.limits).await?;
+    let Call { model, stream, job, machine, warnings } = protocol.read(&body, &app.defaults)?;
+    if !app.model.is_named(&model) {
+        return Err(ApiError::model_not_found(&model));
+    }
+    for warning in &warnings {
+        tracing::debug!(%id, %warning, "ignored");
+    }
+    let turn = app.model.start(job).await.map_err(|error| protocol.refusal(&error))?;
+    let answer = Answer::new(app, id, began, turn, machine, protocol);
+    let mut response = if stream { send(app, answer, cut) } else { answer.collect().await };
+    warn(&mut response, &warnings);
+    Ok(response)
+}
+
+/// One answer being generated.
+struct Answer {
+    app: App,
+    id: String,
+    began: Instant,
+    turn: TurnStream,
+    machine: Box<dyn Machine>,
+    events: Vec<TurnEvent>,
+    check: Option<StreamCheck>,
+    spoken: bool,
+    /// Held while the answer is under way.
+    _counted: StreamGauge,
+}
+
+/// Counts answers under way.
+struct StreamGauge;
+
+impl StreamGauge {
+    fn enter() -> Self {
+        metrics::gauge!("sluice_streams").increment(1);
+        Self
+    }
+}
+
+impl Drop for StreamGauge {
+    fn drop(&mut self) {
+        metrics::gauge!("sluice_streams").decrement(1);
+    }
+}
+
+impl Answer {
+    fn new(
+        app: &App,
+        id: String,
+        began: Instant,
+        turn: TurnStream,
+        machine: Box<dyn Machine>,
+        protocol: Protocol,
+    ) -> Self {
+        let check = app.check_streams.then(|| protocol.check());
+        let events = Vec::new();
+        Self {
+            app: app.clone(),
+            id,
+            began,
+            turn,
+            machine,
+            events,
+            check,
+            spoken: false,
+            _counted: StreamGauge::enter(),
+        }
+    }
+
+    /// Waits for the turn's next events and turns them into frames. The end, once it has come.
+    /// May be dropped while it waits without losing anything.
+    async fn advance(&mut self, frames: &mut Frames) -> Option<Ended> {
+        let ended = tokio::select! {
+            ended = self.turn.next(&mut self.events) => ended,
+            () = self.app.aborting.cancelled() => Some(self.turn.abort(shutting_down(), &mut self.events)),
+        };
+        self.emit(frames);
+        if let Some(ended) = &ended {
+            self.machine.end(&ended.end, ended.usage, frames);
+            self.record(ended);
+        }
+        ended
+    }
+
+    fn emit(&mut self, frames: &mut Frames) {
+        if !self.spoken && !self.events.is_empty() {
+            self.spoken = true;
+            metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());
+        }
+        for event in self.events.drain(..) {
+            self.machine.turn(&event, frames);
+        }
+    }
+
+    /// The non-streaming answer: the same machine, its frames unread.
+    async fn collect(mut self) -> Response {
+        let mut frames = Frames::discarding();
+        self.machine.begin(&mut frames);
+        while self.advance(&mut frames).await.is_none() {}
+        let (status, body) = self.machine.body();
+        json(status, body)
+    }
+
+    /// Checks what is about to be sent against the event grammar, where that is switched on.
+    fn checked(&mut self, bytes: &[u8]) {
+        let Some(check) = &mut self.check else { return };
+        if let Err(violation) = check.feed(bytes) {
+            self.report(&violation);
+        }
+    }
+
+    fn report(&mut self, violation: &str) {
+        self.check = None;
+        metrics::counter!("sluice_stream_violations_total").increment(1);
+        tracing::error!(id = %self.id, violation, "this stream breaks the event grammar");
+    }
+
+    /// Counters and the one log line of an answer.
+    fn record(&mut self, ended: &Ended) {
+        metrics::counter!("sluice_prompt_tokens_total").increment(ended.usage.input_tokens.into());
+        metrics::counter!("sluice_generated_tokens_total").increment(ended.usage.output_tokens.into());
+        metrics::histogram!("sluice_answer_seconds").record(self.began.elapsed());
+        let end = match &ended.end {
+            TurnEnd::Completed => "completed",
+            TurnEnd::MaxOutputTokens => "max_output_tokens",
+            TurnEnd::Cancelled => "cancelled",
+            TurnEnd::Failed(failure) => failure.code,
+        };
+        let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
+        let ms = self.began.elapsed().as_millis();
+        tracing::info!(id = %self.id, end, input, output, ms, "turn ended");
+    }
+}
+
+fn shutting_down() -> TurnFailure {
+    TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
+}
+
+/// Starts the task of a streaming answer and hands its frames to the connection.
+fn send(app: &App, answer: Answer, cut: Option<Cut>) -> Response {
+    let (sender, mut receiver) = mpsc::channel::<Bytes>(app.limits.stream_queue);
+    app.tasks.spawn(pump(answer, sender, cut));
+    let frames = futures_util::stream::poll_fn(move |cx| {
+        receiver.poll_recv(cx).map(|bytes| bytes.map(Ok::<_, Infallible>))
+    });
+    let mut response = typed(200, "text/event-stream; charset=utf-8", Body::from_stream(frames));
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// The client is gone, or reads nothing.
+struct Unread;
+
+async fn pump(mut answer: Answer, sender: mpsc::Sender<Bytes>, cut: Option<Cut>) {
+    let began = answer.began;
+    if drive(&mut answer, &sender, cut.as_ref()).await.is_err() {
+        tracing::info!(id = %answer.id, ms = began.elapsed().as_millis(), "the client left; generation cancelled");
+    }
+}
+
+async fn drive(answer: &mut Answer, sender: &mpsc::Sender<Bytes>, cut: Option<&Cut>) -> Result<(), Unread> {
+    let mut frames = Frames::new();
+    let mut silence = Silence::new(answer.app.limits.keep_alive, answer.app.limits.heartbeat);
+    answer.machine.begin(&mut frames);
+    deliver(answer, &mut frames, sender, cut).await?;
+    loop {
+        let ended = tokio::select! {
+            ended = answer.advance(&mut frames) => ended,
+            () = sender.closed() => return Err(Unread),
+            due = silence.due() => {
+                due.speak(answer.machine.as_mut(), &mut frames);
+                deliver(answer, &mut frames, sender, cut).await?;
+                continue;
+            }
+        };
+        if deliver(answer, &mut frames, sender, cut).await? {
+            silence.broken();
+        }
+        if ended.is_some() {
+            if let Some(Err(violation)) = answer.check.take().map(|check| check.finish()) {
+                answer.report(&violation);
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// Sends what has gathered; false if nothing had. A client that takes nothing for too long loses its connection.
+async fn deliver(
+    answer: &mut Answer,
+    frames: &mut Frames,
+    sender: &mpsc::Sender<Bytes>,
+    cut: Option<&Cut>,
+) -> Result<bool, Unread> {
+    let bytes = frames.take();
+    if bytes.is_empty() {
+        return Ok(false);
+    }
+    answer.checked(&bytes);
+    match sender.send_timeout(bytes, answer.app.limits.slow_reader).await {
+        Ok(()) => Ok(true),
+        Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Unread),
+        Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
+            metrics::counter!("sluice_slow_readers_total").increment(1);
+            if let Some(Cut(token)) = cut {
+                token.cancel();
+            }
+            Err(Unread)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One turn from the engine's steps to its events: the line that a token travels between engine and protocol.
+//!
+//! Invariant: `next` gives the end exactly once, and by then every item has been closed, whatever failed on the way.
+
+use std::sync::Arc;
+
+use engine::{Finish, Generation, Step};
+
+use super::text::StreamText;
+use crate::parser::Plugin;
+use crate::parser::contract::{self, Fault, FinishReason, Request, StreamParser};
+use crate::turn::{Flow, Piece, StopStrings, Turn, TurnEnd, TurnEvent, TurnFailure, TurnSettings, Usage};
+
+/// How a turn ended, and what it cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub end: TurnEnd,
+    /// Its tokens.
+    pub usage: Usage,
+}
+
+/// What the parser of a stream is made of, once its first token comes.
+pub(super) struct ParserStart {
+    pub(super) plugin: Arc<Plugin>,
+    pub(super) request: Request,
+    pub(super) settings: TurnSettings,
+    /// The opening of the turn, to be replayed.
+    pub(super) opening: Vec<(Option<u32>, String)>,
+}
+
+/// The turn, before and after its first token.
+enum State {
+    Waiting(Box<ParserStart>),
+    Running(Box<Turn>),
+    Ended,
+}
+
+/// A turn being generated. Dropping it cancels the generation.
+pub struct TurnStream {
+    generation: Generation,
+    text: StreamText,
+    state: State,
+    stop: StopStrings,
+    /// A stop string came.
+    stopped: bool,
+    usage: Usage,
+    /// Events before stop strings are looked for.
+    raw: Vec<TurnEvent>,
+}
+
+impl TurnStream {
+    pub(super) fn new(
+        generation: Generation,
+        text: StreamText,
+        parser: ParserStart,
+        stop: &[String],
+        input_tokens: u32,
+    ) -> Self {
+        let usage = Usage { input_tokens, ..Usage::default() };
+        let state = State::Waiting(Box::new(parser));
+        Self { generation, text, state, stop: StopStrings::new(stop), stopped: false, usage, raw: Vec::new() }
+    }
+
+    /// Waits for the engine's next step and appends its events; the end comes with the last ones.
+    /// Cancel safe: dropped before it is ready, it takes nothing with it.
+    pub async fn next(&mut self, out: &mut Vec<TurnEvent>) -> Option<Ended> {
+        let Some(step) = self.generation.next().await else {
+            tracing::error!("the engine ended a generation without saying so");
+            return Some(self.abort(engine_failure(), out));
+        };
+        self.step(step, out)
+    }
+
+    /// Ends the turn as failed, from outside; open items are closed.
+    pub fn abort(&mut self, failure: TurnFailure, out: &mut Vec<TurnEvent>) -> Ended {
+        let mut ended = self.finish(FinishReason::Cancelled, None, out);
+        ended.end = TurnEnd::Failed(failure);
+        ended
+    }
+
+    fn step(&mut self, step: Step, out: &mut Vec<TurnEvent>) -> Option<Ended> {
+        self.usage.cached_tokens = count(step.cached_tokens);
+        self.usage.output_tokens += count(step.tokens.len());
+        let mut flow = self.begin();
+        if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
+            flow = turn.step(&self.text.pieces(&step.tokens), &mut self.raw);
+        }
+        self.pass_on(out);
+        if self.stopped || flow == Flow::Stop {
+            return Some(self.finish(FinishReason::Stop, None, out));
+        }
+        match step.finish? {
+            Finish::Stop(id) => {
+                self.usage.output_tokens += 1;
+                Some(self.finish(FinishReason::Stop, Some(id), out))
+            }
+            Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
+            Finish::Error(reason) => {
+                tracing::error!(reason, "the engine failed");
+                Some(self.abort(engine_failure(), out))
+            }
+        }
+    }
+
+    /// Makes the parser, if it isn't there, and shows it how the turn was opened.
+    fn begin(&mut self) -> Flow {
+        let start = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Waiting(start) => *start,
+            begun => {
+                self.state = begun;
+                return Flow::Continue;
+            }
+        };
+        let parser = start.plugin.start(&start.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
+        let mut turn = Turn::new(start.settings, parser);
+        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| Piece { id: *id, text }).collect();
+        let flow = turn.replay(&pieces, &mut self.raw);
+        self.state = State::Running(Box::new(turn));
+        flow
+    }
+
+    /// Hands on the events that came, less what stop strings take.
+    fn pass_on(&mut self, out: &mut Vec<TurnEvent>) {
+        for event in self.raw.drain(..) {
+            self.stopped |= self.stop.filter(event, out);
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut Vec<TurnEvent>) -> Ended {
+        let _ = self.begin();
+        let State::Running(mut turn) = std::mem::replace(&mut self.state, State::Ended) else {
+            return Ended { end: TurnEnd::Cancelled, usage: self.usage };
+        };
+        if let Some(tail) = self.text.tail() {
+            let _ = turn.step(&[tail], &mut self.raw);
+        }
+        let ending = ended_by.map(|id| self.text.ending(id));
+        let end = turn.finish(reason, ending, &mut self.raw);
+        self.pass_on(out);
+        // What came after a stop string was never shown, so it can't have failed either.
+        let end = if self.stopped { TurnEnd::Completed } else { end };
+        if let Some(fault) = turn.fault() {
+            report(fault);
+        }
+        self.usage.reasoning_tokens = turn.tokens().reasoning;
+        Ended { end, usage: self.usage }
+    }
+}
+
+/// Stands for a parser that couldn't be made: the turn treats it by its fault policy.
+struct Refused(Fault);
+
+impl StreamParser for Refused {
+    fn text(&mut self, _: &str) -> Result<contract::Step, Fault> {
+        Err(self.0.clone())
+    }
+
+    fn marker(&mut self, _: u32) -> Result<contract::Step, Fault> {
+        Err(self.0.clone())
+    }
+
+    fn finish(&mut self, _: FinishReason) -> Result<contract::Step, Fault> {
+        Err(self.0.clone())
+    }
+}
+
+fn count(tokens: usize) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+fn engine_failure() -> TurnFailure {
+    TurnFailure {
+        code: "server_error",
+        message: "The engine failed while it generated this answer; try again.".to_owned(),
+    }
+}
+
+fn report(fault: &Fault) {
+    metrics::counter!("sluice_parser_faults_total", "parser" => fault.parser.clone()).increment(1);
+    tracing::warn!(parser = %fault.parser, reason = %fault.reason, "the parser failed");
+}

@@ -1,0 +1,199 @@
+//! Loading a served model: files → tokenizer, template, parser and engine, checked against each other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::cpu::{self, CpuOptions};
+use engine::models::Progress;
+use engine::{EngineInfo, LocalEngine, LocalOptions, ModelFiles};
+
+use tokio::sync::Semaphore;
+
+use super::config::Config;
+use super::locate::{Located, locate};
+use super::served::{Model, Served};
+use super::source::{EngineChoice, Source};
+use crate::limits::Limits;
+use crate::parser::{self, Plugin, PluginSource, Runtime, Shipped};
+use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::replay::{Script, Vocabulary};
+use crate::turn::{FaultPolicy, MarkerTable};
+
+/// Parsers inside the binary, and the `model_type`s that each is the default for.
+static SHIPPED: &Shipped = &[("qwen3", include_bytes!("../../../plugins/qwen3.wasm"))];
+
+/// What to serve.
+#[derive(Debug, Clone)]
+pub struct ModelOptions {
+    /// A directory or `ORG/NAME`; none: the embedded model.
+    pub model: Option<String>,
+    /// A parser's file or name, or `none`; nothing: the shipped one that claims the model's type.
+    pub parser: Option<String>,
+    /// Folder of parsers.
+    pub plugins: PathBuf,
+    /// Settings for the parser.
+    pub parser_options: Vec<(String, String)>,
+    /// What happens to a stream whose parser fails.
+    pub fault_policy: FaultPolicy,
+    /// Where tokens come from.
+    pub engine: EngineChoice,
+    /// Threads of the CPU engine; none: one per core.
+    pub threads: Option<usize>,
+    /// Bytes of the KV cache.
+    pub kv_cache_bytes: usize,
+    /// Bound on prompt and answer together; none: the model's.
+    pub context: Option<usize>,
+    /// Chat template instead of the model's.
+    pub chat_template: Option<String>,
+    /// Names that clients ask for; empty: the model's own.
+    pub served_names: Vec<String>,
+}
+
+/// A model that can't be served: what is wrong, where, what to do, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is no such model.
+    #[error(transparent)]
+    Locate(#[from] super::locate::NotFound),
+    /// `config.json` can't be read.
+    #[error("{file}: {reason}")]
+    Config {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file can't be read.
+    #[error(transparent)]
+    File(#[from] engine::FileError),
+    /// Tokenizer, template or generation defaults are missing or broken.
+    #[error(transparent)]
+    Prompt(#[from] crate::prompt::LoadError),
+    /// The engine can't run the model.
+    #[error(transparent)]
+    Engine(#[from] engine::models::LoadError),
+    /// The replay file is broken.
+    #[error(transparent)]
+    Replay(#[from] crate::replay::ScriptError),
+    /// There is no such parser.
+    #[error(transparent)]
+    FindParser(#[from] parser::ResolveError),
+    /// The parser is broken.
+    #[error(transparent)]
+    Parser(#[from] parser::LoadError),
+    /// The sandbox can't be set up on this machine.
+    #[error(transparent)]
+    Sandbox(#[from] parser::RuntimeError),
+    /// The parser's markers can't be looked for.
+    #[error(transparent)]
+    Markers(#[from] crate::turn::MarkerError),
+    /// No shipped parser claims the model.
+    #[error(
+        "no shipped parser is for model_type {0}: choose one with --parser, or --parser none to serve its text as it is"
+    )]
+    NoParserFor(String),
+}
+
+impl Model {
+    /// Loads everything that `options` name. `progress` hears of the weights.
+    pub fn load(
+        options: &ModelOptions,
+        limits: &Limits,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, LoadError> {
+        let Located { files, name } = locate(options.model.as_deref())?;
+        let config = Config::load(&files)?;
+        let plugin = load_parser(options, limits, &config)?;
+        let tokenizer = Arc::new(Tokenizer::load(&files)?);
+        let chat = ChatFiles::load(&files, options.chat_template.clone())?;
+        let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
+        let defaults =
+            GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
+        let markers =
+            Arc::new(MarkerTable::new(&plugin.descriptor().markers, |literal| tokenizer.token_id(literal))?);
+        let source = load_source(options, limits, &files, &name, &config, &tokenizer, progress)?;
+        let context = source.info().context;
+        let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
+        let names =
+            if options.served_names.is_empty() { vec![name.clone()] } else { options.served_names.clone() };
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let stop_ids = stop_ids(&plugin, &tokenizer, &defaults);
+        let marker_ids =
+            plugin.descriptor().markers.iter().filter_map(|literal| tokenizer.token_id(literal)).collect();
+        Ok(Self::new(Served {
+            name,
+            names,
+            created,
+            format,
+            tokenizer,
+            plugin,
+            parser_options: options.parser_options.clone(),
+            markers,
+            marker_ids,
+            fault_policy: options.fault_policy,
+            source,
+            defaults,
+            stop_ids,
+            limits: limits.clone(),
+            preparing: Arc::new(Semaphore::new(limits.waiting_requests)),
+        }))
+    }
+}
+
+fn load_parser(options: &ModelOptions, limits: &Limits, config: &Config) -> Result<Arc<Plugin>, LoadError> {
+    let runtime = Runtime::new(&limits.parser)?;
+    if let Some(wanted) = &options.parser {
+        let source = parser::resolve(wanted, &options.plugins, SHIPPED)?;
+        return Ok(runtime.load(&source, &options.parser_options)?);
+    }
+    let model_type = config.model_type.as_deref().unwrap_or("(none)");
+    for (name, bytes) in SHIPPED {
+        let source = PluginSource::Bytes { name: (*name).to_owned(), bytes: (*bytes).into() };
+        let plugin = runtime.load(&source, &options.parser_options)?;
+        if plugin.descriptor().models.iter().any(|served| served == model_type) {
+            return Ok(plugin);
+        }
+    }
+    Err(LoadError::NoParserFor(model_type.to_owned()))
+}
+
+fn load_source(
+    options: &ModelOptions,
+    limits: &Limits,
+    files: &ModelFiles,
+    name: &str,
+    config: &Config,
+    tokenizer: &Tokenizer,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Source, LoadError> {
+    match &options.engine {
+        EngineChoice::Cpu => {
+            let threads = options.threads.unwrap_or(CpuOptions::default().threads);
+            let cpu =
+                CpuOptions { threads, kv_cache_bytes: options.kv_cache_bytes, context: options.context };
+            let runner = cpu::load(files, &cpu, progress)?;
+            let local = LocalOptions { waiting: limits.waiting_requests, ..LocalOptions::default() };
+            Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+        }
+        EngineChoice::Replay(file) => {
+            let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
+            let engine = format!("replay of {}, in the words of {name}", file.display());
+            let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size() };
+            let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
+            let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
+            Ok(Source::Replay { script, info })
+        }
+    }
+}
+
+/// What ends a turn: the model's own ids, and the parser's stop markers where they are tokens.
+fn stop_ids(plugin: &Plugin, tokenizer: &Tokenizer, defaults: &GenerationDefaults) -> Arc<[u32]> {
+    let descriptor = plugin.descriptor();
+    let stops = descriptor.stops.iter().filter_map(|index| descriptor.markers.get(*index as usize));
+    let mut ids = defaults.eos_token_ids.clone();
+    ids.extend(stops.filter_map(|literal| tokenizer.token_id(literal)));
+    let mut seen = std::collections::HashSet::new();
+    ids.retain(|id| seen.insert(*id));
+    ids.into()
+}

@@ -1,0 +1,160 @@
+//! The model itself: what an answer needs of it, shared by all answers.
+
+use std::sync::Arc;
+
+use engine::{GenerationRequest, SamplingParams, SubmitError};
+
+use tokio::sync::Semaphore;
+
+use super::error::StartError;
+use super::generate::{ParserStart, TurnStream};
+use super::job::Job;
+use super::source::Source;
+use super::text::StreamText;
+use crate::limits::Limits;
+use crate::parser::Plugin;
+use crate::parser::contract::Request;
+use crate::prompt::{ChatFormat, GenerationDefaults, Opening, Prompt, Tokenizer, spell_history_call_ids};
+use crate::random;
+use crate::turn::{FaultPolicy, MarkerTable, TurnSettings};
+
+/// A served model. Cheap to clone.
+#[derive(Clone)]
+pub struct Model(Arc<Served>);
+
+/// Its parts.
+pub(super) struct Served {
+    pub(super) name: String,
+    pub(super) names: Vec<String>,
+    pub(super) created: u64,
+    pub(super) format: ChatFormat,
+    pub(super) tokenizer: Arc<Tokenizer>,
+    pub(super) plugin: Arc<Plugin>,
+    pub(super) parser_options: Vec<(String, String)>,
+    pub(super) markers: Arc<MarkerTable>,
+    pub(super) marker_ids: Arc<[u32]>,
+    pub(super) fault_policy: FaultPolicy,
+    pub(super) source: Source,
+    pub(super) defaults: GenerationDefaults,
+    pub(super) stop_ids: Arc<[u32]>,
+    pub(super) limits: Limits,
+    /// Permits to make a prompt.
+    pub(super) preparing: Arc<Semaphore>,
+}
+
+impl Model {
+    pub(super) fn new(served: Served) -> Self {
+        Self(Arc::new(served))
+    }
+
+    /// Names that clients may ask for; the first is the one to show.
+    pub fn names(&self) -> &[String] {
+        &self.0.names
+    }
+
+    /// Whether `name` is one of them.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.0.names.iter().any(|known| known == name)
+    }
+
+    /// When it was loaded, in seconds since 1970.
+    pub fn created(&self) -> u64 {
+        self.0.created
+    }
+
+    /// Temperature and nucleus where a request doesn't say.
+    pub fn default_sampling(&self) -> (f32, f32) {
+        (self.0.defaults.temperature.unwrap_or(1.0), self.0.defaults.top_p.unwrap_or(1.0))
+    }
+
+    /// Whether it can take work.
+    pub fn is_alive(&self) -> bool {
+        self.0.source.is_alive()
+    }
+
+    /// Figures of the engine, by name, for metrics.
+    pub fn engine_figures(&self) -> Vec<(&'static str, f64)> {
+        self.0.source.figures()
+    }
+
+    /// What is served, for people: (what, which).
+    pub fn summary(&self) -> Vec<(&'static str, String)> {
+        let Served { name, plugin, source, .. } = &*self.0;
+        let descriptor = plugin.descriptor();
+        let info = source.info();
+        vec![
+            ("model", format!("{name} ({} tokens of context)", info.context)),
+            ("parser", format!("{} {}", descriptor.name, descriptor.version)),
+            ("engine", info.name.clone()),
+        ]
+    }
+
+    /// Starts a job. The prompt is made on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for
+    /// that as may wait for the engine.
+    pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
+        let model = self.clone();
+        let waiting = self.0.limits.waiting_requests;
+        let permit = Arc::clone(&self.0.preparing).try_acquire_owned();
+        let permit = permit.map_err(|_| StartError::Engine(SubmitError::Busy(waiting)))?;
+        let preparing = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            model.0.prepare(job)
+        });
+        preparing.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "preparing a prompt panicked");
+            Err(StartError::Internal)
+        })
+    }
+}
+
+impl Served {
+    fn prepare(&self, mut job: Job) -> Result<TurnStream, StartError> {
+        if let Some(pattern) = &self.plugin.descriptor().history_call_ids {
+            spell_history_call_ids(&mut job.conversation, pattern);
+        }
+        let Prompt { ids, generation_prompt } =
+            self.format.render(&job.conversation, &job.template_arguments, Opening::NewTurn)?;
+        let input_tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        let text = StreamText::new(Arc::clone(&self.tokenizer), Arc::clone(&self.marker_ids), &ids);
+        let generation = self.source.submit(self.generation_request(&job, ids), &job.conversation)?;
+        let stop = std::mem::take(&mut job.stop);
+        Ok(TurnStream::new(generation, text, self.parser_start(job, generation_prompt), &stop, input_tokens))
+    }
+
+    fn generation_request(&self, job: &Job, prompt: Vec<u32>) -> GenerationRequest {
+        let (asked, own) = (&job.sampling, &self.defaults);
+        let sampling = SamplingParams {
+            temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
+            top_p: asked.top_p.or(own.top_p).unwrap_or(1.0),
+            top_k: asked.top_k.or(own.top_k).unwrap_or(0),
+            seed: asked.seed.unwrap_or_else(random::seed),
+        };
+        GenerationRequest {
+            max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
+            prompt,
+            sampling,
+            stop_ids: Arc::clone(&self.stop_ids),
+            top_logprobs: None,
+            mask: None,
+            queue: self.limits.stream_queue,
+        }
+    }
+
+    fn parser_start(&self, job: Job, opening: Vec<(Option<u32>, String)>) -> ParserStart {
+        let descriptor = self.plugin.descriptor();
+        let mut settings = TurnSettings::new(descriptor.name.clone(), Arc::clone(&self.markers));
+        settings.stops = descriptor.stops.clone().into();
+        settings.trim = descriptor.trim;
+        settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
+        settings.fault_policy = self.fault_policy;
+        settings.held_bytes = self.limits.parser.held_bytes;
+        let request = Request {
+            tools: job.tools,
+            tool_choice: job.tool_choice,
+            parallel_tool_calls: job.parallel_tool_calls,
+            response_schema: None,
+            options: self.parser_options.clone(),
+        };
+        ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
+    }
+}

@@ -1,0 +1,112 @@
+//! Where tokens come from: an engine that computes them, or a file that scripts them.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use engine::{Engine, EngineInfo, Generation, GenerationRequest};
+
+use super::error::StartError;
+use crate::prompt::Conversation;
+use crate::replay::Script;
+
+/// What `--engine` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The CPU backend.
+    Cpu,
+    /// Scripted outputs from this file.
+    Replay(PathBuf),
+}
+
+impl FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "cpu" => Ok(Self::Cpu),
+            Some(("replay", file)) if !file.is_empty() => Ok(Self::Replay(file.into())),
+            _ => Err("expected `cpu` or `replay:FILE`".to_owned()),
+        }
+    }
+}
+
+/// The source of a model's tokens.
+pub(super) enum Source {
+    Engine(Box<dyn Engine>),
+    Replay { script: Script, info: EngineInfo },
+}
+
+impl Source {
+    pub(super) fn info(&self) -> &EngineInfo {
+        match self {
+            Self::Engine(engine) => engine.info(),
+            Self::Replay { info, .. } => info,
+        }
+    }
+
+    /// Queues a request; a script looks at the conversation that it was made of.
+    pub(super) fn submit(
+        &self,
+        request: GenerationRequest,
+        conversation: &Conversation,
+    ) -> Result<Generation, StartError> {
+        match self {
+            Self::Engine(engine) => Ok(engine.submit(request)?),
+            Self::Replay { script, info } => {
+                check_length(&request, info)?;
+                Ok(script.select(conversation)?.clone().play(&request))
+            }
+        }
+    }
+
+    /// Whether it can take work.
+    pub(super) fn is_alive(&self) -> bool {
+        match self {
+            Self::Engine(engine) => engine.is_alive(),
+            Self::Replay { .. } => true,
+        }
+    }
+
+    /// Figures by name, for metrics.
+    pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
+        let Self::Engine(engine) = self else { return Vec::new() };
+        let stats = engine.stats();
+        #[expect(clippy::cast_precision_loss, reason = "metrics are f64; counts below 2^53 are exact")]
+        let figures = [
+            ("running", stats.running as f64),
+            ("waiting", stats.waiting as f64),
+            ("paused", stats.paused as f64),
+            ("free_blocks", stats.free_blocks as f64),
+            ("total_blocks", stats.total_blocks as f64),
+            ("steps", stats.steps as f64),
+            ("prompt_tokens", stats.prompt_tokens as f64),
+            ("prefix_hit_tokens", stats.prefix_hit_tokens as f64),
+            ("generated_tokens", stats.generated_tokens as f64),
+            ("preemptions", stats.preemptions as f64),
+        ];
+        figures.into()
+    }
+}
+
+/// Refuses what an engine would refuse.
+fn check_length(request: &GenerationRequest, info: &EngineInfo) -> Result<(), StartError> {
+    let (tokens, context) = (request.prompt.len(), info.context.saturating_sub(1));
+    if tokens == 0 || tokens > context {
+        return Err(engine::SubmitError::PromptLength { tokens, context }.into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_is_named_by_a_word_or_a_word_and_a_file() {
+        assert_eq!("cpu".parse(), Ok(EngineChoice::Cpu));
+        assert_eq!("replay:a:b.json".parse(), Ok(EngineChoice::Replay("a:b.json".into())));
+        for wrong in ["", "gpu", "replay", "replay:", "cpu:x"] {
+            assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong}");
+        }
+    }
+}

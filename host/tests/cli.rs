@@ -1,0 +1,138 @@
+//! The binary's command line: what it can't use it refuses in one line, with exit status 1 and what to do.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+#[path = "../../tests/src/guests.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
+mod guests;
+
+fn host(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_host"))
+        .args(arguments)
+        .env("RUST_LOG", "off")
+        .output()
+        .expect("the binary runs")
+}
+
+/// `host serve` with these arguments fails; the line that it prints.
+fn refusal(arguments: &[&str]) -> String {
+    let output = host(&[&["serve"], arguments].concat());
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    assert!(error.starts_with("error: "), "{error}");
+    error
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// A copy of the embedded model's directory, less `without`.
+fn model(without: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
+    for entry in source.read_dir().expect("the model's folder") {
+        let entry = entry.expect("an entry");
+        if entry.file_name() != without {
+            std::fs::copy(entry.path(), folder.path().join(entry.file_name())).expect("copied");
+        }
+    }
+    folder
+}
+
+#[test]
+fn models_that_are_not_there() {
+    assert!(refusal(&["--model", "no-such-folder"]).contains("no such directory"));
+    assert!(refusal(&["--model", "nobody/nothing"]).contains("hf download nobody/nothing"));
+    assert!(refusal(&["--model", path(tempfile::tempdir().expect("made").path())]).contains("config.json"));
+}
+
+#[test]
+fn models_with_a_file_missing_name_the_file() {
+    for file in ["config.json", "tokenizer.json", "model.safetensors", "chat_template.jinja"] {
+        let folder = model(file);
+        let error = refusal(&["--model", path(folder.path())]);
+        assert!(error.contains(file), "{file}: {error}");
+    }
+}
+
+#[test]
+fn models_with_a_broken_file_name_the_file() {
+    for (file, content) in [
+        ("config.json", "{"),
+        ("config.json", r#"{"model_type": "qwen3", "architectures": ["MambaForCausalLM"]}"#),
+        ("tokenizer.json", "{}"),
+        ("tokenizer_config.json", "["),
+        ("generation_config.json", r#"{"eos_token_id": "x"}"#),
+        ("model.safetensors", "not safetensors at all"),
+        ("chat_template.jinja", "{% if %}"),
+    ] {
+        let folder = model("");
+        std::fs::write(folder.path().join(file), content).expect("written");
+        let error = refusal(&["--model", path(folder.path())]);
+        let named = if file == "chat_template.jinja" { "chat template" } else { file };
+        assert!(error.contains(named), "{file}: {error}");
+    }
+}
+
+#[test]
+fn a_truncated_weights_file_is_refused() {
+    let folder = model("");
+    let file = folder.path().join("model.safetensors");
+    let bytes = std::fs::read(&file).expect("read");
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("written");
+    assert!(refusal(&["--model", path(folder.path())]).contains("model.safetensors"));
+}
+
+#[test]
+fn parsers_that_are_none() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (guest, part) in [
+        ("core_module", "core module"),
+        ("imports", "wasi"),
+        ("wrong_version", "0.2"),
+        ("no_parser", "sluice:parser"),
+        ("loop_in_describe", "CPU"),
+    ] {
+        let file = folder.path().join(format!("{guest}.wasm"));
+        std::fs::write(&file, guests::guest(guest)).expect("written");
+        let error = refusal(&["--parser", path(&file)]);
+        assert!(error.contains(part), "{guest}: {error}");
+    }
+    let file = folder.path().join("garbage.wasm");
+    std::fs::write(&file, "garbage").expect("written");
+    assert!(refusal(&["--parser", path(&file)]).contains("not a WebAssembly component"));
+    let error = refusal(&["--parser", "nobody", "--plugins", path(folder.path())]);
+    assert!(error.contains("nobody") && error.contains("garbage") && error.contains("qwen3"), "{error}");
+}
+
+#[test]
+fn replay_files_that_are_none() {
+    assert!(refusal(&["--engine", "replay:no-such.json"]).contains("no-such.json"));
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), r#"{"rules": [{"say": "x"}]}"#).expect("written");
+    assert!(refusal(&["--engine", &format!("replay:{}", path(file.path()))]).contains("rules[0]"));
+}
+
+#[test]
+fn an_address_in_use_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound").to_string();
+    assert!(refusal(&["--listen", &address]).contains(&address));
+}
+
+#[test]
+fn streams_are_linted_from_files() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/testdata/responses-long.sse");
+    let good = host(&["stream", "lint", path(&golden)]);
+    assert!(good.status.success(), "{good:?}");
+    let text = std::fs::read_to_string(&golden).expect("read");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text.replacen("\"sequence_number\":3", "\"sequence_number\":4", 1))
+        .expect("written");
+    let bad = host(&["stream", "lint", path(file.path())]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(String::from_utf8(bad.stdout).expect("UTF-8").contains("event 3"), "the event is named");
+}
