@@ -1,0 +1,92 @@
+//! Prefill and decode speed on the CPU, with random bf16 weights in the shape of Qwen3-0.6B.
+//!
+//! Beside the clock's figure stands that of the processors' time, divided by the threads: what a quiet machine would give, where
+//! this one has other work to do (Linux only).
+//!
+//! `cargo bench --profile dist -p tests --bench engine`
+#![expect(clippy::print_stdout, reason = "its result is what it prints")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "counts of a few hundred")]
+
+use std::time::{Duration, Instant};
+
+use engine::batch::{Batch, Runner};
+use engine::cpu::{CpuOptions, CpuRunner};
+use engine::models::{ModelConfig, random};
+
+const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
+    "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
+    "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "rope_theta": 1000000, "tie_word_embeddings": true}"#;
+/// Blocks that each sequence may use.
+const WIDTH: usize = 64;
+
+fn main() {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let begin = Instant::now();
+    let config = ModelConfig::parse("config.json", CONFIG.as_bytes()).expect("the configuration is sound");
+    let options = CpuOptions { threads, kv_cache_bytes: 1 << 30, context: None };
+    let mut runner = CpuRunner::new(&config, &random(1), &options, &mut |_| {}).expect("there is memory");
+    println!("{}; loaded in {:.1} s", runner.shape().name, begin.elapsed().as_secs_f64());
+    for tokens in [128, 512] {
+        let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));
+        print("prefill", tokens, tokens, took, threads);
+    }
+    for sequences in [1, 4] {
+        let steps = 16;
+        let mut step = |i| time(&mut runner, &rows(sequences, 128 + i, 1));
+        let took = best_of(3, || (0..steps).map(&mut step).fold((Duration::ZERO, Duration::ZERO), add));
+        print("decode", sequences, sequences * steps, took, threads);
+    }
+}
+
+/// (time on the clock, time of all processors together)
+type Times = (Duration, Duration);
+
+fn add(a: Times, b: Times) -> Times {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn best_of(times: usize, mut measure: impl FnMut() -> Times) -> Times {
+    let all: Vec<Times> = (0..times).map(|_| measure()).collect();
+    let least = |one: fn(&Times) -> Duration| all.iter().map(one).min().expect("at least once");
+    (least(|t| t.0), least(|t| t.1))
+}
+
+fn print(what: &str, width: usize, tokens: usize, (clock, cpu): Times, threads: usize) {
+    let rate = |time: Duration| tokens as f64 / time.as_secs_f64();
+    let quiet = rate(cpu) * threads as f64;
+    println!("{what:<8}{width:>4}: {:7.1} tokens/s, {quiet:7.1} by processor time", rate(clock));
+}
+
+fn time(runner: &mut CpuRunner, batch: &Batch) -> Times {
+    let (begin, cpu) = (Instant::now(), processor_time());
+    runner.run(batch).expect("the batch is sound");
+    (begin.elapsed(), processor_time().saturating_sub(cpu))
+}
+
+/// What this process's threads have run so far.
+fn processor_time() -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
+}
+
+/// `count` tokens from position `from` on, of each of `sequences` sequences.
+fn rows(sequences: usize, from: usize, count: usize) -> Batch {
+    let mut batch = Batch { starts: vec![0], table_width: WIDTH, ..Batch::default() };
+    for sequence in 0..sequences {
+        let first_block = sequence * WIDTH;
+        for position in from..from + count {
+            batch.tokens.push((position * 7919 + sequence) as u32 % 151_936);
+            batch.positions.push(position as u32);
+            batch.slots.push((first_block * 16 + position) as u32);
+        }
+        batch.starts.push(batch.tokens.len() as u32);
+        batch.context_lens.push((from + count) as u32);
+        batch.block_tables.extend(first_block as u32..(first_block + WIDTH) as u32);
+        batch.logit_rows.push(batch.tokens.len() as u32 - 1);
+    }
+    batch
+}

@@ -1,0 +1,46 @@
+import os
+import pathlib
+import subprocess
+
+import pytest
+from openai import OpenAI
+from server import ROOT, Server, replay_file
+from transcripts import rules
+
+
+def running(*arguments):
+    server = Server(*arguments)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def embedded():
+    """The default: the tiny model inside the binary."""
+    yield from running()
+
+
+@pytest.fixture(scope="session")
+def replay(tmp_path_factory):
+    """The real tokenizer, template and parser; the model's words are scripted."""
+    yield from running("--engine", replay_file(tmp_path_factory.mktemp("replay"), rules()))
+
+
+@pytest.fixture(scope="session")
+def no_parser(tmp_path_factory):
+    engine = replay_file(tmp_path_factory.mktemp("none"), rules())
+    yield from running("--engine", engine, "--parser", "none")
+
+
+@pytest.fixture(scope="session")
+def faulty_parser(tmp_path_factory):
+    """A parser that traps in the middle of the stream."""
+    folder = tmp_path_factory.mktemp("guests")
+    guests = os.environ.get("SLUICE_GUESTS", str(ROOT / "target/release/guests"))
+    subprocess.run([guests, folder], check=True)
+    engine = replay_file(folder, rules())
+    yield from running("--engine", engine, "--parser", str(pathlib.Path(folder) / "trap_in_text.wasm"))
+
+
+def client_of(server):
+    return OpenAI(base_url=server.address + "/v1", api_key="none", max_retries=0, timeout=60)

@@ -1,0 +1,69 @@
+"""What the scripted model says, and the items that clients must see."""
+import json
+
+TOOLS = {
+    name: {
+        "name": name,
+        "description": f"{name} of a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    }
+    for name in ("get_weather", "get_time")
+}
+RESPONSES_TOOLS = [{"type": "function", "strict": False, **tool} for tool in TOOLS.values()]
+CHAT_TOOLS = [{"type": "function", "function": tool} for tool in TOOLS.values()]
+
+
+def call(name, **arguments):
+    body = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+    return f"<tool_call>\n{body}\n</tool_call>"
+
+
+# reasoning → text → tool → text → tool
+INTERLEAVED = (
+    "<think>\nTwo things are asked: weather and time in Zürich 🏔.\n</think>\n\nFirst the weather.\n"
+    + call("get_weather", city="Zürich")
+    + "\nThen the time, \"local\".\n"
+    + call("get_time", city="Zürich 🏔")
+)
+INTERLEAVED_ITEMS = [
+    ("reasoning", "Two things are asked: weather and time in Zürich 🏔."),
+    ("message", "First the weather."),
+    ("function_call", "get_weather", {"city": "Zürich"}),
+    ("message", 'Then the time, "local".'),
+    ("function_call", "get_time", {"city": "Zürich 🏔"}),
+]
+STEPS = {"one": 1, "two": 2, "three": 3, "eight": 8, "all": 0}
+
+
+def rules():
+    """One rule per grouping of tokens into engine steps; the user's text chooses."""
+    return [
+        {"when": {"contains": f"steps {name}"}, "text": INTERLEAVED, "tokens_per_step": size}
+        for name, size in STEPS.items()
+    ]
+
+
+def simple(item):
+    """A Responses item as a tuple to compare."""
+    if item.type == "reasoning":
+        return ("reasoning", "".join(part.text for part in item.content or []))
+    if item.type == "message":
+        return ("message", "".join(part.text for part in item.content))
+    return ("function_call", item.name, json.loads(item.arguments))
+
+
+IDS = {"id", "call_id", "item_id", "response_id", "created_at", "completed_at", "created", "obfuscation"}
+
+
+def masked(value):
+    """JSON without ids and times."""
+    if isinstance(value, dict):
+        return {key: masked(inner) for key, inner in value.items() if key not in IDS}
+    if isinstance(value, list):
+        return [masked(inner) for inner in value]
+    return value

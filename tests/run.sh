@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Every test: the parser components against their sources, all Rust tests, then the real clients against the built server.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+echo "== parser components"
+plugins/build.sh --check
+
+echo "== Rust"
+cargo test --release --locked --workspace
+
+echo "== real clients"
+# `cargo test` has built the binaries, too.
+BUILT=${CARGO_TARGET_DIR:-$PWD/target}/release
+SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/clients/run.sh

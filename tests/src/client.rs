@@ -1,0 +1,133 @@
+//! A plain HTTP client, one connection per request, that sees bytes as they come.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+/// A whole answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// Body.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// If it isn't JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("a JSON body")
+    }
+
+    /// The events of an SSE body: the JSON of each `data:` line but `[DONE]`.
+    ///
+    /// # Panics
+    /// If an event isn't JSON.
+    pub fn events(&self) -> Vec<Value> {
+        let text = std::str::from_utf8(&self.body).expect("SSE is UTF-8");
+        let data =
+            text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+        data.map(|data| serde_json::from_str(data).expect("an event is JSON")).collect()
+    }
+}
+
+/// `POST` of a JSON value; the whole answer.
+///
+/// # Panics
+/// If the connection fails.
+pub async fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
+    send(address, json_request(path, body.to_string())).await
+}
+
+/// `GET`; the whole answer.
+///
+/// # Panics
+/// If the connection fails.
+pub async fn get(address: SocketAddr, path: &str) -> Answer {
+    let request = Request::get(path).header("host", "localhost").body(Full::default()).expect("a request");
+    send(address, request).await
+}
+
+/// A `POST` request with a JSON body.
+///
+/// # Panics
+/// If `path` isn't a path.
+pub fn json_request(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    Request::post(path)
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Full::new(body.into()))
+        .expect("a request")
+}
+
+/// Any request; the whole answer, within a minute.
+///
+/// # Panics
+/// If the connection fails.
+pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+    let whole = async {
+        let mut open = open(address, request).await;
+        let mut body = Vec::new();
+        while let Some(bytes) = open.next().await {
+            body.extend_from_slice(&bytes);
+        }
+        Answer { status: open.status, headers: std::mem::take(&mut open.headers), body: body.into() }
+    };
+    tokio::time::timeout(Duration::from_mins(1), whole).await.expect("an answer within a minute")
+}
+
+/// An answer whose body is still coming. Dropping it closes the connection.
+pub struct Open {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers.
+    pub headers: HeaderMap,
+    body: Incoming,
+    connection: tokio::task::JoinHandle<()>,
+}
+
+impl Open {
+    /// The next piece of the body; `None` at its end.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let frame = self.body.frame().await?.ok()?;
+            if let Ok(data) = frame.into_data() {
+                return Some(data);
+            }
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
+
+/// Sends a request and returns once the answer's head has come.
+///
+/// # Panics
+/// If the connection fails.
+pub async fn open(address: SocketAddr, request: Request<Full<Bytes>>) -> Open {
+    let stream = TcpStream::connect(address).await.expect("the server listens");
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.expect("a connection");
+    #[expect(clippy::disallowed_methods, reason = "owned by the Open, which aborts it")]
+    let connection = tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    let (head, body) = sender.send_request(request).await.expect("an answer").into_parts();
+    Open { status: head.status, headers: head.headers, body, connection }
+}

@@ -1,0 +1,104 @@
+//! A real server on a free port of the loopback interface, in this process.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use host::api::Defaults;
+use host::http::{App, Keys, Server};
+use host::limits::Limits;
+use host::model::{EngineChoice, Model, ModelOptions};
+use host::turn::FaultPolicy;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// What to serve. Streams are always checked against the event grammar.
+#[derive(Clone)]
+pub struct Setup {
+    /// Model, parser, engine.
+    pub model: ModelOptions,
+    /// Bounds.
+    pub limits: Limits,
+    /// Keys; none: open.
+    pub keys: Vec<String>,
+}
+
+impl Default for Setup {
+    /// The embedded model and parser, as `host serve` without arguments.
+    fn default() -> Self {
+        let model = ModelOptions {
+            model: None,
+            parser: None,
+            plugins: PathBuf::from("no-such-folder"),
+            parser_options: Vec::new(),
+            fault_policy: FaultPolicy::Continue,
+            engine: EngineChoice::Cpu,
+            threads: Some(2),
+            kv_cache_bytes: 64 << 20,
+            context: None,
+            chat_template: None,
+            served_names: Vec::new(),
+        };
+        Self { model, limits: Limits::default(), keys: Vec::new() }
+    }
+}
+
+impl Setup {
+    /// The embedded model's tokenizer and template with scripted outputs; `rules` as in docs/replay.md.
+    ///
+    /// # Panics
+    /// If the file can't be written.
+    pub fn replay(folder: &Path, rules: &Value) -> Self {
+        let file = folder.join("replay.json");
+        std::fs::write(&file, json!({ "rules": rules }).to_string())
+            .expect("a temporary folder can be written");
+        let mut setup = Self::default();
+        setup.model.engine = EngineChoice::Replay(file);
+        setup
+    }
+
+    /// With this parser.
+    #[must_use]
+    pub fn with_parser(mut self, parser: impl Into<String>) -> Self {
+        self.model.parser = Some(parser.into());
+        self
+    }
+}
+
+/// A running server. `stop` ends it as SIGTERM would.
+pub struct TestServer {
+    /// Where it listens.
+    pub address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl TestServer {
+    /// Starts it.
+    ///
+    /// # Panics
+    /// If the model or the parser doesn't load.
+    pub async fn start(setup: Setup) -> Self {
+        let Setup { model, limits, keys } = setup;
+        let model = Model::load(&model, &limits, &mut |_| {}).expect("the model loads");
+        let defaults = Defaults { limits: limits.clone(), ..Defaults::default() };
+        let app = App::new(model, limits, Keys::new(&keys), defaults, true);
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
+        let address = server.address().expect("bound");
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        #[expect(clippy::disallowed_methods, reason = "owned by the TestServer, which awaits it")]
+        let task = tokio::spawn(server.run(stopped));
+        Self { address, stop, task }
+    }
+
+    /// Tells it to stop and waits until it has drained.
+    ///
+    /// # Panics
+    /// If the server's task panicked.
+    pub async fn stop(self) {
+        let _ = self.stop.send(());
+        self.task.await.expect("the server ends well");
+    }
+}

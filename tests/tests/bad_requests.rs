@@ -1,0 +1,140 @@
+//! Bad input over real sockets: each gets its own clear error, and the server lives on.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::client::{Answer, get, json_request, post, send};
+use tests::server::{Setup, TestServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+fn hello() -> Value {
+    json!({ "model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2 })
+}
+
+async fn lives(server: &TestServer) {
+    let answer = post(server.address, "/v1/responses", &hello()).await;
+    assert_eq!(answer.status, 200, "{:?}", answer.body);
+}
+
+/// The error object, with its fields as OpenAI has them.
+fn error(answer: &Answer, status: u16) -> Value {
+    assert_eq!(answer.status, status, "{:?}", answer.body);
+    assert!(answer.headers.contains_key("x-request-id"));
+    let error = answer.json()["error"].clone();
+    for field in ["message", "type", "param", "code"] {
+        assert!(error.get(field).is_some(), "{error} lacks {field}");
+    }
+    error
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_that_are_not_what_they_should_be() {
+    let server = TestServer::start(Setup::default()).await;
+    let address = server.address;
+    for (body, part) in [
+        ("{", "JSON"),
+        ("[]", "object"),
+        (r#"{"model": "qwen3-tiny"}"#, "input"),
+        (r#"{"model": 7, "input": "x"}"#, "model"),
+        (r#"{"model": "qwen3-tiny", "input": [7]}"#, "input[0]"),
+        (r#"{"model": "qwen3-tiny", "input": "x", "temperature": "hot"}"#, "temperature"),
+    ] {
+        let error = error(&send(address, json_request("/v1/responses", body)).await, 400);
+        assert!(error["message"].as_str().expect("text").contains(part), "{body}: {error}");
+    }
+    let deep = format!("{{\"input\": {}1{}}}", "[".repeat(5000), "]".repeat(5000));
+    error(&send(address, json_request("/v1/responses", deep)).await, 400);
+    let unknown =
+        error(&post(address, "/v1/responses", &json!({ "model": "other", "input": "x" })).await, 404);
+    assert_eq!(unknown["code"], "model_not_found");
+    lives(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_over_the_context_is_refused_with_its_own_code() {
+    let server = TestServer::start(Setup::default()).await;
+    for words in [3000, 200_000] {
+        let body = json!({ "model": "qwen3-tiny", "input": "Hello there! ".repeat(words) });
+        let error = error(&post(server.address, "/v1/responses", &body).await, 400);
+        assert_eq!(error["code"], "context_length_exceeded");
+    }
+    lives(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn huge_bodies_wrong_types_wrong_routes() {
+    let server = TestServer::start(Setup::default()).await;
+    let address = server.address;
+    let huge = format!("{{\"input\": \"{}\"}}", "x".repeat(33 << 20));
+    error(&send(address, json_request("/v1/responses", huge)).await, 413);
+    let mut plain = json_request("/v1/responses", "{}");
+    plain.headers_mut().insert("content-type", http::HeaderValue::from_static("text/plain"));
+    error(&send(address, plain).await, 415);
+    error(&get(address, "/v1/nothing").await, 404);
+    error(&get(address, "/v1/responses").await, 405);
+    assert_eq!(get(address, "/health").await.status, 200);
+    lives(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_key_nothing_but_health_answers() {
+    let setup = Setup { keys: vec!["secret".to_owned()], ..Setup::default() };
+    let server = TestServer::start(setup).await;
+    let address = server.address;
+    for path in ["/v1/models", "/metrics", "/v1/nothing"] {
+        error(&get(address, path).await, 401);
+    }
+    error(&post(address, "/v1/responses", &hello()).await, 401);
+    assert_eq!(get(address, "/health").await.status, 200);
+    let mut request = json_request("/v1/responses", hello().to_string());
+    request.headers_mut().insert("authorization", http::HeaderValue::from_static("Bearer secret"));
+    assert_eq!(send(address, request).await.status, 200);
+    server.stop().await;
+}
+
+async fn raw(server: &TestServer, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    stream.write_all(bytes).await.expect("written");
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer);
+    let _ = tokio::time::timeout(Duration::from_secs(20), read).await.expect("the server closes");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn malformed_http_is_refused() {
+    let server = TestServer::start(Setup::default()).await;
+    let two = b"GET /health HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n";
+    assert!(raw(&server, two).await.starts_with("HTTP/1.1 400"));
+    let lengths = b"GET /health HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n";
+    assert!(raw(&server, lengths).await.starts_with("HTTP/1.1 400"));
+    let hostless = b"GET /health HTTP/1.1\r\nconnection: close\r\n\r\n";
+    assert!(raw(&server, hostless).await.starts_with("HTTP/1.1 400"));
+    let giant = format!("GET /health HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(200 << 10));
+    assert!(raw(&server, giant.as_bytes()).await.starts_with("HTTP/1.1 431"));
+    lives(&server).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_sends_one_byte_at_a_time_is_served() {
+    let server = TestServer::start(Setup::default()).await;
+    let body = hello().to_string();
+    let request = format!(
+        "POST /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    stream.set_nodelay(true).expect("no delay");
+    for byte in request.as_bytes() {
+        stream.write_all(std::slice::from_ref(byte)).await.expect("written");
+    }
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("read");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    server.stop().await;
+}

@@ -1,0 +1,68 @@
+//! Hostile parsers behind a real server: each stream ends well-formed by the fault policy, no text is lost, and a healthy server
+//! beside it doesn't notice.
+
+use host::api::Protocol;
+use host::turn::FaultPolicy;
+use serde_json::{Value, json};
+use tests::client::post;
+use tests::guests::guest;
+use tests::server::{Setup, TestServer};
+
+const TEXT: &str = "Some text that is long enough to be cut into several steps of the engine.";
+
+/// Guests that load, and fail while a stream runs.
+const FAILING: &[&str] = &[
+    "trap_in_text",
+    "loop_in_text",
+    "memory_bomb",
+    "deep_recursion",
+    "op_flood",
+    "bytes_beyond_held",
+    "arguments_without_call",
+    "trap_in_finish",
+];
+
+async fn serve(name: &str, policy: FaultPolicy) -> (TestServer, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join(format!("{name}.wasm"));
+    std::fs::write(&file, guest(name)).expect("written");
+    let rules = json!([{ "text": TEXT, "tokens_per_step": 3 }]);
+    let mut setup = Setup::replay(folder.path(), &rules).with_parser(file.to_string_lossy());
+    setup.model.fault_policy = policy;
+    (TestServer::start(setup).await, folder)
+}
+
+fn request(stream: bool) -> Value {
+    json!({ "model": "qwen3-tiny", "input": "x", "stream": stream })
+}
+
+async fn outcome(server: &TestServer) -> Value {
+    let streamed = post(server.address, "/v1/responses", &request(true)).await;
+    let mut check = Protocol::Responses.check();
+    check.feed(&streamed.body).and_then(|()| check.finish()).expect("a well-formed stream");
+    streamed.events().last().expect("a terminal event")["response"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_default_the_text_goes_on_as_content() {
+    for name in FAILING {
+        let (server, _folder) = serve(name, FaultPolicy::Continue).await;
+        let response = outcome(&server).await;
+        assert_eq!(response["status"], "completed", "{name}: {response}");
+        let text = response["output"][0]["content"][0]["text"].as_str().expect("text");
+        assert_eq!(text, TEXT, "{name}");
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_operator_asks_for_it_the_response_fails() {
+    for name in FAILING {
+        let (server, _folder) = serve(name, FaultPolicy::Fail).await;
+        let response = outcome(&server).await;
+        assert_eq!(response["status"], "failed", "{name}: {response}");
+        let message = response["error"]["message"].as_str().expect("a message");
+        assert!(!message.contains(TEXT) && !message.contains("0x"), "{message}");
+        server.stop().await;
+    }
+}
