@@ -5,7 +5,6 @@
 mod prompt_common;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use host::prompt::{Detokenizer, Tokenizer};
 use prompt_common::tokenizer;
@@ -118,19 +117,4 @@ fn a_broken_tail_ends_as_replacement_characters() {
     let pieces = pieces(&tokenizer, &[], broken);
     assert_eq!(pieces.concat(), tokenizer.decode(broken).unwrap());
     assert!(pieces.concat().ends_with('\u{FFFD}'));
-}
-
-#[test]
-fn a_token_costs_the_same_at_the_end_of_a_long_stream() {
-    for tokenizer in [tokenizer(), sentence_pieces()] {
-        let mut detokenizer = Detokenizer::new(Arc::clone(&tokenizer), &[]);
-        let (mut out, mut times) = (String::new(), Vec::new());
-        for _ in 0..8 {
-            let start = Instant::now();
-            (0..20_000_u32).for_each(|at| detokenizer.push(10 + at % 60, &mut out));
-            times.push(start.elapsed());
-        }
-        let (early, late) = (times[..4].iter().min().unwrap(), times[4..].iter().min().unwrap());
-        assert!(*late < *early * 4, "{times:?}");
-    }
 }

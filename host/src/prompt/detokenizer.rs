@@ -168,3 +168,28 @@ impl TokenBytesCell {
         self.0.get_or_init(|| tokenizer.is_byte_level().then(|| Arc::new(TokenBytes::new(tokenizer)))).clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a token costs is bounded by what is kept of the stream before it.
+    #[test]
+    fn however_long_the_stream_only_a_character_or_a_short_window_is_kept() {
+        let json = include_bytes!("../../models/qwen3-tiny/tokenizer.json");
+        let tokenizer = Arc::new(Tokenizer::from_json(json).unwrap());
+        let window = State::Window { ids: Vec::new(), shown: 0 };
+        let windowed = Detokenizer { tokenizer: Arc::clone(&tokenizer), state: window };
+        for mut detokenizer in [Detokenizer::new(tokenizer, &[]), windowed] {
+            let mut out = String::new();
+            for at in 0..20_000_u32 {
+                detokenizer.push(at * 7 % 300, &mut out);
+                let (kept, bound) = match &detokenizer.state {
+                    State::Bytes { pending, .. } => (pending.len(), 3),
+                    State::Window { ids, .. } => (ids.len(), CONTEXT + MAX_UNSHOWN),
+                };
+                assert!(kept <= bound, "{kept} kept after {at}");
+            }
+        }
+    }
+}
