@@ -1,7 +1,8 @@
 //! Ids and time for answers. Both are handed to the machines from outside, so that tests get the same ones every time.
 
-use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::random;
 
 /// Seconds since 1970, UTC.
 pub type Clock = fn() -> u64;
@@ -38,24 +39,13 @@ impl Ids {
     /// If the system has no random bytes to give.
     pub fn next(&mut self, prefix: &str) -> String {
         match &mut self.0 {
-            Source::Random => random(prefix),
+            Source::Random => format!("{prefix}{}", random::hex::<16>()),
             Source::Counted(count) => {
                 *count += 1;
                 format!("{prefix}{count}")
             }
         }
     }
-}
-
-fn random(prefix: &str) -> String {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).expect("the system gives random bytes");
-    let mut id = String::with_capacity(prefix.len() + 32);
-    id.push_str(prefix);
-    for byte in bytes {
-        write!(id, "{byte:02x}").expect("a String takes everything");
-    }
-    id
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::markers::MarkerTable;
 use crate::limits::ParserLimits;
 use crate::parser::contract::Trim;
+use crate::random;
 
 /// What happens to a stream whose parser fails while no tool call is open. (With one open, the turn always fails.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +67,5 @@ impl std::fmt::Debug for TurnSettings {
 /// # Panics
 /// If the system has no randomness to give; nothing can be kept apart then.
 pub fn random_call_id() -> String {
-    let mut bytes = [0; 12];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    bytes.iter().fold(String::from("call_"), |id, byte| format!("{id}{byte:02x}"))
+    format!("call_{}", random::hex::<12>())
 }
