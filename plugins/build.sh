@@ -5,6 +5,8 @@
 #        plugins/build.sh --check    write nothing; fail if a committed plugin doesn't fit its sources,
 #                                    or differs from what the toolchain that built it makes of them now
 set -euo pipefail
+# Components must come out alike everywhere, whatever the user's own settings say.
+export CARGO_INCREMENTAL=0
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 TARGET=wasm32-unknown-unknown

@@ -2,14 +2,16 @@
 # Makes a Rust toolchain folder with a wasm32 standard library, for machines on which rustup can download nothing.
 # Where it can, this is simply: rustup target add wasm32-unknown-unknown
 #
-# usage: plugins/wasm-toolchain.sh DEST        then put DEST/bin first in PATH
+# usage: plugins/wasm-toolchain.sh DEST [TARGET]        then put DEST/bin first in PATH
 #
+# TARGET is wasm32-unknown-unknown, which parsers are built for, or wasm32-wasip1, which cargo-component tests in; DEST may hold both.
 # It hard-links the installed toolchain into DEST, takes the standard library's sources of the same version from Debian's
-# rust-src package (this machine's own mirror, private package lists), and builds the library offline.
+# rust-src package (this machine's own mirror, private package lists), and builds the library offline; for wasm32-wasip1 it
+# takes Debian's wasi-libc too.
 # Nothing else is touched. Add files to DEST, never edit its files in place: they are the installed ones.
 set -euo pipefail
-DEST=${1:?usage: wasm-toolchain.sh DEST}
-TARGET=wasm32-unknown-unknown
+DEST=${1:?usage: wasm-toolchain.sh DEST [TARGET]}
+TARGET=${2:-wasm32-unknown-unknown}
 SYSROOT=$(rustc --print sysroot)
 VERSION=$(rustc -V | awk '{print $2}')
 mkdir -p "$DEST"
@@ -20,6 +22,12 @@ give_up() { echo "no wasm toolchain: $1" >&2; exit 1; }
 for tool in apt-get apt-cache dpkg; do
   command -v "$tool" > /dev/null || give_up "this needs $tool; run 'rustup target add $TARGET' instead"
 done
+
+case $TARGET in
+  wasm32-unknown-unknown) crates=std,panic_abort ;;
+  wasm32-wasip1) crates=std,panic_abort,test ;;
+  *) give_up "$TARGET is neither wasm32-unknown-unknown nor wasm32-wasip1" ;;
+esac
 
 # A fixed path: it ends up in the library's panic messages, and plugins must come out the same everywhere.
 WORK=/tmp/wasm-std-$VERSION
@@ -42,6 +50,13 @@ package=$(apt-cache "${apt[@]}" madison rust-src | awk '{print $3}' | grep "^$VE
 (cd "$WORK/package" && apt-get "${apt[@]}" download -qq "rust-src=$package")
 dpkg --fsys-tarfile "$WORK"/package/rust-src_*.deb | tar -x -C "$WORK/sources" "./usr/src/rustc-$VERSION/library"
 library=$WORK/sources/usr/src/rustc-$VERSION/library
+libc=$WORK/sources/usr/lib/wasm32-wasip1
+flags="-Cembed-bitcode=yes --remap-path-prefix=$library=/rustc/std"
+if [ "$TARGET" = wasm32-wasip1 ]; then
+  (cd "$WORK/package" && apt-get "${apt[@]}" download -qq wasi-libc)
+  dpkg --fsys-tarfile "$WORK"/package/wasi-libc_*.deb | tar -x -C "$WORK/sources" ./usr/lib
+  flags+=" -Lnative=$libc"
+fi
 
 # 2. The library, built as the dependency of an empty crate.
 echo '#![no_std]' > "$WORK/seed/src/lib.rs"
@@ -57,16 +72,20 @@ debug = 0
 END
 (cd "$WORK/seed"
   CARGO_HOME=$WORK/cargo RUSTC=$SYSROOT/bin/rustc RUSTC_BOOTSTRAP=1 __CARGO_TESTS_ONLY_SRC_ROOT=$library \
-    RUSTFLAGS="-Cembed-bitcode=yes --remap-path-prefix=$library=/rustc/std" \
+    RUSTFLAGS=$flags \
     "$SYSROOT/bin/cargo" build -q --release --offline --target "$TARGET" --target-dir "$WORK/target" \
-    -Zbuild-std=std,panic_abort -Zbuild-std-features=compiler-builtins-mem \
+    -Zbuild-std=$crates -Zbuild-std-features=compiler-builtins-mem \
     --config 'source.crates-io.replace-with="vendor"' --config "source.vendor.directory=\"$library/vendor\"")
 
 # 3. The toolchain, by links, and the library in it.
 for part in bin lib libexec; do
-  [ -d "$SYSROOT/$part" ] || continue
+  [ -d "$SYSROOT/$part" ] && [ ! -d "$DEST/$part" ] || continue
   cp -al "$SYSROOT/$part" "$DEST/" 2> /dev/null || cp -a "$SYSROOT/$part" "$DEST/"
 done
 mkdir -p "$DEST/lib/rustlib/$TARGET/lib"
 cp "$WORK/target/$TARGET/release/deps/"*.rlib "$DEST/lib/rustlib/$TARGET/lib/"
 rm -f "$DEST/lib/rustlib/$TARGET/lib/"libseed*
+if [ "$TARGET" = wasm32-wasip1 ]; then
+  mkdir "$DEST/lib/rustlib/$TARGET/lib/self-contained"
+  cp "$libc"/{crt1-command.o,crt1-reactor.o,libc.a} "$DEST/lib/rustlib/$TARGET/lib/self-contained/"
+fi

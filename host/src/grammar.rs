@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 ///
 /// # Errors
 /// A marker that has to be a token is none: one of the `stops` (JSON strings are free text, and could end the turn by spelling it),
-/// or one that the grammar calls `token_N`.
+/// or one that the grammar calls `token_N`. A marker that has to be text, since the grammar calls it `MARKER_N`, is a token.
 pub fn define_markers(
     grammar: &str,
     markers: &[(&str, Option<u32>)],
@@ -18,14 +18,23 @@ pub fn define_markers(
     let mut complete = String::with_capacity(grammar.len() + 64 * markers.len());
     complete.push_str(grammar);
     for (index, (literal, id)) in (0_u32..).zip(markers) {
+        let must_be = |word: &str| names(grammar, &format!("{word}_{index}"));
         let _ = match id {
+            Some(_) if must_be("MARKER") => {
+                return Err(format!(
+                    "the model's tokenizer has a token {literal:?}, which this format writes as text: its output can't be constrained"
+                ));
+            }
             Some(id) => write!(complete, "\nmarker_{index}: <[{id}]>\ntoken_{index}: <[{id}]>"),
-            None if stops.contains(&index) || names(grammar, &format!("token_{index}")) => {
+            None if stops.contains(&index) || must_be("token") => {
                 return Err(format!(
                     "the model's tokenizer has no token {literal:?}: its output can't be constrained"
                 ));
             }
-            None => write!(complete, "\nmarker_{index}: {}", serde_json::Value::from(*literal)),
+            None => {
+                let text = serde_json::Value::from(*literal);
+                write!(complete, "\nmarker_{index}: {text}\nMARKER_{index}: {text}")
+            }
         };
     }
     complete.push('\n');
@@ -50,14 +59,14 @@ mod tests {
         let complete = define_markers("start: marker_0 marker_1", &markers, &[]).unwrap();
         assert_eq!(
             complete,
-            "start: marker_0 marker_1\nmarker_0: <[7]>\ntoken_0: <[7]>\nmarker_1: \"say \\\"hi\\\"\\n\"\n"
+            "start: marker_0 marker_1\nmarker_0: <[7]>\ntoken_0: <[7]>\nmarker_1: \"say \\\"hi\\\"\\n\"\nMARKER_1: \"say \\\"hi\\\"\\n\"\n"
         );
     }
 
     #[test]
     fn a_comment_at_the_end_takes_no_rule_with_it() {
         let complete = define_markers("start: marker_0 // the end", &[("<a>", None)], &[]).unwrap();
-        assert!(complete.ends_with("// the end\nmarker_0: \"<a>\"\n"));
+        assert!(complete.contains("// the end\nmarker_0: \"<a>\"\n"));
     }
 
     #[test]
@@ -73,5 +82,13 @@ mod tests {
         let error = define_markers("start: token_1 token_0", &markers, &[]).unwrap_err();
         assert!(error.contains("<a>"), "{error}");
         assert!(define_markers("start: token_01", &markers, &[]).is_ok());
+    }
+
+    #[test]
+    fn a_marker_that_has_to_be_text_is_refused_as_a_token() {
+        let markers = [("<a>", None), ("<b>", Some(3))];
+        assert!(define_markers("start: MARKER_0 marker_1", &markers, &[]).is_ok());
+        let error = define_markers("start: MARKER_1", &markers, &[]).unwrap_err();
+        assert!(error.contains("<b>"), "{error}");
     }
 }

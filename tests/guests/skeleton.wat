@@ -81,9 +81,11 @@
     (export $route "route" (type $route_))
     (type $run_ (record (field "route" $route) (field "bytes" u32)))
     (export $run "run" (type $run_))
+    (type $until_ (record (field "route" $route) (field "bytes" string)))
+    (export $until "until" (type $until_))
     (type $op_ (variant
       (case "bytes" $run) (case "until-marker" $route) (case "message" $phase)
-      (case "tool-call" $tool-call) (case "close") (case "derived-arguments" string)))
+      (case "tool-call" $tool-call) (case "close") (case "derived-arguments" string) (case "until-byte" $until)))
     (export $op "op" (type $op_))
     (type $step_ (variant (case "pass") (case "hold") (case "ops" (list $op)) (case "fault" string)))
     (export $step "step" (type $step_))

@@ -2,11 +2,11 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use deepseek_v3_parser::DeepSeekV3;
-use parser_sdk::testing::{Item, agree, check_broken_off, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
+use parser_sdk::testing::{Item, Streams, cut, play, request};
+use parser_sdk::{FinishReason, Op, Request, Route, Run, Step, Stream, ToolKind, Until};
 use proptest::prelude::*;
 
-const FRAGMENTS: [&str; 50] = [
+const FRAGMENTS: &[&str] = &[
     "<think>",
     "</think>",
     "<｜tool▁calls▁begin｜>",
@@ -65,35 +65,26 @@ fn tools() -> Request {
     request
 }
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
-        .prop_map(|parts| parts.concat())
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", "<｜Assistant｜></think>", "<｜Assistant｜><think>\n"];
+    Streams {
+        requests,
+        prompts,
+        fragments: FRAGMENTS,
+        count: 1_000,
+        longest: 40,
+        ends: &["<｜end▁of▁sentence｜>"],
+    }
 }
 
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<DeepSeekV3>();
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_of_any_stream_gives_the_same_items(
-        output in stream(),
-        prompt in proptest::sample::select(&["", "<｜Assistant｜></think>", "<｜Assistant｜><think>\n"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        agree::<DeepSeekV3>(&tools(), prompt, &output, &sizes, reason);
-        check_broken_off::<DeepSeekV3>(&tools(), prompt, &output, 8);
-    }
-
-    #[test]
-    fn the_turns_end_never_reaches_the_output(output in stream(), reason in reason()) {
-        for item in play::<DeepSeekV3>(&tools(), "", [output.as_str()], reason) {
-            prop_assert!(!item.text.contains("<｜end▁of▁sentence｜>"), "{:?}", item);
-        }
-    }
 
     #[test]
     fn a_turn_of_items_comes_back_as_it_was(
@@ -150,7 +141,7 @@ fn fenced_arguments_come_out_with_every_chunk_but_what_may_be_the_fences_end() {
         assert_eq!(stream.text("y\\n{ ``` x"), Step::Pass);
     }
     let step = stream.text("\"}\n``");
-    assert_eq!(step, Step::Ops(vec![Op::Bytes(parser_sdk::Run { route: Route::Arguments, bytes: 2 })]));
+    assert_eq!(step, Step::Ops(vec![Op::Bytes(Run { route: Route::Arguments, bytes: 2 })]));
 }
 
 #[test]
@@ -162,7 +153,12 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
     stream.text("apply_patch\n```json\n");
     stream.text("{\"input\": \"x");
     for _ in 0..1000 {
-        assert_eq!(stream.text("y\\n{ "), Step::Pass);
+        let step = stream.text("y\\n{ ");
+        let until = Until { route: Route::ArgumentsUnescaped, bytes: "\"\\" };
+        assert_eq!(
+            step,
+            Step::Ops(vec![Op::Bytes(Run { route: until.route, bytes: 5 }), Op::UntilByte(until)])
+        );
     }
 }
 

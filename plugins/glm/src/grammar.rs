@@ -15,9 +15,12 @@ const AROUND_VALUES: [usize; 10] = [CALL, CALL_END, KEY, KEY_END, VALUE, VALUE_E
 
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
-    let Some(turn) = Turn::of(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any)?;
+    let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
+    // The lexer can't tell an input from what ends it unless that is a token; then text spells no marker.
+    let markers = if turn.inputs().next().is_none() { Markers::Any } else { Markers::Tokens };
+    let mut lark = Lark::new(&MARKERS, markers)?;
     lark.text("value", AROUND_VALUES)?;
+    turn.inputs().for_each(|input| lark.input(input));
     let calls: Result<Vec<String>, String> = turn.tools.iter().map(|tool| call(&lark, tool)).collect();
     let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
     lark.rule("call", &format!("{open} ({}) {close}", calls?.join(" | ")));
@@ -32,7 +35,7 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
         let value = match value {
-            Value::Text(rule) => (*rule).to_owned(),
+            Value::Text(rule) | Value::Input(rule) => (*rule).to_owned(),
             Value::Exactly(text) | Value::Json(text) => text.clone(),
         };
         let (begin, end) = (lark.marker(KEY), lark.marker(KEY_END));

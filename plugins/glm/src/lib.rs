@@ -151,9 +151,9 @@ impl Glm {
         let words = self.name.trim_start();
         let (name, second) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let second = second.trim_start();
-        if !second.is_empty() && self.tools.payload(name) == Payload::Text {
-            let body = second.len();
-            self.name.truncate(self.name.len() - body);
+        let (head, body) = (self.name.len() - second.len(), second.len());
+        if body > 0 && head <= NAME && self.tools.payload(name) == Payload::Text {
+            self.name.truncate(head);
             self.open("", body, out);
             return self.text(&text[self.name.len() - before..], out);
         }

@@ -2,15 +2,14 @@
 //! give the same items, arguments are JSON, and what is out at any moment is how they begin.
 
 use glm_parser::Glm;
-use parser_sdk::testing::case::{MarkerMode, Piece, by_marker};
-use parser_sdk::testing::{Head, Item, Script, agree, check_broken_off, cut, play, request};
-use parser_sdk::{FinishReason, Op, Parser, Payload, Request, Route, Step, Stream, ToolKind};
+use parser_sdk::testing::{Streams, cut, play, request};
+use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
 use proptest::prelude::*;
 use serde_json::Value;
 
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
-const FRAGMENTS: [&str; 45] = [
+const FRAGMENTS: &[&str] = &[
     "<think>",
     "</think>",
     "<tool_call>",
@@ -66,72 +65,24 @@ fn tools() -> Request {
     request
 }
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
-        .prop_map(|parts| parts.concat())
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", "<|assistant|>", "<|assistant|><think>", "<|assistant|></think>"];
+    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|observation|>"] }
 }
 
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<Glm>();
 }
 
-/// The items of these pieces, each marker a token of its own.
-fn by_tokens(pieces: &[Piece]) -> Vec<Item> {
-    let (request, reason) = (&tools(), FinishReason::Length);
-    let output = pieces.to_vec();
-    Script { request, prompt: "", output, markers: MarkerMode::Id, reason }.play::<Glm>(&[usize::MAX], false)
-}
-
-fn pieces(output: &str) -> Vec<Piece> {
-    by_marker(output, &Glm::describe(&[]).expect("a descriptor").markers)
-}
-
-/// The arguments of the calls with JSON arguments.
-fn json_calls(items: &[Item]) -> Vec<(&str, bool)> {
-    let is_json = |item: &&Item| matches!(&item.head, Head::ToolCall(call) if call.payload == Payload::Json);
-    items.iter().filter(is_json).map(|item| (item.text.as_str(), item.complete)).collect()
+#[test]
+fn arguments_are_written_as_sound_json_piece_by_piece() {
+    streams(&[tools()]).check_written_arguments::<Glm>();
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_of_any_stream_and_markers_as_tokens_or_text_give_the_same_items(
-        output in stream(),
-        prompt in proptest::sample::select(&["", "<|assistant|>", "<|assistant|><think>", "<|assistant|></think>"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        agree::<Glm>(&tools(), prompt, &output, &sizes, reason);
-        check_broken_off::<Glm>(&tools(), prompt, &output, 8);
-    }
-
-    #[test]
-    fn the_turns_end_never_reaches_the_output(output in stream(), reason in reason()) {
-        for item in play::<Glm>(&tools(), "", [output.as_str()], reason) {
-            prop_assert!(!item.text.contains("<|observation|>"), "{:?}", item);
-        }
-    }
-
-    #[test]
-    fn the_arguments_of_a_complete_call_are_an_object(output in stream(), reason in reason()) {
-        for (arguments, complete) in json_calls(&play::<Glm>(&tools(), "", [output.as_str()], reason)) {
-            let object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
-            prop_assert_eq!(object, complete, "{}", arguments);
-        }
-    }
-
-    #[test]
-    fn arguments_cut_off_anywhere_are_how_the_whole_ones_begin(output in stream()) {
-        let pieces = pieces(&output);
-        let whole = by_tokens(&pieces);
-        for count in 0..pieces.len() {
-            let part = by_tokens(&pieces[..count]);
-            for ((part, _), (whole, _)) in json_calls(&part).iter().zip(json_calls(&whole)) {
-                prop_assert!(whole.starts_with(part), "{} after {}", whole, part);
-            }
-        }
-    }
 
     #[test]
     fn string_values_come_back_as_they_were(

@@ -1,10 +1,12 @@
 //! The grammar of a constrained turn: messages on `analysis`, then a call, or preambles and a final message.
 //!
 //! One call at most: `<|call|>` ends the turn. A marker ends a body wherever it stands, so markers have to be tokens.
+//! A custom tool's body that follows a grammar is raw, which its type of content says: the usual body is JSON.
 
 use parser_sdk::Request;
-use parser_sdk::grammar::{Callable, Lark, Markers, Turn, literal};
+use parser_sdk::grammar::{Arguments, Callable, Lark, Markers, Turn, literal};
 
+use crate::header::RAW;
 use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START};
 
 /// Longest name of a tool, in bytes: a header has a bound.
@@ -12,10 +14,11 @@ const NAME: usize = 128;
 
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
-    let Some(turn) = Turn::of(request)? else { return Ok(None) };
+    let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS.map(|name| format!("<|{name}|>")), Markers::Tokens)?;
     let [start, end, message, channel, constrain] =
         [START, END, MESSAGE, CHANNEL, CONSTRAIN].map(|index| lark.marker(index));
+    turn.inputs().for_each(|input| lark.input(input));
     let calls: Result<Vec<String>, String> = turn.tools.iter().map(|tool| call(&lark, tool)).collect();
     let call = calls?.join(" | ");
     let next = format!("{end} {start} \"assistant\"");
@@ -39,5 +42,11 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let to = literal(&format!(" to=functions.{name}"));
     let (channel, constrain) = (lark.marker(CHANNEL), lark.marker(CONSTRAIN));
     let head = format!("({to} {channel} \"commentary\" | {channel} \"commentary\" {to})");
-    Ok(format!("{head} (\" \" {constrain} \"json\")? {} {}", lark.marker(MESSAGE), tool.arguments.json()))
+    let message = lark.marker(MESSAGE);
+    Ok(match &tool.arguments {
+        Arguments::Text(Some(input)) => {
+            format!("{head} \" \" {constrain} {} {message} {}", literal(RAW), input.rule())
+        }
+        arguments => format!("{head} (\" \" {constrain} \"json\")? {message} {}", arguments.json()),
+    })
 }

@@ -8,6 +8,8 @@ use crate::{CHANNEL, CONSTRAIN, END, START};
 const WORDS: usize = 6;
 /// Bytes likewise.
 const BYTES: usize = 256;
+/// The type of a custom tool's content that is no JSON.
+pub(crate) const RAW: &str = "text";
 /// What a header says beside names.
 const KNOWN: [&str; 6] = ["analysis", "commentary", "final", "assistant", "json", "code"];
 
@@ -24,6 +26,8 @@ pub(crate) struct Header {
     pub(crate) channel: &'static str,
     /// Whether the model speaks in another's name.
     pub(crate) foreign: bool,
+    /// Whether the content is raw.
+    pub(crate) raw: bool,
     text: String,
     words: usize,
 }
@@ -50,6 +54,7 @@ impl Header {
     /// It goes on after this marker: what came before is read, and what that leaves was garbage.
     pub(crate) fn go_on(&mut self, marker: usize) {
         let garbage = self.read(false);
+        self.raw |= self.after == CONSTRAIN && garbage.trim() == RAW;
         self.word(garbage.rfind("to=").map_or("", |at| &garbage[at..]));
         (self.after, self.words) = (marker, 0);
     }

@@ -160,7 +160,9 @@ impl Harmony {
         }
         let bare = name.strip_prefix("functions.").filter(|bare| !bare.is_empty() && !tools.contains(name));
         let name = bare.unwrap_or(name);
-        Some((name.into(), tools.payload(name), Some(json::Body::new(tools.payload(name)))))
+        let payload = tools.payload(name);
+        let is_raw = header.raw && payload == Payload::Text;
+        Some((name.into(), payload, (!is_raw).then(|| json::Body::new(payload))))
     }
 }
 

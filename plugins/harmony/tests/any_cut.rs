@@ -2,7 +2,7 @@
 //! (the test kit counts), text and arguments come out at once, and no marker ever does.
 
 use harmony_parser::Harmony;
-use parser_sdk::testing::{Head, Item, agree, check_broken_off, cut, play, request};
+use parser_sdk::testing::{Head, Item, Streams, cut, play, request};
 use parser_sdk::{
     FinishReason, Op, Parser, Payload, Phase, Request, Route, Step, Stream, ToolCall, ToolChoice, ToolKind,
 };
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const PROMPT: &str = "<|start|>assistant";
 const CALL: &str = "<|channel|>commentary to=functions.add <|constrain|>json<|message|>";
 
-const FRAGMENTS: [&str; 58] = [
+const FRAGMENTS: &[&str] = &[
     "<|start|>",
     "<|start|>assistant",
     "<|end|>",
@@ -32,6 +32,7 @@ const FRAGMENTS: [&str; 58] = [
     "<|endoftext|>",
     CALL,
     "<|channel|>analysis to=functions.patch json<|message|>",
+    "<|channel|>commentary to=functions.patch <|constrain|>text<|message|>",
     "<|channel|>analysis to=python code<|message|>",
     "<|",
     "<|mess",
@@ -78,15 +79,6 @@ fn tools() -> Request {
     request
 }
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
-        .prop_map(|parts| parts.concat())
-}
-
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
-}
-
 /// A message as the model writes it, and the item that it is.
 fn message() -> impl Strategy<Value = (String, Item)> {
     let text = "[a-zA-Zü ,.{}<|\n]{1,40}";
@@ -109,39 +101,42 @@ fn message() -> impl Strategy<Value = (String, Item)> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", PROMPT, "<|start|>assistant<|channel|>final<|message|>"];
+    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &[] }
+}
 
-    #[test]
-    fn any_cut_of_any_stream_and_markers_as_tokens_or_text_give_the_same_items(
-        output in stream(),
-        prompt in proptest::sample::select(&["", PROMPT, "<|start|>assistant<|channel|>final<|message|>"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        agree::<Harmony>(&tools(), prompt, &output, &sizes, reason);
-        check_broken_off::<Harmony>(&tools(), prompt, &output, 8);
-    }
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<Harmony>();
+}
 
-    #[test]
-    fn no_marker_reaches_the_output(output in stream(), reason in reason()) {
-        let output = output.replace("age|>", ""); // which could make one of what stands around another
-        let markers = Harmony::describe(&[]).expect("describe").markers;
-        for item in play::<Harmony>(&tools(), PROMPT, [output.as_str()], reason) {
+#[test]
+fn no_marker_reaches_the_output() {
+    let markers = Harmony::describe(&[]).expect("describe").markers;
+    streams(&[tools()]).each(|drawn| {
+        let output = drawn.output().replace("age|>", ""); // which could make one of what stands around another
+        for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
             for marker in &markers {
-                prop_assert!(!item.text.contains(marker) && !name.contains("<|"), "{:?}", item);
+                assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");
             }
         }
-    }
+    });
+}
 
-    #[test]
-    fn nobody_is_called_where_calls_are_forbidden(output in stream(), reason in reason()) {
-        let request = Request { tool_choice: ToolChoice::None, ..tools() };
-        for item in play::<Harmony>(&request, PROMPT, [output.as_str()], reason) {
-            prop_assert!(!matches!(item.head, Head::ToolCall(_)), "{:?}", item);
+#[test]
+fn nobody_is_called_where_calls_are_forbidden() {
+    streams(&[Request { tool_choice: ToolChoice::None, ..tools() }]).each(|drawn| {
+        for item in play::<Harmony>(drawn.request, PROMPT, [drawn.output().as_str()], drawn.reason) {
+            assert!(!matches!(item.head, Head::ToolCall(_)), "{item:?}");
         }
-    }
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_turn_of_messages_comes_back_as_it_was(

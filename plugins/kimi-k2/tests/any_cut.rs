@@ -2,11 +2,11 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use kimi_k2_parser::KimiK2;
-use parser_sdk::testing::{Item, agree, check_broken_off, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
+use parser_sdk::testing::{Item, Streams, cut, play, request};
+use parser_sdk::{FinishReason, Op, Request, Route, Run, Step, Stream, ToolKind, Until};
 use proptest::prelude::*;
 
-const FRAGMENTS: [&str; 52] = [
+const FRAGMENTS: &[&str] = &[
     "<think>",
     "</think>",
     "<|tool_calls_section_begin|>",
@@ -67,35 +67,20 @@ fn tools() -> Request {
     request
 }
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
-        .prop_map(|parts| parts.concat())
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts =
+        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"];
+    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|im_end|>"] }
 }
 
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<KimiK2>();
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_of_any_stream_gives_the_same_items(
-        output in stream(),
-        prompt in proptest::sample::select(&["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        agree::<KimiK2>(&tools(), prompt, &output, &sizes, reason);
-        check_broken_off::<KimiK2>(&tools(), prompt, &output, 8);
-    }
-
-    #[test]
-    fn the_turns_end_never_reaches_the_output(output in stream(), reason in reason()) {
-        for item in play::<KimiK2>(&tools(), "", [output.as_str()], reason) {
-            prop_assert!(!item.text.contains("<|im_end|>"), "{:?}", item);
-        }
-    }
 
     #[test]
     fn a_turn_of_items_comes_back_as_it_was(
@@ -148,7 +133,12 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
     stream.marker(7);
     stream.text("{\"input\": \"x");
     for _ in 0..1000 {
-        assert_eq!(stream.text("y\\n{ "), Step::Pass);
+        let step = stream.text("y\\n{ ");
+        let until = Until { route: Route::ArgumentsUnescaped, bytes: "\"\\" };
+        assert_eq!(
+            step,
+            Step::Ops(vec![Op::Bytes(Run { route: until.route, bytes: 5 }), Op::UntilByte(until)])
+        );
     }
 }
 

@@ -32,7 +32,7 @@ const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
 /// Names of tools that take code.
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
 
-/// Longest head of a call that is waited for.
+/// Longest head of a call that is waited for; what stands behind it decides nothing, however it was cut.
 const HEAD: usize = 160;
 
 const START: State = State::Open(Name::Declared, b" \n\r\t");
@@ -224,7 +224,7 @@ impl Llama3 {
             self.state = State::Bare(Bare::of(Name::Any), out.held() - body.len());
             return self.text(&body, out);
         }
-        match Opening::of(&body, ".call") {
+        match Opening::of(&body[..body.floor_char_boundary(HEAD)], ".call") {
             Opening::Unclear if body.len() < HEAD => {}
             Opening::Call(name, read) if self.interpreter.is_none() || self.tools.contains(name) => {
                 out.drop(out.held() - (body.len() - read));
@@ -256,11 +256,13 @@ impl Llama3 {
     /// Decides whether a name and an object follow `<function=`.
     fn function(&mut self, out: &mut Output) {
         let State::Function(head) = &self.state else { return };
-        let (name, body) = head.split_once('>').unwrap_or((head, ""));
+        let known = &head[..head.floor_char_boundary(HEAD)];
+        let (name, body) = known.split_once('>').unwrap_or((known, ""));
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         let has_name = !name.is_empty() && name.bytes().all(is_name);
-        let body = body.trim_ascii_start().to_owned();
+        let body = body.trim_ascii_start();
         if has_name && body.starts_with('{') {
+            let body = head[known.len() - body.len()..].to_owned();
             let payload = self.tools.payload(name);
             out.drop(out.held() - body.len());
             out.tool_call(name, payload);

@@ -2,11 +2,10 @@
 //! the same items, the turn's end is never shown, and arguments come out at once.
 
 use llama3_parser::Llama3;
-use parser_sdk::testing::{Item, agree, check_broken_off, cut, play, request};
-use parser_sdk::{FinishReason, Request, Route, Step, Stream};
-use proptest::prelude::*;
+use parser_sdk::testing::{Item, Streams, cut, play, request};
+use parser_sdk::{FinishReason, Request, Route, Step, Stream, Until};
 
-const FRAGMENTS: [&str; 44] = [
+const FRAGMENTS: &[&str] = &[
     "<|python_tag|>",
     "<function=",
     "</function>",
@@ -53,47 +52,31 @@ const FRAGMENTS: [&str; 44] = [
     "<function=add>{\"a\": 1}</function>",
 ];
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..30)
-        .prop_map(|parts| parts.concat())
-}
-
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
-}
-
 /// Requests with functions, with a custom tool, with an interpreter, and without tools.
-fn tools() -> impl Strategy<Value = Request> {
+fn tools() -> [Request; 4] {
     let mut custom = request(&["add", "get_weather", "python"]);
     for tool in &mut custom.tools {
         tool.kind = parser_sdk::ToolKind::Custom;
     }
-    let requests =
-        vec![request(&["add", "get_weather"]), custom, request(&["add", "code_interpreter"]), request(&[])];
-    proptest::sample::select(requests)
+    [request(&["add", "get_weather"]), custom, request(&["add", "code_interpreter"]), request(&[])]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_of_any_stream_and_markers_as_tokens_or_text_give_the_same_items(
-        output in stream(),
-        request in tools(),
-        prompt in proptest::sample::select(&["", "<|start_header_id|>assistant<|end_header_id|>\n\n"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        check_broken_off::<Llama3>(&request, prompt, &output, 8);
-        agree::<Llama3>(&request, prompt, &output, &sizes, reason);
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"];
+    Streams {
+        requests,
+        prompts,
+        fragments: FRAGMENTS,
+        count: 1_000,
+        longest: 30,
+        ends: &["<|eot_id|>", "<|eom_id|>"],
     }
+}
 
-    #[test]
-    fn the_turns_end_never_reaches_the_output(output in stream(), request in tools(), reason in reason()) {
-        for item in play::<Llama3>(&request, "", [output.as_str()], reason) {
-            prop_assert!(!item.text.contains("<|eot_id|>") && !item.text.contains("<|eom_id|>"), "{:?}", item);
-        }
-    }
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&tools()).check::<Llama3>();
 }
 
 #[test]
@@ -101,8 +84,9 @@ fn arguments_and_prose_come_out_with_every_chunk() {
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
     assert_eq!(stream.text("{\"na"), Step::Hold);
     assert!(matches!(stream.text("me\": \"add\", \"parameters\": {\"a\": \"x"), Step::Ops(_)));
-    assert_eq!(stream.text(" and so on"), Step::Pass);
-    assert_eq!(stream.text(", and on"), Step::Pass);
+    let until = |bytes| parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes });
+    assert!(matches!(stream.text(" and so on"), Step::Ops(ops) if ops.last() == Some(&until("\"\\"))));
+    assert_eq!(stream.text("\\n and on"), Step::Pass);
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
     assert!(matches!(stream.text("Hi"), Step::Ops(_)));
     assert_eq!(stream.text(" there"), Step::Pass);

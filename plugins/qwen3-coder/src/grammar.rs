@@ -1,6 +1,7 @@
 //! The grammar of a constrained turn: `<think>…</think>`, then a message or calls written as XML.
 //!
 //! A raw value ends at the first `</parameter>`; the newline before it belongs to that marker for the parser, and to the text here.
+//! A custom tool's input by its own grammar stands between newlines that are the format's, as templates write it.
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, parameters};
@@ -10,15 +11,17 @@ use crate::{CALL, CALL_END, FUNCTION, MARKERS, NAME, THINK, THINK_END, TURN, TUR
 const FUNCTION_END: usize = 7;
 const PARAMETER: usize = 8;
 const PARAMETER_END: usize = 9;
+const LINE_AND_PARAMETER_END: usize = 12;
 /// What a raw value must not spell.
 const AROUND_VALUES: [usize; 7] =
     [CALL, CALL_END, FUNCTION, FUNCTION_END, PARAMETER, PARAMETER_END, TURN_END];
 
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
-    let Some(turn) = Turn::of(request)? else { return Ok(None) };
+    let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any)?;
     lark.text("value", AROUND_VALUES)?;
+    turn.inputs().try_for_each(|input| lark.input_before(input, LINE_AND_PARAMETER_END, &AROUND_VALUES))?;
     let functions: Result<Vec<String>, String> =
         turn.tools.iter().map(|tool| function(&lark, tool)).collect();
     let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
@@ -33,12 +36,13 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
 fn function(lark: &Lark, tool: &parser_sdk::grammar::Callable<'_>) -> Result<String, String> {
     let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
+        let end = lark.marker(PARAMETER_END);
         let value = match value {
-            Value::Text(rule) => format!("\">\\n\" {rule}"),
-            Value::Exactly(text) => format!("\">\\n\" {text} \"\\n\""),
-            Value::Json(json) => format!("\">\\n\" {json} \"\\n\""),
+            Value::Text(rule) => format!("{rule} {end}"),
+            Value::Exactly(text) | Value::Json(text) => format!("{text} \"\\n\" {end}"),
+            Value::Input(rule) => (*rule).to_owned(),
         };
-        format!("{} {key} {value} {} gap?", lark.marker(PARAMETER), lark.marker(PARAMETER_END))
+        format!("{} {key} \">\\n\" {value} gap?", lark.marker(PARAMETER))
     };
     let spelling = Spelling { text: "value", markers: &AROUND_VALUES, write: &write };
     let parameters = parameters(lark, tool, &spelling)?;

@@ -8,7 +8,7 @@
 mod grammar;
 
 use parser_sdk::json::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools, Trim};
 
 const MARKERS: [&str; 6] =
     ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"];
@@ -214,6 +214,8 @@ impl Qwen3 {
             self.call.close(out);
         } else {
             self.call.release(out);
+            // It is over, and incomplete: no later `close` may be taken for its end.
+            out.message(Phase::Unspecified);
         }
         self.state = State::Prose;
     }

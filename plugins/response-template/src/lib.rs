@@ -8,7 +8,7 @@
 use parser_sdk::json::Calls;
 use parser_sdk::params::{Arguments, Schemas};
 use parser_sdk::template::{Delimiter, Kind, Match, Parameter, Table};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tools};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
 
 /// Longest delimiter that is waited for, in bytes.
 const HEAD: usize = 256;
@@ -41,7 +41,7 @@ enum InCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Open(usize),
-    /// The region opens that is open already.
+    /// The region opens that is open already, or the message begins.
     Again,
     Close,
     /// The field without `open` closes: the turn ends.
@@ -115,6 +115,10 @@ impl Parser for ResponseTemplate {
         }
         self.end_call(false, reason == FinishReason::Stop, 0, out);
     }
+
+    fn constrain(request: &Request) -> Result<Option<String>, String> {
+        Table::read(&request.options)?.constrain(request)
+    }
 }
 
 impl ResponseTemplate {
@@ -134,14 +138,18 @@ impl ResponseTemplate {
         let region = self.place.and_then(|place| all.get(place));
         let again =
             region.filter(|_| self.place == self.table.first).into_iter().flat_map(|field| &field.open);
-        let closes = region.into_iter().flat_map(|field| &field.close);
+        let anchors = self.table.anchors.iter().filter(|_| matches!(self.call, InCall::No));
+        let inner = |close: &&Delimiter| self.table.markers.0[close.trigger].starts_with(['}', ']']);
+        let in_json = matches!(&self.call, InCall::Json(calls) if calls.is_open());
+        let closes =
+            region.into_iter().flat_map(|field| &field.close).filter(move |close| !(in_json && inner(close)));
         let parameter = self.parameter();
         let keys =
             parameter.filter(|_| matches!(self.call, InCall::Parameters(_))).map(|parameter| &parameter.key);
         let value = parameter.filter(|_| matches!(self.call, InCall::Value(..)));
         opens
             .chain(ends.map(|end| (Meaning::End, end)))
-            .chain(again.map(|open| (Meaning::Again, open)))
+            .chain(again.chain(anchors).map(|open| (Meaning::Again, open)))
             .chain(closes.map(|close| (Meaning::Close, close)))
             .chain(keys.into_iter().map(|key| (Meaning::Key, key)))
             .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))
@@ -161,9 +169,11 @@ impl ResponseTemplate {
 
     /// What `head` is: the longest delimiter, once no other may come of it.
     fn find(&self, head: &str, is_end: bool) -> Found {
+        // What stands behind decides nothing, however it was cut.
+        let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
         for (meaning, delimiter) in self.watched() {
-            match delimiter.pattern.matches(head) {
+            match delimiter.pattern.matches(known) {
                 Match::Partial if !is_end && head.len() <= HEAD => return Found::Undecided,
                 Match::Yes(bytes, group) if bytes > longest => {
                     longest = bytes;
@@ -206,6 +216,9 @@ impl ResponseTemplate {
                 out.drop(out.held() - keep);
                 if matches!(self.call, InCall::No) {
                     out.close();
+                } else if meaning == Meaning::End {
+                    // A call that is still open is over, and incomplete: no later `close` may be taken for its end.
+                    out.message(Phase::Unspecified);
                 }
                 (self.place, self.call) = (None, InCall::No);
             }
@@ -236,7 +249,7 @@ impl ResponseTemplate {
                 self.call = InCall::Json(Calls::none());
                 out.content(out.held() - keep);
             }
-            Kind::Objects(name, arguments) => {
+            Kind::Objects { name, arguments, .. } => {
                 self.call = InCall::Json(Calls::objects(out.held() - keep, name, arguments));
             }
             Kind::Named(parameter) => {
@@ -259,14 +272,14 @@ impl ResponseTemplate {
         match &mut self.call {
             InCall::No => {
                 let field = self.place.or(self.table.implicit).map(|field| &self.table.fields[field]);
-                flow(field.map_or(Route::Drop, |field| field.kind.route()), keep, out);
+                out.flow(field.map_or(Route::Drop, |field| field.kind.route()), keep);
             }
             InCall::Json(calls) => {
                 if !calls.read(text.as_bytes(), &self.tools, out) {
-                    flow(Route::Content, keep, out);
+                    out.flow(Route::Content, keep);
                 }
             }
-            InCall::Parameters(_) => flow(Route::Drop, keep, out),
+            InCall::Parameters(_) => out.flow(Route::Drop, keep),
             InCall::Value(arguments, newline) => {
                 let more =
                     if std::mem::take(newline) { text.strip_prefix('\n').unwrap_or(text) } else { text };
@@ -288,11 +301,6 @@ impl ResponseTemplate {
             _ => out.drop(out.held() - bytes),
         }
     }
-}
-
-/// All that is held but for `keep` bytes goes this way, and what follows it.
-fn flow(route: Route, keep: usize, out: &mut Output) {
-    if keep == 0 { out.until_marker(route) } else { out.take(route, out.held() - keep) }
 }
 
 parser_sdk::export_parser!(ResponseTemplate);

@@ -1,9 +1,8 @@
 //! Properties of any stream whatever under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
 //! items, the turn's end is never shown, and text comes out at once.
 
-use parser_sdk::testing::{Item, agree, cut, play, request};
-use parser_sdk::{FinishReason, Op, Parser, Request, Route, Step, Stream, ToolKind};
-use proptest::prelude::*;
+use parser_sdk::testing::{Item, Streams, cut, play, request};
+use parser_sdk::{FinishReason, Op, Parser, Route, Step, Stream, ToolKind};
 use response_template_parser::ResponseTemplate;
 
 /// The tables, and fragments of the streams that they are for.
@@ -41,6 +40,7 @@ const TABLES: [(&str, &str); 10] = [
     (include_str!("tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
 ];
 
+/// Fragments beside those.
 const FRAGMENTS: [&str; 24] = [
     "{\"name\": \"add\", ",
     "\"arguments\": ",
@@ -68,40 +68,23 @@ const FRAGMENTS: [&str; 24] = [
     "x",
 ];
 
-fn tables() -> impl Strategy<Value = (Request, String)> {
-    (0..TABLES.len(), 0..3_usize).prop_flat_map(|(table, tools)| {
-        let mut request = request(if tools == 0 { &[][..] } else { &["add", "get_weather"] });
-        for tool in request.tools.iter_mut().filter(|_| tools == 2) {
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    for (table, own) in TABLES {
+        let mut fragments: Vec<&str> = own.split('~').collect();
+        fragments.extend(fragments.clone());
+        fragments.extend(FRAGMENTS);
+        let names = &["add", "get_weather"];
+        let mut requests = [request(&[]), request(names), request(names)];
+        for request in &mut requests {
+            request.options = vec![("response_template".into(), table.into())];
+        }
+        for tool in &mut requests[2].tools {
             tool.kind = ToolKind::Custom;
         }
-        request.options = vec![("response_template".into(), TABLES[table].0.into())];
-        let mut fragments: Vec<&str> = TABLES[table].1.split('~').collect();
-        fragments.extend(&fragments.clone());
-        fragments.extend(FRAGMENTS);
-        let stream = proptest::collection::vec(proptest::sample::select(fragments), 0..25);
-        (Just(request), stream.prop_map(|parts| parts.concat()))
-    })
-}
-
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
-}
-
-proptest! {
-    #[test]
-    fn any_cut_of_any_stream_and_markers_as_tokens_or_text_give_the_same_items(
-        (request, output) in tables(), sizes in proptest::collection::vec(1..30_usize, 1..8), reason in reason(),
-    ) {
-        agree::<ResponseTemplate>(&request, "", &output, &sizes, reason);
-    }
-
-    #[test]
-    fn the_turns_end_never_reaches_the_output((request, output) in tables(), reason in reason()) {
-        for item in play::<ResponseTemplate>(&request, "", [output.as_str()], reason) {
-            for end in ["<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"] {
-                prop_assert!(!item.text.contains(end), "{:?}", item);
-            }
-        }
+        let ends = &["<|im_end|>", "<|user|>", "<｜end▁of▁sentence｜>", "<|eot_id|>"];
+        Streams { requests: &requests, prompts: &[""], fragments: &fragments, count: 200, longest: 25, ends }
+            .check::<ResponseTemplate>();
     }
 }
 
@@ -140,4 +123,15 @@ fn arguments_of_256_kib_come_back_whole() {
         format!("<tool_call>{{\"name\": \"add\", \"arguments\": {arguments}}}</tool_call><|im_end|>");
     let got = play::<ResponseTemplate>(&request, "", cut(&output, &[4]), FinishReason::Stop);
     assert_eq!(got, [Item::call("add", arguments)]);
+}
+
+#[test]
+fn a_turn_begun_again_shows_no_header() {
+    let mut request = request(&["add"]);
+    request.options = vec![("response_template".into(), TABLES[0].0.into())];
+    let output = "<|im_start|>assistant\nHi<|im_end|>";
+    for size in [1, 5, 64] {
+        let got = play::<ResponseTemplate>(&request, "", cut(output, &[size]), FinishReason::Stop);
+        assert_eq!(got, [Item::message("Hi")]);
+    }
 }

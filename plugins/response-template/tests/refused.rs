@@ -131,3 +131,44 @@ fn a_table_says_which_markers_it_needs_and_what_it_trims() {
     assert!(descriptor.trim.content && !descriptor.trim.reasoning);
     assert!(descriptor.stops.is_empty());
 }
+
+/// What `constrain` says under a table of these fields, where a call of `add` is demanded.
+fn demanded(table: &Value, name: &str) -> Result<Option<String>, String> {
+    let mut request = parser_sdk::testing::request(&[name]);
+    request.tool_choice = parser_sdk::ToolChoice::Required;
+    request.options = vec![("response_template".into(), table.to_string())];
+    ResponseTemplate::constrain(&request)
+}
+
+#[test]
+fn tables_that_no_grammar_describes() {
+    let content = json!({"close": "<end>"});
+    let plain = json!({"fields": {"content": content}});
+    assert!(demanded(&plain, "add").unwrap_err().contains("no calls"));
+    let sought = json!({"start_anchor_pattern": "(?=a)", "fields": {"content": content, "tool_calls": calls(&json!({}))}});
+    assert!(demanded(&sought, "add").unwrap_err().contains("start_anchor_pattern"));
+    let begun = json!({"fields": {
+        "content": {"open_pattern": "(?:^|<text>)", "close": "</text>"}, "tool_calls": calls(&json!({})),
+    }});
+    assert!(demanded(&begun, "add").unwrap_err().contains("without a beginning"));
+}
+
+#[test]
+fn names_and_keys_that_no_pattern_reads() {
+    let named = |close: &str, with: Value| {
+        let mut calls = calls(&json!({
+            "open_pattern": r"<call>(?P<name>\w+)\n", "close": close,
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+        }));
+        calls.as_object_mut().unwrap().remove("open");
+        calls.as_object_mut().unwrap().extend(with.as_object().unwrap().clone());
+        json!({"fields": {"content": {"close": "<end>"}, "tool_calls": calls}})
+    };
+    let json = named("</call>", json!({}));
+    assert!(demanded(&json, "add").unwrap().unwrap().contains("\"add\" \"\\u000a\""));
+    assert!(demanded(&json, "a.b").unwrap_err().contains("\"a.b\""));
+    assert!(demanded(&json, &"a".repeat(300)).unwrap_err().contains("the name"));
+    let tag = r"<p>(?P<key>\w+)=(?P<value>.*?)</p>";
+    let words = named("</call>", json!({"content": "xml-inline", "content_args": {"tag_pattern": tag}}));
+    assert!(demanded(&words, "add").unwrap_err().contains("keys"));
+}

@@ -1,4 +1,4 @@
-//! The component's side, on wasm32 only: bindings from the WIT file, and the translation between them and [`crate::types`].
+//! The component's side, on wasm32-unknown-unknown only: bindings from the WIT file, and the translation between them and [`crate::types`].
 //!
 //! Invariant: one stream per instance, kept in a static of the parser's own crate (`export_parser!` declares it).
 //! A call before `start` is a fault, not a trap.

@@ -1,10 +1,11 @@
-//! What a parser author needs: write a type that implements [`Parser`], hand it to [`export_parser!`], build for wasm32.
+//! What a parser author needs: write a type that implements [`Parser`], hand it to [`export_parser!`], build for wasm32-unknown-unknown.
 //!
 //! A parser routes bytes, it doesn't write: the host holds the text, and [`Output`] says where it goes and does all the counting.
-//! A parser is an ordinary library with ordinary tests ([`testing`] plays the host); the component's bindings exist on wasm32 only. The meaning of every type stands in `wit/parser-0.1/parser.wit`.
+//! A parser is an ordinary library with ordinary tests ([`testing`] plays the host); the component's bindings exist on
+//! wasm32-unknown-unknown only. The meaning of every type stands in `wit/parser-0.1/parser.wit`.
 #![deny(missing_docs)]
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
 #[doc(hidden)]
 pub mod component;
 pub mod grammar;
@@ -16,7 +17,7 @@ pub mod python;
 pub mod sections;
 mod stream;
 pub mod template;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub mod testing;
 mod tools;
 mod types;
@@ -27,7 +28,7 @@ pub use stream::Stream;
 pub use tools::Tools;
 pub use types::{
     Descriptor, FinishReason, Grammar, Op, Payload, Phase, Request, Route, Run, Step, Tool, ToolCall,
-    ToolChoice, ToolKind, Trim,
+    ToolChoice, ToolKind, Trim, Until,
 };
 
 /// The parser of one choice of one response. Calls come in the order of the methods' names here; `finish` is the last.
@@ -72,7 +73,7 @@ pub trait Parser: Sized {
     }
 }
 
-/// Exports a [`Parser`] as the component's `parser` interface. Natively it expands to nothing.
+/// Exports a [`Parser`] as the component's `parser` interface. It expands to nothing but on wasm32-unknown-unknown.
 ///
 /// ```
 /// # use parser_sdk::{Descriptor, Output, Parser, Request, Route};
@@ -98,7 +99,7 @@ pub trait Parser: Sized {
 #[macro_export]
 macro_rules! export_parser {
     ($parser:ty) => {
-        #[cfg(target_arch = "wasm32")]
+        #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
         const _: () = {
             use $crate::component::{Export, Instance, Lowered};
 

@@ -4,7 +4,7 @@
 //! that becomes a fault that says so. A step that only goes on as before collapses to `pass`, one that says nothing to `hold`.
 //! Its list is used again and again, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
-use crate::types::{Op, Payload, Phase, Route, Run, ToolCall};
+use crate::types::{Op, Payload, Phase, Route, Run, ToolCall, Until};
 
 /// The answer to one call, and the count of what the host holds.
 #[derive(Debug, Default)]
@@ -89,6 +89,18 @@ impl Output {
         self.ops.push(Op::UntilMarker(route));
     }
 
+    /// Routes all that is held but for the `keep` youngest bytes, and where there are none, all text up to the next marker.
+    pub fn flow(&mut self, route: Route, keep: usize) {
+        if keep == 0 { self.until_marker(route) } else { self.take(route, self.held - keep) }
+    }
+
+    /// Routes all that is held, and all text up to the next marker or up to the first of `bytes` (ASCII, 1 to 16 of them):
+    /// the host asks again with the text from that byte on, and not before.
+    pub fn until_byte(&mut self, route: Route, bytes: &'static str) {
+        self.rest(route);
+        self.ops.push(Op::UntilByte(Until { route, bytes }));
+    }
+
     /// Closes what is open; content that follows is a new message of this phase.
     pub fn message(&mut self, phase: Phase) {
         self.ops.push(Op::Message(phase));
@@ -147,6 +159,7 @@ impl Output {
             match op {
                 Op::Bytes(run) => (self.last, self.until_marker) = (Some(run.route), false),
                 Op::UntilMarker(route) => (self.last, self.until_marker) = (Some(*route), true),
+                Op::UntilByte(until) => (self.last, self.until_marker) = (Some(until.route), false),
                 _ => self.until_marker = false,
             }
         }

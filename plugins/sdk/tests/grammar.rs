@@ -2,7 +2,7 @@
 
 use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, named_json, parameters};
 use parser_sdk::testing::request;
-use parser_sdk::{Request, Tool, ToolChoice};
+use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
 
 fn strict(name: &str, schema: &str) -> Request {
     let mut request = request(&[name]);
@@ -14,7 +14,7 @@ fn strict(name: &str, schema: &str) -> Request {
 fn written(request: &Request) -> Result<String, String> {
     let lark = Lark::new(&["<a>", "</a>"], Markers::Any)?;
     let write = |key: &str, value: &Value<'_>| match value {
-        Value::Text(text) => format!("{key}={text}"),
+        Value::Text(text) | Value::Input(text) => format!("{key}={text}"),
         Value::Exactly(text) | Value::Json(text) => format!("{key}={text}"),
     };
     let spelling = Spelling { text: "text", markers: &[0, 1], write: &write };
@@ -106,4 +106,89 @@ fn a_parser_without_a_grammar_refuses_what_is_demanded() {
     assert_eq!(Plain::constrain(&request), Ok(None));
     request.tool_choice = ToolChoice::Required;
     assert!(Plain::constrain(&request).is_err());
+}
+
+/// The grammar of a call of one custom tool, whose input has this definition and ends at a token, or else at text.
+fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, String> {
+    let mut request = request(&["patch"]);
+    request.tools[0].kind = ToolKind::Custom;
+    request.tools[0].grammar = Some(Grammar { syntax: syntax.into(), definition: definition.into() });
+    let mut lark = Lark::new(&["<a>", "</a>"], Markers::Any)?;
+    let turn = Turn::with_inputs(&request)?.expect("a grammar is to be followed");
+    let rules: Vec<&str> = turn.inputs().map(parser_sdk::grammar::Input::rule).collect();
+    for input in turn.inputs() {
+        if ends_at_token {
+            lark.input(input);
+        } else {
+            lark.input_before(input, 1, &[0, 1])?;
+        }
+    }
+    Ok(lark.start(&rules.join(" ")))
+}
+
+#[test]
+fn an_input_that_ends_at_a_token_is_a_grammar_of_its_own() {
+    let grammar =
+        input("lark", "?start: a+ -> all // end\n%import common.LF\na: \"}\" | LF\n", true).unwrap();
+    assert!(grammar.starts_with("start: input_0\n"), "{grammar}");
+    let nested = "input_0: %lark {\n%import common.LF -> LF\na: \"}\" | LF\nstart: a +\n}\n";
+    assert!(grammar.ends_with(nested), "{grammar}");
+}
+
+#[test]
+fn an_input_that_ends_at_text_is_one_terminal_and_spells_no_marker() {
+    let grammar = input("lark", "start: A b? A\nb: \"x\"\nA: /y*/i\n", false).unwrap();
+    let flat = "INPUT_0_T_A: /y*/i\nINPUT_0_R_B: \"x\"\nINPUT_0_R_START: INPUT_0_T_A INPUT_0_R_B ? INPUT_0_T_A\n\
+        INPUT_0_SPELLS: /(?s:.*)/ (\"<a>\" | \"</a>\") /(?s:.*)/\n\
+        INPUT_0_WHOLE: (INPUT_0_R_START & ~INPUT_0_SPELLS) MARKER_1\ninput_0: INPUT_0_WHOLE\n";
+    assert!(grammar.ends_with(flat), "{grammar}");
+}
+
+#[test]
+fn a_regular_expression_stays_between_its_slashes() {
+    let grammar = input("regex", "a/\nstart: /b\\/[/]", true).unwrap();
+    assert!(grammar.contains("start: /a\\/\nstart: \\/b\\/[\\/]/\n}"), "{grammar}");
+}
+
+#[test]
+fn what_a_definition_may_not_say_is_named() {
+    for (definition, word) in [
+        ("start: <|im_end|>", "line 1: \"<|im_end|>\""),
+        ("start: \"a\" }\nx: \"b\"", "`}`"),
+        ("%llguidance {}\nstart: \"a\"", "%llguidance"),
+        ("start: (\"x\")?b\nb: \"b\"", "?b"),
+        ("start: \"a\" // never closed \n(", "a rule"),
+        ("start: /(?P<stop>a)/", "stop"),
+        ("start: \"a\"~3..2", "ends before it begins"),
+        ("start: \"a\" ~ 70000", "70000"),
+    ] {
+        let error = input("lark", definition, true).unwrap_err();
+        assert!(error.contains("\"patch\"") && error.contains(word), "{definition}: {error}");
+    }
+    assert!(input("lark", &format!("start: {}", "(".repeat(200_000)), true).is_err());
+    assert!(input("lark", &format!("start: {}\"a\"{}", "(".repeat(30), ")".repeat(30)), true).is_err());
+}
+
+#[test]
+fn a_long_chain_of_rules_is_read_in_no_time() {
+    let chain: Vec<String> = (0..3000).map(|index| format!("r{index}: r{}", index + 1)).collect();
+    let chain = format!("start: r0\n{}\nr3000: \"x\"", chain.join("\n"));
+    assert!(input("lark", &chain, false).unwrap().contains("INPUT_0_R_R2999: INPUT_0_R_R3000\n"));
+}
+
+#[test]
+fn a_recursive_input_that_ends_at_text_is_refused() {
+    let sums = "start: \"(\" start \")\" | \"x\"";
+    assert!(input("lark", sums, true).is_ok());
+    assert!(input("lark", sums, false).unwrap_err().contains("recursive"));
+}
+
+#[test]
+fn grammars_of_inputs_are_left_alone_where_inputs_are_strings() {
+    let mut request = request(&["patch"]);
+    request.tools[0].kind = ToolKind::Custom;
+    request.tools[0].grammar = Some(Grammar { syntax: "lark".into(), definition: "(".into() });
+    assert!(Turn::of(&request).unwrap().is_none());
+    request.tool_choice = ToolChoice::None;
+    assert!(Turn::with_inputs(&request).unwrap().is_none());
 }

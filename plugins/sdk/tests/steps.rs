@@ -2,7 +2,8 @@
 
 use parser_sdk::testing::request;
 use parser_sdk::{
-    Descriptor, FinishReason, Op, Output, Parser, Payload, Phase, Request, Route, Run, Step, Stream, ToolCall,
+    Descriptor, FinishReason, Op, Output, Parser, Payload, Phase, Request, Route, Run, Step, Stream,
+    ToolCall, Until,
 };
 
 /// A parser that does what the first word of its text says.
@@ -21,6 +22,7 @@ impl Parser for Obedient {
         match chunk.split(' ').next() {
             Some("content") => out.rest(Route::Content),
             Some("until") => out.until_marker(Route::Content),
+            Some("until-byte") => out.until_byte(Route::Content, ";"),
             Some("until-reasoning") => out.until_marker(Route::Reasoning),
             Some("split") => {
                 out.content(2);
@@ -101,6 +103,16 @@ fn until_marker_is_said_once_and_again_after_a_marker() {
     assert_eq!(stream.text("until"), said(5));
     assert_eq!(stream.marker(1), Step::Hold);
     assert_eq!(stream.text("until"), said(11));
+}
+
+#[test]
+fn until_byte_is_said_whenever_the_host_asks() {
+    let mut stream = stream();
+    let until = Op::UntilByte(Until { route: Route::Content, bytes: ";" });
+    for _ in 0..2 {
+        assert_eq!(stream.text("until-byte"), Step::Ops(vec![run(Route::Content, 10), until.clone()]));
+    }
+    assert_eq!(stream.text("content"), Step::Pass);
 }
 
 #[test]

@@ -55,21 +55,15 @@ impl Parser for {{type}} {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
+        // Inside a string of a call's JSON everything but the turn's end is text.
+        if index != TURN_END && self.call.as_ref().is_some_and(Call::in_string) {
+            return self.text(MARKERS[index], out);
+        }
+        self.end_call(MARKERS[index].len(), out);
         match index {
-            // Inside a string of a call's JSON everything but the turn's end is text.
-            _ if index != TURN_END && self.call.as_ref().is_some_and(Call::in_string) => {
-                self.text(MARKERS[index], out);
-            }
             THINK => self.begin_prose(Route::Reasoning, out),
-            THINK_END => self.begin_prose(Route::Content, out),
-            CALL if !self.tools.is_empty() => {
-                self.end_call(MARKERS[CALL].len(), out);
-                self.call = Some(Call::after(out.held()));
-            }
-            CALL_END | TURN_END => {
-                self.end_call(MARKERS[index].len(), out);
-                self.begin_prose(Route::Content, out);
-            }
+            THINK_END | CALL_END | TURN_END => self.begin_prose(Route::Content, out),
+            CALL if !self.tools.is_empty() => self.call = Some(Call::after(out.held())),
             _ => out.rest(self.prose),
         }
     }
@@ -99,9 +93,9 @@ impl {{type}} {
     /// yet was none, and its bytes are prose.
     fn end_call(&mut self, marker: usize, out: &mut Output) {
         match self.call.take() {
+            Some(call) if !call.is_opened() => out.take(self.prose, out.held() - marker),
             Some(mut call) if call.has_arguments() => call.close(out),
-            Some(mut call) if call.is_opened() => call.release(out),
-            Some(_) => out.take(self.prose, out.held() - marker),
+            Some(mut call) => call.release(out),
             None => {}
         }
     }

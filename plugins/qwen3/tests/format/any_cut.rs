@@ -2,12 +2,12 @@
 //! (the test kit counts), arguments come out at once, and a step that goes on as before costs no list.
 
 use crate::turns::tools;
-use parser_sdk::testing::{Item, agree, check_broken_off, cut, play};
-use parser_sdk::{FinishReason, Route, Step, Stream};
+use parser_sdk::testing::{Item, Streams, cut, play};
+use parser_sdk::{FinishReason, Request, Route, Step, Stream, Until};
 use proptest::prelude::*;
 use qwen3_parser::Qwen3;
 
-const FRAGMENTS: [&str; 44] = [
+const FRAGMENTS: &[&str] = &[
     "<think>",
     "</think>",
     "<tool_call>",
@@ -54,40 +54,24 @@ const FRAGMENTS: [&str; 44] = [
     "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>",
 ];
 
-fn stream() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&FRAGMENTS[..]), 0..40)
-        .prop_map(|parts| parts.concat())
-}
-
-fn reason() -> impl Strategy<Value = FinishReason> {
-    proptest::sample::select(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled][..])
-}
-
 /// A call of `add` as the model writes it.
 fn call(arguments: &str) -> String {
     format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {arguments}}}\n</tool_call>\n")
 }
 
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"];
+    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|im_end|>"] }
+}
+
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<Qwen3>();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_of_any_stream_and_markers_as_tokens_or_text_give_the_same_items(
-        output in stream(),
-        prompt in proptest::sample::select(&["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"][..]),
-        sizes in proptest::collection::vec(1..30_usize, 1..8),
-        reason in reason(),
-    ) {
-        agree::<Qwen3>(&tools(), prompt, &output, &sizes, reason);
-        check_broken_off::<Qwen3>(&tools(), prompt, &output, 8);
-    }
-
-    #[test]
-    fn the_turns_end_never_reaches_the_output(output in stream(), reason in reason()) {
-        for item in play::<Qwen3>(&tools(), "", [output.as_str()], reason) {
-            prop_assert!(!item.text.contains("<|im_end|>"), "{:?}", item);
-        }
-    }
 
     #[test]
     fn a_turn_of_items_comes_back_as_it_was(
@@ -123,6 +107,10 @@ fn arguments_and_prose_come_out_with_every_chunk() {
     for _ in 0..1000 {
         assert_eq!(stream.text("y\\n{ "), Step::Pass);
     }
+    let until = |bytes| parser_sdk::Op::UntilByte(Until { route: Route::Arguments, bytes });
+    assert!(matches!(stream.text("plain"), Step::Ops(ops) if ops.last() == Some(&until("\"\\"))));
+    stream.text("\", \"b\": [");
+    assert!(matches!(stream.text("1, 2, 3, "), Step::Ops(ops) if ops.last() == Some(&until("\"{[}]"))));
 }
 
 #[test]

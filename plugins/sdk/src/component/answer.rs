@@ -41,6 +41,7 @@ fn fields(op: &Op) -> [usize; 4] {
         Op::ToolCall(call) => [3, address(&call.name), call.name.len(), call.payload as usize],
         Op::Close => [4, 0, 0, 0],
         Op::DerivedArguments(text) => [5, address(text), text.len(), 0],
+        Op::UntilByte(until) => [6, until.route as usize, address(until.bytes), until.bytes.len()],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::input::Input;
 use super::lark::{self, literal};
 use super::schema::{self, Follow};
 use crate::{Tool, ToolKind};
@@ -21,15 +22,15 @@ pub enum Arguments {
     },
     /// Any object.
     Any,
-    /// Text: the input of a custom tool.
-    Text,
+    /// Text: the input of a custom tool, and its grammar where one is to be followed.
+    Text(Option<Input>),
 }
 
 impl Arguments {
     /// Those of `tool`. The schema counts if the tool is strict or a call is demanded; in the latter case as far as it can.
     pub(super) fn of(tool: &Tool, demanded: bool) -> Result<Self, String> {
         if tool.kind == ToolKind::Custom {
-            return Ok(Self::Text);
+            return Ok(Self::Text(None));
         }
         if !tool.strict && !demanded {
             return Ok(Self::Any);
@@ -48,13 +49,13 @@ impl Arguments {
         }
     }
 
-    /// The arguments where they are JSON: a Lark expression. Text is then the string `input` of an object.
+    /// The arguments where they are JSON: a Lark expression. Text is then the string `input` of an object, whatever its grammar.
     pub fn json(&self) -> String {
         let (schema, follow) = match self {
             Self::Schema { schema, strict: true } => (schema.clone(), Follow::Strictly),
             Self::Schema { schema, strict: false } => (schema.clone(), Follow::Leniently),
             Self::Any => (json!({"type": "object"}), Follow::Strictly),
-            Self::Text => {
+            Self::Text(_) => {
                 let string = schema::prepared(json!({"type": "string"}), Follow::Strictly);
                 return format!("{} {} \"}}\"", literal("{\"input\": "), lark::json(&string));
             }
@@ -68,11 +69,20 @@ impl Arguments {
 /// # Errors
 /// The name is longer than parsers read.
 pub fn named_json(name: &str, key: &str, arguments: &Arguments) -> Result<String, String> {
+    keyed_json(["name", key], name, arguments)
+}
+
+/// The same with other keys for name and arguments.
+///
+/// # Errors
+/// The name is longer than parsers read.
+pub fn keyed_json(keys: [&str; 2], name: &str, arguments: &Arguments) -> Result<String, String> {
+    let [name_key, key] = keys.map(|key| Value::from(key).to_string());
     let quoted = Value::from(name).to_string();
     if quoted.len() > NAME_BYTES || name.is_empty() {
         return Err(format!("tool {name:?}: the name has to have 1 to {NAME_BYTES} bytes"));
     }
-    let head = literal(&format!("{{\"name\": {quoted}, \"{key}\": "));
+    let head = literal(&format!("{{{name_key}: {quoted}, {key}: "));
     Ok(format!("{head} {} \"}}\"", arguments.json()))
 }
 

@@ -21,6 +21,8 @@ pub enum Markers {
 pub struct Lark {
     literals: Vec<String>,
     markers: Markers,
+    /// Markers that text doesn't spell.
+    heard: Vec<usize>,
     rules: String,
 }
 
@@ -57,14 +59,36 @@ impl Lark {
     /// # Errors
     /// The markers are such that no text can be kept from spelling them.
     pub fn new<S: AsRef<str>>(literals: &[S], markers: Markers) -> Result<Self, String> {
+        Self::hearing(literals, markers, (0..literals.len()).collect())
+    }
+
+    /// The same for a format in which only the markers `heard` mean something inside a message: `text` spells none of these.
+    ///
+    /// # Errors
+    /// Those of [`Lark::new`].
+    pub fn hearing<S: AsRef<str>>(
+        literals: &[S],
+        markers: Markers,
+        heard: Vec<usize>,
+    ) -> Result<Self, String> {
         let literals = literals.iter().map(|literal| literal.as_ref().to_owned()).collect();
-        let mut lark = Self { literals, markers, rules: String::new() };
-        lark.text("text", lark.all())?;
+        let mut lark = Self { literals, markers, heard: heard.clone(), rules: String::new() };
+        lark.text("text", heard)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
         lark.rule("key", r"/[^<>=\s]{1,64}/");
         lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,15})/");
         lark.rule("NUMBER", r"/-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,17})?(?:[eE][-+]?[0-9]{1,2})?/");
         Ok(lark)
+    }
+
+    /// Adds lines as they are.
+    pub(super) fn lines(&mut self, lines: &str) {
+        self.rules += lines;
+    }
+
+    /// The literals of these markers.
+    pub(super) fn literals_of<'a>(&'a self, markers: &'a [usize]) -> impl Iterator<Item = &'a str> {
+        markers.iter().map(|index| self.literals[*index].as_str())
     }
 
     /// The rule that stands for marker `index` of the descriptor.
@@ -103,9 +127,9 @@ impl Lark {
         format!("start: {body}\n{}", self.rules)
     }
 
-    /// Indices of all markers.
-    pub(super) fn all(&self) -> std::ops::Range<usize> {
-        0..self.literals.len()
+    /// Indices of the markers that a message must not spell.
+    pub(super) fn heard(&self) -> impl Iterator<Item = usize> {
+        self.heard.iter().copied()
     }
 
     /// The literals of these markers, to be kept out of text.

@@ -13,11 +13,14 @@
 //! - **The turn's end isn't in it**: where the grammar may end, the host allows its end-of-sequence ids and the descriptor's
 //!   `stops`. These have to be tokens of their own: JSON strings are free text, and could spell them.
 //! - **Free text never spells a marker**, whether markers are tokens or text ([`Lark::text`]).
+//! - **A custom tool's grammar** is followed where the format writes its input as raw text ([`Turn::with_inputs`], [`Input`]); in
+//!   formats that write it as a JSON string the input is free.
 //!
 //! Schemas, names and grammars are request data: bounded, parsed and written anew, so that nothing in them is read as
 //! grammar. What can't be expressed is an error that names it where the tool is strict, never a weaker constraint.
 
 mod arguments;
+mod input;
 mod lark;
 mod parameters;
 mod safe;
@@ -25,7 +28,8 @@ mod schema;
 mod text;
 mod turn;
 
-pub use arguments::{Arguments, named_json};
+pub use arguments::{Arguments, keyed_json, named_json};
+pub use input::Input;
 pub use lark::{Lark, Markers, json, literal};
 pub use parameters::{Spelling, Value, parameters};
 pub(crate) use turn::is_free;

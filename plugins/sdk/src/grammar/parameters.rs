@@ -26,6 +26,8 @@ pub enum Value<'a> {
     Exactly(String),
     /// JSON; white space may stand around it.
     Json(String),
+    /// The input of a custom tool by its own grammar: a rule that the format has defined ([`Lark::input`], [`Lark::input_before`]).
+    Input(&'a str),
 }
 
 /// How a format writes its parameters.
@@ -52,7 +54,8 @@ pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>)
     let any = || format!("({})*", (spelling.write)("key", &Value::Text(spelling.text)));
     match &callable.arguments {
         Arguments::Any => Ok(any()),
-        Arguments::Text => Ok((spelling.write)(&literal("input"), &Value::Text(spelling.text))),
+        Arguments::Text(None) => Ok((spelling.write)(&literal("input"), &Value::Text(spelling.text))),
+        Arguments::Text(Some(input)) => Ok((spelling.write)(&literal("input"), &Value::Input(input.rule()))),
         Arguments::Schema { schema, strict } => {
             let forbidden = lark.forbidden(spelling.markers.iter().copied())?;
             match (Object { root: schema, forbidden: &forbidden, spelling }).parameters() {

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::arguments::Arguments;
+use super::input::Input;
 use super::lark::{Lark, json};
 use super::safe;
 use super::schema::{self, Follow};
-use crate::{Request, Tool, ToolChoice};
+use crate::{Request, Tool, ToolChoice, ToolKind};
 
 /// A turn that is to be constrained.
 #[derive(Debug)]
@@ -67,10 +68,43 @@ impl<'a> Turn<'a> {
     /// What the request demands; none where the model is left free.
     ///
     /// Arguments follow the tool's schema where the tool is strict, or a call is demanded; otherwise they are any object.
+    /// Inputs of custom tools are free.
     ///
     /// # Errors
     /// One line naming the tool or schema, and what is wrong with it.
     pub fn of(request: &'a Request) -> Result<Option<Self>, String> {
+        if is_free(request) { Ok(None) } else { Self::demanded(request).map(Some) }
+    }
+
+    /// The same for a format whose custom tools take raw text: their grammars hold, as strict tools' schemas do. The format defines the
+    /// rules of [`Turn::inputs`].
+    ///
+    /// # Errors
+    /// Those of [`Turn::of`]; what is wrong with a tool's grammar.
+    pub fn with_inputs(request: &'a Request) -> Result<Option<Self>, String> {
+        let follows = |tool: &Tool| tool.kind == ToolKind::Custom && tool.grammar.is_some();
+        if is_free(request) && (request.tool_choice == ToolChoice::None || !request.tools.iter().any(follows))
+        {
+            return Ok(None);
+        }
+        let mut turn = Self::demanded(request)?;
+        for (index, callable) in turn.tools.iter_mut().enumerate() {
+            if let Arguments::Text(input) = &mut callable.arguments {
+                *input = Input::of(callable.tool, index)?;
+            }
+        }
+        Ok(Some(turn))
+    }
+
+    /// The inputs that have a grammar.
+    pub fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.tools.iter().filter_map(|callable| match &callable.arguments {
+            Arguments::Text(input) => input.as_ref(),
+            _ => None,
+        })
+    }
+
+    fn demanded(request: &'a Request) -> Result<Self, String> {
         let (tools, demanded) = match &request.tool_choice {
             ToolChoice::None => (Vec::new(), false),
             ToolChoice::Auto => (request.tools.iter().collect(), false),
@@ -82,16 +116,13 @@ impl<'a> Turn<'a> {
         if demanded && tools.is_empty() {
             return Err("a tool call is demanded, but no tool of that name is declared".into());
         }
-        if is_free(request) {
-            return Ok(None);
-        }
         let callable = |tool| Ok(Callable { tool, arguments: Arguments::of(tool, demanded)? });
         let named = matches!(request.tool_choice, ToolChoice::Named(_));
-        Ok(Some(Self {
+        Ok(Self {
             several: request.parallel_tool_calls && !named,
             answer: Answer::of(request.response_schema.as_deref(), demanded)?,
             tools: tools.into_iter().map(callable).collect::<Result<_, String>>()?,
-        }))
+        })
     }
 
     /// One call, or several with white space between them where that is allowed: a Lark expression, given that of a call.
@@ -118,7 +149,7 @@ impl<'a> Turn<'a> {
     /// The schema can't be followed among this format's markers.
     pub fn answer(&self, lark: &Lark) -> Result<Option<String>, String> {
         let Answer::Json(schema) = &self.answer else { return Ok(None) };
-        let schema = safe::without(schema.clone(), &lark.forbidden(lark.all())?)
+        let schema = safe::without(schema.clone(), &lark.forbidden(lark.heard())?)
             .map_err(|error| format!("the schema of the response: {error}"))?;
         Ok(Some(json(&schema::prepared(schema, Follow::Strictly))))
     }

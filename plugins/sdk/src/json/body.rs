@@ -65,6 +65,7 @@ impl Body {
 
     /// Reads on: `text` are the youngest bytes held.
     pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
+        let in_string = self.in_string();
         while !text.is_empty() {
             let certain = if self.may_end_fenced() {
                 text.iter().rposition(|byte| !may_close(*byte)).map_or(0, |at| at + 1)
@@ -77,6 +78,14 @@ impl Body {
             self.release_tail(out);
             text = &text[self.step(&text[..certain], out)..];
         }
+        if in_string && self.in_string() {
+            out.until_byte(Route::ArgumentsUnescaped, "\"\\");
+        }
+    }
+
+    /// Whether the next byte is inside a string that is decoded, and decides nothing unless it ends it or escapes the one behind it.
+    fn in_string(&self) -> bool {
+        matches!(self.place, Place::String { escaped: false })
     }
 
     /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind them is dropped.

@@ -96,6 +96,11 @@ impl Call {
         self.object
     }
 
+    /// Whether brackets of the JSON are open.
+    pub fn is_open(&self) -> bool {
+        self.scanner.depth() > 0
+    }
+
     /// Whether the next byte is inside a string of the JSON.
     pub fn in_string(&self) -> bool {
         self.scanner.in_string()
@@ -103,8 +108,8 @@ impl Call {
 
     /// Reads on; `tools` are those that may be called.
     pub fn read(&mut self, text: &[u8], tools: &Tools, out: &mut Output) -> Progress {
-        if self.is_inside(text) {
-            out.take(self.route(), text.len());
+        if let Some(stops) = self.inside(text) {
+            out.until_byte(self.route(), stops);
             self.read += text.len();
             return Progress::Unfinished;
         }
@@ -150,9 +155,11 @@ impl Call {
         Progress::Unfinished
     }
 
-    /// Whether `text` is nothing but the inside of a string of an open call's arguments, as most of a call is.
-    fn is_inside(&self, text: &[u8]) -> bool {
-        self.opened && matches!(self.input, Input::No) && self.scanner.skip(text) == text.len()
+    /// Where `text` is nothing but the inside of an open call's arguments, as most of a call is: the bytes that something may
+    /// be decided at. What the host then routes by itself isn't counted in `read`: no more than the order of places counts by now.
+    fn inside(&self, text: &[u8]) -> Option<&'static str> {
+        let may_pass = self.opened && matches!(self.input, Input::No | Input::Inside(_));
+        self.scanner.stops().filter(|_| may_pass && self.scanner.skip(text) == text.len())
     }
 
     /// Completes the call, with `{}` where the model wrote no arguments. To be called before the markup behind it is dropped.

@@ -58,6 +58,15 @@ impl Calls {
         }
     }
 
+    /// Whether brackets of a call's JSON are open: the next bracket that closes is its own, not the region's.
+    pub fn is_open(&self) -> bool {
+        match &self.state {
+            State::Object(call) => call.is_open(),
+            State::Arguments(_, scanner) => scanner.depth() > 0,
+            _ => false,
+        }
+    }
+
     /// Reads on. Returns whether it is calls; if not, all that is held and the rest of the region is text.
     pub fn read(&mut self, mut text: &[u8], tools: &Tools, out: &mut Output) -> bool {
         while !text.is_empty() {

@@ -103,6 +103,15 @@ impl Scanner {
         skipped.unwrap_or(bytes.len())
     }
 
+    /// The bytes that [`Self::skip`] would stop at here; none where it skips nothing.
+    pub fn stops(&self) -> Option<&'static str> {
+        match self.string {
+            InString::Yes if !self.keep => Some("\"\\"),
+            InString::No if self.depth > 1 => Some("\"{[}]"),
+            _ => None,
+        }
+    }
+
     /// Takes the next bytes up to the object's end; after how many of them it came.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;

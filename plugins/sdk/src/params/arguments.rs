@@ -100,10 +100,8 @@ impl Arguments {
             out.derive("\"");
             self.value = Value::Flowing(Route::ArgumentsEscaped);
         }
-        match self.value {
-            Value::Flowing(route) if keep == 0 => out.until_marker(route),
-            Value::Flowing(route) => out.take(route, out.held() - keep),
-            _ => {}
+        if let Value::Flowing(route) = self.value {
+            out.flow(route, keep);
         }
     }
 

@@ -238,7 +238,7 @@ impl Body {
     /// Whether the key inside a value is one.
     fn key_counts(&self) -> bool {
         let key = self.key.trim();
-        key.len() <= DOUBT && !key.contains(char::is_whitespace) && self.arguments.expects(key)
+        self.key.len() <= DOUBT && !key.contains(char::is_whitespace) && self.arguments.expects(key)
     }
 
     /// The key is whole: its value begins. The `keep` youngest bytes are behind it.

@@ -37,18 +37,19 @@ impl Markers {
             return Err("a delimiter that doesn't begin with literal text can't be found in a stream".into());
         };
         let trigger = self.marker(token(first));
-        for piece in &pieces {
+        let pattern = Pattern(pieces);
+        self.tokens(&pattern);
+        Ok(Delimiter { trigger, pattern })
+    }
+
+    /// What may be a token in a pattern becomes a marker.
+    pub(super) fn tokens(&mut self, pattern: &Pattern) {
+        for piece in &pattern.0 {
             let Piece::Literal(literal) = piece else { continue };
-            let mut rest = literal.as_str();
-            while !rest.is_empty() {
-                let part = token(rest);
-                if part.starts_with(['<', '[']) && part.len() > 1 {
-                    self.marker(part);
-                }
-                rest = &rest[part.len()..];
+            for part in parts(literal).filter(|part| part.starts_with(['<', '[']) && part.len() > 1) {
+                self.marker(part);
             }
         }
-        Ok(Delimiter { trigger, pattern: Pattern(pieces) })
     }
 
     /// The delimiters that a regular expression describes, without white space at their ends and runs before them;
@@ -84,6 +85,16 @@ impl Markers {
             self.0.len() - 1
         })
     }
+}
+
+/// The parts of a literal that may be one token each, and the text between them.
+pub(super) fn parts(literal: &str) -> impl Iterator<Item = &str> {
+    let mut rest = literal;
+    std::iter::from_fn(move || {
+        let part = (!rest.is_empty()).then(|| token(rest))?;
+        rest = &rest[part.len()..];
+        Some(part)
+    })
 }
 
 /// The beginning of a literal that may be one token: `<…>`, `[…]`, or the text before such.

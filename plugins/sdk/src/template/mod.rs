@@ -2,14 +2,15 @@
 //! as far as it can be followed while text arrives. The parser `response-template` follows it.
 //!
 //! Invariant: what can't be followed is refused here, by name, in one line.
-//! `defaults`, `optional`, `join`, `repeats` and the start anchor say nothing about where bytes go: each region is an item of its own,
-//! and the generation prompt goes through the same delimiters as the output.
+//! `defaults`, `optional` and `join` say nothing about where bytes go: each region is an item of its own, and the generation prompt goes
+//! through the same delimiters as the output. `repeats` and the start anchor count for grammars ([`Table::constrain`]).
 
 use serde_json::Value;
 
 use crate::{Route, Trim};
 
 mod delimiter;
+mod grammar;
 mod pattern;
 
 pub use delimiter::{Delimiter, Markers};
@@ -26,6 +27,12 @@ pub struct Table {
     pub first: Option<usize>,
     /// The markers that its delimiters need.
     pub markers: Markers,
+    /// What stands before the message, in the generation prompt, where it begins with what may be a token.
+    pub anchors: Vec<Delimiter>,
+    /// The same where it is plain text.
+    plain_anchors: Vec<Pattern>,
+    /// Whether it is a pattern that can't be followed.
+    is_anchored_somehow: bool,
     /// Whose white space it drops.
     pub trim: Trim,
 }
@@ -39,6 +46,8 @@ pub struct Field {
     pub open: Vec<Delimiter>,
     /// What closes it.
     pub close: Vec<Delimiter>,
+    /// Whether there may be several such regions.
+    pub repeats: bool,
 }
 
 /// What stands in a region.
@@ -48,8 +57,15 @@ pub enum Kind {
     Content,
     /// Reasoning.
     Reasoning,
-    /// Calls that are JSON objects with such keys for name and arguments.
-    Objects(String, String),
+    /// Calls that are JSON objects.
+    Objects {
+        /// Key of the name.
+        name: String,
+        /// Key of the arguments.
+        arguments: String,
+        /// Whether they stand in a list.
+        listed: bool,
+    },
     /// Calls whose name stands in the opening delimiter: their body is the arguments, JSON or parameters.
     Named(Option<Parameter>),
 }
@@ -148,6 +164,7 @@ impl Table {
         for (name, field) in fields {
             table.field(name, field).map_err(|error| format!("field '{name}': {error}"))?;
         }
+        table.anchor(&Written(&written))?;
         Ok(table)
     }
 
@@ -196,7 +213,29 @@ impl Table {
         } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
             return Err("another field has no open either".into());
         }
-        self.fields.push(Field { kind, open, close });
+        self.fields.push(Field { kind, open, close, repeats: written.is_set("repeats") });
+        Ok(())
+    }
+
+    /// Reads the anchor. A pattern that can't be followed matters to grammars alone.
+    fn anchor(&mut self, written: &Written<'_>) -> Result<(), String> {
+        let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
+            (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
+            (None, Some(regex)) => parse(regex),
+            (None, None) => Ok(Vec::new()),
+        };
+        self.is_anchored_somehow = anchors.is_err();
+        for anchor in anchors.unwrap_or_default() {
+            match anchor.0.first() {
+                Some(Piece::Literal(text)) if text.starts_with(['<', '[']) => {
+                    self.anchors.push(self.markers.delimiter(anchor.0)?);
+                }
+                _ => {
+                    self.markers.tokens(&anchor);
+                    self.plain_anchors.push(anchor);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -230,7 +269,8 @@ impl Table {
     ) -> Result<Kind, String> {
         let function = Written(transform.get("function").ok_or("transform has no `function`")?);
         if function.0 == "{content}" && is_json && !each {
-            return Ok(Kind::Objects("name".into(), "arguments".into()));
+            let [name, arguments] = ["name", "arguments"].map(String::from);
+            return Ok(Kind::Objects { name, arguments, listed: false });
         }
         let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
             return Err("transform: function has no name and arguments".into());
@@ -247,7 +287,7 @@ impl Table {
             (!key.contains('.') && is_json).then(|| key.to_owned())
         };
         match (key(name), key(arguments)) {
-            (Some(name), Some(arguments)) => Ok(Kind::Objects(name, arguments)),
+            (Some(name), Some(arguments)) => Ok(Kind::Objects { name, arguments, listed: each }),
             _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
         }
     }
@@ -300,7 +340,7 @@ impl Kind {
         match self {
             Self::Content => Route::Content,
             Self::Reasoning => Route::Reasoning,
-            Self::Objects(..) | Self::Named(_) => Route::Drop,
+            Self::Objects { .. } | Self::Named(_) => Route::Drop,
         }
     }
 }

@@ -12,12 +12,12 @@ use crate::{FinishReason, Parser, Payload, Request};
 /// They aren't, or the parser breaks the contract.
 pub fn check_broken_off<P: Parser>(request: &Request, prompt: &str, output: &str, breaks: usize) {
     let pieces = by_marker(output, &P::describe(&request.options).expect("describe").markers);
-    let whole = play::<P>(request, prompt, &pieces);
+    let whole = play_tokens::<P>(request, prompt, &pieces);
     let whole = json_calls(&whole);
     let places: usize = pieces.iter().map(places).sum();
     for place in (0..places).step_by(places.div_ceil(breaks.max(1)).max(1)) {
         let part = break_off(&pieces, place);
-        let got = play::<P>(request, prompt, &part);
+        let got = play_tokens::<P>(request, prompt, &part);
         let mut calls = json_calls(&got);
         calls.pop_if(|last| !last.complete);
         for (index, call) in calls.iter().enumerate() {
@@ -31,12 +31,14 @@ pub fn check_broken_off<P: Parser>(request: &Request, prompt: &str, output: &str
     }
 }
 
-fn play<P: Parser>(request: &Request, prompt: &str, pieces: &[Piece]) -> Vec<Item> {
+/// The items of these pieces, each marker a token of its own.
+pub(super) fn play_tokens<P: Parser>(request: &Request, prompt: &str, pieces: &[Piece]) -> Vec<Item> {
     let (output, reason) = (pieces.to_vec(), FinishReason::Length);
     Script { request, prompt, output, markers: MarkerMode::Id, reason }.play::<P>(&[usize::MAX], false)
 }
 
-fn json_calls(items: &[Item]) -> Vec<&Item> {
+/// The calls with JSON arguments.
+pub(super) fn json_calls(items: &[Item]) -> Vec<&Item> {
     let is_json = |item: &&Item| matches!(&item.head, Head::ToolCall(call) if call.payload == Payload::Json);
     items.iter().filter(is_json).collect()
 }

@@ -72,6 +72,8 @@ struct Open {
     unescape: Unescape,
     derived: usize,
     dropped: usize,
+    /// It is a call, and the parser went on with prose.
+    left: bool,
 }
 
 impl Items {
@@ -134,8 +136,18 @@ impl Items {
         self.open = Some(Open { dropped, ..Open::new(Head::ToolCall(call)) });
     }
 
+    /// Text to come goes this way.
+    pub(super) fn flow(&mut self, route: Route) {
+        if let Some(open) = &mut self.open {
+            let is_call = matches!(open.head, Head::ToolCall(_));
+            open.left |= is_call && matches!(route, Route::Content | Route::Reasoning);
+        }
+    }
+
+    /// Completes what is open. A call behind which the parser went on with prose was given up: the `close` isn't meant for it.
     pub(super) fn close(&mut self) {
         if let Some(open) = self.open.take() {
+            assert!(!open.left, "a call that was given up is closed as if it were whole: {open:?}");
             self.push(open, true);
         }
     }
@@ -150,8 +162,8 @@ impl Items {
     /// Ends the turn. A call that is still open is whole if the model stopped by itself and its arguments are complete JSON.
     pub(super) fn finish(mut self, reason: FinishReason) -> Vec<Item> {
         let stopped = reason == FinishReason::Stop;
-        if stopped && self.open.as_ref().is_some_and(Open::is_whole_call) {
-            self.close();
+        if stopped && let Some(whole) = self.open.take_if(|open| open.is_whole_call()) {
+            self.push(whole, true);
         }
         self.end(stopped);
         self.done
@@ -217,7 +229,7 @@ impl Open {
     }
 
     fn new(head: Head) -> Self {
-        Self { head, text: Vec::new(), unescape: Unescape::default(), derived: 0, dropped: 0 }
+        Self { head, text: Vec::new(), unescape: Unescape::default(), derived: 0, dropped: 0, left: false }
     }
 }
 

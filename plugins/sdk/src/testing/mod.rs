@@ -27,16 +27,18 @@ mod cut;
 mod items;
 mod markers;
 mod scan;
+mod streams;
 
 pub use broken_off::check_broken_off;
 pub use check::check_cases;
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use scan::check_scan;
+pub use streams::{Drawn, Streams};
 
 use self::items::Items;
 use self::markers::{Found, Markers};
-use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
+use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind, Until};
 
 /// A request that declares functions of these names.
 pub fn request(tools: &[&str]) -> Request {
@@ -65,7 +67,7 @@ pub struct Player<P> {
     held: String,
     items: Items,
     last: Option<Route>,
-    until_marker: Option<Route>,
+    until: Option<Until>,
     ask_always: bool,
     fed: usize,
     stops: Vec<u32>,
@@ -85,7 +87,7 @@ impl<P: Parser> Player<P> {
             held: String::new(),
             items: Items::new(descriptor.trim, declared),
             last: None,
-            until_marker: None,
+            until: None,
             ask_always: false,
             fed: 0,
             stops: descriptor.stops,
@@ -94,7 +96,7 @@ impl<P: Parser> Player<P> {
         }
     }
 
-    /// Asks the parser for every chunk, also where it said `until-marker`: the items must be the same.
+    /// Asks the parser for every chunk, also where it said `until-marker` or `until-byte`: the items must be the same.
     #[must_use]
     pub fn asking_always(mut self) -> Self {
         self.ask_always = true;
@@ -159,18 +161,25 @@ impl<P: Parser> Player<P> {
             Found::Text(text) => {
                 self.fed += text.len();
                 self.held.push_str(&text);
-                match self.until_marker {
-                    Some(route) if !self.ask_always => self.route(route, text.len()),
-                    _ => {
-                        let step = self.stream.text(&text);
-                        self.apply(step);
+                let asked = match self.until {
+                    Some(until) if !self.ask_always => {
+                        let stops = |byte: &u8| until.bytes.as_bytes().contains(byte);
+                        let goes = text.bytes().position(|byte| stops(&byte)).unwrap_or(text.len());
+                        self.route(until.route, goes);
+                        &text[goes..]
                     }
+                    _ => &text,
+                };
+                if !asked.is_empty() {
+                    self.until = None;
+                    let step = self.stream.text(asked);
+                    self.apply(step);
                 }
             }
             Found::Marker(index, literal) => {
                 self.fed += literal.len();
                 self.held.push_str(&literal);
-                self.until_marker = None;
+                self.until = None;
                 let step = self.stream.marker(index);
                 self.apply(step);
                 self.ended = self.stops.contains(&index) && !self.in_prompt;
@@ -193,15 +202,22 @@ impl<P: Parser> Player<P> {
     fn apply_op(&mut self, op: Op) {
         match op {
             Op::Bytes(run) => self.route(run.route, run.bytes as usize),
-            Op::UntilMarker(route) => {
-                assert!(self.held.is_empty(), "until-marker with {:?} held", self.held);
-                (self.last, self.until_marker) = (Some(route), Some(route));
+            Op::UntilMarker(route) => self.begin_until(Until { route, bytes: "" }),
+            Op::UntilByte(until) => {
+                assert!(until.bytes.is_ascii() && (1..=16).contains(&until.bytes.len()), "{until:?}");
+                self.begin_until(until);
             }
             Op::Message(phase) => self.items.message(phase),
             Op::ToolCall(call) => self.items.tool_call(call, &self.held),
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
         }
+    }
+
+    fn begin_until(&mut self, until: Until) {
+        assert!(self.held.is_empty(), "{until:?} with {:?} held", self.held);
+        (self.last, self.until) = (Some(until.route), Some(until));
+        self.items.flow(until.route);
     }
 
     fn route(&mut self, route: Route, bytes: usize) {

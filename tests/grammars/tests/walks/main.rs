@@ -1,16 +1,20 @@
 //! What a parser's `constrain` allows is what its request demanded: text walked at random through the grammar is parsed by the
 //! same parser, and the calls are held against the request by a JSON schema validator of another hand.
 
+mod inputs;
 mod oracle;
 mod requests;
+mod tables;
 mod walk;
 
-use oracle::Format;
+use oracle::{Format, Inputs};
 use parser_sdk::ToolChoice;
 use requests::{Expected, requests};
 use walk::Markers;
 
 const SEEDS: u64 = 12;
+/// The same for each of many tables.
+const SEEDS_OF_A_TABLE: u64 = 3;
 
 const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
     "",
@@ -22,15 +26,19 @@ const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
 const QWEN3_CODER: Format = Format {
     // The rest of its markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
+    inputs: Inputs::BeforeText,
     ..Format::of::<qwen3_coder_parser::Qwen3Coder>(QWEN3.prompts)
 };
-const GLM: Format = Format::of::<glm_parser::Glm>(&[
-    "",
-    "<|assistant|>",
-    "<|assistant|>\n<think></think>",
-    "<|assistant|>\n<think></think>\n",
-    "<|assistant|><think>",
-]);
+const GLM: Format = Format {
+    inputs: Inputs::BeforeToken,
+    ..Format::of::<glm_parser::Glm>(&[
+        "",
+        "<|assistant|>",
+        "<|assistant|>\n<think></think>",
+        "<|assistant|>\n<think></think>\n",
+        "<|assistant|><think>",
+    ])
+};
 const KIMI_K2: Format = Format {
     only_tokens: true,
     ..Format::of::<kimi_k2_parser::KimiK2>(&[
@@ -51,6 +59,7 @@ const DEEPSEEK_V3: Format = Format {
 
 const HARMONY: Format = Format {
     only_tokens: true,
+    inputs: Inputs::BeforeToken,
     ..Format::of::<harmony_parser::Harmony>(&[
         "",
         "<|start|>assistant",
@@ -98,19 +107,22 @@ fn deepseek_v3() {
 }
 
 fn round_trip(format: Format) {
-    for (name, request, expected) in requests() {
+    for (name, mut request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
+        request.options = format.options();
+        let expected = format.expected(name, expected);
         let grammar = (format.constrain)(&request);
         match (expected, grammar) {
             (Expected::Free, Ok(None)) => {}
             (Expected::Refused(word) | Expected::Either(word), Err(error)) if error.contains(word) => {}
             (Expected::Constrained | Expected::Either(_), Ok(Some(grammar))) => {
                 for markers in [Markers::Tokens, Markers::Text] {
-                    if format.only_tokens && markers == Markers::Text {
+                    if format.only_tokens(&request) && markers == Markers::Text {
                         let error = format.judge(&request, &grammar, markers, 0..1).unwrap_err();
                         assert!(error.contains("no token"), "{name}: {error}");
                         continue;
                     }
-                    if let Err(error) = format.judge(&request, &grammar, markers, 0..SEEDS) {
+                    let seeds = if format.table.is_some() { SEEDS_OF_A_TABLE } else { SEEDS };
+                    if let Err(error) = format.judge(&request, &grammar, markers, 0..seeds) {
                         panic!("{name}: {error}\n{grammar}");
                     }
                 }
@@ -137,6 +149,16 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
         let grammar = (QWEN3.constrain)(&wider).unwrap().unwrap();
         assert!(QWEN3.judge(&request, &grammar, Markers::Tokens, 0..8).is_err(), "{name}");
     }
+}
+
+#[test]
+fn the_oracle_notices_an_input_that_ignores_its_grammar() {
+    let (_, request, _) = inputs::requests(Inputs::BeforeToken).swap_remove(0);
+    let mut free = request.clone();
+    free.tools[0].grammar = None;
+    let grammar = (GLM.constrain)(&free).unwrap().unwrap();
+    let error = GLM.judge(&request, &grammar, Markers::Tokens, 0..8).unwrap_err();
+    assert!(error.contains("grammar"), "{error}");
 }
 
 #[test]

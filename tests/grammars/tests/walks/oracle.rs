@@ -4,6 +4,9 @@ use parser_sdk::testing::{Head, Item, Player};
 use parser_sdk::{Descriptor, FinishReason, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
 use serde_json::Value;
 
+use super::inputs;
+use super::requests::Expected;
+use super::tables;
 use super::walk::{Markers, Piece, Walker};
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
@@ -20,6 +23,20 @@ pub(crate) struct Format {
     pub(crate) tokens: &'static [usize],
     /// Whether the format can't be constrained where markers are text.
     pub(crate) only_tokens: bool,
+    pub(crate) inputs: Inputs,
+    /// The table that the parser interprets.
+    pub(crate) table: Option<&'static str>,
+}
+
+/// How a format writes inputs of custom tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// As JSON strings; their grammars aren't followed.
+    Json,
+    /// Raw, with a token behind them.
+    BeforeToken,
+    /// Raw, with text behind them.
+    BeforeText,
 }
 
 impl Format {
@@ -31,6 +48,28 @@ impl Format {
             prompts,
             tokens: &[],
             only_tokens: false,
+            inputs: Inputs::Json,
+            table: None,
+        }
+    }
+
+    /// What the operator sets.
+    pub(crate) fn options(&self) -> Vec<(String, String)> {
+        self.table.iter().map(|table| ("response_template".into(), (*table).to_owned())).collect()
+    }
+
+    /// What becomes of a request: some tables let names have letters only.
+    pub(crate) fn expected(&self, name: &str, expected: Expected) -> Expected {
+        if self.table.is_some() && name.contains("names") { Expected::Either("name") } else { expected }
+    }
+
+    /// Whether this request can't be constrained where markers are text.
+    pub(crate) fn only_tokens(&self, request: &Request) -> bool {
+        let has_grammar = request.tools.iter().any(|tool| tool.grammar.is_some());
+        let calls = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+        match self.table {
+            Some(table) => calls && tables::needs_tokens(table),
+            None => self.only_tokens || (self.inputs == Inputs::BeforeToken && has_grammar),
         }
     }
 
@@ -65,6 +104,7 @@ impl Format {
     /// Which markers are tokens in this mode.
     fn tokens_in(&self, descriptor: &Descriptor, markers: Markers) -> Vec<bool> {
         let is_token = |index: usize| match markers {
+            Markers::Tokens if self.table.is_some() => tables::is_token(&descriptor.markers[index]),
             Markers::Tokens => self.tokens.is_empty() || self.tokens.contains(&index),
             Markers::Text => descriptor.stops.iter().any(|stop| *stop as usize == index),
         };
@@ -94,7 +134,74 @@ impl Format {
                 return Err(format!("cut every {cut} bytes it gives {again:?} instead of {items:?}"));
             }
         }
-        satisfies(request, descriptor, markers, &items).map_err(|error| format!("{error}: {items:?}"))
+        self.satisfies(request, descriptor, markers, &items).map_err(|error| format!("{error}: {items:?}"))
+    }
+
+    /// Whether these items are an answer to the request.
+    fn satisfies(
+        &self,
+        request: &Request,
+        descriptor: &Descriptor,
+        markers: Markers,
+        items: &[Item],
+    ) -> Result<(), String> {
+        let mut calls = 0;
+        let mut messages = Vec::new();
+        for item in items {
+            if !item.complete {
+                return Err("an item is cut off".into());
+            }
+            match &item.head {
+                Head::ToolCall(call) => {
+                    calls += 1;
+                    let tool = request.tools.iter().find(|tool| tool.name == call.name);
+                    let tool = tool.ok_or_else(|| format!("{:?} isn't declared", call.name))?;
+                    self.call_satisfies(request, tool, call.payload, &item.text)?;
+                }
+                Head::Message(_) => messages.push(item.text.as_str()),
+                Head::Reasoning => {}
+            }
+            leaks_nothing(descriptor, markers, item)?;
+        }
+        let named = matches!(request.tool_choice, ToolChoice::Named(_));
+        let demanded = named || request.tool_choice == ToolChoice::Required;
+        match calls {
+            0 if demanded => return Err("no call".into()),
+            2.. if named || !request.parallel_tool_calls => return Err(format!("{calls} calls")),
+            _ if demanded && !messages.is_empty() => return Err("a message beside the demanded call".into()),
+            _ => {}
+        }
+        match (&request.response_schema, messages.as_slice()) {
+            (Some(schema), [message]) if calls == 0 => validates(schema, message),
+            (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
+            _ => Ok(()),
+        }
+    }
+
+    fn call_satisfies(
+        &self,
+        request: &Request,
+        tool: &Tool,
+        payload: Payload,
+        arguments: &str,
+    ) -> Result<(), String> {
+        let demanded = match &request.tool_choice {
+            ToolChoice::Named(name) if *name != tool.name => {
+                return Err(format!("{:?} wasn't asked for", tool.name));
+            }
+            ToolChoice::None => return Err("no call was allowed".into()),
+            choice => *choice != ToolChoice::Auto,
+        };
+        if tool.kind == ToolKind::Custom {
+            return match &tool.grammar {
+                _ if payload != Payload::Text => Err("a custom tool's input isn't text".into()),
+                Some(grammar) if self.inputs != Inputs::Json => inputs::matches(grammar, arguments),
+                _ => Ok(()),
+            };
+        }
+        let schema =
+            if demanded || tool.strict { tool.parameters_json.as_str() } else { r#"{"type":"object"}"# };
+        validates(schema, arguments)
     }
 }
 
@@ -171,65 +278,6 @@ fn chunks(text: &str, bytes: usize) -> Vec<&str> {
     chunks
 }
 
-/// Whether these items are an answer to the request.
-fn satisfies(
-    request: &Request,
-    descriptor: &Descriptor,
-    markers: Markers,
-    items: &[Item],
-) -> Result<(), String> {
-    let mut calls = 0;
-    let mut messages = Vec::new();
-    for item in items {
-        if !item.complete {
-            return Err("an item is cut off".into());
-        }
-        match &item.head {
-            Head::ToolCall(call) => {
-                calls += 1;
-                let tool = request.tools.iter().find(|tool| tool.name == call.name);
-                let tool = tool.ok_or_else(|| format!("{:?} isn't declared", call.name))?;
-                call_satisfies(request, tool, call.payload, &item.text)?;
-            }
-            Head::Message(_) => messages.push(item.text.as_str()),
-            Head::Reasoning => {}
-        }
-        leaks_nothing(descriptor, markers, item)?;
-    }
-    let named = matches!(request.tool_choice, ToolChoice::Named(_));
-    let demanded = named || request.tool_choice == ToolChoice::Required;
-    match calls {
-        0 if demanded => return Err("no call".into()),
-        2.. if named || !request.parallel_tool_calls => return Err(format!("{calls} calls")),
-        _ if demanded && !messages.is_empty() => return Err("a message beside the demanded call".into()),
-        _ => {}
-    }
-    match (&request.response_schema, messages.as_slice()) {
-        (Some(schema), [message]) if calls == 0 => validates(schema, message),
-        (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-        _ => Ok(()),
-    }
-}
-
-fn call_satisfies(request: &Request, tool: &Tool, payload: Payload, arguments: &str) -> Result<(), String> {
-    let demanded = match &request.tool_choice {
-        ToolChoice::Named(name) if *name != tool.name => {
-            return Err(format!("{:?} wasn't asked for", tool.name));
-        }
-        ToolChoice::None => return Err("no call was allowed".into()),
-        choice => *choice != ToolChoice::Auto,
-    };
-    if tool.kind == ToolKind::Custom {
-        return if payload == Payload::Text {
-            Ok(())
-        } else {
-            Err("a custom tool's input isn't text".into())
-        };
-    }
-    let schema = if demanded || tool.strict { tool.parameters_json.as_str() } else { r#"{"type":"object"}"# };
-    validates(schema, arguments)
-}
-
 fn validates(schema: &str, text: &str) -> Result<(), String> {
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
     let instance: Value =
@@ -240,7 +288,12 @@ fn validates(schema: &str, text: &str) -> Result<(), String> {
 /// No marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)
 fn leaks_nothing(descriptor: &Descriptor, markers: Markers, item: &Item) -> Result<(), String> {
     let is_call = matches!(item.head, Head::ToolCall(_));
-    let shown = descriptor.markers.iter().find(|marker| item.text.contains(marker.as_str()));
+    // A table's other delimiters mean something inside calls only.
+    let mut marks = descriptor
+        .markers
+        .iter()
+        .filter(|marker| marker.starts_with('<') || descriptor.name != "response-template");
+    let shown = marks.find(|marker| item.text.contains(marker.as_str()));
     match shown {
         Some(marker) if markers == Markers::Text && !is_call => Err(format!("{marker:?} is shown")),
         _ => Ok(()),

@@ -29,7 +29,7 @@ const MAP: &str = r#"{"type":"object","properties":{"counts":{"type":"object","a
     "code":{"type":"string","pattern":"^[A-Z]{2,4}$"},"any":{},"list":{"type":"array","minItems":1},
     "either":{"anyOf":[{"type":"string","maxLength":5},{"type":"object"}]}},"required":["counts","code","any","list","either"]}"#;
 
-fn tool(name: &str, parameters: &str) -> Tool {
+pub(crate) fn tool(name: &str, parameters: &str) -> Tool {
     Tool { parameters_json: parameters.into(), ..request(&[name]).tools.remove(0) }
 }
 
@@ -37,7 +37,7 @@ fn strict(name: &str, parameters: &str) -> Tool {
     Tool { strict: true, ..tool(name, parameters) }
 }
 
-fn of(tools: Vec<Tool>, tool_choice: ToolChoice) -> Request {
+pub(crate) fn of(tools: Vec<Tool>, tool_choice: ToolChoice) -> Request {
     Request { tools, tool_choice, parallel_tool_calls: true, ..Request::default() }
 }
 
@@ -96,6 +96,6 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
     ]
 }
 
-fn custom(grammar: Option<Grammar>) -> Tool {
+pub(crate) fn custom(grammar: Option<Grammar>) -> Tool {
     Tool { kind: ToolKind::Custom, grammar, parameters_json: String::new(), ..tool("shell", "") }
 }

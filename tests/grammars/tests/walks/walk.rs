@@ -86,16 +86,8 @@ impl Walker {
         let ids = (FIRST_MARKER..).zip(tokens).map(|(id, token)| token.then_some(id));
         let spellings: Vec<_> = literals.iter().map(String::as_str).zip(ids).collect();
         let grammar = grammars::define_markers(grammar, &spellings, stops)?;
-        let environment = environment(literals.len());
-        let mut factory = ParserFactory::new(&environment, InferenceCapabilities::default(), &[])
-            .map_err(|error| error.to_string())?;
-        factory.quiet();
-        let parser = factory.create_parser(TopLevelGrammar::from_lark(grammar));
-        let matcher = Matcher::new(parser);
-        match matcher.get_error() {
-            Some(error) => Err(error),
-            None => Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() }),
-        }
+        let matcher = matcher(TopLevelGrammar::from_lark(grammar), literals.len())?;
+        Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
     }
 
     /// Replays a generation prompt.
@@ -168,12 +160,26 @@ impl Walker {
                     rest = &rest[self.literals[index].len()..];
                 }
                 _ => {
-                    tokens.push(rest.as_bytes()[0].into());
-                    rest = rest.get(1..).unwrap_or_else(|| panic!("prompts are ASCII"));
+                    let first = rest.chars().next().map_or(0, char::len_utf8);
+                    tokens.extend(bytes(&rest[..first]));
+                    rest = &rest[first..];
                 }
             }
         }
         tokens
+    }
+}
+
+/// A compiled grammar over a vocabulary with so many markers.
+pub(crate) fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matcher, String> {
+    let environment = environment(markers);
+    let mut factory = ParserFactory::new(&environment, InferenceCapabilities::default(), &[])
+        .map_err(|error| error.to_string())?;
+    factory.quiet();
+    let matcher = Matcher::new(factory.create_parser(grammar));
+    match matcher.get_error() {
+        Some(error) => Err(error),
+        None => Ok(matcher),
     }
 }
 
@@ -195,7 +201,7 @@ fn marker(index: usize) -> TokenId {
     FIRST_MARKER + u32::try_from(index).expect("few")
 }
 
-fn bytes(text: &str) -> Vec<TokenId> {
+pub(crate) fn bytes(text: &str) -> Vec<TokenId> {
     text.bytes().map(TokenId::from).collect()
 }
 

@@ -1,0 +1,76 @@
+//! Grammars of custom tools' inputs, as requests bring them: Lark or a regular expression, made part of a format's own grammar where
+//! the format writes such an input as raw text.
+//!
+//! Invariant: a definition is read word by word and written anew ([`Definition`]), and what isn't understood is refused. So it can't reach
+//! the rules around it, name a token, or mean something else than it says.
+//!
+//! Two ways in. Where a *token* ends the input, the definition stands as a nested grammar, with names, imports and `%ignore` of its
+//! own. Where *text* ends it, llguidance's lexer, which takes the longest lexeme and never goes back, would read the end as part of the
+//! input: there the whole input is one terminal with its end behind it, which spells no marker. Such a definition can't be recursive.
+
+mod definition;
+mod lexemes;
+mod reader;
+mod regex;
+
+use super::lark::{Lark, literal};
+use crate::Tool;
+use definition::Definition;
+
+/// Bytes of one definition.
+const BYTES: usize = 64 << 10;
+
+/// The grammar of a custom tool's input.
+#[derive(Debug)]
+pub struct Input {
+    tool: String,
+    rule: String,
+    definition: Definition,
+}
+
+impl Input {
+    /// That of a custom tool, if it has one; `index` sets its rules apart from other tools'.
+    pub(super) fn of(tool: &Tool, index: usize) -> Result<Option<Self>, String> {
+        let Some(grammar) = &tool.grammar else { return Ok(None) };
+        let definition = match grammar.syntax.as_str() {
+            _ if grammar.definition.len() > BYTES => Err(format!("it has more than {BYTES} bytes")),
+            "lark" => Definition::of_lark(&grammar.definition),
+            "regex" => Definition::of_regex(&grammar.definition),
+            other => Err(format!("its syntax {other:?} is neither lark nor regex")),
+        };
+        let (tool, rule) = (tool.name.clone(), format!("input_{index}"));
+        match definition {
+            Ok(definition) => Ok(Some(Self { tool, rule, definition })),
+            Err(error) => Err(format!("the grammar of tool {tool:?}: {error}")),
+        }
+    }
+
+    /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has defined it.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+}
+
+impl Lark {
+    /// Defines the rule of an input that ends at a token.
+    pub fn input(&mut self, input: &Input) {
+        self.rule(&input.rule, &format!("%lark {{\n{}}}", input.definition.nested()));
+    }
+
+    /// Defines the rule of an input together with the marker `end` behind it, which is text. It spells none of `markers`.
+    ///
+    /// # Errors
+    /// The definition is recursive or has `%ignore`.
+    pub fn input_before(&mut self, input: &Input, end: usize, markers: &[usize]) -> Result<(), String> {
+        let prefix = input.rule.to_ascii_uppercase();
+        let error = |error| format!("the grammar of tool {:?}: {error}", input.tool);
+        self.lines(&input.definition.flat(&prefix).map_err(error)?);
+        let start = definition::flat_name(&prefix, "start");
+        let spells: Vec<String> = self.literals_of(markers).map(literal).collect();
+        let spells = spells.join(" | ");
+        self.rule(&format!("{prefix}_SPELLS"), &format!("/(?s:.*)/ ({spells}) /(?s:.*)/"));
+        self.rule(&format!("{prefix}_WHOLE"), &format!("({start} & ~{prefix}_SPELLS) MARKER_{end}"));
+        self.rule(&input.rule, &format!("{prefix}_WHOLE"));
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! The grammar of a constrained turn as a table describes it: reasoning, then the message or calls.
+//!
+//! Regions are written as the table's own patterns have them, less what those leave open but for white space. A message spells nothing that
+//! opens another region or ends its own. What ends the turn counts inside the strings of calls, too, so there it has to be a token.
+
+use super::delimiter::parts;
+use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
+use crate::Request;
+use crate::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_json, literal, parameters};
+
+/// Longest delimiter with a tool's name in it, in bytes: the parser waits for 256, white space included.
+const NAMED: usize = 200;
+
+impl Table {
+    /// A Lark grammar of the turns that satisfy the request; none where the model is left free. See [`crate::grammar`].
+    ///
+    /// # Errors
+    /// What can't be expressed in the format of this table.
+    pub fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
+        let Some(turn) = Turn::of(request)? else { return Ok(None) };
+        let lark = Lark::hearing(&self.markers.0, Markers::Any, self.heard(&turn))?;
+        Writer { table: self, turn: &turn, lark }.whole().map(Some)
+    }
+
+    /// The markers with which something begins that counts in a message.
+    fn heard(&self, turn: &Turn<'_>) -> Vec<usize> {
+        let calls = !turn.tools.is_empty() || self.implicit.is_none();
+        let opens =
+            self.fields.iter().filter(|field| calls || field.kind.is_text()).flat_map(|field| &field.open);
+        match self.message().filter(|message| !message.open.is_empty()) {
+            Some(delimited) => self.unshown(self.triggers(&delimited.close)),
+            None => self.unshown(self.triggers(opens)),
+        }
+    }
+
+    /// The markers that announce these delimiters, or the turn's end.
+    fn triggers<'a>(&'a self, delimiters: impl IntoIterator<Item = &'a Delimiter>) -> Vec<usize> {
+        delimiters.into_iter().chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
+    }
+
+    /// These markers and all that look like tokens, which no message shows.
+    fn unshown(&self, heard: Vec<usize>) -> Vec<usize> {
+        let all = self.markers.0.iter().enumerate();
+        let tokens = all.filter(|(_, literal)| literal.len() > 1 && literal.starts_with(['<', '[']));
+        let mut triggers: Vec<usize> = tokens.map(|(index, _)| index).chain(heard).collect();
+        triggers.sort_unstable();
+        triggers.dedup();
+        triggers
+    }
+
+    fn ends(&self) -> &[Delimiter] {
+        self.implicit.map_or(&[], |implicit| &self.fields[implicit].close)
+    }
+
+    fn message(&self) -> Option<&Field> {
+        self.fields.iter().find(|field| matches!(field.kind, Kind::Content))
+    }
+}
+
+/// A grammar being written.
+struct Writer<'a> {
+    table: &'a Table,
+    turn: &'a Turn<'a>,
+    lark: Lark,
+}
+
+impl Writer<'_> {
+    fn whole(mut self) -> Result<String, String> {
+        if self.table.is_anchored_somehow {
+            return Err("start_anchor_pattern can't be part of a grammar".into());
+        }
+        let anchors = self.table.anchors.iter().map(|anchor| &anchor.pattern);
+        let anchor = self.alternatives(anchors.chain(&self.table.plain_anchors), "");
+        // Outside all regions text is the message where that has no delimiters, and otherwise dropped.
+        let between = match self.table.implicit.map(|implicit| &self.table.fields[implicit].kind) {
+            None => format!("gap? (({anchor}) gap?)?"),
+            Some(Kind::Content) if self.table.trim.content => "gap?".into(),
+            Some(Kind::Reasoning) if self.table.trim.reasoning => "gap?".into(),
+            Some(_) => literal(""),
+        };
+        self.lark.rule("between", &between);
+        let thoughts = self.thoughts()?;
+        let body = self.body()?;
+        Ok(self.lark.start(&format!("({anchor})? {thoughts} {body}")))
+    }
+
+    /// Reasoning before anything else.
+    fn thoughts(&mut self) -> Result<String, String> {
+        let mut all = Vec::new();
+        for (index, field) in self.table.fields.iter().enumerate() {
+            let is_first = self.table.first == Some(index);
+            match field.kind {
+                Kind::Reasoning if is_first || !field.open.is_empty() => {}
+                _ if is_first => return Err("a message without a beginning can't be described".into()),
+                _ => continue,
+            }
+            let rule = format!("thoughts_{index}");
+            let heard = field.close.iter().chain(field.open.iter().filter(|_| is_first));
+            self.lark.text(&rule, self.table.unshown(self.table.triggers(heard)))?;
+            let (open, close) = (self.any(&field.open), self.any(&field.close));
+            all.push(match (is_first, field.repeats) {
+                (true, _) if field.open.is_empty() => format!("{rule} ({close})"),
+                // Text before it is reasoning, too.
+                (true, _) => format!("{rule} (({open}) {rule})? ({close})"),
+                (false, true) => format!("(between ({open}) {rule} ({close}))*"),
+                (false, false) => format!("(between ({open}) {rule} ({close}))?"),
+            });
+        }
+        Ok(all.join(" "))
+    }
+
+    /// What comes after reasoning.
+    fn body(&mut self) -> Result<String, String> {
+        let calls = if self.turn.tools.is_empty() { None } else { Some(self.calls()?) };
+        let message = self.table.message();
+        let delimited = message.filter(|message| !message.open.is_empty());
+        let around = |text: &str| match delimited {
+            Some(message) => format!("({}) {text} ({})", self.any(&message.open), self.any(&message.close)),
+            None => text.to_owned(),
+        };
+        Ok(match (self.turn.answer(&self.lark)?, calls) {
+            (None, Some(calls)) if self.turn.is_demanded() => format!("between ({calls}) between"),
+            (Some(_), _) if message.is_none() => return Err("the table has no field for a message".into()),
+            (Some(_), Some(_)) if self.calls_begin_as_json() => {
+                return Err("in this format a message of JSON beside tools looks like a call".into());
+            }
+            (Some(json), calls) => {
+                let answer =
+                    around(&if self.table.trim.content { format!("gap? {json} gap?") } else { json });
+                let or_calls = calls.map_or(String::new(), |calls| format!(" | {calls}"));
+                format!("between ({answer}{or_calls}) between")
+            }
+            (None, calls) if message.is_some() && delimited.is_none() => {
+                format!("text{}", calls.map_or(String::new(), |calls| format!(" (({calls}) text)?")))
+            }
+            (None, calls) => {
+                let often = delimited.map_or("?", |message| if message.repeats { "*" } else { "?" });
+                let message =
+                    message.map_or(String::new(), |_| format!("(between {}){often}", around("text")));
+                let calls = calls.map_or(String::new(), |calls| format!("(between ({calls}))?"));
+                format!("{message} {calls} between")
+            }
+        })
+    }
+
+    /// Whether what opens calls may open a message of JSON.
+    fn calls_begin_as_json(&self) -> bool {
+        let calls = self.table.fields.iter().filter(|field| !field.kind.is_text());
+        let mut triggers =
+            calls.flat_map(|field| &field.open).map(|open| &self.table.markers.0[open.trigger]);
+        self.table.implicit.is_some() && triggers.any(|literal| literal.starts_with(['{', '[', '"']))
+    }
+
+    /// The turn's calls.
+    fn calls(&mut self) -> Result<String, String> {
+        let field =
+            self.table.fields.iter().find(|field| !field.kind.is_text()).ok_or("the table has no calls")?;
+        let (tools, close) = (&self.turn.tools, self.any(&field.close));
+        let listed = matches!(field.kind, Kind::Objects { listed: true, .. });
+        let call = match &field.kind {
+            Kind::Objects { name, arguments, .. } => {
+                let object =
+                    |tool: &Callable<'_>| keyed_json([name, arguments], &tool.tool.name, &tool.arguments);
+                let objects: Result<Vec<String>, String> = tools.iter().map(object).collect();
+                self.lark.rule("object", &objects?.join(" | "));
+                let body = match (listed, self.turn.several) {
+                    (false, _) => "object",
+                    (true, false) => "\"[\" gap? object gap? \"]\"",
+                    (true, true) => "\"[\" gap? object (gap? \",\" gap? object)* gap? \"]\"",
+                };
+                format!("({}) gap? {body} gap? ({close})", self.any(&field.open))
+            }
+            Kind::Named(None) => {
+                self.each(field, |tool| Ok(format!("gap? {} gap? ({close})", tool.arguments.json())))?
+            }
+            Kind::Named(Some(parameter)) => {
+                let heard = self.table.triggers(field.close.iter().chain(&parameter.end));
+                self.lark.text("value", heard.iter().copied())?;
+                self.each(field, |tool| {
+                    Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &heard)?))
+                })?
+            }
+            Kind::Content | Kind::Reasoning => return Err("the table has no calls".into()),
+        };
+        if !matches!(field.kind, Kind::Named(Some(_))) {
+            let ends: Vec<String> =
+                self.table.triggers([]).iter().map(|index| format!("token_{index}")).collect();
+            self.lark.rule("ends", &ends.join(" "));
+        }
+        self.lark.rule("call", &call);
+        let several = self.turn.several && field.repeats && !listed;
+        Ok(if several { "call (between call)*".into() } else { "call".into() })
+    }
+
+    /// A call of each tool whose name stands in what opens it.
+    fn each(
+        &self,
+        field: &Field,
+        rest: impl Fn(&Callable<'_>) -> Result<String, String>,
+    ) -> Result<String, String> {
+        let call = |tool: &Callable<'_>| {
+            let name = tool.tool.name.as_str();
+            let opens: Vec<&Pattern> =
+                field.open.iter().map(|open| &open.pattern).filter(|open| captures(open, name)).collect();
+            if opens.is_empty() {
+                return Err(format!("tool {name:?}: the name can't be written in this format"));
+            }
+            let open =
+                opens.iter().map(|open| self.pattern(open, &literal(name))).collect::<Vec<_>>().join(" | ");
+            Ok(format!("({open}) {}", rest(tool)?))
+        };
+        Ok(self.turn.tools.iter().map(call).collect::<Result<Vec<_>, String>>()?.join(" | "))
+    }
+
+    /// The parameters of a call.
+    fn parameters(
+        &self,
+        tool: &Callable<'_>,
+        parameter: &Parameter,
+        heard: &[usize],
+    ) -> Result<String, String> {
+        let is_fit = |piece: &Piece| match piece {
+            Piece::Run { except, word, .. } => {
+                !word && except.chars().all(|char| "<>=".contains(char) || char.is_whitespace())
+            }
+            _ => true,
+        };
+        if !parameter.key.pattern.0.iter().all(is_fit) {
+            return Err("the keys of this table's parameters can't be described".into());
+        }
+        let (line, is_trimmed) = (if parameter.spaced { "\"\\n\"" } else { "" }, parameter.end.len() > 1);
+        let end = self.pattern(&parameter.end[0].pattern, "");
+        let write = |key: &str, value: &Value<'_>| {
+            let value = match value {
+                Value::Text(rule) | Value::Input(rule) => (*rule).to_owned(),
+                Value::Exactly(text) | Value::Json(text) if is_trimmed => format!("{text} \"\\n\""),
+                Value::Exactly(text) | Value::Json(text) => text.clone(),
+            };
+            format!("{} {line} {value} {end} gap?", self.pattern(&parameter.key.pattern, key))
+        };
+        parameters(&self.lark, tool, &Spelling { text: "value", markers: heard, write: &write })
+    }
+
+    /// One of these delimiters.
+    fn any(&self, delimiters: &[Delimiter]) -> String {
+        self.alternatives(delimiters.iter().map(|delimiter| &delimiter.pattern), "")
+    }
+
+    fn alternatives<'a>(&self, patterns: impl IntoIterator<Item = &'a Pattern>, group: &str) -> String {
+        let all: Vec<String> = patterns.into_iter().map(|pattern| self.pattern(pattern, group)).collect();
+        if all.is_empty() { literal("") } else { all.join(" | ") }
+    }
+
+    /// A pattern as Lark, `group` in the place of its group.
+    fn pattern(&self, pattern: &Pattern, group: &str) -> String {
+        let markers = &self.table.markers.0;
+        let part = |part: &str| match markers.iter().position(|marker| marker == part) {
+            Some(index) => self.lark.marker(index),
+            None => literal(part),
+        };
+        let mut words = Vec::new();
+        for piece in &pattern.0 {
+            match piece {
+                Piece::Literal(text) => words.extend(parts(text).map(part)),
+                Piece::Space => words.push("gap?".into()),
+                Piece::Run { group: Some(_), .. } => words.push(group.to_owned()),
+                Piece::Run { .. } | Piece::Edge(_) => {}
+            }
+        }
+        if matches!(pattern.0.last(), Some(Piece::Run { .. })) {
+            words.push("\"\\n\"".into());
+        }
+        words.join(" ")
+    }
+}
+
+/// Whether a call of this name, opened by this pattern, is read as one.
+fn captures(open: &Pattern, name: &str) -> bool {
+    let pieces = open.0.iter().map(|piece| match piece {
+        Piece::Literal(text) => text.as_str(),
+        Piece::Run { group: Some(_), .. } => name,
+        _ => "",
+    });
+    let written: String = pieces.collect();
+    let read = Match::Yes(written.len(), Some(name.to_owned()));
+    written.len() <= NAMED && open.matches(&format!("{written}\n")) == read
+}

@@ -1,0 +1,150 @@
+//! Any stream whatever, put together from fragments that hurt: the frame of every parser's property tests. A parser's test lists its fragments;
+//! what must hold of all streams is said here, once.
+//!
+//! Streams are the same in every run: number `n` is drawn from `n`. One that fails is made shorter while it still fails, then shown.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::broken_off::{json_calls, play_tokens};
+use super::case::by_marker;
+use super::{agree, check_broken_off, play};
+use crate::{FinishReason, Parser, Request};
+
+/// Characters of a chunk at most, and sizes that a stream is cut in, over and over.
+const CHUNK: usize = 29;
+const SIZES: usize = 7;
+/// Places at which a stream is broken off.
+const BREAKS: usize = 8;
+
+/// What streams are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Streams<'a> {
+    /// What the parser may be told.
+    pub requests: &'a [Request],
+    /// What a turn may be opened with.
+    pub prompts: &'a [&'a str],
+    /// What the model may write.
+    pub fragments: &'a [&'a str],
+    /// How many of them.
+    pub count: u64,
+    /// Fragments of a stream, at most.
+    pub longest: usize,
+    /// What never reaches the output: the literals that end the turn.
+    pub ends: &'a [&'a str],
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub struct Drawn<'a> {
+    /// What the parser is told.
+    pub request: &'a Request,
+    /// What opens the turn.
+    pub prompt: &'a str,
+    /// What the model writes.
+    pub fragments: Vec<&'a str>,
+    /// How it is cut, in characters, over and over.
+    pub sizes: Vec<usize>,
+    /// Why it ends.
+    pub reason: FinishReason,
+}
+
+impl Drawn<'_> {
+    /// All that the model writes.
+    pub fn output(&self) -> String {
+        self.fragments.concat()
+    }
+}
+
+impl Streams<'_> {
+    /// Of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
+    /// anywhere begins as the whole does ([`check_broken_off`]); what ends the turn is never shown.
+    ///
+    /// # Panics
+    /// One of them doesn't hold.
+    pub fn check<P: Parser>(&self) {
+        self.each(|drawn| {
+            let output = drawn.output();
+            let items = agree::<P>(drawn.request, drawn.prompt, &output, &drawn.sizes, drawn.reason);
+            check_broken_off::<P>(drawn.request, drawn.prompt, &output, BREAKS);
+            for end in self.ends {
+                assert!(items.iter().all(|item| !item.text.contains(end)), "{end:?} is shown in {items:?}");
+            }
+        });
+    }
+
+    /// The same for a parser that writes JSON itself, so that it is always sound: a call's arguments are an object if, and only if, it is
+    /// complete; and those of a stream that ends after any marker are how the whole stream's begin, of an incomplete call too.
+    ///
+    /// # Panics
+    /// One of them doesn't hold.
+    pub fn check_written_arguments<P: Parser>(&self) {
+        self.each(|drawn| {
+            let output = drawn.output();
+            for call in json_calls(&play::<P>(drawn.request, drawn.prompt, [output.as_str()], drawn.reason)) {
+                let object = serde_json::from_str::<serde_json::Value>(&call.text)
+                    .is_ok_and(|value| value.is_object());
+                assert_eq!(object, call.complete, "{call:?}");
+            }
+            let pieces = by_marker(&output, &P::describe(&drawn.request.options).expect("describe").markers);
+            let items = |count| play_tokens::<P>(drawn.request, drawn.prompt, &pieces[..count]);
+            let whole = items(pieces.len());
+            for count in 0..pieces.len() {
+                for (part, whole) in json_calls(&items(count)).iter().zip(json_calls(&whole)) {
+                    assert!(whole.text.starts_with(&part.text), "{whole:?} after {part:?}");
+                }
+            }
+        });
+    }
+
+    /// Any property of all streams.
+    ///
+    /// # Panics
+    /// `holds` does; the shortest such stream is shown.
+    pub fn each(&self, holds: impl Fn(&Drawn<'_>)) {
+        let fails = |drawn: &Drawn<'_>| catch_unwind(AssertUnwindSafe(|| holds(drawn))).err();
+        for number in 0..self.count {
+            let mut drawn = self.draw(number);
+            let Some(mut failure) = fails(&drawn) else { continue };
+            let mut at = 0;
+            while at < drawn.fragments.len() {
+                let mut shorter = drawn.clone();
+                shorter.fragments.remove(at);
+                match fails(&shorter) {
+                    Some(same) => (drawn, failure, at) = (shorter, same, 0),
+                    None => at += 1,
+                }
+            }
+            eprintln!("stream {number}: {:?}, {:?}, cut {:?}", drawn.prompt, drawn.fragments, drawn.sizes);
+            resume_unwind(failure);
+        }
+    }
+
+    fn draw(&self, number: u64) -> Drawn<'_> {
+        let mut random = Random(number);
+        let count = random.below(self.longest + 1);
+        Drawn {
+            request: random.of(self.requests),
+            prompt: random.of::<&str>(self.prompts),
+            fragments: (0..count).map(|_| *random.of(self.fragments)).collect(),
+            sizes: (0..=random.below(SIZES)).map(|_| 1 + random.below(CHUNK)).collect(),
+            reason: *random.of(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled]),
+        }
+    }
+}
+
+/// `SplitMix64`.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits") % bound
+    }
+
+    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}

@@ -1,0 +1,88 @@
+//! Tables that the parser `response-template` interprets, each a format of its own.
+
+use response_template_parser::ResponseTemplate;
+
+use super::oracle::Format;
+use super::round_trip;
+
+const HERMES: &str = include_str!("../../../../plugins/response-template/tests/tables/hermes.json");
+const SMOLLM: &str = include_str!("../../../../plugins/response-template/tests/tables/smollm.json");
+const XML: &str = include_str!("../../../../plugins/response-template/tests/tables/xml.json");
+const GLM: &str = include_str!("../../../../plugins/response-template/tests/tables/glm.json");
+const GPTOSS: &str = include_str!("../../../../plugins/response-template/tests/tables/gptoss.json");
+const COHERE: &str = include_str!("../../../../plugins/response-template/tests/tables/cohere.json");
+const ERNIE: &str = include_str!("../../../../plugins/response-template/tests/tables/ernie.json");
+const DEEPSEEK: &str = include_str!("../../../../plugins/response-template/tests/tables/deepseek.json");
+const INKLING: &str = include_str!("../../../../plugins/response-template/tests/tables/inkling.json");
+const LLAMA: &str = include_str!("../../../../plugins/response-template/tests/tables/llama.json");
+
+const CHATML: &[&str] = &[
+    "",
+    "<|im_start|>assistant\n",
+    "<|im_start|>assistant\n<think>\n",
+    "<|im_start|>assistant\n<think>\n\n</think>\n\n",
+];
+
+fn walk(table: &'static str, prompts: &'static [&'static str]) {
+    round_trip(Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) });
+}
+
+/// Whether tokenizers have this marker as one token.
+pub(crate) fn is_token(literal: &str) -> bool {
+    literal.starts_with('<') && literal.ends_with('>') && !["</parameter>", "</function>"].contains(&literal)
+}
+
+/// Whether what ends the turn counts inside a call's strings, too.
+pub(crate) fn needs_tokens(table: &str) -> bool {
+    [HERMES, SMOLLM, DEEPSEEK, LLAMA].contains(&table)
+}
+
+#[test]
+fn hermes() {
+    walk(HERMES, CHATML);
+}
+
+#[test]
+fn smollm() {
+    walk(SMOLLM, CHATML);
+}
+
+#[test]
+fn xml() {
+    walk(XML, CHATML);
+}
+
+#[test]
+fn glm() {
+    walk(GLM, &["", "<|assistant|>", "<|assistant|>\n<think></think>\n"]);
+}
+
+#[test]
+fn gptoss() {
+    walk(GPTOSS, &["", "<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>"]);
+}
+
+#[test]
+fn cohere() {
+    walk(COHERE, &["", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"]);
+}
+
+#[test]
+fn ernie() {
+    walk(ERNIE, &["", "Assistant:", "Assistant:\n<think>"]);
+}
+
+#[test]
+fn deepseek() {
+    walk(DEEPSEEK, &["", "<｜Assistant｜>", "<｜Assistant｜><think>\n"]);
+}
+
+#[test]
+fn inkling() {
+    walk(INKLING, &["", "<|message_model|>"]);
+}
+
+#[test]
+fn llama() {
+    walk(LLAMA, &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"]);
+}
