@@ -71,7 +71,7 @@ fn serve(plugin: &Plugin) {
     let Ok(parser) = plugin.start(&request) else { return };
     let (mut turn, mut events) = (Turn::new(settings, parser), Vec::new());
     for text in OUTPUT {
-        let _ = turn.step(&[Piece { id: None, text }], &mut events);
+        let _ = turn.step(&[Piece::new(None, text)], &mut events);
     }
     let end = turn.finish(FinishReason::Stop, None, &mut events);
     fold(events).expect("a well-formed stream");

@@ -72,6 +72,8 @@ fn generation_defaults_are_read_and_checked() {
         .unwrap();
     assert_eq!(all.eos_token_ids, [5, end]);
     assert_eq!((all.temperature, all.top_p, all.top_k), (Some(0.6), Some(0.95), Some(20)));
+    let more = defaults(&file(r#"{"min_p": 0.1, "repetition_penalty": 1.05}"#)).unwrap();
+    assert_eq!((more.min_p, more.repetition_penalty), (Some(0.1), Some(1.05)));
     let greedy = defaults(&file(r#"{"eos_token_id": 6, "do_sample": false, "temperature": 0.6}"#)).unwrap();
     assert_eq!((greedy.eos_token_ids.as_slice(), greedy.temperature), ([6, end].as_slice(), Some(0.0)));
     assert_eq!(defaults(&[("config.json", r#"{"eos_token_id": 7}"#)]).unwrap().eos_token_ids, [7, end]);
@@ -79,6 +81,8 @@ fn generation_defaults_are_read_and_checked() {
     for (text, said) in [
         (r#"{"temperature": -1}"#, "temperature can't be -1"),
         (r#"{"top_p": 0}"#, "top_p can't be 0"),
+        (r#"{"min_p": 2}"#, "min_p can't be 2"),
+        (r#"{"repetition_penalty": 0}"#, "repetition_penalty can't be 0"),
         (r#"{"top_k": "all"}"#, "top_k can't be \"all\""),
         (r#"{"eos_token_id": [-5]}"#, "eos_token_id can't be -5"),
     ] {

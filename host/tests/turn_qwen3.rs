@@ -44,6 +44,9 @@ fn op(op: parser_sdk::Op) -> contract::Op {
             contract::Op::Bytes(contract::Run { route: route(run.route), bytes: run.bytes })
         }
         parser_sdk::Op::UntilMarker(to) => contract::Op::UntilMarker(route(to)),
+        parser_sdk::Op::UntilByte(until) => {
+            contract::Op::UntilByte(contract::Until { route: route(until.route), bytes: until.bytes.into() })
+        }
         parser_sdk::Op::Message(phase) => contract::Op::Message(match phase {
             parser_sdk::Phase::Unspecified => contract::Phase::Unspecified,
             parser_sdk::Phase::Commentary => contract::Phase::Commentary,
@@ -112,7 +115,7 @@ fn tokens(text: &str, size: usize, by_id: bool) -> Vec<Piece<'_>> {
     let (mut pieces, mut rest, mut bytes) = (Vec::new(), text, 0);
     while !rest.is_empty() {
         if let Some(marker) = markers.iter().find(|marker| rest.starts_with(marker.as_str())) {
-            pieces.push(Piece { id: ids(marker), text: &rest[..marker.len()] });
+            pieces.push(Piece::new(ids(marker), &rest[..marker.len()]));
             (rest, bytes) = (&rest[marker.len()..], 0);
             continue;
         }
@@ -120,7 +123,7 @@ fn tokens(text: &str, size: usize, by_id: bool) -> Vec<Piece<'_>> {
             markers.iter().filter_map(|marker| rest.find(marker.as_str())).min().unwrap_or(rest.len());
         bytes += size;
         let end = rest.floor_char_boundary(plain.min(bytes));
-        pieces.push(Piece { id: Some(7), text: &rest[..end] });
+        pieces.push(Piece::new(Some(7), &rest[..end]));
         (rest, bytes) = (&rest[end..], if end == 0 { bytes } else { 0 });
     }
     pieces
@@ -133,7 +136,7 @@ fn driven(prompt: &[Piece<'_>], tokens: &[Piece<'_>], per_step: usize, by_id: bo
     for step in tokens.chunks(per_step) {
         let _ = turn.step(step, &mut out);
     }
-    let ended_by = Piece { id: Some(1005), text: "<|im_end|>" };
+    let ended_by = Piece::new(Some(1005), "<|im_end|>");
     let end = turn.finish(contract::FinishReason::Stop, Some(ended_by), &mut out);
     assert_eq!(turn.fault(), None);
     (fold(out).expect("events make items").iter().map(show).collect(), end)

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::record::{Asked, Call};
-use crate::parser::contract::{Op, Route, Step};
+use crate::parser::contract::{Op, Route, Step, Until};
 use crate::turn::Piece;
 
 /// The account of one stream.
@@ -16,7 +16,8 @@ pub(super) struct Ledger {
     held_bytes: usize,
     step: usize,
     last: Option<Route>,
-    until_marker: Option<Route>,
+    /// Where text goes without a question, and at which bytes that ends.
+    until: Option<Until>,
     /// Tool calls opened so far.
     calls: usize,
     /// What is held began as a call may begin.
@@ -101,13 +102,18 @@ impl Ledger {
         let mut calls = calls.into_iter();
         for piece in pieces {
             if piece.id.is_some() {
-                self.until_marker = None;
-            } else if let Some(route) = self.until_marker {
-                self.hold(piece);
-                self.run(route, piece.text.len());
-                continue;
+                self.until = None;
             }
             self.hold(piece);
+            if let Some(until) = self.until.take() {
+                let ends = |byte: u8| until.bytes.as_bytes().contains(&byte);
+                let goes = piece.text.bytes().position(ends).unwrap_or(piece.text.len());
+                self.run(until.route, goes);
+                if goes == piece.text.len() {
+                    self.until = Some(until);
+                    continue;
+                }
+            }
             let Some(call) = calls.next() else {
                 self.wrong(format!("the parser wasn't asked about {} bytes", piece.text.len()));
                 return false;
@@ -158,8 +164,12 @@ impl Ledger {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize),
             Op::UntilMarker(route) => {
-                self.until_marker = Some(route);
                 self.last = Some(route);
+                self.until = Some(Until { route, bytes: String::new() });
+            }
+            Op::UntilByte(until) => {
+                self.last = Some(until.route);
+                self.until = Some(until);
             }
             Op::ToolCall(_) => {
                 self.calls += 1;

@@ -1,16 +1,21 @@
-//! A turn as the two protocols tell it: the same machines and validators as on the wire, with ids and times that are always the same.
+//! A turn as the protocols tell it: the same machines and validators as on the wire, with ids and times that are always the same.
 
 use serde_json::Value;
 
 use crate::api::frames::Frames;
 use crate::api::ids::Ids;
 use crate::api::machine::Machine;
-use crate::api::{Defaults, Protocol, chat, responses, sse};
+use crate::api::{Defaults, Protocol, chat, completions, messages, responses, sse};
 use crate::turn::{TurnEnd, TurnEvent, Usage};
 
-const RESPONSES_BODY: &[u8] = br#"{"model": "case", "input": "x", "stream": true}"#;
+const RESPONSES_BODY: &[u8] =
+    br#"{"model": "case", "input": "x", "stream": true, "stream_options": {"include_obfuscation": false}}"#;
 const CHAT_BODY: &[u8] =
     br#"{"model": "case", "messages": [{"role": "user", "content": "x"}], "stream": true}"#;
+const MESSAGES_BODY: &[u8] = br#"{"model": "case", "max_tokens": 1,
+    "messages": [{"role": "user", "content": "x"}], "stream": true}"#;
+
+const COMPLETIONS_BODY: &[u8] = br#"{"model": "case", "prompt": "x", "stream": true}"#;
 
 /// The machine of a small request.
 pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
@@ -18,6 +23,8 @@ pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
     let call = match protocol {
         Protocol::Responses => responses::call(RESPONSES_BODY, &defaults, Ids::counted(), || 0),
         Protocol::Chat => chat::call(CHAT_BODY, &defaults, Ids::counted(), || 0),
+        Protocol::Completions => completions::call(COMPLETIONS_BODY, &defaults, Ids::counted(), || 0),
+        Protocol::Messages => messages::call(MESSAGES_BODY, &defaults, Ids::counted(), || 0),
     };
     call.expect("the request is whole").machine
 }
@@ -40,13 +47,13 @@ pub fn as_values(stream: &str) -> Vec<Value> {
     data.map(|data| serde_json::from_str(data).expect("our own stream")).collect()
 }
 
-/// Whether the turn is a valid stream of both protocols.
+/// Whether the turn is a valid stream of every protocol.
 pub(super) fn check(events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
-    for (protocol, name) in [(Protocol::Responses, "Responses"), (Protocol::Chat, "Chat Completions")] {
+    for protocol in Protocol::ALL {
         let mut check = protocol.check();
         let stream = stream(protocol, events, end);
         let checked = check.feed(stream.as_bytes()).and_then(|()| check.finish());
-        checked.map_err(|what| format!("its {name} stream is invalid: {what}"))?;
+        checked.map_err(|what| format!("its {} stream is invalid: {what}", protocol.name()))?;
     }
     Ok(())
 }

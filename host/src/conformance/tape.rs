@@ -115,14 +115,14 @@ impl Tape {
                 continue;
             }
             if told < start {
-                pieces.push(turn::Piece { id: None, text: &self.text[told..start] });
+                pieces.push(turn::Piece::new(None, &self.text[told..start]));
             }
-            pieces.push(turn::Piece { id: atom.marker, text: &self.text[start..atom.end] });
+            pieces.push(turn::Piece::new(atom.marker, &self.text[start..atom.end]));
             told = atom.end;
         }
         let end = self.start(atoms.end);
         if told < end {
-            pieces.push(turn::Piece { id: None, text: &self.text[told..end] });
+            pieces.push(turn::Piece::new(None, &self.text[told..end]));
         }
         pieces
     }

@@ -23,10 +23,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::digest::hex;
-
-mod private;
-
-use private::{PrivateError, open_private, prepare_folder, write_private};
+use crate::private::{self, PrivateError, open_private, prepare_folder, write_private};
 
 /// Bytes of all entries together; the ones not used for longest go first.
 const CACHE_BYTES: u64 = 512 << 20;

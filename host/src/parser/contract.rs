@@ -166,6 +166,17 @@ pub enum Op {
     Close,
     /// Argument text that the parser writes itself (bounded).
     DerivedArguments(String),
+    /// All text up to the next marker or the first of these bytes goes this way, without asking again.
+    UntilByte(Until),
+}
+
+/// Where text goes up to the first of `bytes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Until {
+    /// Where to.
+    pub route: Route,
+    /// ASCII, 1 to 16 of them.
+    pub bytes: String,
 }
 
 /// A parser's answer to one delta.

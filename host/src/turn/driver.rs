@@ -51,7 +51,7 @@ impl Turn {
     pub fn step(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) -> Flow {
         for piece in pieces {
             if piece.id.is_some() {
-                self.stream.begin_token(self.markers.taken());
+                self.stream.begin_token(self.markers.taken(), piece.logprobs);
             }
             self.push(*piece, out);
         }
@@ -70,7 +70,7 @@ impl Turn {
         let stream = &mut self.stream;
         self.markers.flush(&mut |found| stream.take(found, out));
         if let Some(index) = ended_by.and_then(|piece| self.markers.table().find(piece)) {
-            stream.begin_token(self.markers.taken());
+            stream.begin_token(self.markers.taken(), None);
             self.markers.marker(index, &mut |found| stream.take(found, out));
         }
         self.stream.ask(out);

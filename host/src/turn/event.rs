@@ -1,14 +1,15 @@
 //! What a turn yields: items in order, each opened once, filled, and closed once. Protocols are built on nothing else.
 
+use super::delta::Delta;
 use crate::parser::contract::{Payload, Phase};
 
 /// One thing that happened in the turn. `Text` belongs to the item opened last; items never overlap.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     /// A new item begins.
     Open(ItemHead),
     /// More of the open item; never empty.
-    Text(String),
+    Text(Delta),
     /// The open item ends.
     Close(ItemStatus),
 }
@@ -76,4 +77,13 @@ pub struct Usage {
     pub output_tokens: u32,
     /// Those of them whose first byte went to reasoning.
     pub reasoning_tokens: u32,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input_tokens += more.input_tokens;
+        self.cached_tokens += more.cached_tokens;
+        self.output_tokens += more.output_tokens;
+        self.reasoning_tokens += more.reasoning_tokens;
+    }
 }

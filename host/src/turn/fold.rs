@@ -38,8 +38,8 @@ pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<Item>, Fo
         match event {
             TurnEvent::Open(_) if open.is_some() => return Err(FoldError::Overlap(at)),
             TurnEvent::Open(head) => open = Some((head, String::new())),
-            TurnEvent::Text(text) if text.is_empty() => return Err(FoldError::EmptyText(at)),
-            TurnEvent::Text(text) => open.as_mut().ok_or(FoldError::Outside(at))?.1.push_str(&text),
+            TurnEvent::Text(delta) if delta.is_empty() => return Err(FoldError::EmptyText(at)),
+            TurnEvent::Text(delta) => open.as_mut().ok_or(FoldError::Outside(at))?.1.push_str(&delta),
             TurnEvent::Close(status) => {
                 let (head, text) = open.take().ok_or(FoldError::Outside(at))?;
                 items.push(Item { head, text, status });

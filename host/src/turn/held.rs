@@ -43,6 +43,11 @@ impl Held {
         self.shown = self.text.len();
     }
 
+    /// The parser need not see the oldest `bytes`.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.shown = self.shown.max(self.start + bytes);
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         if self.is_empty() {
             self.text.clear();

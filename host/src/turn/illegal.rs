@@ -11,8 +11,10 @@ pub(super) enum Illegal {
     PassFirst,
     #[error("it wrote arguments while no tool call was open")]
     NoCall,
-    #[error("it answered until-marker while {0} bytes were held")]
+    #[error("it answered until-marker or until-byte while {0} bytes were held")]
     StillHeld(usize),
+    #[error("its until-byte names no byte, more than 16, or one that isn't ASCII")]
+    UntilBytes,
     #[error("it opened a tool call without a name")]
     NoName,
     #[error("it named a tool that is neither declared nor in the bytes dropped for the call")]

@@ -5,6 +5,7 @@
 //! what it closes is gone, and what it leaves open begins when the output does. `router` calls it.
 
 use super::call::Call;
+use super::delta::{Delta, DeltaToken, split_tokens};
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 use super::illegal::Illegal;
 use crate::parser::contract::{Phase, Route, Trim};
@@ -16,8 +17,8 @@ pub(super) struct Items {
     trim: Trim,
     /// False while the bytes are those of the prompt.
     visible: bool,
-    /// White space at the open item's end, which more text of it may yet follow.
-    white: String,
+    /// White space at the open item's end, which more text of it may yet follow, and the tokens that begin in it.
+    white: Delta,
     /// Bound on `white`: what stands more than this before the item's end is not trimmed.
     white_bytes: usize,
     /// Name of the first call that was cut off.
@@ -57,7 +58,7 @@ pub(super) enum OpenKind {
 
 impl Items {
     pub(super) fn new(trim: Trim, white_bytes: usize) -> Self {
-        Self { open: None, trim, visible: true, white: String::new(), white_bytes, broken: None }
+        Self { open: None, trim, visible: true, white: Delta::default(), white_bytes, broken: None }
     }
 
     pub(super) fn kind(&self) -> OpenKind {
@@ -86,16 +87,17 @@ impl Items {
         }
     }
 
-    /// Routes text that isn't markup.
+    /// Routes text that isn't markup; `tokens` of it are those whose probabilities are asked for.
     pub(super) fn route(
         &mut self,
         route: Route,
         text: &str,
+        tokens: &mut Vec<DeltaToken>,
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Illegal> {
         match route {
-            Route::Content => self.prose(OpenKind::Message, text, out),
-            Route::Reasoning => self.prose(OpenKind::Reasoning, text, out),
+            Route::Content => self.prose(OpenKind::Message, text, tokens, out),
+            Route::Reasoning => self.prose(OpenKind::Reasoning, text, tokens, out),
             Route::Drop => {
                 if let Some(Open::Call(call)) = &mut self.open {
                     call.drop_bytes(text.len());
@@ -162,7 +164,7 @@ impl Items {
 
     /// Closes what is open.
     pub(super) fn end(&mut self, status: ItemStatus, out: &mut Vec<TurnEvent>) {
-        self.white.clear();
+        self.white = Delta::default();
         let told = match self.open.take() {
             None => false,
             Some(Open::Prose(prose)) => prose.told,
@@ -170,7 +172,7 @@ impl Items {
                 if status == ItemStatus::Incomplete && self.broken.is_none() {
                     self.broken = Some(call.name().to_owned());
                 }
-                write(self.visible, 0, out, |out| call.finish(out));
+                write(self.visible, 0, out, |out| call.finish(&mut out.text));
                 call.is_told()
             }
         };
@@ -194,10 +196,16 @@ impl Items {
         act: impl FnOnce(&mut Call, &mut String) -> Result<(), Illegal>,
     ) -> Result<(), Illegal> {
         let Some(Open::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
-        write(self.visible, bytes, out, |out| act(call, out))
+        write(self.visible, bytes, out, |out| act(call, &mut out.text))
     }
 
-    fn prose(&mut self, kind: OpenKind, text: &str, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    fn prose(
+        &mut self,
+        kind: OpenKind,
+        text: &str,
+        tokens: &mut Vec<DeltaToken>,
+        out: &mut Vec<TurnEvent>,
+    ) -> Result<(), Illegal> {
         if text.is_empty() {
             return Ok(());
         }
@@ -209,13 +217,18 @@ impl Items {
         }
         let Some(Open::Prose(prose)) = &mut self.open else { return Ok(()) };
         let trim = if prose.kind == Kind::Reasoning { self.trim.reasoning } else { self.trim.content };
-        let text = if trim && !prose.begun { text.trim_start() } else { text };
+        let text = if trim && !prose.begun { trim_start(text, tokens) } else { text };
         let body = if trim { trim_end(text) } else { text };
         prose.begun |= !body.is_empty();
-        if self.visible && !body.is_empty() {
-            self.tell(body, out);
+        if !self.visible || text.is_empty() {
+            return Ok(());
         }
-        if self.visible && body.len() < text.len() {
+        let mut behind = if tokens.is_empty() { Vec::new() } else { split_tokens(tokens, body.len()) };
+        if !body.is_empty() {
+            self.tell(body, tokens, out);
+        }
+        if body.len() < text.len() {
+            self.white.move_in(&mut behind);
             self.wait(&text[body.len()..], out);
         }
         Ok(())
@@ -223,17 +236,17 @@ impl Items {
 
     /// Keeps white space until text follows it; what is too much of it for an end of an item goes out.
     fn wait(&mut self, white: &str, out: &mut Vec<TurnEvent>) {
-        self.white.push_str(white);
+        self.white.text.push_str(white);
         if self.white.len() > self.white_bytes {
             let excess = self.white.floor_char_boundary(self.white.len() - self.white_bytes);
             let kept = self.white.split_off(excess);
-            self.tell("", out);
+            self.tell("", &mut Vec::new(), out);
             self.white = kept;
         }
     }
 
-    /// Gives out the white space that waits and `body` after it.
-    fn tell(&mut self, body: &str, out: &mut Vec<TurnEvent>) {
+    /// Gives out the white space that waits and `body`, with its `tokens`, after it.
+    fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut Vec<TurnEvent>) {
         if let Some(Open::Prose(prose)) = &mut self.open
             && !prose.told
         {
@@ -245,12 +258,27 @@ impl Items {
         }
         write(true, self.white.len() + body.len(), out, |out| {
             if !self.white.is_empty() {
-                out.push_str(&self.white);
-                self.white.clear();
+                out.append(std::mem::take(&mut self.white));
             }
-            out.push_str(body);
+            if !tokens.is_empty() {
+                out.move_in(tokens);
+            }
+            out.text.push_str(body);
         });
     }
+}
+
+/// Takes white space off the front, and the tokens that are nothing else.
+fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a str {
+    let trimmed = text.trim_start();
+    let white = text.len() - trimmed.len();
+    if white > 0 {
+        tokens.retain(|token| token.at + token.logprobs.chosen.bytes.len() > white);
+        for token in tokens {
+            token.at = token.at.saturating_sub(white);
+        }
+    }
+    trimmed
 }
 
 /// Most text ends with a visible character.
@@ -260,20 +288,20 @@ fn trim_end(text: &str) -> &str {
 
 /// Lets `act` write text of the open item, about so many `bytes`: to the last event where that is text, else to a new one.
 /// Where it isn't visible, or nothing is written, there is no event.
-fn write<R>(visible: bool, bytes: usize, out: &mut Vec<TurnEvent>, act: impl FnOnce(&mut String) -> R) -> R {
+fn write<R>(visible: bool, bytes: usize, out: &mut Vec<TurnEvent>, act: impl FnOnce(&mut Delta) -> R) -> R {
     if !visible {
-        return act(&mut String::new());
+        return act(&mut Delta::default());
     }
     if !matches!(out.last(), Some(TurnEvent::Text(_))) {
         // In its place at once: `push` copies it over the stack, which takes a fifth of a token's time here.
-        out.resize_with(out.len() + 1, || TurnEvent::Text(String::new()));
+        out.resize_with(out.len() + 1, || TurnEvent::Text(Delta::default()));
     }
-    let Some(TurnEvent::Text(text)) = out.last_mut() else { unreachable!("it was just pushed") };
-    if text.capacity() == 0 {
-        *text = String::with_capacity(bytes);
+    let Some(TurnEvent::Text(delta)) = out.last_mut() else { unreachable!("it was just pushed") };
+    if delta.text.capacity() == 0 {
+        delta.text = String::with_capacity(bytes);
     }
-    let result = act(text);
-    if text.is_empty() {
+    let result = act(delta);
+    if delta.is_empty() {
         out.pop();
     }
     result

@@ -50,6 +50,7 @@ impl Ledger {
         out: &mut Vec<TurnEvent>,
     ) -> Result<(), Illegal> {
         self.last = Some(route);
+        let from = self.settled();
         if route == Route::Drop {
             self.dropped += text.len() as u64;
             self.before_call.push(text);
@@ -59,13 +60,14 @@ impl Ledger {
                 self.before_call.clear();
             }
         }
-        self.tokens.routed(self.settled(), route);
-        self.items.route(route, text, out)
+        self.tokens.routed(from, self.settled(), route);
+        self.items.route(route, text, &mut self.tokens.content, out)
     }
 
     /// Settles bytes that are for nobody, not even for a call.
     pub(super) fn discard(&mut self, bytes: usize) {
+        let from = self.settled();
         self.dropped += bytes as u64;
-        self.tokens.routed(self.settled(), Route::Drop);
+        self.tokens.routed(from, self.settled(), Route::Drop);
     }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use super::delta::TokenLogprobs;
+
 mod trie;
 
 use trie::Trie;
@@ -15,12 +17,21 @@ const LITERAL_BYTES: usize = 256;
 const LITERALS: usize = 1024;
 
 /// One token's worth of stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Piece<'a> {
     /// The token; none for text that is no token of its own, or whose source has only text.
     pub id: Option<u32>,
     /// Its text. Empty while a multi-byte character is incomplete.
     pub text: &'a str,
+    /// What is known of the token's probability, where that is asked for.
+    pub logprobs: Option<&'a Arc<TokenLogprobs>>,
+}
+
+impl<'a> Piece<'a> {
+    /// A piece of whose probability nothing is known.
+    pub fn new(id: Option<u32>, text: &'a str) -> Self {
+        Self { id, text, logprobs: None }
+    }
 }
 
 /// Marker literals that can't be used.

@@ -5,6 +5,7 @@
 //! Where text needs no decision up to the next marker, `stream` hands it straight to the `ledger`.
 
 mod call;
+mod delta;
 mod driver;
 mod dropped;
 mod escape;
@@ -15,6 +16,7 @@ mod illegal;
 mod items;
 mod ledger;
 mod markers;
+mod one_call;
 #[cfg(any(test, feature = "oracles"))]
 #[doc(hidden)]
 pub mod oracle;
@@ -23,14 +25,17 @@ mod settings;
 mod stop;
 mod stream;
 mod tokens;
+mod until;
 
 #[cfg(test)]
 mod tests;
 
+pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::{Flow, Turn};
 pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, Piece};
+pub use one_call::OneCall;
 pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
 pub use stop::StopStrings;
 pub use stream::ByteCounts;

@@ -12,6 +12,7 @@ use super::illegal::Illegal;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
 use super::settings::{CallIds, TurnSettings};
+use super::until::Until;
 use crate::parser::contract::{Op, Route, Step, ToolCall};
 
 /// Held bytes on their way to items.
@@ -21,8 +22,8 @@ pub(super) struct Router {
     tools: Arc<[String]>,
     call_ids: CallIds,
     held_bytes: usize,
-    /// Where text goes until the next marker, without the parser being asked.
-    until_marker: Option<Route>,
+    /// Where text goes without the parser being asked.
+    until: Option<Until>,
     /// Bytes of the stream that belong to the prompt.
     prompt: u64,
 }
@@ -35,7 +36,7 @@ impl Router {
             tools: settings.tools,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,
-            until_marker: None,
+            until: None,
             prompt: 0,
         }
     }
@@ -53,13 +54,13 @@ impl Router {
     }
 
     /// Where text goes without the parser being asked.
-    pub(super) fn until_marker(&self) -> Option<Route> {
-        self.until_marker
+    pub(super) fn until(&self) -> Option<Until> {
+        self.until
     }
 
-    /// A marker came: the parser is asked again.
-    pub(super) fn end_until_marker(&mut self) {
-        self.until_marker = None;
+    /// What the parser wanted to be asked about came.
+    pub(super) fn end_until(&mut self) {
+        self.until = None;
     }
 
     /// Applies one step to the bytes held.
@@ -86,11 +87,12 @@ impl Router {
     fn op(&mut self, op: Op, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
-            Op::UntilMarker(route) => self.begin_until_marker(route),
+            Op::UntilMarker(route) => self.begin_until(Until::marker(route)),
             Op::Message(phase) => self.ledger.items.message(phase, out),
             Op::ToolCall(call) => self.open_call(call, out),
             Op::Close => self.ledger.items.close(out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
+            Op::UntilByte(until) => self.begin_until(Until::byte(&until)?),
         }
     }
 
@@ -118,9 +120,9 @@ impl Router {
     }
 
     /// Where text may go past the bytes held: it is known where to, and nothing stands before it.
-    pub(super) fn past_held(&self) -> Option<Route> {
+    pub(super) fn past_held(&self) -> Option<Until> {
         let clear = self.held.is_empty() && self.ledger.items.is_visible();
-        self.until_marker.filter(|route| clear && self.check_route(*route).is_ok())
+        self.until.filter(|until| clear && self.check_route(until.route).is_ok())
     }
 
     /// The prompt is over once its last byte is settled.
@@ -141,13 +143,13 @@ impl Router {
         self.held = Held::default();
     }
 
-    fn begin_until_marker(&mut self, route: Route) -> Result<(), Illegal> {
+    fn begin_until(&mut self, until: Until) -> Result<(), Illegal> {
         if !self.held.is_empty() {
             return Err(Illegal::StillHeld(self.held.len()));
         }
-        self.check_route(route)?;
-        self.ledger.last = Some(route);
-        self.until_marker = Some(route);
+        self.check_route(until.route)?;
+        self.ledger.last = Some(until.route);
+        self.until = Some(until);
         Ok(())
     }
 

@@ -1,19 +1,24 @@
 //! Stop strings: they end the turn when they stand in a message. Reasoning and arguments are not searched.
 //!
 //! Invariant: the same text gives the same cut however it came in pieces: at the stop string that is complete first, and
-//! the longest of those complete at the same byte. It isn't shown. A filter between `Turn` and the protocol.
+//! the longest of those complete at the same byte. It isn't shown unless that was asked for. A filter between `Turn` and the protocol.
 
+use super::delta::Delta;
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 
 /// The stop strings of one turn, and how much of them the open message's end could be.
 #[derive(Debug, Default)]
 pub struct StopStrings {
     patterns: Vec<Pattern>,
+    /// What came is shown.
+    shown: bool,
     /// The end of the message's text, which may yet become a stop string.
-    held: String,
+    held: Delta,
     /// The open message, until it has text to show.
     head: Option<TurnEvent>,
     state: State,
+    /// The pattern that came.
+    found: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +40,13 @@ impl StopStrings {
         Self { patterns, ..Self::default() }
     }
 
+    /// The same filter; the string that comes is part of the message if `shown`.
+    #[must_use]
+    pub fn with_stop_shown(mut self, shown: bool) -> Self {
+        self.shown = shown;
+        self
+    }
+
     /// Passes one event on. True once a stop string has come: the message has been closed then, the caller ends the turn
     /// as one that the model ended, and nothing that is still fed here comes out.
     pub fn filter(&mut self, event: TurnEvent, out: &mut Vec<TurnEvent>) -> bool {
@@ -46,19 +58,26 @@ impl StopStrings {
                 self.state = State::Inside;
                 self.head = Some(head);
             }
-            (State::Inside, TurnEvent::Text(text)) => self.text(text, out),
+            (State::Inside, TurnEvent::Text(delta)) => self.text(delta, out),
             (State::Inside, TurnEvent::Close(status)) => self.close(status, out),
             (_, event) => out.push(event),
         }
         self.state == State::Ended
     }
 
-    fn text(&mut self, text: String, out: &mut Vec<TurnEvent>) {
-        for (at, byte) in text.bytes().enumerate() {
-            if let Some(length) = self.step(byte) {
+    /// The stop string that came, if one has.
+    pub fn found(&self) -> Option<&str> {
+        let pattern = &self.patterns[self.found?];
+        Some(std::str::from_utf8(&pattern.bytes).expect("stop strings are text"))
+    }
+
+    fn text(&mut self, delta: Delta, out: &mut Vec<TurnEvent>) {
+        for (at, byte) in delta.bytes().enumerate() {
+            if let Some((length, pattern)) = self.step(byte) {
+                self.found = Some(pattern);
                 let seen = self.held.len() + at + 1;
-                self.held.push_str(&text);
-                self.held.truncate(seen - length);
+                self.held.append(delta);
+                self.held.split_off(if self.shown { seen } else { seen - length });
                 self.close(ItemStatus::Completed, out);
                 self.state = State::Ended;
                 return;
@@ -66,17 +85,18 @@ impl StopStrings {
         }
         let undecided = self.patterns.iter().map(|pattern| pattern.matched).max().unwrap_or_default();
         if self.held.is_empty() && undecided == 0 {
-            return self.tell(text, out);
+            return self.tell(delta, out);
         }
-        self.held.push_str(&text);
+        self.held.append(delta);
         let kept = self.held.split_off(self.held.len() - undecided);
         let told = std::mem::replace(&mut self.held, kept);
         self.tell(told, out);
     }
 
-    /// One byte more; the length of the stop string that it completes.
-    fn step(&mut self, byte: u8) -> Option<usize> {
-        self.patterns.iter_mut().filter_map(|pattern| pattern.step(byte)).max()
+    /// One byte more; length and place of the stop string that it completes.
+    fn step(&mut self, byte: u8) -> Option<(usize, usize)> {
+        let patterns = self.patterns.iter_mut().enumerate();
+        patterns.filter_map(|(at, pattern)| pattern.step(byte).map(|length| (length, at))).max()
     }
 
     /// The message is over: what was held is text.
@@ -92,10 +112,10 @@ impl StopStrings {
         self.state = State::Outside;
     }
 
-    fn tell(&mut self, text: String, out: &mut Vec<TurnEvent>) {
-        if !text.is_empty() {
+    fn tell(&mut self, delta: Delta, out: &mut Vec<TurnEvent>) {
+        if !delta.is_empty() {
             out.extend(self.head.take());
-            out.push(TurnEvent::Text(text));
+            out.push(TurnEvent::Text(delta));
         }
     }
 }

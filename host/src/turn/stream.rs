@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::delta::TokenLogprobs;
 use super::driver::Flow;
 use super::event::{ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 use super::illegal::Illegal;
@@ -81,8 +82,8 @@ impl Stream {
     }
 
     /// A token begins at byte `start` of the stream.
-    pub(super) fn begin_token(&mut self, start: u64) {
-        self.router.ledger.tokens.push(start);
+    pub(super) fn begin_token(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
+        self.router.ledger.tokens.push(start, logprobs);
     }
 
     /// All that comes from now on belongs to the prompt.
@@ -103,7 +104,7 @@ impl Stream {
             Found::Text(text) => self.take_text(text, out),
             Found::Marker(index, literal) => {
                 self.ask(out);
-                self.router.end_until_marker();
+                self.router.end_until();
                 self.router.held.push(literal);
                 self.ask_marker(index, out);
                 self.ended = self.stops.contains(&index) && !self.router.is_prompt();
@@ -112,11 +113,18 @@ impl Stream {
     }
 
     fn take_text(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
-        let Some(route) = self.router.past_held().filter(|_| self.fault.is_none()) else {
+        let Some(until) = self.router.past_held().filter(|_| self.fault.is_none()) else {
             return self.router.held.push(text);
         };
-        if let Err(illegal) = self.router.ledger.settle(route, text, out) {
+        let (goes, stays) = text.split_at(until.reach(text));
+        if !goes.is_empty()
+            && let Err(illegal) = self.router.ledger.settle(until.route, goes, out)
+        {
             self.break_off(self.broken_by(illegal), out);
+        }
+        if !stays.is_empty() {
+            self.router.end_until();
+            self.router.held.push(stays);
         }
     }
 
@@ -125,13 +133,19 @@ impl Stream {
         if self.router.held.is_shown() {
             return;
         }
+        if let (Some(until), None) = (self.router.until(), &self.fault) {
+            let goes = until.reach(self.router.held.as_str());
+            self.router.held.skip(goes);
+            if let Err(illegal) = self.router.run(until.route, goes, out) {
+                return self.break_off(self.broken_by(illegal), out);
+            }
+            if self.router.held.is_empty() {
+                return;
+            }
+            self.router.end_until();
+        }
         if self.fault.is_some() {
             self.go_on_without(out);
-        } else if let Some(route) = self.router.until_marker() {
-            self.router.held.show();
-            if let Err(illegal) = self.router.run(route, self.router.held.len(), out) {
-                self.break_off(self.broken_by(illegal), out);
-            }
         } else {
             let answer = self.parser.text(self.router.held.unseen());
             self.apply(answer, out);

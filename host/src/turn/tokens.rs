@@ -1,7 +1,9 @@
 //! Which kind of output each token went to: a token belongs to the route of its first byte. `router` calls it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use super::delta::{DeltaToken, TokenLogprobs};
 use crate::parser::contract::Route;
 
 /// Tokens of one turn by where they went; the prompt's aren't counted.
@@ -20,28 +22,36 @@ pub struct TokenCounts {
 /// Tokens whose first byte isn't routed yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// Where in the stream each token's text begins. One without text begins where the next one does.
-    starts: VecDeque<u64>,
+    /// Where in the stream each token's text begins, and its probability if that is asked for. One without text begins
+    /// where the next one does.
+    starts: VecDeque<(u64, Option<Arc<TokenLogprobs>>)>,
     counts: TokenCounts,
+    /// Content tokens of known probability that begin in the part routed last.
+    pub(super) content: Vec<DeltaToken>,
 }
 
 impl Tokens {
     /// A token whose text begins at byte `start` of the stream.
-    pub(super) fn push(&mut self, start: u64) {
-        self.starts.push_back(start);
+    pub(super) fn push(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
+        self.starts.push_back((start, logprobs.cloned()));
     }
 
-    /// The stream up to byte `end` has been routed, the last part of it to `route`.
-    pub(super) fn routed(&mut self, end: u64, route: Route) {
-        while self.starts.front().is_some_and(|start| *start < end) {
-            self.starts.pop_front();
+    /// The stream from byte `from` to byte `end` has been routed to `route`.
+    pub(super) fn routed(&mut self, from: u64, end: u64, route: Route) {
+        self.content.clear();
+        while self.starts.front().is_some_and(|(start, _)| *start < end) {
+            let Some((start, logprobs)) = self.starts.pop_front() else { return };
             self.count(route);
+            if let (Some(logprobs), Route::Content) = (logprobs, route) {
+                let at = usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);
+                self.content.push(DeltaToken { at, logprobs });
+            }
         }
     }
 
     /// The stream is over; tokens that never got any text were markup.
     pub(super) fn finish(&mut self) {
-        self.routed(u64::MAX, Route::Drop);
+        self.routed(u64::MAX, u64::MAX, Route::Drop);
     }
 
     pub(super) fn counts(&self) -> TokenCounts {

@@ -110,6 +110,9 @@ impl From<wit::Op> for contract::Op {
             }),
             wit::Op::Close => Self::Close,
             wit::Op::DerivedArguments(text) => Self::DerivedArguments(text),
+            wit::Op::UntilByte(until) => {
+                Self::UntilByte(contract::Until { route: until.route.into(), bytes: until.bytes })
+            }
         }
     }
 }

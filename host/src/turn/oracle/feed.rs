@@ -14,7 +14,7 @@ pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<Piece<'a>> {
         }
         end = text.len().min(end + size);
         let whole = text.floor_char_boundary(end);
-        pieces.push(Piece { id: Some(1), text: &text[told..whole] });
+        pieces.push(Piece::new(Some(1), &text[told..whole]));
         told = whole;
     }
     pieces
@@ -36,7 +36,7 @@ pub(super) fn tokenized<'a>(
         };
         if let Some(id) = id(index) {
             pieces.extend(cut(&text[told..at], sizes));
-            pieces.push(Piece { id: Some(id), text: &text[at..at + length] });
+            pieces.push(Piece::new(Some(id), &text[at..at + length]));
             told = at + length;
         }
         at += length;

@@ -39,18 +39,18 @@ pub struct Cuts<'a> {
     pub steps: &'a [usize],
 }
 
-/// Any cutting, any grouping, and markers by id or by text give the same items; so do the three styles of answering:
-/// 0 in runs, 1 with `pass`, 2 with `until-marker`.
+/// Any cutting, any grouping, and markers by id or by text give the same items; so do the four styles of answering:
+/// 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
 pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: bool) {
     // What the prompt leaves undecided is decided there: the output begins with a whole token.
     let prompt = &format!("{prompt}\n");
-    let whole = |text| [Piece { id: None, text }];
-    let (items, end, _) = driven(tags(0, false, trim), &whole(prompt), &whole(text), &[1]);
+    let whole = |text| [Piece::new(None, text)];
+    let (items, end, _) = driven(tagged(0, false, trim), &whole(prompt), &whole(text), &[1]);
     let by_text = (cut(prompt, cuts.prompt), cut(text, cuts.text));
     let tokens = |text, sizes| tokenized(text, &LITERALS, |index| ids(LITERALS[index]), sizes);
     let by_id = (tokens(prompt, cuts.prompt), tokens(text, cuts.text));
     for (has_ids, (prompt, text)) in [(false, by_text), (true, by_id)] {
-        let (got, got_end, turn) = driven(tags(style, has_ids, trim), &prompt, &text, cuts.steps);
+        let (got, got_end, turn) = driven(tagged(style, has_ids, trim), &prompt, &text, cuts.steps);
         assert_eq!((got, got_end), (items.clone(), end.clone()), "markers by id: {has_ids}");
         assert_eq!(turn.fault(), None);
     }
@@ -80,7 +80,8 @@ pub fn check_lawless(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: 
     assert!(!failed.is_empty() || items.iter().all(|item| whole(item) || is_call(item)), "{items:?}");
 }
 
-fn tags(style: u8, by_id: bool, trim: bool) -> Turn {
+/// A turn of the format that answers alike however it is cut; `style` as in [`check_cuts`].
+pub(super) fn tagged(style: u8, by_id: bool, trim: bool) -> Turn {
     let settings = if trim { trimming() } else { settings() };
     let table = MarkerTable::new(&literals(&LITERALS), |literal| by_id.then(|| ids(literal))?);
     let markers = Arc::new(table.expect("usable literals"));

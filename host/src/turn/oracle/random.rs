@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{LITERALS, bytes, call};
-use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser};
+use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
 
 /// A source of choices that a seed determines (xorshift).
 pub(super) struct Choices(pub(super) u64);
@@ -111,6 +111,10 @@ impl Lawless {
             2 | 3 => call(name),
             4 => Op::DerivedArguments("~".repeat(self.0.below(300))),
             5 | 6 => Op::UntilMarker(self.route()),
+            7 => {
+                let bytes = ["a:", "\"\\", "", "é", " <>!\n"][self.0.below(5)].to_owned();
+                Op::UntilByte(Until { route: self.route(), bytes })
+            }
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
         }
     }

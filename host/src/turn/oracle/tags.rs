@@ -1,10 +1,10 @@
 //! A small format with all kinds of routes, which answers alike however its text is cut: what a right parser is to the turn.
 
 use super::{LITERALS, bytes, call};
-use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser};
+use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
 
 /// A small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter says how arguments are routed.
-/// It answers alike however the text is cut; `style` is how it says so: 0 in runs, 1 with `pass`, 2 with `until-marker`.
+/// It answers alike however the text is cut; `style` is how it says so: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
 pub(super) struct Tags {
     style: u8,
     held: String,
@@ -39,8 +39,10 @@ impl Tags {
         if goes_on {
             return Step::Pass;
         }
-        if self.style == 2 {
-            ops.push(Op::UntilMarker(route));
+        match self.style {
+            2 => ops.push(Op::UntilMarker(route)),
+            3 => ops.push(Op::UntilByte(Until { route, bytes: "a\"!".to_owned() })),
+            _ => {}
         }
         Step::Ops(ops)
     }

@@ -3,6 +3,7 @@
 mod escape;
 mod fault;
 mod finish;
+mod logprobs;
 mod marker;
 mod property;
 mod replay;
@@ -17,7 +18,7 @@ use super::{
     FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, Piece, TokenCounts, Turn, TurnEnd, TurnEvent,
     TurnSettings, fold,
 };
-use crate::parser::contract::{Fault, FinishReason, Op, Payload, Phase, Route, Step, StreamParser};
+use crate::parser::contract::{Fault, FinishReason, Op, Payload, Phase, Route, Step, StreamParser, Until};
 
 /// Answers from a list, one per call; `hold` when it is used up.
 #[derive(Default)]
@@ -48,12 +49,12 @@ fn scripted(settings: TurnSettings, steps: impl IntoIterator<Item = Step>) -> Tu
 }
 
 fn text(text: &str) -> Piece<'_> {
-    Piece { id: None, text }
+    Piece::new(None, text)
 }
 
 /// A token that is no marker.
 fn token(text: &str) -> Piece<'_> {
-    Piece { id: Some(1), text }
+    Piece::new(Some(1), text)
 }
 
 /// Runs a turn over one step per piece, to its end.

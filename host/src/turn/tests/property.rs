@@ -24,7 +24,7 @@ proptest! {
     #[test]
     fn any_cutting_any_grouping_and_markers_by_id_or_text_give_the_same_items(
         streams in (stream(), stream()), (a, b, groups) in (sizes(), sizes(), sizes()),
-        style in 0_u8..3, trim in any::<bool>(),
+        style in 0_u8..4, trim in any::<bool>(),
     ) {
         check_cuts(&streams.0, &streams.1, Cuts { prompt: &a, text: &b, steps: &groups }, style, trim);
     }

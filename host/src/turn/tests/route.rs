@@ -43,6 +43,23 @@ fn until_marker_spares_the_parser_every_text_before_the_next_marker() {
 }
 
 #[test]
+fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
+    let until = |route, stops: &str| Op::UntilByte(Until { route, bytes: stops.into() });
+    let steps = || {
+        [
+            Step::Ops(vec![bytes(Route::Content, 1), until(Route::Content, ";:")]),
+            Step::Ops(vec![bytes(Route::Drop, 1), until(Route::Reasoning, "}")]),
+            Step::Ops(vec![bytes(Route::Reasoning, 1)]),
+            Step::Ops(vec![bytes(Route::Drop, 3), until(Route::Content, "}")]),
+            Step::Ops(vec![bytes(Route::Drop, 3)]),
+        ]
+    };
+    let expected = [message("abcdé"), reasoning("é:f}"), message("gh")];
+    assert_eq!(items(settings(), steps(), &["a", "b", "cdé:", "é:", "f", "}", "<c>g", "h<r>"]), expected);
+    assert_eq!(items(settings(), steps(), &["a", "bcdé:", "é:f", "}<c>gh<r>"]), expected);
+}
+
+#[test]
 fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
     let run = |route| bytes(route, 1);
     let steps = [Step::Ops(vec![

@@ -35,6 +35,14 @@ fn a_stop_string_ends_the_message_before_itself_and_nothing_follows() {
 }
 
 #[test]
+fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
+    let mut filter = StopStrings::new(&literals(&["END"])).with_stop_shown(true);
+    let mut out = Vec::new();
+    let ended = said(&["one", " E", "ND two"]).into_iter().any(|event| filter.filter(event, &mut out));
+    assert_eq!((fold(out).unwrap(), ended), (vec![message("one END")], true));
+}
+
+#[test]
 fn what_only_began_like_a_stop_string_is_text() {
     assert_eq!(filtered(&["END"], said(&["E", "EN", "X EN"])), (vec![message("EENX EN")], false));
 }
@@ -63,6 +71,15 @@ fn a_message_that_is_only_a_stop_string_never_comes_to_be() {
 fn the_stop_string_that_is_complete_first_cuts_and_of_several_the_longest() {
     assert_eq!(filtered(&["bcd", "c"], said(&["abcd"])).0, [message("ab")]);
     assert_eq!(filtered(&["c", "bc", ""], said(&["abcd"])).0, [message("a")]);
+}
+
+#[test]
+fn the_stop_string_that_came_can_be_told() {
+    for (text, came) in [("abcd", Some("bc")), ("aXc", Some("Xc")), ("c", Some("c")), ("ab", None)] {
+        let mut filter = StopStrings::new(&literals(&["", "c", "bc", "Xc", "never"]));
+        let ended = said(&[text]).into_iter().any(|event| filter.filter(event, &mut Vec::new()));
+        assert_eq!((filter.found(), ended), (came, came.is_some()));
+    }
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Ends a turn after its first tool call, where the request wants one at most (`parallel_tool_calls: false`).
+//!
+//! Invariant: nothing comes out after that call. A filter between `Turn` and the protocol, beside the stop strings.
+
+use super::event::{ItemHead, ItemStatus, TurnEvent};
+
+/// Watches a turn's events for the end of its first call.
+#[derive(Debug, Default)]
+pub struct OneCall {
+    /// Whether several calls are welcome: then nothing is watched for.
+    unbounded: bool,
+    in_call: bool,
+}
+
+impl OneCall {
+    /// A filter that ends nothing if `parallel` calls are allowed.
+    pub fn new(parallel: bool) -> Self {
+        Self { unbounded: parallel, in_call: false }
+    }
+
+    /// Looks at one event; with the end of the first call it says how that ended. What follows is not to be shown.
+    pub fn ended(&mut self, event: &TurnEvent) -> Option<ItemStatus> {
+        match event {
+            TurnEvent::Open(head) => self.in_call = matches!(head, ItemHead::ToolCall { .. }),
+            TurnEvent::Close(status) if self.in_call && !self.unbounded => return Some(*status),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OneCall;
+    use crate::parser::contract::{Payload, Phase};
+    use crate::turn::{ItemHead, ItemStatus, TurnEvent};
+
+    fn call() -> TurnEvent {
+        let (call_id, name) = ("c".to_owned(), "f".to_owned());
+        TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload: Payload::Json })
+    }
+
+    #[test]
+    fn the_turn_ends_with_its_first_call() {
+        let message = TurnEvent::Open(ItemHead::Message { phase: Phase::Unspecified });
+        let mut one = OneCall::new(false);
+        for event in [&message, &TurnEvent::Close(ItemStatus::Completed), &call()] {
+            assert_eq!(one.ended(event), None);
+        }
+        assert_eq!(one.ended(&TurnEvent::Close(ItemStatus::Completed)), Some(ItemStatus::Completed));
+    }
+
+    #[test]
+    fn a_call_that_was_cut_off_is_told_apart() {
+        let mut one = OneCall::new(false);
+        assert_eq!(one.ended(&call()), None);
+        assert_eq!(one.ended(&TurnEvent::Close(ItemStatus::Incomplete)), Some(ItemStatus::Incomplete));
+    }
+
+    #[test]
+    fn parallel_calls_end_nothing() {
+        let mut one = OneCall::new(true);
+        assert_eq!(one.ended(&call()), None);
+        assert_eq!(one.ended(&TurnEvent::Close(ItemStatus::Completed)), None);
+    }
+}
