@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::adjust::Adjustments;
+
 /// An engine for one model. Methods never block; work happens on the engine's own threads.
 pub trait Engine: Send + Sync {
     /// What callers must know of it.
@@ -70,6 +72,8 @@ pub struct GenerationRequest {
     pub max_tokens: usize,
     /// How to choose tokens.
     pub sampling: SamplingParams,
+    /// What to change of the logits before that. Ids in it are below `vocab`.
+    pub adjustments: Adjustments,
     /// Ids that end the sequence; the one met is reported, not part of `tokens`.
     pub stop_ids: Arc<[u32]>,
     /// Likeliest alternatives to report with each token; none: no logprobs at all.
@@ -80,7 +84,7 @@ pub struct GenerationRequest {
     pub queue: usize,
 }
 
-/// How the next token is chosen. Randomness depends on (`seed`, position) only.
+/// How the next token is chosen: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingParams {
     /// 0 is greedy.
@@ -89,6 +93,8 @@ pub struct SamplingParams {
     pub top_p: f32,
     /// The k likeliest only; 0 is all.
     pub top_k: u32,
+    /// Only tokens that have at least this share of the likeliest one's probability; 0 is all.
+    pub min_p: f32,
     /// Seed of this sequence.
     pub seed: u64,
 }

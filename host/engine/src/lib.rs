@@ -3,6 +3,7 @@
 //! Invariants: no HTTP, no text, no JSON of clients, no Wasm; every queue is bounded; a sequence's tokens depend on nothing but
 //! its own request (not on the batch it ran in, nor on preemption).
 
+mod adjust;
 pub mod batch;
 mod blocks;
 pub mod cpu;
@@ -19,6 +20,7 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 
+pub use adjust::Adjustments;
 pub use files::{FileBytes, FileError, ModelFiles};
 pub use generation::{
     Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, Logprobs, SamplingParams, Step,

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::adjust::Adjustments;
 use crate::batch::{Runner, RunnerShape};
 use crate::generation::{
     Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, SubmitError,
@@ -68,8 +69,17 @@ impl LocalEngine {
         if prompt.is_empty() || prompt.len() > context {
             return Err(SubmitError::PromptLength { tokens: prompt.len(), context });
         }
-        match prompt.iter().find(|&&id| id as usize >= self.info.vocab) {
-            Some(&id) => Err(SubmitError::UnknownToken(id)),
+        self.check_ids(prompt.iter())
+    }
+
+    fn check_adjustments(&self, adjustments: &Adjustments) -> Result<(), SubmitError> {
+        let Adjustments { bias, banned, .. } = adjustments;
+        self.check_ids(bias.iter().map(|(id, _)| id).chain(banned.iter().flatten()))
+    }
+
+    fn check_ids<'a>(&self, mut ids: impl Iterator<Item = &'a u32>) -> Result<(), SubmitError> {
+        match ids.find(|id| **id as usize >= self.info.vocab) {
+            Some(id) => Err(SubmitError::UnknownToken(*id)),
             None => Ok(()),
         }
     }
@@ -88,6 +98,7 @@ impl Engine for LocalEngine {
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
         self.check(&request.prompt)?;
+        self.check_adjustments(&request.adjustments)?;
         let (outlet, inlet) = outlet(request.queue, self.inbox.clone());
         self.inbox.push(Sequence::new(request, self.info.context, outlet))?;
         Ok(Generation::new(inlet))

@@ -1,11 +1,12 @@
-//! From a row of logits to a token: mask, temperature, top-k, top-p, draw, log-probabilities.
+//! From a row of logits to a token: mask, adjustments, temperature, min-p, top-k, top-p, draw, log-probabilities.
 //!
-//! Invariants: the token depends on (logits, parameters, seed, position) only; a token that the mask forbids or whose probability
+//! Invariants: the token depends on (logits, parameters, seed, the sequence's tokens) only; a token that the mask forbids or whose probability
 //! is zero is never chosen; logits that aren't numbers are an error, never a token. Ties go to the lower id.
 //! Called by the scheduler after each step. Time is linear in the vocabulary, whatever the parameters.
 
 use std::cmp::Ordering;
 
+use crate::adjust::Adjuster;
 use crate::generation::{Logprobs, SamplingParams, Token, TokenMask};
 
 /// Chooses tokens; keeps its buffers from one to the next.
@@ -13,8 +14,8 @@ use crate::generation::{Logprobs, SamplingParams, Token, TokenMask};
 pub(crate) struct Sampler {
     /// One bit per id: may it come next?
     allowed: Vec<u32>,
-    /// Logits with those that may not come at minus infinity.
-    masked: Vec<f32>,
+    /// Logits with those that may not come at minus infinity, and adjusted.
+    row: Vec<f32>,
     candidates: Vec<Candidate>,
 }
 
@@ -27,6 +28,15 @@ pub(crate) struct Draw {
     pub(crate) position: usize,
     /// Alternatives to report.
     pub(crate) top_logprobs: Option<u8>,
+}
+
+/// What changes the logits before a token is chosen.
+#[derive(Debug, Default)]
+pub(crate) struct Limits<'a> {
+    /// Restricts the next token.
+    pub(crate) mask: Option<&'a mut (dyn TokenMask + 'static)>,
+    /// The request's adjustments, and the sequence so far.
+    pub(crate) adjuster: Option<(&'a mut Adjuster, &'a [u32])>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,37 +53,46 @@ impl Sampler {
         &mut self,
         logits: &[f32],
         draw: &Draw,
-        mut mask: Option<&mut (dyn TokenMask + 'static)>,
+        mut limits: Limits<'_>,
     ) -> Result<Token, String> {
         check(logits, draw.position)?;
-        let row = match mask.as_deref_mut() {
-            None => logits,
-            Some(mask) => {
-                self.apply(logits, mask)?;
-                &self.masked
-            }
-        };
+        let row = if self.limit(logits, &mut limits)? { &self.row } else { logits };
         let max = max(row);
         if max == f32::NEG_INFINITY {
             return Err(format!("no token may come at position {}", draw.position));
         }
         let id = choose(row, max, draw, &mut self.candidates);
-        if let Some(mask) = mask {
+        if let Some(mask) = limits.mask {
             mask.advance(id).map_err(|error| format!("the mask refused token {id}: {error}"))?;
         }
         let logprobs = draw.top_logprobs.map(|count| Box::new(self.logprobs(logits, id, count.into())));
         Ok(Token { id, logprobs })
     }
 
+    /// Writes the changed logits to `row`; false where nothing changes them.
+    fn limit(&mut self, logits: &[f32], limits: &mut Limits<'_>) -> Result<bool, String> {
+        match (&mut limits.mask, &limits.adjuster) {
+            (None, None) => return Ok(false),
+            (Some(mask), _) => self.apply(logits, *mask)?,
+            (None, Some(_)) => {
+                self.row.clear();
+                self.row.extend_from_slice(logits);
+            }
+        }
+        if let Some((adjuster, tokens)) = &mut limits.adjuster {
+            adjuster.apply(tokens, &mut self.row);
+        }
+        Ok(true)
+    }
+
     fn apply(&mut self, logits: &[f32], mask: &mut (dyn TokenMask + 'static)) -> Result<(), String> {
         self.allowed.clear();
         self.allowed.resize(logits.len().div_ceil(32), u32::MAX);
         mask.apply(&mut self.allowed).map_err(|error| format!("the mask failed: {error}"))?;
-        self.masked.clear();
+        self.row.clear();
         for (word, logits) in self.allowed.iter().zip(logits.chunks(32)) {
             let bits = logits.iter().enumerate().map(|(bit, logit)| (word >> bit & 1 == 1, logit));
-            self.masked
-                .extend(bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY }));
+            self.row.extend(bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY }));
         }
         Ok(())
     }
@@ -117,7 +136,7 @@ fn max(logits: &[f32]) -> f32 {
 
 /// Chooses from logits of which `max` is the largest, and finite.
 fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>) -> u32 {
-    let SamplingParams { temperature, top_p, top_k, seed } = draw.sampling;
+    let SamplingParams { temperature, top_p, top_k, min_p, seed } = draw.sampling;
     let best = || (0..).zip(logits).find(|(_, logit)| **logit >= max).expect("the largest is one of them").0;
     if temperature.is_nan() || temperature <= 0.0 {
         return best();
@@ -128,6 +147,10 @@ fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>
     }
     for one in candidates.iter_mut() {
         one.weight = ((one.logit - max) / temperature).exp();
+    }
+    if min_p > 0.0 {
+        // Weights are relative to the likeliest token's, which stays.
+        candidates.retain(|one| one.weight >= min_p.min(1.0));
     }
     if top_p < 1.0 {
         keep_nucleus(candidates, top_p.into());

@@ -13,7 +13,7 @@ use crate::batch::{Batch, RunError, RunnerShape};
 use crate::blocks::BlockPool;
 use crate::generation::{EngineStats, Finish, Token};
 use crate::local::{LocalOptions, panic_text};
-use crate::sampler::{Draw, Sampler};
+use crate::sampler::{Draw, Limits, Sampler};
 use crate::sequence::Sequence;
 
 /// All sequences of an engine.
@@ -302,8 +302,11 @@ fn sample(sampler: &mut Sampler, logits: &[f32], sequence: &mut Sequence) -> Res
         position: sequence.tokens.len(),
         top_logprobs: sequence.top_logprobs,
     };
-    let mask = sequence.mask.as_deref_mut();
-    catch_unwind(AssertUnwindSafe(|| sampler.next(logits, &draw, mask)))
+    let limits = Limits {
+        mask: sequence.mask.as_deref_mut(),
+        adjuster: sequence.adjuster.as_deref_mut().map(|adjuster| (adjuster, sequence.tokens.as_slice())),
+    };
+    catch_unwind(AssertUnwindSafe(|| sampler.next(logits, &draw, limits)))
         .unwrap_or_else(|panic| Err(format!("choosing a token panicked: {}", panic_text(panic.as_ref()))))
 }
 

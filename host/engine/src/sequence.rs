@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::adjust::Adjuster;
 use crate::blocks::{BlockPool, BlockTable};
 use crate::generation::{Finish, GenerationRequest, SamplingParams, Step, Token, TokenMask};
 use crate::outlet::Outlet;
@@ -24,6 +25,8 @@ pub(crate) struct Sequence {
     pub(crate) paused: bool,
     /// How to choose tokens.
     pub(crate) sampling: SamplingParams,
+    /// What to change of the logits before that.
+    pub(crate) adjuster: Option<Box<Adjuster>>,
     /// Alternatives to report.
     pub(crate) top_logprobs: Option<u8>,
     /// Restricts each next token.
@@ -49,6 +52,7 @@ impl Sequence {
             table: BlockTable::default(),
             paused: false,
             sampling: request.sampling,
+            adjuster: Adjuster::new(request.adjustments, prompt),
             top_logprobs: request.top_logprobs,
             mask: request.mask,
             outlet,

@@ -7,12 +7,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::adjust::{Adjuster, Adjustments};
 use crate::batch::{Batch, RunError, Runner, RunnerShape};
 use crate::generation::{Finish, GenerationRequest, SamplingParams, Step, StepStream};
 use crate::inbox::Inbox;
 use crate::local::LocalOptions;
 use crate::outlet::{Inlet, outlet};
-use crate::sampler::{Draw, Sampler};
+use crate::sampler::{Draw, Limits, Sampler};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 
@@ -113,7 +114,8 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
     GenerationRequest {
         prompt: prompt.into(),
         max_tokens,
-        sampling: SamplingParams { temperature: 0.0, top_p: 1.0, top_k: 0, seed: 0 },
+        sampling: SamplingParams { temperature: 0.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 0 },
+        adjustments: Adjustments::default(),
         stop_ids: Arc::new([]),
         top_logprobs: None,
         mask: None,
@@ -123,7 +125,7 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
 
 pub(crate) fn sampled(prompt: impl Into<Vec<u32>>, max_tokens: usize, seed: u64) -> GenerationRequest {
     let mut request = request(prompt, max_tokens);
-    request.sampling = SamplingParams { temperature: 0.8, top_p: 0.9, top_k: 20, seed };
+    request.sampling = SamplingParams { temperature: 0.8, top_p: 0.9, top_k: 20, min_p: 0.0, seed };
     request
 }
 
@@ -139,7 +141,11 @@ pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
         }
         let row: Vec<f32> = logits(*values.last().unwrap(), *tokens.last().unwrap()).collect();
         let draw = Draw { sampling: request.sampling, position: tokens.len(), top_logprobs: None };
-        tokens.push(sampler.next(&row, &draw, None).unwrap().id);
+        // Made anew each time: what it knows is in the tokens.
+        let mut adjuster = Adjuster::new(request.adjustments.clone(), request.prompt.len());
+        let adjuster = adjuster.as_deref_mut().map(|adjuster| (adjuster, tokens.as_slice()));
+        let id = sampler.next(&row, &draw, Limits { mask: None, adjuster }).unwrap().id;
+        tokens.push(id);
     }
     tokens.split_off(request.prompt.len())
 }

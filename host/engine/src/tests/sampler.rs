@@ -3,16 +3,16 @@
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
 
 use crate::generation::{SamplingParams, Token, TokenMask};
-use crate::sampler::{Draw, Sampler};
+use crate::sampler::{Draw, Limits, Sampler};
 
-const PLAIN: SamplingParams = SamplingParams { temperature: 1.0, top_p: 1.0, top_k: 0, seed: 11 };
+const PLAIN: SamplingParams = SamplingParams { temperature: 1.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 11 };
 
 fn draw(sampling: SamplingParams, position: usize) -> Draw {
     Draw { sampling, position, top_logprobs: None }
 }
 
 fn next(logits: &[f32], sampling: SamplingParams, position: usize) -> Result<u32, String> {
-    Sampler::default().next(logits, &draw(sampling, position), None).map(|token| token.id)
+    Sampler::default().next(logits, &draw(sampling, position), Limits::default()).map(|token| token.id)
 }
 
 /// How often each token comes at 20,000 positions.
@@ -20,7 +20,8 @@ fn histogram(logits: &[f32], sampling: SamplingParams) -> Vec<f64> {
     let mut counts = vec![0.0; logits.len()];
     let mut sampler = Sampler::default();
     for position in 0..20_000 {
-        counts[sampler.next(logits, &draw(sampling, position), None).unwrap().id as usize] += 1.0;
+        counts[sampler.next(logits, &draw(sampling, position), Limits::default()).unwrap().id as usize] +=
+            1.0;
     }
     counts
 }
@@ -139,6 +140,10 @@ impl TokenMask for Only {
     }
 }
 
+fn masked(mask: &mut Only) -> Limits<'_> {
+    Limits { mask: Some(mask), adjuster: None }
+}
+
 #[test]
 fn a_mask_restricts_every_way_of_choosing() {
     let logits: Vec<f32> = (0..70).map(|id| -(id as f32)).collect();
@@ -150,7 +155,7 @@ fn a_mask_restricts_every_way_of_choosing() {
     ] {
         for position in 0..20 {
             let mut mask = Only(vec![69, 32, 33], vec![]);
-            let id = sampler.next(&logits, &draw(sampling, position), Some(&mut mask)).unwrap().id;
+            let id = sampler.next(&logits, &draw(sampling, position), masked(&mut mask)).unwrap().id;
             assert!(mask.0.contains(&id));
             assert_eq!(mask.1, [id]);
         }
@@ -160,7 +165,7 @@ fn a_mask_restricts_every_way_of_choosing() {
 #[test]
 fn a_mask_that_allows_nothing_or_refuses_is_an_error() {
     let mut sampler = Sampler::default();
-    let mut ask = |allowed| sampler.next(&[0.0; 70], &draw(PLAIN, 0), Some(&mut Only(allowed, vec![])));
+    let mut ask = |allowed| sampler.next(&[0.0; 70], &draw(PLAIN, 0), masked(&mut Only(allowed, vec![])));
     assert!(ask(vec![]).unwrap_err().contains("no token may come"));
     assert!(ask(vec![1]).unwrap_err().contains("not that one"));
 }
@@ -172,7 +177,7 @@ fn logprobs_are_of_the_whole_vocabulary_before_temperature_and_mask() {
     let cold = SamplingParams { temperature: 0.0, ..PLAIN };
     let ask = |count| {
         let draw = Draw { top_logprobs: Some(count), ..draw(cold, 0) };
-        let Token { id, logprobs } = Sampler::default().next(&logits, &draw, None).unwrap();
+        let Token { id, logprobs } = Sampler::default().next(&logits, &draw, Limits::default()).unwrap();
         (id, logprobs.unwrap())
     };
     let (id, logprobs) = ask(2);

@@ -1,0 +1,145 @@
+//! Adjustments of logits against a plain reference: the whole vocabulary, token by token, counted anew each time.
+
+use proptest::prelude::*;
+
+use super::fake::{Rig, VOCAB, alone, sampled, shape};
+use crate::adjust::{Adjuster, Adjustments};
+use crate::generation::{Finish, GenerationRequest, SamplingParams};
+use crate::local::LocalOptions;
+use crate::sampler::{Draw, Limits, Sampler};
+
+/// What the definitions say of one token, in their order: banned, biased, penalised.
+fn adjusted(logit: f32, id: u32, asked: &Adjustments, prompt: &[u32], output: &[u32]) -> f32 {
+    let is_banned = |sequence: &Vec<u32>| {
+        let before = sequence.len() - 1;
+        sequence[before] == id
+            && output.len() >= before
+            && output[output.len() - before..] == sequence[..before]
+    };
+    if asked.banned.iter().any(is_banned) {
+        return f32::NEG_INFINITY;
+    }
+    let bias: f32 = asked.bias.iter().filter(|(biased, _)| *biased == id).map(|(_, bias)| bias).sum();
+    let mut logit = logit + bias;
+    if prompt.contains(&id) || output.contains(&id) {
+        logit = if logit > 0.0 { logit / asked.repetition } else { logit * asked.repetition };
+    }
+    let count = output.iter().filter(|token| **token == id).fold(0.0, |count, _| count + 1.0);
+    if count > 0.0 {
+        logit -= asked.frequency * count + asked.presence;
+    }
+    logit
+}
+
+fn adjustments() -> impl Strategy<Value = Adjustments> {
+    let neutral_or = |range: std::ops::Range<f32>, neutral: f32| prop_oneof![1 => Just(neutral), 2 => range];
+    let sequence = prop::collection::vec(0..VOCAB, 1..4);
+    (
+        neutral_or(-2.0..2.0, 0.0),
+        neutral_or(-2.0..2.0, 0.0),
+        neutral_or(0.1..3.0, 1.0),
+        prop::collection::btree_map(0..VOCAB, -100.0f32..100.0, 0..6),
+        prop::collection::vec(sequence, 0..8),
+    )
+        .prop_map(|(presence, frequency, repetition, bias, banned)| Adjustments {
+            presence,
+            frequency,
+            repetition,
+            bias: bias.into_iter().collect(),
+            banned,
+        })
+}
+
+fn logits() -> impl Strategy<Value = Vec<f32>> {
+    let logit = prop_oneof![8 => -9.0f32..9.0, 1 => Just(f32::NEG_INFINITY)];
+    prop::collection::vec(logit, VOCAB as usize)
+}
+
+/// Sequences over few ids, so that they repeat themselves.
+fn tokens() -> impl Strategy<Value = Vec<u32>> {
+    prop::collection::vec(prop_oneof![3 => 0..5u32, 1 => 0..VOCAB], 1..60)
+}
+
+proptest! {
+    #[test]
+    fn logits_are_adjusted_as_the_definitions_say(
+        asked in adjustments(), logits in logits(), tokens in tokens(), prompt: prop::sample::Index,
+    ) {
+        let prompt = 1 + prompt.index(tokens.len());
+        let mut adjuster = Adjuster::new(asked.clone(), prompt);
+        // Counted as the sequence grows, as the engine does it.
+        for end in prompt..=tokens.len() {
+            let mut row = logits.clone();
+            if let Some(adjuster) = &mut adjuster {
+                adjuster.apply(&tokens[..end], &mut row);
+            }
+            let (prompt, output) = tokens[..end].split_at(prompt);
+            for (id, logit) in (0..).zip(&logits) {
+                let expected = adjusted(*logit, id, &asked, prompt, output);
+                // Bit by bit: the order of operations is the definition's.
+                prop_assert_eq!(row[id as usize].to_bits(), expected.to_bits(), "token {} at {}", id, end);
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_below_min_p_never_comes_and_the_likeliest_always_can(
+        logits in logits(), temperature in 0.1f32..3.0, min_p in 0.01f32..=1.0, top_k in 0..50u32, seed: u64,
+    ) {
+        let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        prop_assume!(max > f32::NEG_INFINITY);
+        let sampling = SamplingParams { temperature, top_p: 1.0, top_k, min_p, seed };
+        let draw = Draw { sampling, position: 3, top_logprobs: None };
+        let id = Sampler::default().next(&logits, &draw, Limits::default()).unwrap().id;
+        let share = ((logits[id as usize] - max) / temperature).exp();
+        prop_assert!(share >= min_p, "{} is less than {}", share, min_p);
+    }
+}
+
+fn adjusted_request(n: u32) -> GenerationRequest {
+    let asked = Adjustments {
+        presence: 0.7,
+        frequency: 0.4,
+        repetition: 1.3,
+        bias: vec![(n % 39, 3.0), (38, -100.0)],
+        banned: vec![vec![n % 7], vec![1, 2], vec![n % 39, 3, 4]],
+    };
+    let prompt: Vec<u32> = (0..10).map(|at| (at * 7 + n * 13) % 39).collect();
+    GenerationRequest { adjustments: asked, ..sampled(prompt, 40, 7) }
+}
+
+#[test]
+fn adjusted_tokens_do_not_depend_on_batch_or_preemption() {
+    let mut rig =
+        Rig::new(shape(20, 4), LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() });
+    let mut clients: Vec<_> = (0..6).map(|n| rig.submit(adjusted_request(n))).collect();
+    rig.run();
+    assert!(rig.scheduler.stats().preemptions > 0);
+    for (client, n) in clients.iter_mut().zip(0..) {
+        client.read(usize::MAX);
+        let request = adjusted_request(n);
+        assert_eq!(client.tokens, alone(&request), "sequence {n}");
+        assert_eq!(client.finish, Some(Finish::Length));
+        assert!(!client.tokens.contains(&(n % 7)), "a banned token came");
+        let plain = GenerationRequest { adjustments: Adjustments::default(), ..adjusted_request(n) };
+        assert_ne!(client.tokens, alone(&plain), "nothing was adjusted");
+    }
+}
+
+#[test]
+fn when_every_token_is_banned_the_sequence_fails_and_no_other() {
+    let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
+    let banned = (0..VOCAB).map(|id| vec![id]).collect();
+    let all = Adjustments { banned, ..Adjustments::default() };
+    let mut barred = rig.submit(GenerationRequest { adjustments: all, ..sampled([1], 5, 1) });
+    let mut free = rig.submit(sampled([1], 5, 1));
+    rig.run();
+    barred.read(usize::MAX);
+    free.read(usize::MAX);
+    assert!(
+        matches!(&barred.finish, Some(Finish::Error(why)) if why.contains("no token may come")),
+        "{:?}",
+        barred.finish
+    );
+    assert_eq!(free.finish, Some(Finish::Length));
+}
