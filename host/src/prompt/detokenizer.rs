@@ -128,7 +128,8 @@ impl TokenBytes {
         table
     }
 
-    fn get(&self, id: u32) -> &[u8] {
+    /// The bytes of token `id`; none if there is no such token.
+    pub(super) fn get(&self, id: u32) -> &[u8] {
         let id = id as usize;
         let Some(&end) = self.ends.get(id) else { return &[] };
         let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);

@@ -19,6 +19,10 @@ pub struct GenerationDefaults {
     pub top_p: Option<f32>,
     /// The k likeliest; 0 is all.
     pub top_k: Option<u32>,
+    /// Share of the likeliest token's probability that others need.
+    pub min_p: Option<f32>,
+    /// What the logits of tokens that came are divided by.
+    pub repetition_penalty: Option<f32>,
 }
 
 const FILE: &str = "generation_config.json";
@@ -47,6 +51,8 @@ impl GenerationDefaults {
             temperature: number(files, &generation, "temperature", |t| (0.0..=100.0).contains(&t))?,
             top_p: number(files, &generation, "top_p", |p| p > 0.0 && p <= 1.0)?,
             top_k: count(files, &generation, "top_k")?,
+            min_p: number(files, &generation, "min_p", |p| (0.0..=1.0).contains(&p))?,
+            repetition_penalty: number(files, &generation, "repetition_penalty", |r| r > 0.0 && r <= 100.0)?,
         };
         if generation.get("do_sample") == Some(&Value::Bool(false)) {
             defaults.temperature = Some(0.0);

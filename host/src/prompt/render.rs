@@ -12,6 +12,7 @@ use minijinja::Value;
 
 use super::conversation::{Conversation, Role};
 use super::files::{ChatFiles, LoadError};
+use super::fit::Fit;
 use super::segments::{Disguise, END_MARK, Piece, StandIns, has_reserved};
 use super::template::{Template, TemplateError, rewrite};
 use super::tokenizer::{TokenizeError, Tokenizer};
@@ -91,6 +92,9 @@ pub struct ChatFormat {
     /// What the role `developer` is called.
     developer: &'static str,
     call_arguments: CallArguments,
+    /// What the template has to be told otherwise.
+    fit: Fit,
+    builtin_tools: bool,
     output_cap: usize,
     max_prompt_bytes: usize,
 }
@@ -134,23 +138,28 @@ impl ChatFormat {
         let special_token =
             |(name, literal): &(String, String)| (name.clone(), stand_ins.stand_in(literal).into());
         let special_tokens = chat.special_tokens.iter().map(special_token).collect();
-        let knows_developer = [Some(&chat.template), chat.tool_template.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|s| s.contains("developer"));
+        let sources = [Some(&chat.template), chat.tool_template.as_ref()];
+        let mentions = |word| sources.iter().flatten().any(|source| source.contains(word));
         let mut format = Self {
             tokenizer,
             stand_ins,
             template,
             tool_template,
             special_tokens,
-            developer: if knows_developer { "developer" } else { "system" },
+            developer: if mentions("developer") { "developer" } else { "system" },
             call_arguments: CallArguments::Objects,
+            fit: Fit::default(),
+            builtin_tools: mentions("builtin_tools"),
             output_cap: limits.template_output,
             max_prompt_bytes: context.saturating_mul(limits.prompt_bytes_per_token),
         };
         format.probe()?;
         Ok(format)
+    }
+
+    /// Whether the template itself describes the tools `browser` and `python`, where its argument `builtin_tools` names them.
+    pub fn describes_builtin_tools(&self) -> bool {
+        self.builtin_tools
     }
 
     /// The prompt of a conversation. `arguments` are template variables beside messages and tools (e.g. `enable_thinking`);
@@ -183,6 +192,7 @@ impl ChatFormat {
         opening: Opening,
         disguise: &mut Disguise<'_>,
     ) -> Result<Rendered, RenderError> {
+        let conversation = &*self.fit.apply(conversation);
         let turns = Turns::new(conversation, arguments, self.developer, self.call_arguments, disguise);
         let cap = self.output_cap.saturating_add(turns.bytes);
         let template = match &self.tool_template {
@@ -210,8 +220,8 @@ impl ChatFormat {
         Ok(Rendered { output, turn })
     }
 
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, and which control
-    /// tokens it builds from pieces (those are looked for in its output from then on).
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, what it doesn't take
+    /// as it comes, and which control tokens it builds from pieces (those are looked for in its output from then on).
     fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
@@ -221,6 +231,7 @@ impl ChatFormat {
         if with_objects == probes.len() || accepted(self) <= with_objects {
             self.call_arguments = CallArguments::Objects;
         }
+        self.fit = self.learn_fit();
         let glued = |probe| self.run_probe(probe).map(|pieces| self.stand_ins.literals_in(&pieces));
         let glued: BTreeSet<usize> = probes.iter().filter_map(glued).flatten().collect();
         if !glued.is_empty() {
@@ -232,6 +243,21 @@ impl ChatFormat {
             );
         }
         Ok(())
+    }
+
+    fn learn_fit(&self) -> Fit {
+        let fit = Fit::learn(|conversation| {
+            let mut disguise = Disguise::new(&self.stand_ins);
+            let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
+            rendered.ok().map(|rendered| rendered.output)
+        });
+        if !fit.is_empty() {
+            tracing::info!(
+                ?fit,
+                "the chat template doesn't take everything as clients send it: it is told otherwise"
+            );
+        }
+        fit
     }
 
     fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Piece<'_>>> {

@@ -75,8 +75,14 @@ impl Tokenizer {
 
     /// Ids of text in which added tokens are recognised by their literals: for text that a model wrote.
     pub fn encode_with_added(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
+        self.encode_raw(text, false)
+    }
+
+    /// Ids of a whole prompt as its author wrote it: added tokens are recognised, and with `special` the tokenizer adds what it
+    /// begins and ends texts with.
+    pub fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
         let encoding =
-            self.inner.encode_fast(text, false).map_err(|error| TokenizeError(one_line(&error)))?;
+            self.inner.encode_fast(text, special).map_err(|error| TokenizeError(one_line(&error)))?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -115,6 +121,14 @@ impl Tokenizer {
     /// The token `id` as the vocabulary spells it.
     pub(super) fn spelling(&self, id: u32) -> Option<String> {
         self.inner.id_to_token(id)
+    }
+
+    /// The bytes of one token: a part of a character, perhaps, where the tokenizer is byte-level. Empty for an unknown id.
+    pub fn token(&self, id: u32) -> Vec<u8> {
+        match self.token_bytes() {
+            Some(table) => table.get(id).to_vec(),
+            None => self.decode(&[id]).unwrap_or_default().into_bytes(),
+        }
     }
 
     /// The bytes of every token, for byte-level tokenizers.

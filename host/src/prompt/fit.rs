@@ -1,0 +1,204 @@
+//! What a template can't take is said otherwise. Templates are written for the turns that their own models make; agents send others:
+//! several messages of instructions, some of them late, text beside reasoning and a call, several calls at once. There, templates raise
+//! an exception, or leave things out without a word.
+//!
+//! No template is known by name: at load each change is tried, and kept only if a probe isn't shown whole without it and is with it.
+//! Invariant: what a template shows as it comes isn't changed, and a change loses no text. Called by `render`.
+
+use std::borrow::Cow;
+
+use super::conversation::{Conversation, HistoryCall, Message, Role};
+
+/// One way to say something otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Instructions by the application are the system's.
+    DeveloperIsSystem,
+    /// Instructions at the beginning are one message.
+    InstructionsAreOne,
+    /// Instructions after the user has spoken are the user's.
+    LateInstructionsAreUsers,
+    /// Text before a call continues the reasoning before it.
+    TextFollowsReasoning,
+    /// Each call is a message of its own, and its result follows it.
+    OneCallPerMessage,
+}
+
+const CHANGES: [Change; 5] = [
+    Change::DeveloperIsSystem,
+    Change::InstructionsAreOne,
+    Change::LateInstructionsAreUsers,
+    Change::TextFollowsReasoning,
+    Change::OneCallPerMessage,
+];
+
+/// The changes that a template needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Fit(Vec<Change>);
+
+impl Fit {
+    /// Finds them out. `rendered` is what a template makes of a conversation; nothing where it raises.
+    pub(super) fn learn(rendered: impl Fn(&Conversation) -> Option<String>) -> Self {
+        let mut fit = Self::default();
+        for change in CHANGES {
+            let (probe, words) = change.probe();
+            let text = |fit: &Self| rendered(&fit.apply(&probe));
+            let shows = |text: &String| words.iter().all(|word| text.contains(word));
+            let with = Self([fit.0.as_slice(), &[change]].concat());
+            if change.is_needed(text(&fit).map(|text| shows(&text)))
+                && text(&with).is_some_and(|text| shows(&text))
+            {
+                fit = with;
+            }
+        }
+        fit
+    }
+
+    /// Whether nothing is changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The conversation as the template can take it.
+    pub(super) fn apply<'a>(&self, conversation: &'a Conversation) -> Cow<'a, Conversation> {
+        if self.is_empty() {
+            return Cow::Borrowed(conversation);
+        }
+        let apply = |messages, change: &Change| change.apply(messages);
+        let messages = self.0.iter().fold(conversation.messages.clone(), apply);
+        Cow::Owned(Conversation { messages, tools: conversation.tools.clone() })
+    }
+}
+
+impl Change {
+    /// `shown`: whether the probe is seen whole as it comes; nothing where the template raises.
+    fn is_needed(self, shown: Option<bool>) -> bool {
+        match self {
+            // Templates that leave such text out know that their models never saw it there.
+            Self::TextFollowsReasoning => shown.is_none(),
+            _ => shown != Some(true),
+        }
+    }
+
+    fn apply(self, mut messages: Vec<Message>) -> Vec<Message> {
+        match self {
+            Self::DeveloperIsSystem => {
+                messages.iter_mut().filter(|message| message.role == Role::Developer).for_each(become_system);
+            }
+            Self::InstructionsAreOne => join_instructions(&mut messages),
+            Self::LateInstructionsAreUsers => {
+                let late = messages.iter_mut().skip_while(|message| is_instruction(message));
+                late.filter(|message| is_instruction(message)).for_each(|message| message.role = Role::User);
+            }
+            Self::TextFollowsReasoning => messages.iter_mut().for_each(join_text),
+            Self::OneCallPerMessage => return split_calls(messages),
+        }
+        messages
+    }
+
+    /// A conversation that shows whether the change is needed, and what has to be seen of it.
+    fn probe(self) -> (Conversation, &'static [&'static str]) {
+        let text = |role, text: &str| Message::text(role, text);
+        let user = || text(Role::User, "zq0");
+        let messages = match self {
+            Self::DeveloperIsSystem => vec![text(Role::Developer, "zq1"), user()],
+            Self::InstructionsAreOne => {
+                vec![text(Role::System, "zq1"), text(Role::Developer, "zq2"), user()]
+            }
+            Self::LateInstructionsAreUsers => {
+                vec![user(), text(Role::System, "zq1"), text(Role::Developer, "zq2"), user()]
+            }
+            Self::TextFollowsReasoning => {
+                let reasoning = Some("zq3".to_owned());
+                let said = Message { reasoning, ..calling("zq1", &["zq2"]) };
+                vec![user(), said, result("zq2")]
+            }
+            Self::OneCallPerMessage => {
+                vec![user(), calling("", &["zq1", "zq2"]), result("zq1"), result("zq2")]
+            }
+        };
+        let words =
+            if self == Self::DeveloperIsSystem { &["zq0", "zq1"][..] } else { &["zq0", "zq1", "zq2"] };
+        (Conversation { messages, tools: Vec::new() }, words)
+    }
+}
+
+fn calling(text: &str, names: &[&str]) -> Message {
+    let call = |name: &&str| HistoryCall {
+        id: format!("call_{name}"),
+        name: (*name).to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    Message { tool_calls: names.iter().map(call).collect(), ..Message::text(Role::Assistant, text) }
+}
+
+fn result(name: &str) -> Message {
+    let tool_call_id = Some(format!("call_{name}"));
+    Message { tool_call_id, name: Some(name.to_owned()), ..Message::text(Role::Tool, "done") }
+}
+
+fn is_instruction(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+fn become_system(message: &mut Message) {
+    message.role = Role::System;
+}
+
+fn join_instructions(messages: &mut Vec<Message>) {
+    let count = messages.iter().take_while(|message| is_instruction(message)).count();
+    if count > 1 {
+        let texts: Vec<String> = messages.drain(1..count).map(|message| message.content).collect();
+        for text in texts {
+            append(&mut messages[0].content, &text);
+        }
+    }
+}
+
+fn join_text(message: &mut Message) {
+    if let Some(reasoning) = &mut message.reasoning
+        && !message.tool_calls.is_empty()
+    {
+        append(reasoning, &std::mem::take(&mut message.content));
+    }
+}
+
+/// One paragraph more; none where `text` is empty.
+fn append(to: &mut String, text: &str) {
+    if !to.is_empty() && !text.is_empty() {
+        to.push_str("\n\n");
+    }
+    to.push_str(text);
+}
+
+/// Results that stand elsewhere than right behind their calls stay where they are.
+fn split_calls(messages: Vec<Message>) -> Vec<Message> {
+    let mut split = Vec::with_capacity(messages.len());
+    let mut rest = messages.into_iter().peekable();
+    while let Some(mut message) = rest.next() {
+        let mut more = message.tool_calls.split_off(message.tool_calls.len().min(1));
+        if more.is_empty() {
+            split.push(message);
+            continue;
+        }
+        let mut results = Vec::new();
+        while let Some(result) = rest.next_if(|next| next.role == Role::Tool) {
+            results.push(result);
+        }
+        let mut calls = vec![message];
+        calls.extend(
+            more.drain(..)
+                .map(|call| Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") }),
+        );
+        for call in calls {
+            let id = call.tool_calls[0].id.clone();
+            split.push(call);
+            split.extend(results.extract_if(.., |result| result.tool_call_id.as_deref() == Some(&*id)));
+        }
+        split.append(&mut results);
+    }
+    split
+}
+
+#[cfg(test)]
+mod tests;
