@@ -2,7 +2,7 @@
 
 use engine::SubmitError;
 
-use crate::prompt::RenderError;
+use crate::prompt::{RenderError, TokenizeError};
 use crate::replay::NoRule;
 
 /// A job that didn't become a turn.
@@ -17,7 +17,17 @@ pub enum StartError {
     /// The replay file has no answer to it.
     #[error(transparent)]
     Replay(#[from] NoRule),
+    /// A token id that the model doesn't have.
+    #[error("token id {0} is not in this model's vocabulary")]
+    UnknownToken(u32),
     /// A fault of ours, already logged.
     #[error("preparing the prompt failed")]
     Internal,
+}
+
+impl StartError {
+    /// Text of the request can't be encoded.
+    pub(super) fn tokenize(error: TokenizeError) -> Self {
+        Self::Prompt(RenderError::Tokenize(error))
+    }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use engine::{Finish, Generation, Step};
 
+use super::raw::{RawTokens, RawTurn};
 use super::text::StreamText;
 use crate::parser::Plugin;
 use crate::parser::contract::{self, Fault, FinishReason, Request, StreamParser};
-use crate::turn::{Flow, Piece, StopStrings, Turn, TurnEnd, TurnEvent, TurnFailure, TurnSettings, Usage};
+use crate::turn::{
+    Flow, ItemStatus, OneCall, Piece, StopStrings, Turn, TurnEnd, TurnEvent, TurnFailure, TurnSettings, Usage,
+};
 
 /// How a turn ended, and what it cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +45,16 @@ pub struct TurnStream {
     text: StreamText,
     state: State,
     stop: StopStrings,
-    /// A stop string came.
+    one_call: OneCall,
+    /// What ends the turn early came: a stop string, or the end of the only call. Nothing is shown after it.
     stopped: bool,
+    /// That call was cut off: the turn didn't end well.
+    cut: bool,
     usage: Usage,
-    /// Events before stop strings are looked for.
+    /// Events before anything ends the turn early.
     raw: Vec<TurnEvent>,
+    /// Its tokens, where they are wanted.
+    tokens: Option<RawTokens>,
 }
 
 impl TurnStream {
@@ -54,12 +62,37 @@ impl TurnStream {
         generation: Generation,
         text: StreamText,
         parser: ParserStart,
-        stop: &[String],
+        stop: StopStrings,
         input_tokens: u32,
+        tokens: Option<RawTokens>,
     ) -> Self {
-        let usage = Usage { input_tokens, ..Usage::default() };
-        let state = State::Waiting(Box::new(parser));
-        Self { generation, text, state, stop: StopStrings::new(stop), stopped: false, usage, raw: Vec::new() }
+        Self {
+            generation,
+            text,
+            stop,
+            one_call: OneCall::new(parser.request.parallel_tool_calls),
+            stopped: false,
+            cut: false,
+            usage: Usage { input_tokens, ..Usage::default() },
+            raw: Vec::new(),
+            tokens,
+            state: State::Waiting(Box::new(parser)),
+        }
+    }
+
+    /// The turn's tokens, once, where its job asked for them; all of them after the end.
+    pub fn take_raw(&mut self) -> Option<RawTurn> {
+        self.tokens.take().map(RawTokens::finish)
+    }
+
+    /// Tokens of the prompt.
+    pub fn prompt_tokens(&self) -> u32 {
+        self.usage.input_tokens
+    }
+
+    /// The stop string that ended the turn, if one did.
+    pub fn stop_string(&self) -> Option<&str> {
+        self.stop.found()
     }
 
     /// Waits for the engine's next step and appends its events; the end comes with the last ones.
@@ -82,6 +115,9 @@ impl TurnStream {
     fn step(&mut self, step: Step, out: &mut Vec<TurnEvent>) -> Option<Ended> {
         self.usage.cached_tokens = count(step.cached_tokens);
         self.usage.output_tokens += count(step.tokens.len());
+        if let Some(tokens) = &mut self.tokens {
+            tokens.step(&step.tokens);
+        }
         let mut flow = self.begin();
         if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
             flow = turn.step(&self.text.pieces(&step.tokens), &mut self.raw);
@@ -93,6 +129,9 @@ impl TurnStream {
         match step.finish? {
             Finish::Stop(id) => {
                 self.usage.output_tokens += 1;
+                if let Some(tokens) = &mut self.tokens {
+                    tokens.ending(id);
+                }
                 Some(self.finish(FinishReason::Stop, Some(id), out))
             }
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
@@ -114,16 +153,21 @@ impl TurnStream {
         };
         let parser = start.plugin.start(&start.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
         let mut turn = Turn::new(start.settings, parser);
-        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| Piece { id: *id, text }).collect();
+        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| Piece::new(*id, text)).collect();
         let flow = turn.replay(&pieces, &mut self.raw);
         self.state = State::Running(Box::new(turn));
         flow
     }
 
-    /// Hands on the events that came, less what stop strings take.
+    /// Hands on the events that came, up to what ends the turn early.
     fn pass_on(&mut self, out: &mut Vec<TurnEvent>) {
         for event in self.raw.drain(..) {
-            self.stopped |= self.stop.filter(event, out);
+            if self.stopped {
+                continue;
+            }
+            let ended = self.one_call.ended(&event);
+            self.stopped = self.stop.filter(event, out) || ended.is_some();
+            self.cut = ended == Some(ItemStatus::Incomplete);
         }
     }
 
@@ -138,8 +182,8 @@ impl TurnStream {
         let ending = ended_by.map(|id| self.text.ending(id));
         let end = turn.finish(reason, ending, &mut self.raw);
         self.pass_on(out);
-        // What came after a stop string was never shown, so it can't have failed either.
-        let end = if self.stopped { TurnEnd::Completed } else { end };
+        // What came after the early end was never shown, so it can't have failed either.
+        let end = if self.stopped && !self.cut { TurnEnd::Completed } else { end };
         if let Some(fault) = turn.fault() {
             report(fault);
         }

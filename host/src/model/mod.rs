@@ -1,8 +1,9 @@
 //! A served model: prompt room, parser and engine joined, so that a protocol hands in a job and takes out a turn.
 //!
-//! Knows no protocol and no HTTP. Made once at start (`Model::load`); `Model::start` once per answer.
+//! Knows no protocol and no HTTP. Made once at start (`Model::load`); `Model::start` or `start_choices` once per answer.
 //! What may change while it serves is its parser (`parsers`).
 
+mod choices;
 mod config;
 mod error;
 mod generate;
@@ -10,19 +11,25 @@ mod job;
 mod load;
 mod locate;
 mod parsers;
+mod raw;
 mod served;
 mod shipped;
 mod source;
+mod start;
 mod text;
+mod words;
 
+pub use choices::Choices;
 pub use error::StartError;
 pub use generate::{Ended, TurnStream};
-pub use job::{Job, SamplingRequest};
+pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load::{LoadError, ModelOptions};
 pub use parsers::{
     LastLoad, LoadResult, Loads, Looked, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
     UnknownModel,
 };
+pub use raw::{RawText, RawTurn};
 pub use served::Model;
 pub use shipped::{find_parser, shipped_parsers};
 pub use source::EngineChoice;
+pub use words::Tokenized;

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use engine::{GenerationRequest, SamplingParams, SubmitError};
-
+use engine::SubmitError;
 use tokio::sync::Semaphore;
 
+use super::choices::Choices;
 use super::error::StartError;
 use super::generate::TurnStream;
 use super::job::Job;
-use super::parsers::{ParserBinding, ParserReport, Parsers};
+use super::parsers::{ParserReport, Parsers};
 use super::source::Source;
-use super::text::StreamText;
 use crate::limits::Limits;
-use crate::prompt::{ChatFormat, GenerationDefaults, Opening, Prompt, Tokenizer, spell_history_call_ids};
-use crate::random;
+use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
 use crate::turn::FaultPolicy;
 
 /// A served model. Cheap to clone.
@@ -60,6 +58,11 @@ impl Model {
     /// Temperature and nucleus where a request doesn't say.
     pub fn default_sampling(&self) -> (f32, f32) {
         (self.0.defaults.temperature.unwrap_or(1.0), self.0.defaults.top_p.unwrap_or(1.0))
+    }
+
+    /// Whether its template describes `browser` and `python` itself, by the argument `builtin_tools`.
+    pub fn describes_builtin_tools(&self) -> bool {
+        self.0.format.describes_builtin_tools()
     }
 
     /// Whether it can take work.
@@ -117,55 +120,35 @@ impl Model {
     /// Starts a job. The prompt is made on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for
     /// that as may wait for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
+        self.prepare(move |served| served.turn(job)).await
+    }
+
+    /// The same for all choices that the job asks for.
+    pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
+        self.prepare(move |served| served.choices(job)).await
+    }
+
+    /// Counts the tokens of the prompt that a job would begin with.
+    pub async fn count_prompt(&self, job: Job) -> Result<usize, StartError> {
+        self.prepare(move |served| Ok(served.ids(job)?.len())).await
+    }
+
+    /// Runs `work` on a blocking thread, if there is a place in the queue for one.
+    pub(super) async fn prepare<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Served) -> Result<T, StartError> + Send + 'static,
+    ) -> Result<T, StartError> {
         let model = self.clone();
         let waiting = self.0.limits.waiting_requests;
         let permit = Arc::clone(&self.0.preparing).try_acquire_owned();
         let permit = permit.map_err(|_| StartError::Engine(SubmitError::Busy(waiting)))?;
         let preparing = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            model.0.prepare(job)
+            work(&model.0)
         });
         preparing.await.unwrap_or_else(|error| {
             tracing::error!(%error, "preparing a prompt panicked");
             Err(StartError::Internal)
         })
-    }
-}
-
-impl Served {
-    fn prepare(&self, mut job: Job) -> Result<TurnStream, StartError> {
-        // The only look at what may be swapped: all of this answer has this parser.
-        let parser = self.parsers.current();
-        if let Some(pattern) = &parser.descriptor().history_call_ids {
-            spell_history_call_ids(&mut job.conversation, pattern);
-        }
-        let Prompt { ids, generation_prompt } =
-            self.format.render(&job.conversation, &job.template_arguments, Opening::NewTurn)?;
-        let input_tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-        let text = StreamText::new(Arc::clone(&self.tokenizer), Arc::clone(&parser.marker_ids), &ids);
-        let generation =
-            self.source.submit(self.generation_request(&job, ids, &parser), &job.conversation)?;
-        let stop = std::mem::take(&mut job.stop);
-        let start = parser.start(job, generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
-        Ok(TurnStream::new(generation, text, start, &stop, input_tokens))
-    }
-
-    fn generation_request(&self, job: &Job, prompt: Vec<u32>, parser: &ParserBinding) -> GenerationRequest {
-        let (asked, own) = (&job.sampling, &self.defaults);
-        let sampling = SamplingParams {
-            temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
-            top_p: asked.top_p.or(own.top_p).unwrap_or(1.0),
-            top_k: asked.top_k.or(own.top_k).unwrap_or(0),
-            seed: asked.seed.unwrap_or_else(random::seed),
-        };
-        GenerationRequest {
-            max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
-            prompt,
-            sampling,
-            stop_ids: Arc::clone(&parser.stop_ids),
-            top_logprobs: None,
-            mask: None,
-            queue: self.limits.stream_queue,
-        }
     }
 }

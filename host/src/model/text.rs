@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::Token;
+use engine::{Logprobs, Token};
 
 use crate::prompt::{Detokenizer, Tokenizer};
-use crate::turn::Piece;
+use crate::turn::{Piece, TokenLogprob, TokenLogprobs};
 
 /// The text of one stream, step by step. Buffers are reused.
 pub(super) struct StreamText {
@@ -14,8 +14,8 @@ pub(super) struct StreamText {
     /// Ids of the parser's markers: the only special tokens whose text is of use.
     markers: Arc<[u32]>,
     text: String,
-    /// For each token its id and where its text ends in `text`.
-    ends: Vec<(u32, usize)>,
+    /// For each token its id, where its text ends in `text`, and its log-probabilities if they were asked for.
+    ends: Vec<(u32, usize, Option<Arc<TokenLogprobs>>)>,
 }
 
 impl StreamText {
@@ -32,22 +32,31 @@ impl StreamText {
             if self.markers.contains(&token.id) || !self.tokenizer.is_special(token.id) {
                 self.detokenizer.push(token.id, &mut self.text);
             }
-            self.ends.push((token.id, self.text.len()));
+            let logprobs = token.logprobs.as_ref().map(|given| Arc::new(self.logprobs(token.id, given)));
+            self.ends.push((token.id, self.text.len(), logprobs));
         }
         let mut start = 0;
-        let piece = |&(id, end): &(u32, usize)| {
-            let text = &self.text[start..end];
-            start = end;
-            Piece { id: Some(id), text }
-        };
-        self.ends.iter().map(piece).collect()
+        let pieces = self.ends.iter().map(|(id, end, logprobs)| {
+            let text = &self.text[start..*end];
+            start = *end;
+            Piece { logprobs: logprobs.as_ref(), ..Piece::new(Some(*id), text) }
+        });
+        pieces.collect()
+    }
+
+    fn logprobs(&self, id: u32, given: &Logprobs) -> TokenLogprobs {
+        let spelt = |id, logprob| TokenLogprob { id, bytes: self.tokenizer.token(id), logprob };
+        TokenLogprobs {
+            chosen: spelt(id, given.chosen),
+            top: given.top.iter().map(|(id, logprob)| spelt(*id, *logprob)).collect(),
+        }
     }
 
     /// What is left of a character that was never completed.
     pub(super) fn tail(&mut self) -> Option<Piece<'_>> {
         self.text.clear();
         self.detokenizer.flush(&mut self.text);
-        (!self.text.is_empty()).then_some(Piece { id: None, text: &self.text })
+        (!self.text.is_empty()).then_some(Piece::new(None, &self.text))
     }
 
     /// The piece of the token that ended the turn.
@@ -56,6 +65,6 @@ impl StreamText {
         if self.markers.contains(&id) {
             self.detokenizer.push(id, &mut self.text);
         }
-        Piece { id: Some(id), text: &self.text }
+        Piece::new(Some(id), &self.text)
     }
 }

@@ -61,7 +61,7 @@ impl ParserBinding {
     /// What one stream's parser is made of.
     pub(in crate::model) fn start(
         &self,
-        job: Job,
+        job: &Job,
         opening: Vec<(Option<u32>, String)>,
         fault_policy: FaultPolicy,
         held_bytes: usize,
@@ -74,8 +74,8 @@ impl ParserBinding {
         settings.fault_policy = fault_policy;
         settings.held_bytes = held_bytes;
         let request = Request {
-            tools: job.tools,
-            tool_choice: job.tool_choice,
+            tools: job.tools.clone(),
+            tool_choice: job.tool_choice.clone(),
             parallel_tool_calls: job.parallel_tool_calls,
             response_schema: None,
             options: self.options.clone(),

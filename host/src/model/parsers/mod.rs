@@ -28,7 +28,7 @@ pub use wanted::UnknownModel;
 
 use super::load::{LoadError, ModelOptions};
 use crate::limits::ParserLimits;
-use crate::parser::{CompileCache, Runtime};
+use crate::parser::{CompileCache, Plugin, Runtime};
 use loader::{Choice, Loader};
 use wanted::Wanted;
 
@@ -38,6 +38,8 @@ pub(super) struct Parsers {
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
     words: Words,
+    /// Reads nothing into what the model writes: for answers to prompts that no template made.
+    bare: Arc<ParserBinding>,
     /// Folders whose files matter.
     folders: Vec<PathBuf>,
     /// The file asked for, whatever its ending.
@@ -70,7 +72,9 @@ impl Parsers {
         log_choice(&choice);
         let report = first_report(&choice, &loader.looked);
         let binding = bind(choice, &words)?;
+        let bare = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &words)?);
         Ok(Self {
+            bare,
             current: RwLock::new(binding),
             report: RwLock::new(report),
             loader: Mutex::new(loader),
@@ -85,6 +89,11 @@ impl Parsers {
     /// The parser of a stream that starts now.
     pub(super) fn current(&self) -> Arc<ParserBinding> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The parser that reads nothing into anything.
+    pub(super) fn bare(&self) -> Arc<ParserBinding> {
+        Arc::clone(&self.bare)
     }
 
     /// How things stand.
@@ -206,8 +215,12 @@ fn newly_bad(looked: &[Looked], before: &[Looked]) -> Option<String> {
 /// Says once of each file why it can't be used.
 fn warn_of(looked: &[Looked], before: &[Looked]) {
     for new in looked.iter().filter(|looked| !before.contains(looked)) {
-        if let Some(reason) = new.error() {
-            tracing::warn!(%reason, "not a parser to choose from");
+        match &new.outcome {
+            Outcome::Usable { .. } => {}
+            Outcome::Unusable { error, declined: true } => {
+                tracing::debug!(%error, "not a parser for this model");
+            }
+            Outcome::Unusable { error, .. } => tracing::warn!(%error, "not a parser to choose from"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::model::load::LoadError;
+use crate::parser::LoadProblem;
 use crate::parser::Plugin;
 
 /// The parser that serves, what else is there, and how the last load went.
@@ -67,6 +68,9 @@ pub enum Outcome {
     Unusable {
         /// Why.
         error: String,
+        /// Nothing is wrong with it: the options, which the model's files are part of, are none of its.
+        #[serde(skip)]
+        declined: bool,
     },
 }
 
@@ -78,7 +82,10 @@ impl Looked {
                 version: said.version.clone(),
                 models: said.models.clone(),
             },
-            Err(error) => Outcome::Unusable { error: error.to_string() },
+            Err(error) => {
+                let declined = matches!(error, LoadError::Parser(error) if matches!(error.problem, LoadProblem::Options(_)));
+                Outcome::Unusable { error: error.to_string(), declined }
+            }
         };
         Self { source, sha256, outcome }
     }
@@ -87,7 +94,7 @@ impl Looked {
     pub fn error(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Usable { .. } => None,
-            Outcome::Unusable { error } => Some(error),
+            Outcome::Unusable { error, .. } => Some(error),
         }
     }
 }

@@ -1,0 +1,202 @@
+//! From a job to the turns being generated: prompts, what the engine is asked, and a parser for each choice.
+//!
+//! Runs on a blocking thread (`served`). All choices of a job have the same parser, whatever is loaded meanwhile.
+
+use std::sync::Arc;
+
+use engine::{Adjustments, GenerationRequest, SamplingParams};
+
+use super::choices::Choices;
+use super::error::StartError;
+use super::generate::TurnStream;
+use super::job::{Beginning, Job, RawPrompt, Truncation};
+use super::parsers::ParserBinding;
+use super::raw::RawTokens;
+use super::served::Served;
+use super::text::StreamText;
+use crate::prompt::{
+    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, drop_oldest, size_of,
+    spell_history_call_ids,
+};
+use crate::random;
+use crate::turn::StopStrings;
+
+/// A prompt, and the conversation that a script chooses its answer by.
+type Given = (Prompt, Conversation);
+
+impl Served {
+    /// The first choice of the job's first prompt.
+    pub(super) fn turn(&self, job: Job) -> Result<TurnStream, StartError> {
+        let (job, parser, prompts) = self.read(job)?;
+        let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
+        self.begin(&job, 0, given, &parser)
+    }
+
+    /// All choices of the job.
+    pub(super) fn choices(&self, job: Job) -> Result<Choices, StartError> {
+        let (job, parser, prompts) = self.read(job)?;
+        let per_prompt = job.sampling.n.unwrap_or(1).max(1);
+        let mut turns = Vec::new();
+        for (index, given) in (0..).zip(prompts) {
+            for choice in 0..per_prompt {
+                turns.push(self.begin(&job, index * per_prompt + choice, given.clone(), &parser)?);
+            }
+        }
+        Ok(Choices::new(turns, per_prompt as usize))
+    }
+
+    /// Token ids of the job's first prompt.
+    pub(super) fn ids(&self, job: Job) -> Result<Vec<u32>, StartError> {
+        let (_, _, prompts) = self.read(job)?;
+        Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.0.ids)
+    }
+
+    /// The job with its parser and its prompts.
+    fn read(&self, mut job: Job) -> Result<(Job, Arc<ParserBinding>, Vec<Given>), StartError> {
+        if let Beginning::Raw(prompts) = &job.beginning {
+            let given = prompts.iter().map(|prompt| self.raw(prompt)).collect::<Result<_, _>>()?;
+            return Ok((job, self.parsers.bare(), given));
+        }
+        // The only look at what may be swapped: all of this answer has this parser.
+        let parser = self.parsers.current();
+        let prompt = self.prompt(&mut job, &parser)?;
+        let conversation = std::mem::take(&mut job.conversation);
+        Ok((job, parser, vec![(prompt, conversation)]))
+    }
+
+    /// The prompt of the job's conversation. Its history's call ids are spelt as the model knows them.
+    fn prompt(&self, job: &mut Job, parser: &ParserBinding) -> Result<Prompt, StartError> {
+        if let Some(pattern) = &parser.descriptor().history_call_ids {
+            spell_history_call_ids(&mut job.conversation, pattern);
+        }
+        let opening = match job.beginning {
+            Beginning::ContinueLast => Opening::ContinueLast,
+            Beginning::Answer | Beginning::Raw(_) => Opening::NewTurn,
+        };
+        Ok(self.fitting(job, opening)?)
+    }
+
+    /// The prompt of a job; its conversation is shortened where the job allows that and the prompt leaves no room for an answer.
+    fn fitting(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
+        let room = self.room(job.max_output_tokens);
+        let mut parts = 1;
+        loop {
+            let prompt = self.format.render(&job.conversation, &job.template_arguments, opening);
+            let excess = match (&prompt, job.truncation) {
+                (Ok(prompt), Truncation::Auto) if prompt.ids.len() > room => {
+                    let bytes = size_of(&job.conversation).div_ceil(prompt.ids.len());
+                    (prompt.ids.len() - room).saturating_mul(bytes)
+                }
+                (Err(RenderError::TooLong { bytes, limit }), Truncation::Auto) => bytes - limit,
+                _ => return prompt,
+            };
+            let dropped = drop_oldest(&mut job.conversation, excess, parts);
+            if dropped == 0 {
+                return prompt;
+            }
+            metrics::counter!("sluice_truncated_messages_total").increment(dropped as u64);
+            // Each round takes twice as many: however wrong the estimate, there are few rounds.
+            parts *= 2;
+        }
+    }
+
+    /// Tokens that a prompt may have so that the answer has the room it asks for: half of the context at most, and an eighth
+    /// where it doesn't say.
+    fn room(&self, answer: Option<u32>) -> usize {
+        let context = self.source.info().context;
+        let answer = answer.map_or(context / 8, |answer| (answer as usize).min(context / 2));
+        context - answer.max(1)
+    }
+
+    /// A prompt as the client wrote it. To a script it is what a user said.
+    fn raw(&self, prompt: &RawPrompt) -> Result<Given, StartError> {
+        let (ids, text) = match prompt {
+            RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
+            RawPrompt::Tokens(ids) => {
+                self.check_ids(ids)?;
+                (ids.clone(), self.tokenizer.decode(ids).map_err(StartError::tokenize)?)
+            }
+        };
+        let messages = vec![Message::text(Role::User, text)];
+        Ok((Prompt { ids, generation_prompt: Vec::new() }, Conversation { messages, tools: Vec::new() }))
+    }
+
+    /// Starts one choice, the `choice`th of the job.
+    fn begin(
+        &self,
+        job: &Job,
+        choice: u32,
+        (prompt, conversation): Given,
+        parser: &ParserBinding,
+    ) -> Result<TurnStream, StartError> {
+        let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
+        let markers = Arc::clone(&parser.marker_ids);
+        let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
+        let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
+        let request = self.generation_request(job, choice, prompt.ids, parser)?;
+        let generation = self.source.submit(request, &conversation)?;
+        let start =
+            parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
+        let stop = StopStrings::new(&job.stop).with_stop_shown(job.sampling.include_stop);
+        Ok(TurnStream::new(generation, text, start, stop, input_tokens, tokens))
+    }
+
+    fn generation_request(
+        &self,
+        job: &Job,
+        choice: u32,
+        prompt: Vec<u32>,
+        parser: &ParserBinding,
+    ) -> Result<GenerationRequest, StartError> {
+        let (asked, own) = (&job.sampling, &self.defaults);
+        let sampling = SamplingParams {
+            temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
+            top_p: asked.top_p.or(own.top_p).unwrap_or(1.0),
+            top_k: asked.top_k.or(own.top_k).unwrap_or(0),
+            min_p: asked.min_p.or(own.min_p).unwrap_or(0.0),
+            seed: asked.seed.map_or_else(random::seed, |seed| seed.wrapping_add(choice.into())),
+        };
+        let mut stop_ids = Arc::clone(&parser.stop_ids);
+        if !asked.stop_token_ids.is_empty() {
+            stop_ids = stop_ids.iter().chain(&asked.stop_token_ids).copied().collect();
+        }
+        Ok(GenerationRequest {
+            max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
+            prompt,
+            sampling,
+            adjustments: self.adjustments(job)?,
+            stop_ids,
+            top_logprobs: job.logprobs,
+            mask: None,
+            queue: self.limits.stream_queue,
+        })
+    }
+
+    fn adjustments(&self, job: &Job) -> Result<Adjustments, StartError> {
+        let asked = &job.sampling;
+        let ids: Vec<u32> = asked.logit_bias.iter().map(|(id, _)| *id).collect();
+        self.check_ids(&ids)?;
+        let banned = asked.bad_words.iter().map(|word| self.spellings(word)).collect::<Result<Vec<_>, _>>();
+        Ok(Adjustments {
+            presence: asked.presence_penalty,
+            frequency: asked.frequency_penalty,
+            repetition: asked.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0),
+            bias: asked.logit_bias.clone(),
+            banned: banned.map_err(StartError::tokenize)?.concat(),
+        })
+    }
+
+    /// How `word` is spelt in tokens: as it begins a text, and as it follows a blank. (vLLM's `bad_words` takes the second only
+    /// where it has as many tokens as the first, and so lets through words that are one token after a blank alone.)
+    fn spellings(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
+        let first = self.tokenizer.encode_text(word.trim_start())?;
+        let second = self.tokenizer.encode_text(&format!(" {}", word.trim_start()))?;
+        // A spelling that ends in the first is banned with it.
+        let differs = !second.ends_with(&first);
+        Ok([Some(first), differs.then_some(second)]
+            .into_iter()
+            .flatten()
+            .filter(|ids| !ids.is_empty())
+            .collect())
+    }
+}
