@@ -1,0 +1,84 @@
+//! The servers' tool lists that an answer begins with, asked for all at once.
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+
+use super::event::ServerEvent;
+use super::hosted::{HostedTools, Purpose};
+use crate::mcp::{McpError, McpTool};
+
+/// A server's place among those asked, and what it answered.
+type Answer = (usize, Result<Vec<McpTool>, McpError>);
+
+/// Lists being asked for.
+pub(super) struct Listing {
+    servers: Vec<HostedTools>,
+    asked: FuturesUnordered<BoxFuture<'static, Answer>>,
+    answers: Vec<Listed>,
+}
+
+/// How far one server is.
+#[derive(Debug, Clone)]
+enum Listed {
+    Asked,
+    Failed,
+    Tools(Vec<McpTool>),
+}
+
+impl Listing {
+    /// Asks all of `servers`.
+    pub(super) fn new(servers: Vec<HostedTools>) -> Self {
+        let asked = FuturesUnordered::new();
+        for (place, tools) in servers.iter().enumerate() {
+            let server = std::sync::Arc::clone(&tools.server);
+            asked.push(Box::pin(async move { (place, server.tools().await) }) as BoxFuture<'static, Answer>);
+        }
+        let answers = vec![Listed::Asked; servers.len()];
+        Self { servers, asked, answers }
+    }
+
+    /// What is told before the first answer.
+    pub(super) fn begun(&self) -> impl Iterator<Item = ServerEvent> {
+        let told = self.servers.iter().filter(|tools| is_told(tools));
+        told.map(|tools| ServerEvent::ListBegun { server: tools.server.label().to_owned() })
+    }
+
+    /// The next server's answer, as it is told; ready at once with nothing when all have answered.
+    pub(super) async fn next(&mut self) -> Option<Option<ServerEvent>> {
+        let (place, answer) = self.asked.next().await?;
+        let server = &self.servers[place];
+        self.answers[place] = answer.as_ref().map_or(Listed::Failed, |tools| Listed::Tools(tools.clone()));
+        let server_label = server.server.label().to_owned();
+        Some(is_told(server).then(|| ServerEvent::ListEnded {
+            server: server_label,
+            tools: answer.map(|tools| allowed(server, tools)).map_err(|error| error.to_string()),
+        }))
+    }
+
+    /// Labels of lists that were begun and haven't ended.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = String> {
+        let missing = self.servers.iter().zip(&self.answers).filter(|(tools, _)| is_told(tools));
+        missing
+            .filter(|(_, answer)| matches!(answer, Listed::Asked))
+            .map(|(tools, _)| tools.server.label().to_owned())
+    }
+
+    /// The servers that answered, with their tools.
+    pub(super) fn into_answers(self) -> impl Iterator<Item = (HostedTools, Vec<McpTool>)> {
+        self.servers.into_iter().zip(self.answers).filter_map(|(hosted, answer)| match answer {
+            Listed::Tools(tools) => Some((hosted, tools)),
+            Listed::Asked | Listed::Failed => None,
+        })
+    }
+}
+
+/// The client hears of MCP servers' lists, once.
+fn is_told(tools: &HostedTools) -> bool {
+    tools.purpose == Purpose::Mcp && !tools.listed
+}
+
+fn allowed(hosted: &HostedTools, tools: Vec<McpTool>) -> Vec<McpTool> {
+    let allowed = |tool: &McpTool| hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
+    tools.into_iter().filter(allowed).collect()
+}

@@ -1,0 +1,272 @@
+//! The loop: list the servers' tools → run what the client has agreed to → generate → run the calls → generate again, until a turn
+//! calls nothing that the server runs, or calls what the client must run or be asked for, or a bound is reached.
+//!
+//! A call runs from the moment its arguments are whole, beside the rest of its turn; the next turn begins when all have ended.
+
+use futures_util::future::BoxFuture;
+
+use super::calls::Calls;
+use super::event::{RoundEvent, ServerEvent};
+use super::hosted::Hosted;
+use super::listing::Listing;
+use super::rounds::Refusal;
+use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
+use super::written::{Written, WrittenCall};
+use crate::limits::McpLimits;
+use crate::model::{Ended, Job, Model, RawTurn, StartError, TurnStream};
+use crate::parser::contract::ToolChoice;
+use crate::prompt::Role;
+use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
+
+/// Said of calls that were under way when the answer ended.
+const STOPPED: &str = "the response ended before the tool did";
+
+/// An answer of several turns.
+pub(super) struct Several {
+    model: Model,
+    /// Its conversation grows from turn to turn.
+    job: Job,
+    hosted: Hosted,
+    refusal: Refusal,
+    toolbox: Toolbox,
+    calls: Calls,
+    stage: Stage,
+    written: Written,
+    usage: Usage,
+    /// Bound on the tokens of all turns.
+    max_output_tokens: Option<u32>,
+    rounds_left: usize,
+    raw: Vec<TurnEvent>,
+    raw_turns: Vec<RawTurn>,
+}
+
+enum Stage {
+    Begin,
+    Listing(Listing),
+    Starting(BoxFuture<'static, Result<TurnStream, StartError>>),
+    Turn(Box<TurnStream>),
+    /// Only calls are under way.
+    Calling(After),
+    Over,
+}
+
+/// What comes when all calls have ended.
+enum After {
+    /// The first turn: these calls were agreed to.
+    Approved,
+    /// The next turn.
+    Turn,
+    End(TurnEnd),
+}
+
+impl Several {
+    pub(super) fn new(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
+        let max_output_tokens = job.max_output_tokens;
+        let written = Written::new(hosted.max_calls);
+        Self {
+            model,
+            job,
+            hosted,
+            refusal,
+            toolbox: Toolbox::default(),
+            calls: Calls::new(limits.calls_at_once),
+            stage: Stage::Begin,
+            written,
+            usage: Usage::default(),
+            max_output_tokens,
+            rounds_left: limits.rounds,
+            raw: Vec::new(),
+            raw_turns: Vec::new(),
+        }
+    }
+
+    pub(super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<Ended> {
+        match &mut self.stage {
+            Stage::Begin => self.begin(out),
+            Stage::Listing(listing) => match listing.next().await {
+                Some(told) => out.extend(told.map(RoundEvent::Server)),
+                None => self.listed(out),
+            },
+            Stage::Starting(starting) => match starting.await {
+                Ok(turn) => self.stage = Stage::Turn(Box::new(turn)),
+                Err(error) => return Some(self.end(TurnEnd::Failed((self.refusal)(&error)))),
+            },
+            Stage::Turn(turn) => tokio::select! {
+                ended = turn.next(&mut self.raw) => {
+                    self.take(out);
+                    return self.turn_ended(ended?, out);
+                }
+                (call_id, result) = self.calls.next() => out.push(call_ended(call_id, result)),
+            },
+            Stage::Calling(_) if self.calls.is_empty() => return self.called(),
+            Stage::Calling(_) => {
+                let (call_id, result) = self.calls.next().await;
+                out.push(call_ended(call_id, result));
+            }
+            Stage::Over => return Some(self.end(TurnEnd::Cancelled)),
+        }
+        None
+    }
+
+    pub(super) fn take_raw(&mut self) -> Vec<RawTurn> {
+        std::mem::take(&mut self.raw_turns)
+    }
+
+    pub(super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> Ended {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Turn(mut turn) => {
+                let ended = turn.abort(failure.clone(), &mut self.raw);
+                self.raw_turns.extend(turn.take_raw());
+                self.add(ended.usage);
+                self.take(out);
+            }
+            Stage::Listing(listing) => out.extend(listing.unfinished().map(|server| {
+                RoundEvent::Server(ServerEvent::ListEnded { server, tools: Err(STOPPED.to_owned()) })
+            })),
+            Stage::Begin | Stage::Starting(_) | Stage::Calling(_) | Stage::Over => {}
+        }
+        self.cancel_calls(out);
+        self.end(TurnEnd::Failed(failure))
+    }
+
+    fn begin(&mut self, out: &mut Vec<RoundEvent>) {
+        let mut tools = std::mem::take(&mut self.hosted.tools);
+        if self.job.tool_choice == ToolChoice::None {
+            // Nothing can be called but what was agreed to.
+            tools.retain(|tools| self.hosted.approved.iter().any(|call| call.server == tools.server.label()));
+        } else if self.model.describes_builtin_tools() {
+            let names = builtin_names(&tools);
+            self.job.template_arguments.push(("builtin_tools".to_owned(), names.into()));
+        }
+        let listing = Listing::new(tools);
+        out.extend(listing.begun().map(RoundEvent::Server));
+        self.stage = Stage::Listing(listing);
+    }
+
+    /// All lists are there: the model gets the tools, and what was agreed to runs.
+    fn listed(&mut self, out: &mut Vec<RoundEvent>) {
+        let Stage::Listing(listing) = std::mem::replace(&mut self.stage, Stage::Calling(After::Approved))
+        else {
+            return;
+        };
+        let builtin = self.model.describes_builtin_tools();
+        for (hosted, tools) in listing.into_answers() {
+            self.toolbox.add(&hosted, &tools, builtin, &mut self.job);
+        }
+        if self.job.tool_choice == ToolChoice::None {
+            self.job.conversation.tools.clear();
+        }
+        for approved in std::mem::take(&mut self.hosted.approved) {
+            let id = approved.id.clone();
+            match self.toolbox.approved(approved, out) {
+                Ok((route, arguments)) => self.calls.run(&id, route, arguments),
+                Err(event) => {
+                    self.calls.note(&id, &Err(NO_SUCH_TOOL.to_owned()));
+                    out.push(event);
+                }
+            }
+        }
+    }
+
+    /// All calls have ended.
+    fn called(&mut self) -> Option<Ended> {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Calling(After::Approved) => self.fill_results(),
+            Stage::Calling(After::End(end)) => return Some(self.end(end)),
+            _ => {
+                let messages =
+                    self.written.take_messages(|id| self.calls.take_result(id).unwrap_or_default());
+                self.job.conversation.messages.extend(messages);
+                // The call that the request demands has been made.
+                self.job.tool_choice = ToolChoice::Auto;
+            }
+        }
+        if self.rounds_left == 0 {
+            let message =
+                "The model went on calling tools without answering; the server ran as many turns as it does.";
+            let failure = TurnFailure { code: "model_error", message: message.to_owned() };
+            return Some(self.end(TurnEnd::Failed(failure)));
+        }
+        self.rounds_left -= 1;
+        if let Some(most) = self.max_output_tokens {
+            let left = most.saturating_sub(self.usage.output_tokens);
+            if left == 0 {
+                return Some(self.end(TurnEnd::MaxOutputTokens));
+            }
+            self.job.max_output_tokens = Some(left);
+        }
+        let (model, job) = (self.model.clone(), self.job.clone());
+        self.stage = Stage::Starting(Box::pin(async move { model.start(job).await }));
+        None
+    }
+
+    /// Results of calls that were agreed to, where the conversation left room for them.
+    fn fill_results(&mut self) {
+        for message in &mut self.job.conversation.messages {
+            if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id)
+                && let Some(result) = self.calls.take_result(id)
+            {
+                message.content = result;
+            }
+        }
+    }
+
+    /// Takes what the turn said.
+    fn take(&mut self, out: &mut Vec<RoundEvent>) {
+        let mut raw = std::mem::take(&mut self.raw);
+        for event in raw.drain(..) {
+            match self.written.event(event, &self.toolbox, out) {
+                WrittenCall::None => {}
+                WrittenCall::Run { id, route, arguments } => self.calls.run(&id, route, arguments),
+                WrittenCall::Refused { id, error } => {
+                    let result = Err(error);
+                    self.calls.note(&id, &result);
+                    out.push(call_ended(id, result));
+                }
+            }
+        }
+        self.raw = raw;
+    }
+
+    fn turn_ended(&mut self, ended: Ended, out: &mut Vec<RoundEvent>) -> Option<Ended> {
+        if let Stage::Turn(turn) = &mut self.stage {
+            self.raw_turns.extend(turn.take_raw());
+        }
+        self.add(ended.usage);
+        let after = match ended.end {
+            TurnEnd::Failed(_) | TurnEnd::Cancelled => {
+                self.cancel_calls(out);
+                return Some(self.end(ended.end));
+            }
+            TurnEnd::Completed if self.written.goes_on() => After::Turn,
+            end => After::End(end),
+        };
+        self.stage = Stage::Calling(after);
+        None
+    }
+
+    fn cancel_calls(&mut self, out: &mut Vec<RoundEvent>) {
+        out.extend(self.calls.cancel().into_iter().map(|id| call_ended(id, Err(STOPPED.to_owned()))));
+    }
+
+    fn add(&mut self, usage: Usage) {
+        let sum = &mut self.usage;
+        for (sum, more) in [
+            (&mut sum.input_tokens, usage.input_tokens),
+            (&mut sum.cached_tokens, usage.cached_tokens),
+            (&mut sum.output_tokens, usage.output_tokens),
+            (&mut sum.reasoning_tokens, usage.reasoning_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    fn end(&mut self, end: TurnEnd) -> Ended {
+        self.stage = Stage::Over;
+        Ended { end, usage: self.usage }
+    }
+}
+
+fn call_ended(call_id: String, result: Result<String, String>) -> RoundEvent {
+    RoundEvent::Server(ServerEvent::CallEnded { call_id, result })
+}

@@ -1,0 +1,119 @@
+//! What the model writes in one turn: calls of the server's tools are taken out of the turn's events, everything is remembered for
+//! the next turn.
+
+use serde_json::json;
+
+use super::event::{CallKind, Consent, RoundEvent, ServerEvent};
+use super::toolbox::{Route, Toolbox};
+use super::transcript::Transcript;
+use crate::prompt::Message;
+use crate::turn::{ItemHead, ItemStatus, TurnEvent};
+
+/// The turn so far.
+pub(super) struct Written {
+    transcript: Transcript,
+    open: Option<OpenCall>,
+    /// The server was called.
+    called: bool,
+    /// The client has something to do: a call to run, or one to agree to.
+    for_client: bool,
+    /// Calls that may still be run in this answer.
+    calls_left: Option<u32>,
+}
+
+/// A call being written.
+struct OpenCall {
+    id: String,
+    name: String,
+    route: Route,
+    arguments: String,
+}
+
+/// What follows from an event.
+pub(super) enum WrittenCall {
+    /// No call.
+    None,
+    /// A call is whole and runs.
+    Run { id: String, route: Route, arguments: String },
+    /// A call ends without having run.
+    Refused { id: String, error: String },
+}
+
+impl Written {
+    /// Nothing yet; `max_calls` of all turns may run.
+    pub(super) fn new(max_calls: Option<u32>) -> Self {
+        let transcript = Transcript::default();
+        Self { transcript, open: None, called: false, for_client: false, calls_left: max_calls }
+    }
+
+    /// Takes an event of the turn.
+    pub(super) fn event(
+        &mut self,
+        event: TurnEvent,
+        toolbox: &Toolbox,
+        out: &mut Vec<RoundEvent>,
+    ) -> WrittenCall {
+        match (&event, &mut self.open) {
+            (TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload }), _) => {
+                if let Some(route) = toolbox.route(name, *payload) {
+                    let (id, name, arguments) = (call_id.clone(), name.clone(), String::new());
+                    let called = route.called.clone();
+                    self.open = Some(OpenCall { id, name, route, arguments });
+                    out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
+                    return WrittenCall::None;
+                }
+                self.for_client = true;
+            }
+            (TurnEvent::Text(delta), Some(call)) => {
+                let (call_id, delta) = (call.id.clone(), delta.text.clone());
+                call.arguments.push_str(&delta);
+                out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
+                return WrittenCall::None;
+            }
+            (TurnEvent::Close(status), Some(_)) => {
+                let call = self.open.take().expect("it is open");
+                return self.close(call, *status, out);
+            }
+            _ => {}
+        }
+        self.transcript.event(&event);
+        out.push(RoundEvent::Turn(event));
+        WrittenCall::None
+    }
+
+    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<RoundEvent>) -> WrittenCall {
+        let OpenCall { id, name, route, arguments } = call;
+        if status == ItemStatus::Incomplete {
+            return WrittenCall::Refused { id, error: "the call was cut off".to_owned() };
+        }
+        out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: id.clone() }));
+        if route.called.consent == Consent::Asked {
+            self.for_client = true;
+            return WrittenCall::None;
+        }
+        self.called = true;
+        self.transcript.call(id.clone(), name, arguments.clone());
+        match &mut self.calls_left {
+            Some(0) => {
+                let error = "not run: this response has made as many calls as max_tool_calls allows";
+                return WrittenCall::Refused { id, error: error.to_owned() };
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        let raw = route.called.kind == CallKind::Code { raw: true };
+        let arguments = if raw { json!({ "code": arguments }).to_string() } else { arguments };
+        WrittenCall::Run { id, route, arguments }
+    }
+
+    /// Whether the model goes on after its calls.
+    pub(super) fn goes_on(&self) -> bool {
+        self.called && !self.for_client
+    }
+
+    /// The turn as messages; the next one begins with nothing.
+    pub(super) fn take_messages(&mut self, result: impl FnMut(&str) -> String) -> Vec<Message> {
+        self.called = false;
+        std::mem::take(&mut self.transcript).into_messages(result)
+    }
+}

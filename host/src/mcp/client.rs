@@ -1,0 +1,93 @@
+//! Our side of a connection: who we are, and one open connection with its peer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, Tool};
+use rmcp::service::{RunningService, ServiceError, ServiceExt};
+use rmcp::transport::IntoTransport;
+use rmcp::{ClientHandler, RoleClient};
+
+use super::error::McpError;
+
+/// Pages of a tool list that are asked for.
+const PAGES: usize = 32;
+
+/// Offers servers nothing: no sampling, no roots, no elicitation.
+struct Client;
+
+impl ClientHandler for Client {}
+
+/// An open connection. Dropping it closes it.
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Client>,
+    /// A message was larger than `most` bytes; the connection ended with it.
+    overflowed: Arc<AtomicBool>,
+    most: usize,
+}
+
+impl Connection {
+    /// Opens a connection: the handshake is done when this is ready.
+    pub(super) async fn open<T, E, A>(
+        transport: T,
+        overflowed: Arc<AtomicBool>,
+        most: usize,
+    ) -> Result<Self, McpError>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let service = Client.serve(transport).await.map_err(|error| {
+            tracing::debug!(%error, "handshake with a tool server failed");
+            McpError::Unreachable
+        })?;
+        Ok(Self { service, overflowed, most })
+    }
+
+    /// Whether it can still be used.
+    pub(super) fn is_open(&self) -> bool {
+        !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    }
+
+    /// All tools, page by page, at most `most` of them.
+    pub(super) async fn list(&self, most: usize, time: Duration) -> Result<Vec<Tool>, McpError> {
+        let mut tools = Vec::new();
+        let mut cursor = None;
+        for _ in 0..PAGES {
+            let page =
+                self.service.peer().list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
+            let page = page.await.map_err(|error| self.error(&error, time))?;
+            tools.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() || tools.len() >= most {
+                break;
+            }
+        }
+        tools.truncate(most);
+        Ok(tools)
+    }
+
+    /// Runs a tool.
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        time: Duration,
+    ) -> Result<rmcp::model::CallToolResult, McpError> {
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        match self.service.peer().call_tool_once(request).await {
+            Ok(CallToolResponse::Complete(result)) => Ok(result),
+            Ok(_) => Err(McpError::Interactive),
+            Err(error) => Err(self.error(&error, time)),
+        }
+    }
+
+    fn error(&self, error: &ServiceError, time: Duration) -> McpError {
+        tracing::debug!(%error, "a request to a tool server failed");
+        if self.overflowed.load(Ordering::Relaxed) {
+            return McpError::TooLarge(self.most);
+        }
+        McpError::of_service(error, time)
+    }
+}

@@ -1,0 +1,22 @@
+//! Tools that the server runs, over the Model Context Protocol: the operator's servers, their connections, lists and calls.
+//!
+//! Knows no client protocol, no model and no job. Whatever a server does — die, hang, answer garbage or far too much — is a
+//! [`McpError`] of the call at hand, within its time and memory; the next call finds a new connection.
+//! `agent` calls it; `cli::serve` reads the configuration.
+
+mod bounded;
+mod client;
+mod config;
+mod error;
+mod http;
+mod output;
+mod request_url;
+mod server;
+mod servers;
+mod stdio;
+
+pub use config::{Approval, ConfigError, Endpoint, McpConfig, ServerConfig};
+pub use error::McpError;
+pub use request_url::{RequestUrls, UrlError};
+pub use server::{McpServer, McpTool};
+pub use servers::{McpServers, RequestServerError};

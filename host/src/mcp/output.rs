@@ -1,0 +1,71 @@
+//! A tool's result as the one text that models read.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use super::error::McpError;
+
+/// The text of a result, at most `most` bytes; a tool that says it failed is an error with that text.
+pub(super) fn text(result: &CallToolResult, most: usize) -> Result<String, McpError> {
+    let mut text = String::new();
+    for block in &result.content {
+        let part = block_text(block);
+        if text.len() + part.len() + 1 > most {
+            return Err(McpError::TooLarge(most));
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(part);
+    }
+    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+        text = structured.to_string();
+        if text.len() > most {
+            return Err(McpError::TooLarge(most));
+        }
+    }
+    if result.is_error == Some(true) { Err(McpError::Tool(text)) } else { Ok(text) }
+}
+
+/// What a model can read of one block; what isn't text becomes a placeholder.
+fn block_text(block: &ContentBlock) -> &str {
+    match block {
+        ContentBlock::Text(text) => &text.text,
+        ContentBlock::Image(_) => "[image]",
+        ContentBlock::Audio(_) => "[audio]",
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { text, .. } => text,
+            _ => "[file]",
+        },
+        ContentBlock::ResourceLink(link) => &link.uri,
+        _ => "[content]",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{CallToolResult, ContentBlock};
+    use serde_json::json;
+
+    use super::{McpError, text};
+
+    #[test]
+    fn blocks_become_one_text_and_what_is_no_text_a_placeholder() {
+        let result: CallToolResult = serde_json::from_value(json!({"content": [
+            {"type": "text", "text": "a"},
+            {"type": "image", "data": "AA==", "mimeType": "image/png"},
+            {"type": "resource", "resource": {"uri": "x:y", "text": "b"}},
+        ]}))
+        .unwrap();
+        assert_eq!(text(&result, 100), Ok("a\n[image]\nb".to_owned()));
+        assert_eq!(text(&result, 5), Err(McpError::TooLarge(5)));
+    }
+
+    #[test]
+    fn a_failure_is_an_error_and_structure_alone_is_its_json() {
+        let failed = CallToolResult::error(vec![ContentBlock::text("no such city")]);
+        assert_eq!(text(&failed, 100), Err(McpError::Tool("no such city".to_owned())));
+        let structured: CallToolResult =
+            serde_json::from_value(json!({"content": [], "structuredContent": {"n": 1}})).unwrap();
+        assert_eq!(text(&structured, 100), Ok("{\"n\":1}".to_owned()));
+    }
+}

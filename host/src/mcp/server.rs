@@ -1,0 +1,205 @@
+//! One tool server: connected to when it is first needed, and again after it died; its tools and calls within their bounds.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
+
+use super::client::Connection;
+use super::config::{Approval, Endpoint, ServerConfig};
+use super::error::{McpError, cut};
+use super::http::HttpEndpoint;
+use super::{http, output, stdio};
+use crate::limits::McpLimits;
+
+/// After a connection failed, it isn't tried again for this long: requests get the same answer meanwhile.
+const REST: Duration = Duration::from_secs(1);
+/// Bytes of a tool's description that are shown to the model.
+const DESCRIPTION_BYTES: usize = 16 << 10;
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpTool {
+    /// Its name, of letters, digits, `_`, `-`, `.` and `/`.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON schema of its arguments.
+    pub input_schema: Map<String, Value>,
+    /// What the server says of its nature (`annotations`).
+    pub annotations: Option<Value>,
+}
+
+/// A tool server.
+pub struct McpServer {
+    label: String,
+    config: ServerConfig,
+    limits: McpLimits,
+    /// Comes from a request: reaches public addresses only.
+    public_only: bool,
+    state: Mutex<State>,
+    calls: Semaphore,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    failed: Option<(Instant, McpError)>,
+}
+
+impl McpServer {
+    /// A server that isn't connected yet.
+    pub fn new(label: impl Into<String>, config: ServerConfig, limits: McpLimits) -> Self {
+        let calls = Semaphore::new(limits.calls_per_server);
+        Self { label: label.into(), config, limits, public_only: false, state: Mutex::default(), calls }
+    }
+
+    /// The same, for a URL that a request named: names must resolve to public addresses.
+    #[must_use]
+    pub fn public_only(mut self, only: bool) -> Self {
+        self.public_only = only;
+        self
+    }
+
+    /// The label that requests name.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether calls wait for approval where the request doesn't say.
+    pub fn require_approval(&self) -> Approval {
+        self.config.require_approval
+    }
+
+    /// Its tools, those that the operator allows. The connection keeps the list until the server says that it changed.
+    pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
+        let time = self.limits.start_time;
+        let most = self.limits.tools_per_server;
+        let listed = self.within(time, async |connection| connection.list(most, time).await).await?;
+        Ok(listed.into_iter().filter_map(|tool| self.tool(tool)).collect())
+    }
+
+    /// Runs a tool; `arguments` are the JSON text that the model wrote. Dropping this cancels the call.
+    pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
+        let time = self.config.timeout.unwrap_or(self.limits.call_time);
+        let arguments = object(arguments)?;
+        let run = async |connection: &Connection| connection.call(tool, arguments, time).await;
+        let result = match timeout(time, self.calls.acquire()).await {
+            Ok(_turn) => self.within(time, run).await,
+            Err(_) => Err(McpError::Timeout(time)),
+        };
+        let result = result.and_then(|result| output::text(&result, self.limits.output_bytes));
+        let outcome = if result.is_ok() { "completed" } else { "failed" };
+        metrics::counter!("sluice_tool_calls_total", "server" => self.label.clone(), "outcome" => outcome)
+            .increment(1);
+        result
+    }
+
+    /// Runs `exchange` over the open connection, within `time`. A connection that it leaves in doubt is given up: those who
+    /// still use it keep it, who comes next gets another one.
+    async fn within<T>(
+        &self,
+        time: Duration,
+        exchange: impl AsyncFnOnce(&Connection) -> Result<T, McpError>,
+    ) -> Result<T, McpError> {
+        let began = Instant::now();
+        let connection = self.connection().await?;
+        let left = time.saturating_sub(began.elapsed());
+        let result = timeout(left, exchange(&connection)).await.unwrap_or(Err(McpError::Timeout(time)));
+        if let Err(error) = &result {
+            tracing::warn!(server = self.label, %error, "a tool server failed");
+            if error.breaks_connection() {
+                let mut state = self.state.lock().await;
+                state.connection.take_if(|current| Arc::ptr_eq(current, &connection));
+            }
+        }
+        result
+    }
+
+    /// The open connection, which is made if there is none. Who comes meanwhile waits for the same one.
+    async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        let mut state = self.state.lock().await;
+        if let Some(connection) = state.connection.as_ref().filter(|connection| connection.is_open()) {
+            return Ok(Arc::clone(connection));
+        }
+        state.connection = None;
+        if let Some((_, error)) = state.failed.as_ref().filter(|(at, _)| at.elapsed() < REST) {
+            return Err(error.clone());
+        }
+        let opened = timeout(self.limits.start_time, self.open()).await;
+        match opened.unwrap_or(Err(McpError::Timeout(self.limits.start_time))) {
+            Ok(connection) => {
+                tracing::info!(server = self.label, "connected to a tool server");
+                Ok(Arc::clone(state.connection.insert(Arc::new(connection))))
+            }
+            Err(error) => {
+                tracing::warn!(server = self.label, %error, "no connection to a tool server");
+                state.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    async fn open(&self) -> Result<Connection, McpError> {
+        let (most, overflowed) = (self.limits.message_bytes, Arc::new(AtomicBool::new(false)));
+        match &self.config.endpoint {
+            Endpoint::Command { command, args, env } => {
+                let child = stdio::spawn((command, args, env), most, Arc::clone(&overflowed));
+                let child = child.map_err(|error| self.unreachable(&error))?;
+                Connection::open(child, overflowed, most).await
+            }
+            Endpoint::Url { url, headers } => {
+                let endpoint = HttpEndpoint { url, headers, public_only: self.public_only, most };
+                let transport = http::connect(&endpoint).map_err(|error| self.unreachable(&error))?;
+                Connection::open(transport, overflowed, most).await
+            }
+        }
+    }
+
+    fn unreachable(&self, error: &dyn std::error::Error) -> McpError {
+        tracing::warn!(server = self.label, %error, "a tool server can't be started");
+        McpError::Unreachable
+    }
+
+    /// A listed tool as we use it; none where the operator doesn't allow it or the name can't be shown to a model.
+    fn tool(&self, tool: rmcp::model::Tool) -> Option<McpTool> {
+        let name = tool.name.into_owned();
+        let allowed = self.config.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(&name));
+        if !allowed {
+            return None;
+        }
+        if !is_plain(&name) {
+            tracing::warn!(server = self.label, "a tool with an unusable name is left out");
+            return None;
+        }
+        let description = tool.description.unwrap_or_default();
+        Some(McpTool {
+            name,
+            description: cut(&description, DESCRIPTION_BYTES).to_owned(),
+            input_schema: Arc::unwrap_or_clone(tool.input_schema),
+            annotations: tool.annotations.and_then(|annotations| serde_json::to_value(annotations).ok()),
+        })
+    }
+}
+
+impl std::fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("McpServer").field("label", &self.label).finish_non_exhaustive()
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    (1..=128).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// The object that a model wrote as a call's arguments; nothing at all is an empty one.
+fn object(arguments: &str) -> Result<Map<String, Value>, McpError> {
+    if arguments.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_str(arguments).map_err(|error| McpError::Arguments(error.to_string()))
+}

@@ -1,0 +1,84 @@
+//! All tool servers that requests may use.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::config::{Endpoint, McpConfig, ServerConfig, header};
+use super::request_url::{RequestUrls, UrlError};
+use super::server::McpServer;
+use crate::limits::McpLimits;
+
+/// The operator's servers, and whether requests may bring their own. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct McpServers(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    servers: BTreeMap<String, Arc<McpServer>>,
+    web_search: Option<String>,
+    code_interpreter: Option<String>,
+    request_urls: RequestUrls,
+    limits: McpLimits,
+}
+
+impl McpServers {
+    /// The configured servers; none is connected to before it is needed.
+    pub fn new(config: McpConfig, request_urls: RequestUrls, limits: &McpLimits) -> Self {
+        let server = |(label, config): (String, ServerConfig)| {
+            (label.clone(), Arc::new(McpServer::new(label, config, limits.clone())))
+        };
+        Self(Arc::new(Shared {
+            servers: config.servers.into_iter().map(server).collect(),
+            web_search: config.web_search,
+            code_interpreter: config.code_interpreter,
+            request_urls,
+            limits: limits.clone(),
+        }))
+    }
+
+    /// The server of this label.
+    pub fn get(&self, label: &str) -> Option<Arc<McpServer>> {
+        self.0.servers.get(label).cloned()
+    }
+
+    /// The one behind `web_search`.
+    pub fn web_search(&self) -> Option<Arc<McpServer>> {
+        self.0.web_search.as_deref().and_then(|label| self.get(label))
+    }
+
+    /// The one behind `code_interpreter`.
+    pub fn code_interpreter(&self) -> Option<Arc<McpServer>> {
+        self.0.code_interpreter.as_deref().and_then(|label| self.get(label))
+    }
+
+    /// A server that a request names by URL, for that request alone.
+    pub fn of_request(
+        &self,
+        label: &str,
+        url: &str,
+        headers: Vec<(String, String)>,
+    ) -> Result<Arc<McpServer>, RequestServerError> {
+        self.0.request_urls.check(url)?;
+        let headers = headers.into_iter().map(header).collect::<Result<_, _>>();
+        let headers = headers.map_err(RequestServerError::Header)?;
+        let config = ServerConfig {
+            endpoint: Endpoint::Url { url: url.to_owned(), headers },
+            allowed_tools: None,
+            require_approval: super::Approval::Always,
+            timeout: None,
+        };
+        let public = self.0.request_urls == RequestUrls::Public;
+        Ok(Arc::new(McpServer::new(label, config, self.0.limits.clone()).public_only(public)))
+    }
+}
+
+/// Why a request's own server is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestServerError {
+    /// Its URL.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// A header.
+    #[error("{0}")]
+    Header(String),
+}
