@@ -1,5 +1,6 @@
 //! `OpenAI`'s error object, the one shape in which anything is refused.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::warnings::printable;
@@ -22,13 +23,15 @@ pub struct ApiError {
 }
 
 /// What wraps it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ErrorBody")]
 struct Envelope<'a> {
     error: ErrorObject<'a>,
 }
 
 /// The `error` object inside the body.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Error")]
 struct ErrorObject<'a> {
     message: &'a str,
     #[serde(rename = "type")]
@@ -58,7 +61,7 @@ impl ApiError {
 
     /// 401: no key, or not the right one.
     pub fn unauthorised() -> Self {
-        let message = "Missing or wrong API key: send it as `Authorization: Bearer KEY`.";
+        let message = "Missing or wrong API key: send it as `Authorization: Bearer KEY` or `x-api-key: KEY`.";
         Self::new(401, "authentication_error", "invalid_api_key", message)
     }
 
@@ -135,6 +138,16 @@ impl ApiError {
         Self::new(status, kind, failure.code, failure.message.clone())
     }
 
+    /// The same as the failure of a turn, where the answer has begun already.
+    pub fn into_failure(self) -> TurnFailure {
+        let code = match (self.code, self.status) {
+            (Some(code), _) => code,
+            (None, 400..500) => "invalid_prompt",
+            (None, _) => "server_error",
+        };
+        TurnFailure { code, message: self.message }
+    }
+
     fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), kind, param: None, code: Some(code) }
     }
@@ -158,6 +171,11 @@ impl ApiError {
             },
         }
     }
+}
+
+/// Schema of the body.
+pub(crate) fn body_schema(generator: &mut schemars::SchemaGenerator) -> serde_json::Value {
+    generator.subschema_for::<Envelope<'_>>().to_value()
 }
 
 /// Code of a turn that the server gave up.

@@ -33,6 +33,14 @@ impl Ids {
         Self(Source::Counted(0))
     }
 
+    /// A seed for what must differ from answer to answer, but be the same in every test.
+    pub fn seed(&self) -> u64 {
+        match self.0 {
+            Source::Random => random::seed(),
+            Source::Counted(count) => count,
+        }
+    }
+
     /// The next id, beginning with `prefix`.
     ///
     /// # Panics

@@ -2,19 +2,27 @@
 //! and how request bodies are read. No HTTP in here: the transport hands in bytes and takes out bytes.
 
 pub mod chat;
+pub mod completions;
 mod content;
 pub mod error;
+mod fields;
 pub mod frames;
 mod history;
 pub mod ids;
 mod json;
 pub mod machine;
+pub mod messages;
 pub mod models;
+mod obfuscation;
+pub mod openapi;
 mod options;
 mod protocol;
 pub mod request;
 pub mod responses;
+mod schema;
+pub mod seal;
 pub mod sse;
+pub mod tokenize;
 mod tools;
 mod warnings;
 

@@ -1,19 +1,23 @@
 //! `GET /v1/models` and `GET /v1/models/{id}`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A served model, as clients see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct Model {
     id: String,
+    #[schemars(extend("const" = "model"))]
     object: &'static str,
     created: u64,
+    #[schemars(extend("const" = "sluice"))]
     owned_by: &'static str,
 }
 
 /// The list of them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub struct ModelList {
+    #[schemars(extend("const" = "list"))]
     object: &'static str,
     data: Vec<Model>,
 }

@@ -1,27 +1,133 @@
-//! Options that both protocols share: sampling and template arguments.
+//! Options that protocols share: sampling, stops and template arguments.
 
 use serde_json::Value;
 
 use super::error::ApiError;
-use super::json::Object;
+use super::fields::sampling::EFFORTS;
+use super::json::{Object, Path};
 use super::request::Defaults;
+use super::warnings::Warnings;
+use crate::limits::Limits;
 use crate::model::SamplingRequest;
 
-/// Efforts that `OpenAI`'s clients know.
-const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-/// `temperature`, `top_p`, `top_k` and `seed` of a body.
-pub(crate) fn sampling(body: &Object<'_>) -> Result<SamplingRequest, ApiError> {
-    #[expect(clippy::cast_possible_truncation, reason = "the engine samples in f32")]
-    let narrow = |number: f64| number as f32;
+/// How to choose tokens: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s and those that vLLM adds to them.
+pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingRequest, ApiError> {
     let top_k = body.integer("top_k", -1..=i64::from(u32::MAX))?;
     Ok(SamplingRequest {
         temperature: body.number("temperature", 0.0..=2.0)?.map(narrow),
         // 0 means "the likeliest only"; the engine's nucleus is never empty.
         top_p: body.number("top_p", 0.0..=1.0)?.map(|p| narrow(p).max(f32::EPSILON)),
         top_k: top_k.map(|k| u32::try_from(k).unwrap_or(0)),
+        min_p: body.number("min_p", 0.0..=1.0)?.map(narrow),
         seed: body.integer("seed", i64::MIN..=i64::MAX)?.map(i64::cast_unsigned),
+        presence_penalty: body.number("presence_penalty", -2.0..=2.0)?.map_or(0.0, narrow),
+        frequency_penalty: body.number("frequency_penalty", -2.0..=2.0)?.map_or(0.0, narrow),
+        repetition_penalty: body.number("repetition_penalty", 0.01..=100.0)?.map(narrow),
+        logit_bias: logit_bias(body, limits.biased_tokens)?,
+        bad_words: bad_words(body, limits)?,
+        stop_token_ids: token_ids(body, "stop_token_ids", limits.stop_tokens)?,
+        include_stop: body.boolean("include_stop_str_in_output")?.unwrap_or(false),
+        n: None,
     })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the engine samples in f32")]
+fn narrow(number: f64) -> f32 {
+    number as f32
+}
+
+/// `n`: choices for each prompt.
+pub(crate) fn choices(body: &Object<'_>, limits: &Limits) -> Result<u32, ApiError> {
+    let n = body.integer("n", 1..=limits.choices.into())?;
+    Ok(n.map_or(1, |n| u32::try_from(n).expect("the range was checked")))
+}
+
+/// `{"TOKEN ID": BIAS}`.
+fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError> {
+    let Some(biases) = body.object("logit_bias")? else { return Ok(Vec::new()) };
+    if biases.map.len() > max {
+        let count = biases.map.len();
+        return Err(biases.path.invalid(format_args!("at most {max} tokens, got {count}")));
+    }
+    let bias = |name: &String| {
+        let id = name.parse().map_err(|_| biases.at(name).invalid("expected a token id as the name"))?;
+        Ok((id, narrow(biases.number(name, -100.0..=100.0)?.unwrap_or(0.0))))
+    };
+    biases.map.keys().map(bias).collect()
+}
+
+/// The stop texts of a body: one, or a list of at most `max`.
+pub(crate) fn stop(body: &Object<'_>, max: usize) -> Result<Vec<String>, ApiError> {
+    match body.get("stop") {
+        Some(one @ Value::String(_)) => Ok(vec![text(one, body.at("stop"))?]),
+        Some(Value::Array(_)) | None => texts(body, "stop", max),
+        Some(other) => Err(body.at("stop").expected("a string or a list of strings", other)),
+    }
+}
+
+fn bad_words(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
+    let words = texts(body, "bad_words", limits.bad_words)?;
+    let most = limits.bad_word_bytes;
+    match words.iter().position(|word| word.len() > most) {
+        Some(at) => {
+            Err(body.at("bad_words").element(at).invalid(format_args!("it is longer than {most} bytes")))
+        }
+        None => Ok(words),
+    }
+}
+
+/// A list of at most `max` texts.
+pub(crate) fn texts(body: &Object<'_>, name: &str, max: usize) -> Result<Vec<String>, ApiError> {
+    let (path, given) = (body.at(name), body.list(name)?.unwrap_or_default());
+    if given.len() > max {
+        return Err(path.invalid(format_args!("at most {max} texts, got {}", given.len())));
+    }
+    given.iter().enumerate().map(|(index, value)| text(value, path.element(index))).collect()
+}
+
+fn text(value: &Value, path: Path<'_>) -> Result<String, ApiError> {
+    match value {
+        Value::String(text) if text.is_empty() => Err(path.invalid("the text must not be empty")),
+        Value::String(text) => Ok(text.clone()),
+        other => Err(path.expected("a string", other)),
+    }
+}
+
+fn token_ids(body: &Object<'_>, name: &str, max: usize) -> Result<Vec<u32>, ApiError> {
+    let (path, given) = (body.at(name), body.list(name)?.unwrap_or_default());
+    if given.len() > max {
+        return Err(path.invalid(format_args!("at most {max} token ids, got {}", given.len())));
+    }
+    given.iter().enumerate().map(|(index, value)| token_id(value, path.element(index))).collect()
+}
+
+/// `stream_options`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StreamOptions {
+    /// The last chunk tells the usage.
+    pub(crate) include_usage: bool,
+    /// Chunks are padded.
+    pub(crate) include_obfuscation: bool,
+}
+
+impl StreamOptions {
+    /// Those of a body.
+    pub(crate) fn read(body: &Object<'_>, warnings: &mut Warnings) -> Result<Self, ApiError> {
+        let Some(options) = body.object("stream_options")? else { return Ok(Self::default()) };
+        if options.boolean("continuous_usage_stats")? == Some(true) {
+            warnings.add("stream_options.continuous_usage_stats ignored: usage comes last");
+        }
+        Ok(Self {
+            include_usage: options.boolean("include_usage")?.unwrap_or(false),
+            include_obfuscation: options.boolean("include_obfuscation")?.unwrap_or(false),
+        })
+    }
+}
+
+/// A token id.
+pub(crate) fn token_id(value: &Value, path: Path<'_>) -> Result<u32, ApiError> {
+    let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+    id.ok_or_else(|| path.expected("a token id", value))
 }
 
 /// `chat_template_kwargs` and the effort, as arguments for the template. What the request sets itself wins over what follows from the effort.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::error::ApiError;
 use super::ids::{Ids, unix_now};
 use super::request::{Call, Defaults};
-use super::{chat, responses, sse};
+use super::{chat, completions, messages, responses, sse};
 use crate::model::StartError;
 use crate::prompt::RenderError;
 
@@ -17,14 +17,33 @@ pub enum Protocol {
     Responses,
     /// Chat Completions.
     Chat,
+    /// Completions of raw prompts.
+    Completions,
+    /// Anthropic's Messages.
+    Messages,
 }
 
 impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Responses, Self::Chat, Self::Completions, Self::Messages];
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Responses => "Responses",
+            Self::Chat => "Chat Completions",
+            Self::Completions => "Completions",
+            Self::Messages => "Messages",
+        }
+    }
+
     /// Reads a request body.
     pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<Call, ApiError> {
         match self {
             Self::Responses => responses::call(body, defaults, Ids::random(), unix_now),
             Self::Chat => chat::call(body, defaults, Ids::random(), unix_now),
+            Self::Completions => completions::call(body, defaults, Ids::random(), unix_now),
+            Self::Messages => messages::call(body, defaults, Ids::random(), unix_now),
         }
     }
 
@@ -32,8 +51,14 @@ impl Protocol {
     pub fn refusal(self, error: &StartError) -> ApiError {
         let prompt = match self {
             Self::Responses => "input",
-            Self::Chat => "messages",
+            Self::Chat | Self::Messages => "messages",
+            Self::Completions => "prompt",
         };
+        if self == Self::Messages
+            && let Some(error) = messages::too_long(error)
+        {
+            return error;
+        }
         match error {
             StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
                 ApiError::context_length_exceeded(prompt, *context, *tokens)
@@ -48,6 +73,9 @@ impl Protocol {
                 ApiError::invalid(prompt.to_owned(), error.to_string())
             }
             StartError::Replay(_) => ApiError::invalid(prompt.to_owned(), error.to_string()),
+            StartError::UnknownToken(_) => {
+                ApiError::invalid(None, format!("{error}: send ids that it has.")).with_code("invalid_value")
+            }
             StartError::Prompt(_)
             | StartError::Engine(SubmitError::UnknownToken(_))
             | StartError::Internal => {
@@ -62,6 +90,8 @@ impl Protocol {
         match self {
             Self::Responses => StreamCheck::Responses(responses::validator::StreamCheck::default()),
             Self::Chat => StreamCheck::Chat { chunks: chat::validator::ChunkValidator::new(), done: false },
+            Self::Completions => StreamCheck::Completions(completions::validator::StreamCheck::default()),
+            Self::Messages => StreamCheck::Messages(messages::validator::StreamCheck::default()),
         }
     }
 }
@@ -78,6 +108,10 @@ pub enum StreamCheck {
         /// `[DONE]` came.
         done: bool,
     },
+    /// Completions'.
+    Completions(completions::validator::StreamCheck),
+    /// Messages'.
+    Messages(messages::validator::StreamCheck),
 }
 
 impl StreamCheck {
@@ -85,9 +119,11 @@ impl StreamCheck {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self {
             Self::Responses(check) => check.feed(bytes).map_err(|violation| violation.to_string()),
+            Self::Completions(check) => check.feed(bytes),
             Self::Chat { chunks, done } => {
                 sse::events(bytes)?.into_iter().try_for_each(|event| check_chunk(chunks, done, event))
             }
+            Self::Messages(check) => check.feed(bytes),
         }
     }
 
@@ -95,8 +131,10 @@ impl StreamCheck {
     pub fn finish(&self) -> Result<(), String> {
         match self {
             Self::Responses(check) => check.finish().map_err(|violation| violation.to_string()),
+            Self::Completions(check) => check.finish(),
             Self::Chat { done: false, .. } => Err("the stream ends without [DONE]".to_owned()),
             Self::Chat { chunks, .. } => chunks.finish(),
+            Self::Messages(check) => check.finish(),
         }
     }
 }

@@ -3,7 +3,10 @@
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
 use super::machine::Machine;
+use super::seal::Seal;
+use crate::agent::Hosted;
 use crate::limits::Limits;
+use crate::mcp::McpServers;
 use crate::model::Job;
 
 /// A request that was understood.
@@ -14,6 +17,8 @@ pub struct Call {
     pub stream: bool,
     /// The turn to generate.
     pub job: Job,
+    /// Tools that the server runs for it; none: the answer is this one turn.
+    pub hosted: Option<Hosted>,
     /// What of the request was left aside: printable ASCII lines for the log and a header.
     pub warnings: Vec<String>,
     /// Turns the turn's events into the answer.
@@ -32,10 +37,14 @@ pub struct Defaults {
     pub template_arguments: Vec<String>,
     /// How reasoning is shown in Responses streams unless the request says otherwise.
     pub reasoning_events: ReasoningEvents,
+    /// Servers of tools that requests may ask for.
+    pub mcp: McpServers,
     /// Temperature used (and echoed) where the request names none.
     pub temperature: f64,
     /// Nucleus used (and echoed) where the request names none.
     pub top_p: f64,
+    /// Keys of what clients keep for this server (encrypted reasoning).
+    pub seal: Seal,
 }
 
 impl Default for Defaults {
@@ -44,8 +53,10 @@ impl Default for Defaults {
             limits: Limits::default(),
             template_arguments: vec!["enable_thinking".to_owned()],
             reasoning_events: ReasoningEvents::Text,
+            mcp: McpServers::default(),
             temperature: 1.0,
             top_p: 1.0,
+            seal: Seal::random(),
         }
     }
 }

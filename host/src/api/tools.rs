@@ -1,11 +1,17 @@
-//! Tools of a request, for the parser and for the template, and what both protocols refuse in `tool_choice` and output formats.
+//! Tools of a request, for the parser and for the template, and what all protocols refuse of output formats. Functions are shown to
+//! templates as they are declared; a custom tool takes text, and templates, which know functions only, are shown a function with
+//! one string, `input`.
+
+mod choice;
 
 use serde_json::{Map, Value, json};
 
 use super::error::ApiError;
 use super::json::{Object, Path};
-use crate::parser::contract::{Tool, ToolChoice, ToolKind};
+use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
+
+pub(crate) use choice::{Choice, choice};
 
 /// Said wherever a request asks for output that must follow a grammar.
 const NEEDS_CONSTRAINTS: &str = "needs constrained decoding, which this server does not have yet";
@@ -13,7 +19,7 @@ const NEEDS_CONSTRAINTS: &str = "needs constrained decoding, which this server d
 /// Fields of a function that templates see.
 const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict"];
 
-/// The functions that a request declares.
+/// The tools that a request declares: functions and custom tools.
 #[derive(Debug, Default)]
 pub(crate) struct Functions {
     /// For the parser.
@@ -45,6 +51,60 @@ impl Functions {
         self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
         Ok(())
     }
+
+    /// Adds a custom tool; `name`, `description` and `format` stand in `custom`. Its grammar is told to the model in words: output
+    /// is not constrained by it.
+    pub(crate) fn add_custom(&mut self, custom: Object<'_>) -> Result<(), ApiError> {
+        let name = custom.required_string("name")?;
+        if name.is_empty() {
+            return Err(custom.at("name").invalid("a tool needs a name"));
+        }
+        let description = custom.string("description")?.unwrap_or_default();
+        let grammar = grammar(&custom)?;
+        let declaration = declaration_of_custom(name, description, grammar.as_ref());
+        self.tools.push(Tool {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            kind: ToolKind::Custom,
+            parameters_json: "{}".to_owned(),
+            strict: false,
+            grammar,
+        });
+        self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
+        Ok(())
+    }
+}
+
+/// The grammar of a custom tool's `format`, if it has one: flat as in Responses, or inside `grammar` as in Chat Completions.
+fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
+    let Some(format) = custom.object("format")? else { return Ok(None) };
+    match format.required_string("type")? {
+        "text" => Ok(None),
+        "grammar" => {
+            let grammar = format.object("grammar")?.unwrap_or(format);
+            let syntax = grammar.required_string("syntax")?;
+            if !["lark", "regex"].contains(&syntax) {
+                return Err(grammar.at("syntax").invalid("expected \"lark\" or \"regex\""));
+            }
+            let definition = grammar.required_string("definition")?.to_owned();
+            Ok(Some(Grammar { syntax: syntax.to_owned(), definition }))
+        }
+        _ => Err(format.at("type").invalid("expected \"text\" or \"grammar\"")),
+    }
+}
+
+/// A custom tool as a function, which is all that chat templates know.
+fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar>) -> Value {
+    let input = match grammar {
+        None => "The tool's input, as plain text.".to_owned(),
+        Some(Grammar { syntax, definition }) => {
+            format!("The tool's input, as plain text that this {syntax} grammar accepts:\n{definition}")
+        }
+    };
+    let properties = json!({ "input": { "type": "string", "description": input } });
+    let parameters = json!({ "type": "object", "properties": properties, "required": ["input"] });
+    let function = json!({ "name": name, "description": description, "parameters": parameters });
+    json!({ "type": "function", "function": function })
 }
 
 /// The tools of a request, at most `max` of them.
@@ -63,31 +123,6 @@ pub(crate) fn nested_declaration(flat: &Map<String, Value>) -> Value {
     let function: Map<String, Value> =
         flat.iter().filter(known).map(|(key, value)| (key.clone(), value.clone())).collect();
     json!({ "type": "function", "function": function })
-}
-
-/// `auto` and `none`; the rest needs constraints.
-pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoice, ApiError> {
-    let path = body.at("tool_choice");
-    let choice = match body.get("tool_choice") {
-        None => return Ok(ToolChoice::Auto),
-        Some(Value::String(choice)) => choice.as_str(),
-        Some(Value::Object(choice)) => match choice.get("type").and_then(Value::as_str) {
-            Some("auto") => "auto",
-            Some("none") => "none",
-            _ => {
-                return Err(
-                    path.unsupported(format_args!("a forced or restricted choice {NEEDS_CONSTRAINTS}"))
-                );
-            }
-        },
-        Some(other) => return Err(path.expected("a string or an object", other)),
-    };
-    match choice {
-        "auto" => Ok(ToolChoice::Auto),
-        "none" => Ok(ToolChoice::None),
-        "required" | "any" => Err(path.unsupported(format_args!("\"required\" {NEEDS_CONSTRAINTS}"))),
-        _ => Err(path.invalid("expected \"auto\", \"none\", \"required\" or an object")),
-    }
 }
 
 /// Only text is possible as output format.

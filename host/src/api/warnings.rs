@@ -1,5 +1,8 @@
 //! What of a request was left aside without refusing it: short lines for the log and a response header.
 
+use super::fields::{self, Support, Tables};
+use super::json::Object;
+
 /// Lines beyond this many are dropped: nobody reads more.
 const MAX_WARNINGS: usize = 16;
 /// Characters of a name that came from the request.
@@ -10,11 +13,17 @@ const MAX_NAME: usize = 64;
 pub(crate) struct Warnings(Vec<String>);
 
 impl Warnings {
-    /// One for each field that isn't among `known`.
-    pub(crate) fn of_unknown_fields<'a>(fields: impl Iterator<Item = &'a String>, known: &[&str]) -> Self {
+    /// One for each field of `body` that `tables` don't have, or say to warn of.
+    pub(crate) fn of_fields(body: &Object<'_>, tables: Tables) -> Self {
         let mut warnings = Self::default();
-        for name in fields.filter(|name| !known.contains(&name.as_str())) {
-            warnings.add(format!("unknown field {} ignored", printable(name)));
+        for (name, value) in body.map {
+            match fields::all(tables).find(|field| field.name == name) {
+                None => warnings.add(format!("unknown field {} ignored", printable(name))),
+                Some(field) if field.support == Support::Warned && !value.is_null() => {
+                    warnings.add(format!("{name} ignored: it is not there"));
+                }
+                Some(_) => {}
+            }
         }
         warnings
     }

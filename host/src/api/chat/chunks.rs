@@ -1,13 +1,18 @@
 //! The protocol's objects: chunks of a stream with borrowed text, and the whole completion.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::logprobs::ContentLogprobs;
+use crate::model::RawTurn;
 use crate::turn::Usage;
 
 /// One `data:` line of a stream.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatCompletionChunk")]
 pub(super) struct Chunk<'a> {
     pub(super) id: &'a str,
+    #[schemars(extend("const" = "chat.completion.chunk"))]
     pub(super) object: &'static str,
     pub(super) created: u64,
     pub(super) model: &'a str,
@@ -16,18 +21,47 @@ pub(super) struct Chunk<'a> {
     /// Null in all chunks but the last.
     #[serde(skip_serializing_if = "ChunkUsage::is_unwanted")]
     pub(super) usage: ChunkUsage,
+    /// Padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) obfuscation: Option<&'a str>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatChunkChoice")]
 pub(super) struct ChunkChoice<'a> {
     pub(super) index: u32,
     pub(super) delta: Delta<'a>,
-    pub(super) logprobs: Option<()>,
+    pub(super) logprobs: Option<ContentLogprobs<'a>>,
+    #[schemars(extend("enum" = ["stop", "length", "tool_calls", null]))]
     pub(super) finish_reason: Option<&'static str>,
+    #[serde(flatten)]
+    pub(super) ids: TokenIds<'a>,
+}
+
+/// A choice's tokens as they are, if they are wanted (vLLM's `return_token_ids`): in a stream with its last chunk.
+#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
+pub(in crate::api) struct TokenIds<'a> {
+    /// The prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_token_ids: Option<&'a [u32]>,
+    /// The output, the token that ended it included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_ids: Option<&'a [u32]>,
+}
+
+impl<'a> TokenIds<'a> {
+    /// Those of a turn.
+    pub(in crate::api) fn of(raw: Option<&'a RawTurn>) -> Self {
+        Self {
+            prompt_token_ids: raw.map(|raw| raw.input.tokens.as_slice()),
+            token_ids: raw.map(|raw| raw.output.tokens.as_slice()),
+        }
+    }
 }
 
 /// What a chunk adds.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, JsonSchema, Serialize)]
+#[schemars(rename = "ChatDelta")]
 pub(super) struct Delta<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<&'static str>,
@@ -43,46 +77,81 @@ pub(super) struct Delta<'a> {
     pub(super) tool_calls: Option<[CallDelta<'a>; 1]>,
 }
 
+impl<'a> Delta<'a> {
+    /// Its text.
+    pub(super) fn said(&self) -> &'a str {
+        let of_call = || {
+            Some(match self.tool_calls?[0].part {
+                PartDelta::Function { arguments, .. } => arguments,
+                PartDelta::Custom { input, .. } => input,
+            })
+        };
+        self.content.or(self.reasoning).or_else(of_call).unwrap_or_default()
+    }
+}
+
 /// More of a call: its head first, then arguments.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "ChatCallDelta")]
 pub(super) struct CallDelta<'a> {
     pub(super) index: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<&'static str>,
-    pub(super) function: FunctionDelta<'a>,
+    #[serde(flatten)]
+    pub(super) part: PartDelta<'a>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct FunctionDelta<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) name: Option<&'a str>,
-    pub(super) arguments: &'a str,
+/// What a call says, by its type.
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ChatCallPartDelta")]
+pub(super) enum PartDelta<'a> {
+    /// JSON arguments of a function.
+    Function {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<&'a str>,
+        arguments: &'a str,
+    },
+    /// Text for a custom tool.
+    Custom {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<&'a str>,
+        input: &'a str,
+    },
 }
 
 /// The whole answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatCompletion")]
 pub(super) struct Completion<'a> {
     pub(super) id: &'a str,
+    #[schemars(extend("const" = "chat.completion"))]
     pub(super) object: &'static str,
     pub(super) created: u64,
     pub(super) model: &'a str,
-    pub(super) choices: [CompletionChoice<'a>; 1],
+    pub(super) choices: Vec<CompletionChoice<'a>>,
     pub(super) usage: ChatUsage,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatChoice")]
 pub(super) struct CompletionChoice<'a> {
     pub(super) index: u32,
     pub(super) message: &'a Answer,
-    pub(super) logprobs: Option<()>,
+    pub(super) logprobs: Option<ContentLogprobs<'a>>,
+    #[schemars(extend("enum" = ["stop", "length", "tool_calls"]))]
     pub(super) finish_reason: &'static str,
+    #[serde(flatten)]
+    pub(super) ids: TokenIds<'a>,
 }
 
 /// The assistant's message as it grows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatMessage")]
 pub(super) struct Answer {
+    #[schemars(extend("const" = "assistant"))]
     pub(super) role: &'static str,
     pub(super) content: Option<String>,
     pub(super) refusal: Option<()>,
@@ -95,23 +164,31 @@ pub(super) struct Answer {
 }
 
 /// A call in it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ChatCall")]
 pub(super) struct Call {
     pub(super) id: String,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    pub(super) function: Function,
+    #[serde(flatten)]
+    pub(super) part: Part,
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Function {
-    pub(super) name: String,
-    pub(super) arguments: String,
+/// What it says, by its type.
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ChatCallPart")]
+pub(super) enum Part {
+    /// JSON arguments of a function.
+    Function { name: String, arguments: String },
+    /// Text for a custom tool.
+    Custom { name: String, input: String },
 }
 
 /// `usage` of a chunk.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
 #[serde(untagged)]
+#[schemars(rename = "ChatChunkUsage")]
 pub(super) enum ChunkUsage {
     /// The client didn't ask: the field is absent.
     Unwanted,
@@ -128,8 +205,9 @@ impl ChunkUsage {
 }
 
 /// `usage`.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct ChatUsage {
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "Usage")]
+pub(in crate::api) struct ChatUsage {
     prompt_tokens: u32,
     completion_tokens: u32,
     total_tokens: u64,
@@ -137,12 +215,14 @@ pub(super) struct ChatUsage {
     completion_tokens_details: CompletionTokens,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "UsagePromptTokens")]
 struct PromptTokens {
     cached_tokens: u32,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "UsageCompletionTokens")]
 struct CompletionTokens {
     reasoning_tokens: u32,
 }

@@ -23,6 +23,14 @@ pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec
     Ok(history.into_messages())
 }
 
+/// Whether the last message is to be gone on with: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
+pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
+    let path = body.at("messages");
+    let messages = body.list("messages")?.unwrap_or_default();
+    let Some(last) = messages.last() else { return Ok(false) };
+    Ok(Object::new(last, path.element(messages.len() - 1))?.boolean("prefix")?.unwrap_or(false))
+}
+
 fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
     let role = match message.required_string("role")? {
         "system" => Role::System,

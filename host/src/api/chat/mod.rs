@@ -1,10 +1,29 @@
-//! Chat Completions: `request` reads, `machine` answers in `chunks` or in one piece; `validator` checks streams.
+//! Chat Completions: `request` reads, `machine` answers in `chunks` or in one piece, `choice` by `choice`; `validator` checks streams.
 
+mod choice;
 mod chunks;
+pub(super) mod fields;
+mod logprobs;
 mod machine;
 mod messages;
 mod request;
+mod stream;
 pub mod validator;
 
+use schemars::SchemaGenerator;
+use serde_json::json;
+
+use super::error;
+use super::openapi::Answer;
+
+pub(super) use chunks::{ChatUsage, TokenIds};
 pub use machine::ChatMachine;
+pub(super) use request::job;
 pub use request::{ChatRequest, call, parse};
+
+/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
+pub(super) fn answer(generator: &mut SchemaGenerator) -> Answer {
+    let chunk = generator.subschema_for::<chunks::Chunk<'_>>().to_value();
+    let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });
+    Answer { events: Some(events), ..Answer::whole::<chunks::Completion<'_>>(generator) }
+}

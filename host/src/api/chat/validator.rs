@@ -1,5 +1,6 @@
 //! The grammar of a chat stream, as a checker: role first, then deltas, calls with their heads first, one finish reason per choice,
-//! the usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream early.
+//! log-probabilities beside content only, the usage chunk last where there is one, `[DONE]` at the very end. An error ends a stream
+//! early.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ use super::super::sse;
 #[derive(Debug, Default)]
 struct Choice {
     calls: u64,
+    /// Whether the last call is one of a custom tool.
+    custom: bool,
     finished: bool,
 }
 
@@ -98,6 +101,9 @@ impl ChunkValidator {
             let text = delta.get(text);
             check(text.is_none_or(|text| text.is_string() || text.is_null()), "a text is not a string")?;
         }
+        let told = choice.get("logprobs").unwrap_or(&Value::Null);
+        check(told.is_null() || delta.contains_key("content"), "logprobs without content")?;
+        check_logprobs(told)?;
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             state.call(call)?;
         }
@@ -112,18 +118,22 @@ impl ChunkValidator {
 impl Choice {
     fn call(&mut self, call: &Value) -> Result<(), String> {
         let index = call["index"].as_u64().ok_or("a call has no index")?;
-        let function = call["function"].as_object().ok_or("a call has no function")?;
-        let arguments = function.get("arguments").is_some_and(Value::is_string);
-        check(arguments, "a call's delta has no arguments")?;
+        let custom = call.get("custom").is_some();
+        let (kind, says) = if custom { ("custom", "input") } else { ("function", "arguments") };
+        let part = call[kind].as_object().ok_or("a call has neither function nor custom")?;
+        check(call.get("function").is_none() || !custom, "a call is both function and custom")?;
+        check(part.get(says).is_some_and(Value::is_string), "a call's delta has no arguments or input")?;
         let filled =
             |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(|text| !text.is_empty());
         if index == self.calls {
             self.calls += 1;
-            let head = filled(call.get("id")) && call["type"] == "function" && filled(function.get("name"));
+            self.custom = custom;
+            let head = filled(call.get("id")) && call["type"] == kind && filled(part.get("name"));
             return check(head, "a call begins without id, type or name");
         }
         check(index + 1 == self.calls, "a call's index goes back, or leaves one out")?;
-        check(call.get("id").is_none() && function.get("name").is_none(), "a call's head comes twice")
+        check(self.custom == custom, "a call changes its type")?;
+        check(call.get("id").is_none() && part.get("name").is_none(), "a call's head comes twice")
     }
 
     fn finish(&mut self, reason: &Value) -> Result<(), String> {
@@ -135,6 +145,22 @@ impl Choice {
             _ => Err(format!("unknown finish_reason {reason}")),
         }
     }
+}
+
+fn check_logprobs(logprobs: &Value) -> Result<(), String> {
+    if logprobs.is_null() {
+        return Ok(());
+    }
+    let content = logprobs["content"].as_array().ok_or("logprobs have no content")?;
+    for token in content {
+        let top = token["top_logprobs"].as_array().ok_or("a token has no top_logprobs")?;
+        for one in [token].into_iter().chain(top) {
+            let whole = one["token"].is_string() && one["bytes"].is_array();
+            let logprob = one["logprob"].as_f64().is_some_and(|logprob| logprob <= 0.0);
+            check(whole && logprob, "a token has no text, bytes or log-probability")?;
+        }
+    }
+    Ok(())
 }
 
 fn check_usage(usage: &Value) -> Result<(), String> {
@@ -163,98 +189,4 @@ pub fn check_sse(bytes: &[u8]) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::check_sse;
-
-    fn chunk(choices: &Value, usage: &Value) -> Value {
-        let object = "chat.completion.chunk";
-        json!({ "id": "c", "object": object, "created": 1, "model": "m", "choices": choices, "usage": usage })
-    }
-
-    fn delta(delta: &Value, reason: &Value) -> Value {
-        chunk(&json!([{ "index": 0, "delta": delta, "finish_reason": reason }]), &Value::Null)
-    }
-
-    fn call(index: u64, head: bool, arguments: &str) -> Value {
-        let mut call = json!({ "index": index, "function": { "arguments": arguments } });
-        if head {
-            call["id"] = json!(format!("call_{index}"));
-            call["type"] = json!("function");
-            call["function"]["name"] = json!("f");
-        }
-        delta(&json!({ "tool_calls": [call] }), &Value::Null)
-    }
-
-    fn good() -> Vec<Value> {
-        vec![
-            delta(&json!({ "role": "assistant", "content": "" }), &Value::Null),
-            delta(&json!({ "content": "a" }), &Value::Null),
-            call(0, true, ""),
-            call(0, false, "{}"),
-            call(1, true, ""),
-            delta(&json!({}), &json!("tool_calls")),
-            chunk(&json!([]), &json!({ "prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3 })),
-        ]
-    }
-
-    fn check(chunks: &[Value]) -> Result<(), String> {
-        let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-        check_sse(format!("{}data: [DONE]\n\n", events.concat()).as_bytes())
-    }
-
-    #[test]
-    fn a_good_stream_is_accepted_and_so_is_one_that_ends_in_an_error() {
-        check(&good()).unwrap();
-        let error = json!({ "error": { "message": "m", "type": "t", "param": null, "code": "c" } });
-        check(&[good()[0].clone(), error]).unwrap();
-    }
-
-    #[test]
-    fn chunks_that_are_missing_repeated_or_swapped_are_noticed() {
-        let good = good();
-        for at in 0..good.len() {
-            // Text and arguments may be anything, and usage needn't be there.
-            if ![1, 3, 4, 6].contains(&at) {
-                let mut chunks = good.clone();
-                chunks.remove(at);
-                assert!(check(&chunks).is_err(), "without {at}");
-            }
-            if ![1, 3].contains(&at) {
-                let mut chunks = good.clone();
-                chunks.insert(at, good[at].clone());
-                assert!(check(&chunks).is_err(), "{at} twice");
-            }
-            if at + 1 < good.len() && at != 1 {
-                let mut chunks = good.clone();
-                chunks.swap(at, at + 1);
-                assert!(check(&chunks).is_err(), "{at} swapped");
-            }
-        }
-    }
-
-    #[test]
-    fn spoilt_fields_are_noticed() {
-        for (at, pointer, value) in [
-            (1, "/id", json!("other")),
-            (1, "/model", json!("other")),
-            (1, "/created", json!(2)),
-            (1, "/object", json!("chat.completion")),
-            (1, "/usage", json!({})),
-            (0, "/choices/0/delta/role", json!("user")),
-            (2, "/choices/0/delta/tool_calls/0/id", json!("")),
-            (2, "/choices/0/delta/tool_calls/0/index", json!(1)),
-            (3, "/choices/0/delta/tool_calls/0/index", json!(4)),
-            (3, "/choices/0/delta/tool_calls/0/function/arguments", json!({})),
-            (5, "/choices/0/finish_reason", json!("stop")),
-            (5, "/choices/0/finish_reason", Value::Null),
-            (6, "/usage/total_tokens", json!(9)),
-        ] {
-            let mut chunks = good();
-            *chunks[at].pointer_mut(pointer).unwrap() = value;
-            assert!(check(&chunks).is_err(), "{pointer} of {at}");
-        }
-        assert!(check_sse(b"data: {}\n\n").is_err());
-    }
-}
+mod tests;

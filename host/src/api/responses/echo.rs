@@ -8,31 +8,34 @@ use super::super::request::{Defaults, ReasoningEvents};
 use super::super::{options, tools};
 use super::resource::{Echo, ReasoningEcho, TextEcho};
 
+/// Longest identifier of a user, in characters.
+const SAFETY_IDENTIFIER: usize = 128;
 /// Longest metadata key and value, in characters.
 const METADATA_KEY: usize = 64;
 const METADATA_VALUE: usize = 512;
 
 /// Reads everything of `body` that is repeated; `tools` are the tools as they are shown.
 pub(super) fn read(body: &Object<'_>, tools: Vec<Value>, defaults: &Defaults) -> Result<Echo, ApiError> {
-    let tool_choice = match tools::choice(body)? {
-        crate::parser::contract::ToolChoice::None => "none",
-        _ => "auto",
-    };
     let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.required_string("model")?.to_owned(),
         instructions: text("instructions")?,
         tools,
-        tool_choice,
+        tool_choice: body.get("tool_choice").cloned().unwrap_or_else(|| "auto".into()),
+        truncation: truncation(body)?,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
         text: text_options(body)?,
         top_p: body.number("top_p", 0.0..=1.0)?.unwrap_or(defaults.top_p),
+        presence_penalty: body.number("presence_penalty", -2.0..=2.0)?.unwrap_or(0.0),
+        frequency_penalty: body.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(0.0),
+        top_logprobs: top_logprobs(body)?,
         temperature: body.number("temperature", 0.0..=2.0)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
         max_output_tokens: body.count("max_output_tokens", 1)?,
+        // Of the protocol's own meaning, calls that the server runs: those of clients' tools end the response, and aren't counted.
         max_tool_calls: body.count("max_tool_calls", 1)?,
         metadata: metadata(body, defaults.limits.metadata)?,
-        safety_identifier: text("safety_identifier")?,
+        safety_identifier: safety_identifier(body)?,
         prompt_cache_key: text("prompt_cache_key")?,
     })
 }
@@ -45,7 +48,35 @@ pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> Reasoni
 fn text_options(body: &Object<'_>) -> Result<TextEcho, ApiError> {
     let Some(text) = body.object("text")? else { return Ok(TextEcho::default()) };
     tools::check_format(text.get("format"), text.at("format"))?;
-    Ok(TextEcho { verbosity: text.string("verbosity")?.map(str::to_owned), ..TextEcho::default() })
+    let verbosity = match text.string("verbosity")? {
+        None => None,
+        Some(verbosity @ ("low" | "medium" | "high")) => Some(verbosity.to_owned()),
+        Some(_) => return Err(text.at("verbosity").invalid("expected low, medium or high")),
+    };
+    Ok(TextEcho { verbosity, ..TextEcho::default() })
+}
+
+fn truncation(body: &Object<'_>) -> Result<&'static str, ApiError> {
+    match body.string("truncation")? {
+        None | Some("disabled") => Ok("disabled"),
+        Some("auto") => Ok("auto"),
+        Some(_) => Err(body.at("truncation").invalid("expected auto or disabled")),
+    }
+}
+
+fn top_logprobs(body: &Object<'_>) -> Result<u8, ApiError> {
+    let number = body.integer("top_logprobs", 0..=20)?.unwrap_or(0);
+    Ok(u8::try_from(number).expect("the range was checked"))
+}
+
+fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {
+    match body.string("safety_identifier")? {
+        Some(text) if text.chars().count() > SAFETY_IDENTIFIER => {
+            let what = format_args!("at most {SAFETY_IDENTIFIER} characters: send a hash of what is longer");
+            Err(body.at("safety_identifier").invalid(what))
+        }
+        text => Ok(text.map(str::to_owned)),
+    }
 }
 
 fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {

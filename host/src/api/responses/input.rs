@@ -6,11 +6,21 @@ use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::History;
 use super::super::json::{Object, Path};
+use super::super::seal::Seal;
 use super::super::warnings::{Warnings, printable};
+use super::hosted::input::Exchanges;
+use super::names::flat;
 use crate::prompt::{HistoryCall, Message, Role};
 
-/// The conversation of `instructions` and `input`.
-pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec<Message>, ApiError> {
+/// What encrypted reasoning is sealed as.
+pub(super) const REASONING: &str = "responses reasoning";
+
+/// The conversation of `instructions` and `input`; `seal` opens encrypted reasoning.
+pub(super) fn messages(
+    body: &Object<'_>,
+    seal: &Seal,
+    warnings: &mut Warnings,
+) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
     if let Some(instructions) = body.string("instructions")?.filter(|text| !text.is_empty()) {
         history.message(Role::System, instructions.to_owned());
@@ -20,8 +30,9 @@ pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec
         None => return Err(path.missing("a string or a list of items")),
         Some(Value::String(text)) => history.message(Role::User, text.clone()),
         Some(Value::Array(items)) => {
+            let exchanges = Exchanges::of(body);
             for (index, value) in items.iter().enumerate() {
-                item(Object::new(value, path.element(index))?, &mut history, warnings)?;
+                item(Object::new(value, path.element(index))?, (seal, &exchanges), &mut history, warnings)?;
             }
         }
         Some(other) => return Err(path.expected("a string or a list of items", other)),
@@ -39,7 +50,12 @@ pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec
 }
 
 /// One item of the input.
-fn item(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
+fn item(
+    item: Object<'_>,
+    (seal, exchanges): (&Seal, &Exchanges<'_>),
+    history: &mut History,
+    warnings: &mut Warnings,
+) -> Result<(), ApiError> {
     let kind = match item.string("type")? {
         Some(kind) => kind,
         None if item.get("role").is_some() => "message",
@@ -49,25 +65,29 @@ fn item(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Res
     match kind {
         "message" => message(item, history, warnings)?,
         "reasoning" => {
-            if let Some(text) = reasoning_text(item, warnings)? {
+            if let Some(text) = reasoning_text(item, seal, warnings)? {
                 history.reasoning(&text);
             }
         }
         "function_call" => history.call(HistoryCall {
             id: call_id(item)?.to_owned(),
-            name: item.required_string("name")?.to_owned(),
+            name: name(item)?,
             arguments: arguments(item)?,
         }),
         "custom_tool_call" => history.call(HistoryCall {
             id: call_id(item)?.to_owned(),
-            name: item.required_string("name")?.to_owned(),
+            name: name(item)?,
             arguments: json!({ "input": item.required_string("input")? }).to_string(),
         }),
         "function_call_output" | "custom_tool_call_output" => {
             let output = required_content(item, "output", warnings)?;
-            history.result(Some(call_id(item)?), item.string("name")?, output);
+            let name = item.get("name").map(|_| name(item)).transpose()?;
+            history.result(Some(call_id(item)?), name.as_deref(), output);
         }
+        // Read with the tools.
+        "additional_tools" => {}
         "item_reference" => warnings.add("item_reference skipped: this server stores no items"),
+        other if exchanges.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }
     Ok(())
@@ -90,8 +110,15 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
     Ok(())
 }
 
-/// Raw reasoning if the item has it, else its summary; none where both are empty (encrypted only).
-fn reasoning_text(item: Object<'_>, warnings: &mut Warnings) -> Result<Option<String>, ApiError> {
+/// The reasoning that was sealed here, else raw reasoning, else its summary; none where there is nothing of it.
+fn reasoning_text(
+    item: Object<'_>,
+    seal: &Seal,
+    warnings: &mut Warnings,
+) -> Result<Option<String>, ApiError> {
+    if let Some(sealed) = item.string("encrypted_content")? {
+        return open(item, seal, sealed).map(|text| Some(text).filter(|text| !text.is_empty()));
+    }
     for field in ["content", "summary"] {
         let text = content_or_empty(item, field, warnings)?;
         if !text.is_empty() {
@@ -99,6 +126,20 @@ fn reasoning_text(item: Object<'_>, warnings: &mut Warnings) -> Result<Option<St
         }
     }
     Ok(None)
+}
+
+fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError> {
+    seal.open(REASONING, sealed).map_err(|error| {
+        let path = item.at("encrypted_content");
+        path.invalid(format_args!("it can't be used: {error}. Leave the item's encrypted_content out"))
+            .with_code("invalid_encrypted_content")
+    })
+}
+
+/// Name of the tool that was called, as the model knows it.
+fn name(item: Object<'_>) -> Result<String, ApiError> {
+    let name = item.required_string("name")?;
+    Ok(item.string("namespace")?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
 }
 
 fn content_or_empty(item: Object<'_>, field: &str, warnings: &mut Warnings) -> Result<String, ApiError> {

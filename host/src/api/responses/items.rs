@@ -1,12 +1,15 @@
 //! Output items and their parts, exactly as clients get them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::parser::contract::Phase;
+use super::super::schema::tagged;
+use super::hosted::items::HostedItem;
 
 /// Status of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "OutputStatus")]
 pub(super) enum Status {
     /// Open.
     InProgress,
@@ -17,35 +20,61 @@ pub(super) enum Status {
 }
 
 /// A part of a reasoning item's content.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
 #[serde(tag = "type", rename = "reasoning_text")]
+#[schemars(transform = tagged("reasoning_text"))]
 pub(super) struct ReasoningText {
     /// The text.
     pub(super) text: String,
 }
 
 /// A part of a reasoning item's summary.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
 #[serde(tag = "type", rename = "summary_text")]
+#[schemars(transform = tagged("summary_text"))]
 pub(super) struct SummaryText {
     /// The text.
     pub(super) text: String,
 }
 
 /// A part of a message.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
 #[serde(tag = "type", rename = "output_text")]
+#[schemars(transform = tagged("output_text"))]
 pub(super) struct OutputText {
     /// The text.
     pub(super) text: String,
     /// Always there, always empty: nothing here cites.
     pub(super) annotations: [(); 0],
-    /// Empty where not asked for.
-    pub(super) logprobs: [(); 0],
+    /// Of all its tokens; empty where not asked for.
+    pub(super) logprobs: Vec<TokenLogprob>,
+}
+
+/// A generated token, how likely it was, and what else was likely in its place.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseToken")]
+pub(super) struct TokenLogprob {
+    /// The token and its likelihood.
+    #[serde(flatten)]
+    pub(super) chosen: Likelihood,
+    /// The likeliest ones, likeliest first; as many as were asked for.
+    pub(super) top_logprobs: Vec<Likelihood>,
+}
+
+/// A token and its likelihood.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseLikelyToken")]
+pub(super) struct Likelihood {
+    /// Its text; what isn't UTF-8 by itself is replaced.
+    pub(super) token: String,
+    /// Its bytes.
+    pub(super) bytes: Vec<u8>,
+    /// Natural logarithm of its probability; finite.
+    pub(super) logprob: f32,
 }
 
 /// Part of the answer that a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MessagePhase {
     /// A preamble beside calls.
@@ -54,20 +83,10 @@ pub(super) enum MessagePhase {
     FinalAnswer,
 }
 
-impl MessagePhase {
-    /// The protocol's word; none where the format doesn't say.
-    pub(super) fn new(phase: Phase) -> Option<Self> {
-        match phase {
-            Phase::Unspecified => None,
-            Phase::Commentary => Some(Self::Commentary),
-            Phase::Final => Some(Self::FinalAnswer),
-        }
-    }
-}
-
 /// An output item. Its texts grow while it is open.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "OutputItem")]
 pub(super) enum Item {
     /// Reasoning, in one of two dialects: `content` is absent in the one that uses `summary`.
     Reasoning {
@@ -76,38 +95,72 @@ pub(super) enum Item {
         summary: Vec<SummaryText>,
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<Vec<ReasoningText>>,
+        /// The reasoning as only this server can read it; set when it is done, absent where not asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        encrypted_content: Option<String>,
     },
     /// Text for the user.
     Message {
         id: String,
         status: Status,
+        #[schemars(extend("const" = "assistant"))]
         role: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<MessagePhase>,
         content: Vec<OutputText>,
     },
     /// A call with JSON arguments.
-    FunctionCall { id: String, status: Status, call_id: String, name: String, arguments: String },
+    FunctionCall {
+        id: String,
+        status: Status,
+        call_id: String,
+        name: String,
+        /// The namespace that the tool was declared in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        arguments: String,
+    },
     /// A call with plain text.
-    CustomToolCall { id: String, status: Status, call_id: String, name: String, input: String },
+    CustomToolCall {
+        id: String,
+        status: Status,
+        call_id: String,
+        name: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        input: String,
+    },
+    /// Of a tool that the server runs.
+    #[serde(untagged)]
+    Hosted(HostedItem),
 }
 
 impl Item {
     /// Its id.
     pub(super) fn id(&self) -> &str {
-        let (Self::Reasoning { id, .. }
-        | Self::Message { id, .. }
-        | Self::FunctionCall { id, .. }
-        | Self::CustomToolCall { id, .. }) = self;
-        id
+        match self {
+            Self::Reasoning { id, .. }
+            | Self::Message { id, .. }
+            | Self::FunctionCall { id, .. }
+            | Self::CustomToolCall { id, .. } => id,
+            Self::Hosted(item) => item.id(),
+        }
+    }
+
+    /// Whether it is a call that the server still runs.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self, Self::Hosted(item) if item.is_open())
     }
 
     /// Sets its status.
     pub(super) fn set_status(&mut self, new: Status) {
-        let (Self::Reasoning { status, .. }
-        | Self::Message { status, .. }
-        | Self::FunctionCall { status, .. }
-        | Self::CustomToolCall { status, .. }) = self;
-        *status = new;
+        match self {
+            Self::Reasoning { status, .. }
+            | Self::Message { status, .. }
+            | Self::FunctionCall { status, .. }
+            | Self::CustomToolCall { status, .. } => *status = new,
+            // Theirs goes with what happens to them.
+            Self::Hosted(_) => {}
+        }
     }
 }

@@ -5,24 +5,46 @@ use super::super::error::{ApiError, cancelled};
 use super::super::frames::Frames;
 use super::super::ids::{Clock, Ids};
 use super::super::machine::Machine;
+use super::super::obfuscation::Obfuscation;
 use super::super::request::ReasoningEvents;
-use super::events::{self, At, Sequence};
-use super::items::{Item, MessagePhase, OutputText, ReasoningText, Status, SummaryText};
-use super::resource::{IncompleteDetails, Resource, ResponseError, ResponseStatus};
-use crate::parser::contract::Payload;
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
+use super::super::seal::Seal;
+use super::events::{self, Sequence};
+use super::hosted::{self, HostedCalls};
+use super::input::REASONING;
+use super::items::{Item, Likelihood, MessagePhase, Status, TokenLogprob};
+use super::names::Namespaces;
+use super::resource::{
+    IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
+};
+use super::written::{Out, Written};
+use crate::agent::ServerEvent;
+use crate::model::{RawText, RawTurn};
+use crate::parser::contract::{Payload, Phase};
+use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
-/// The only part of an item: the machine never begins a second one.
-const FIRST: usize = 0;
+/// How one answer is to be told.
+#[derive(Debug, Clone)]
+pub(super) struct Telling {
+    /// Dialect of reasoning.
+    pub(super) reasoning_events: ReasoningEvents,
+    /// Seals reasoning, where that is asked for.
+    pub(super) seal: Option<Seal>,
+    /// Which tools stand in namespaces.
+    pub(super) namespaces: Namespaces,
+    /// Whether deltas are padded.
+    pub(super) obfuscate: bool,
+}
 
 /// The event machine of one response.
 #[derive(Debug)]
 pub struct ResponsesMachine {
     response: Resource,
     /// The item being written; its place is the number of items closed before it.
-    open: Option<Item>,
+    open: Option<Written>,
     sequence: Sequence,
-    reasoning_events: ReasoningEvents,
+    hosted: HostedCalls,
+    telling: Telling,
+    obfuscation: Option<Obfuscation>,
     ids: Ids,
     now: Clock,
     failure: Option<TurnFailure>,
@@ -30,55 +52,41 @@ pub struct ResponsesMachine {
 
 impl ResponsesMachine {
     /// A machine for `response`, which gets its id and time here.
-    pub(super) fn new(
-        mut response: Resource,
-        reasoning_events: ReasoningEvents,
-        mut ids: Ids,
-        now: Clock,
-    ) -> Self {
+    pub(super) fn new(mut response: Resource, telling: Telling, mut ids: Ids, now: Clock) -> Self {
         response.id = ids.next("resp_");
         response.created_at = now();
+        let obfuscation = telling.obfuscate.then(|| Obfuscation::new(ids.seed()));
         let sequence = Sequence::default();
-        Self { response, open: None, sequence, reasoning_events, ids, now, failure: None }
+        let hosted = HostedCalls::default();
+        Self { response, open: None, sequence, hosted, telling, obfuscation, ids, now, failure: None }
     }
 
     fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
         debug_assert!(self.open.is_none(), "items never overlap");
-        let item = self.open.insert(new_item(head, self.reasoning_events, &mut self.ids));
-        let index = self.response.output.len();
-        self.sequence.send(events::item_added(index, item), frames);
-        begin_part(item, index, &mut self.sequence, frames);
+        let item = self.new_item(head);
+        let out = Out { sequence: &mut self.sequence, frames };
+        self.open = Some(Written::begin(item, self.response.output.len(), out));
     }
 
-    fn text(&mut self, delta: &str, frames: &mut Frames) {
+    fn text(&mut self, delta: &Delta, frames: &mut Frames) {
         debug_assert!(self.open.is_some(), "text belongs to an open item");
-        let Some(item) = &mut self.open else { return };
-        append(item, delta);
-        let at = At { item_id: item.id(), output_index: self.response.output.len() };
-        match item {
-            Item::Message { .. } => self.sequence.send(events::text_delta(at, FIRST, delta), frames),
-            Item::Reasoning { content: Some(_), .. } => {
-                self.sequence.send(events::reasoning_delta(at, FIRST, delta), frames);
-            }
-            Item::Reasoning { content: None, .. } => {
-                self.sequence.send(events::summary_text_delta(at, FIRST, delta), frames);
-            }
-            Item::FunctionCall { .. } => self.sequence.send(events::arguments_delta(at, delta), frames),
-            Item::CustomToolCall { .. } => self.sequence.send(events::input_delta(at, delta), frames),
-        }
+        let Some(written) = &mut self.open else { return };
+        let out = Out { sequence: &mut self.sequence, frames };
+        let logprobs = delta.tokens.iter().map(|token| token_logprob(&token.logprobs)).collect();
+        written.text(delta, logprobs, self.obfuscation.as_mut(), out);
     }
 
     fn close(&mut self, status: ItemStatus, frames: &mut Frames) {
         debug_assert!(self.open.is_some(), "only an open item ends");
-        let Some(mut item) = self.open.take() else { return };
-        let index = self.response.output.len();
-        end_texts(&item, index, &mut self.sequence, frames);
-        item.set_status(match status {
+        let Some(written) = self.open.take() else { return };
+        let status = match status {
             ItemStatus::Completed => Status::Completed,
             ItemStatus::Incomplete => Status::Incomplete,
-        });
-        self.sequence.send(events::item_done(index, &item), frames);
-        self.response.output.push(item);
+        };
+        let seal = self.telling.seal.as_ref().zip(written.reasoning());
+        let encrypted = seal.map(|(seal, text)| seal.seal(REASONING, text));
+        let out = Out { sequence: &mut self.sequence, frames };
+        self.response.output.push(written.end(status, encrypted, out));
     }
 
     fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
@@ -87,6 +95,36 @@ impl ResponsesMachine {
         self.response.error = Some(ResponseError { code: failure.code, message: failure.message.clone() });
         self.sequence.send(events::response("response.failed", &self.response), frames);
         self.failure = Some(failure);
+    }
+
+    /// An item as it is announced: without text.
+    fn new_item(&mut self, head: &ItemHead) -> Item {
+        let (status, ids) = (Status::InProgress, &mut self.ids);
+        match head {
+            ItemHead::Reasoning => {
+                let content = (self.telling.reasoning_events == ReasoningEvents::Text).then(Vec::new);
+                let (id, summary) = (ids.next("rs_"), Vec::new());
+                Item::Reasoning { id, status, summary, content, encrypted_content: None }
+            }
+            ItemHead::Message { phase } => {
+                let (id, phase, content) = (ids.next("msg_"), message_phase(*phase), Vec::new());
+                Item::Message { id, status, role: "assistant", phase, content }
+            }
+            ItemHead::ToolCall { call_id, name, payload } => {
+                let (namespace, name) = self.telling.namespaces.split(name);
+                let call_id = call_id.clone();
+                match payload {
+                    Payload::Json => {
+                        let (id, arguments) = (ids.next("fc_"), String::new());
+                        Item::FunctionCall { id, status, call_id, name, namespace, arguments }
+                    }
+                    Payload::Text => {
+                        let (id, input) = (ids.next("ctc_"), String::new());
+                        Item::CustomToolCall { id, status, call_id, name, namespace, input }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -104,12 +142,26 @@ impl Machine for ResponsesMachine {
         }
     }
 
+    fn server(&mut self, event: &ServerEvent, frames: &mut Frames) {
+        let output = &mut self.response.output;
+        let out = hosted::Out { output, sequence: &mut self.sequence, ids: &mut self.ids, frames };
+        self.hosted.event(event, out);
+    }
+
     fn heartbeat(&mut self, frames: &mut Frames) {
         self.sequence.send(events::response("response.in_progress", &self.response), frames);
     }
 
+    fn raw(&mut self, turn: RawTurn) {
+        let message = |raw: RawText| RawMessage { message: raw.text, tokens: raw.tokens };
+        self.response.input_messages.push(message(turn.input));
+        self.response.output_messages.push(message(turn.output));
+    }
+
     fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames) {
-        self.response.usage = Some(usage.into());
+        let Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = usage;
+        let usage = ResponseUsage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens);
+        self.response.usage = Some(usage);
         match end {
             TurnEnd::Failed(failure) => self.fail(failure.clone(), frames),
             TurnEnd::Cancelled => self.fail(cancelled(), frames),
@@ -134,92 +186,24 @@ impl Machine for ResponsesMachine {
     }
 }
 
-/// An item as it is announced: without text.
-fn new_item(head: &ItemHead, reasoning: ReasoningEvents, ids: &mut Ids) -> Item {
-    let status = Status::InProgress;
-    match head {
-        ItemHead::Reasoning => {
-            let content = (reasoning == ReasoningEvents::Text).then(Vec::new);
-            Item::Reasoning { id: ids.next("rs_"), status, summary: Vec::new(), content }
-        }
-        ItemHead::Message { phase } => {
-            let phase = MessagePhase::new(*phase);
-            Item::Message { id: ids.next("msg_"), status, role: "assistant", phase, content: Vec::new() }
-        }
-        ItemHead::ToolCall { call_id, name, payload } => {
-            let (call_id, name) = (call_id.clone(), name.clone());
-            match payload {
-                Payload::Json => Item::FunctionCall {
-                    id: ids.next("fc_"),
-                    status,
-                    call_id,
-                    name,
-                    arguments: String::new(),
-                },
-                Payload::Text => {
-                    Item::CustomToolCall { id: ids.next("ctc_"), status, call_id, name, input: String::new() }
-                }
-            }
-        }
+/// The protocol's word for a phase; none where the format doesn't say.
+fn message_phase(phase: Phase) -> Option<MessagePhase> {
+    match phase {
+        Phase::Unspecified => None,
+        Phase::Commentary => Some(MessagePhase::Commentary),
+        Phase::Final => Some(MessagePhase::FinalAnswer),
     }
 }
 
-/// Adds `delta` to the item's text.
-fn append(item: &mut Item, delta: &str) {
-    let text = match item {
-        Item::Message { content, .. } => content.last_mut().map(|part| &mut part.text),
-        Item::Reasoning { content: Some(content), .. } => content.last_mut().map(|part| &mut part.text),
-        Item::Reasoning { summary, .. } => summary.last_mut().map(|part| &mut part.text),
-        Item::FunctionCall { arguments, .. } => Some(arguments),
-        Item::CustomToolCall { input, .. } => Some(input),
+fn token_logprob(token: &TokenLogprobs) -> TokenLogprob {
+    let likelihood = |of: &crate::turn::TokenLogprob| Likelihood {
+        token: String::from_utf8_lossy(&of.bytes).into_owned(),
+        bytes: of.bytes.clone(),
+        // JSON has no infinity: this is as unlikely as not at all.
+        logprob: of.logprob.max(-9999.0),
     };
-    text.expect("an item's part is begun with it").push_str(delta);
-}
-
-/// Begins the item's part, if its kind has parts.
-fn begin_part(item: &mut Item, index: usize, sequence: &mut Sequence, frames: &mut Frames) {
-    match item {
-        Item::Message { id, content, .. } => {
-            content.push(OutputText::default());
-            let at = At { item_id: id, output_index: index };
-            sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
-        }
-        Item::Reasoning { id, content: Some(content), .. } => {
-            content.push(ReasoningText::default());
-            let at = At { item_id: id, output_index: index };
-            sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
-        }
-        Item::Reasoning { id, summary, content: None, .. } => {
-            summary.push(SummaryText::default());
-            let at = At { item_id: id, output_index: index };
-            sequence.send(events::summary_added(at, FIRST, &summary[FIRST]), frames);
-        }
-        Item::FunctionCall { .. } | Item::CustomToolCall { .. } => {}
-    }
-}
-
-/// The `done` events inside the item.
-fn end_texts(item: &Item, output_index: usize, sequence: &mut Sequence, frames: &mut Frames) {
-    let at = At { item_id: item.id(), output_index };
-    match item {
-        Item::Message { content, .. } => {
-            let part = &content[FIRST];
-            sequence.send(events::text_done(at, FIRST, &part.text), frames);
-            sequence.send(events::part_done(at, FIRST, part), frames);
-        }
-        Item::Reasoning { content: Some(content), .. } => {
-            let part = &content[FIRST];
-            sequence.send(events::reasoning_done(at, FIRST, &part.text), frames);
-            sequence.send(events::part_done(at, FIRST, part), frames);
-        }
-        Item::Reasoning { summary, .. } => {
-            let part = &summary[FIRST];
-            sequence.send(events::summary_text_done(at, FIRST, &part.text), frames);
-            sequence.send(events::summary_done(at, FIRST, part), frames);
-        }
-        Item::FunctionCall { name, arguments, .. } => {
-            sequence.send(events::arguments_done(at, name, arguments), frames);
-        }
-        Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), frames),
+    TokenLogprob {
+        chosen: likelihood(&token.chosen),
+        top_logprobs: token.top.iter().map(likelihood).collect(),
     }
 }

@@ -1,55 +1,21 @@
 //! A Responses request: the body checked, the turn to generate, and what the answer repeats.
 //! Unknown fields, tools and items are ignored with a warning; what would change the answer in a way that isn't possible is refused.
 
+use serde_json::Value;
+
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Object, parse_object};
 use super::super::options;
-use super::super::request::{Call, Defaults, ReasoningEvents};
-use super::super::warnings::Warnings;
-use super::machine::ResponsesMachine;
+use super::super::request::{Call, Defaults};
+use super::super::tools::choice;
+use super::super::warnings::{Warnings, printable};
+use super::machine::{ResponsesMachine, Telling};
 use super::resource::{Echo, Resource};
-use super::{echo, input, tools};
-use crate::model::Job;
-use crate::parser::contract::ToolChoice;
+use super::{echo, fields, hosted, input, tools};
+use crate::agent::Hosted;
+use crate::model::{Beginning, Job, Truncation};
 use crate::prompt::Conversation;
-
-/// Fields of the protocol, those that make no difference here among them.
-const KNOWN_FIELDS: [&str; 33] = [
-    "background",
-    "chat_template_kwargs",
-    "client_metadata",
-    "conversation",
-    "include",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "max_tool_calls",
-    "metadata",
-    "model",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "reasoning",
-    "safety_identifier",
-    "seed",
-    "service_tier",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_k",
-    "top_logprobs",
-    "top_p",
-    "truncation",
-    "user",
-];
 
 /// A request that was understood.
 #[derive(Debug)]
@@ -60,16 +26,18 @@ pub struct ResponsesRequest {
     pub stream: bool,
     /// The turn to generate.
     pub job: Job,
+    /// Tools that the server runs for it.
+    pub hosted: Option<Hosted>,
     /// What was left aside.
     pub warnings: Vec<String>,
     echo: Echo,
-    reasoning_events: ReasoningEvents,
+    telling: Telling,
 }
 
 impl ResponsesRequest {
     /// The machine that answers this request. `now` is read here and when the answer is complete.
     pub fn machine(&self, ids: Ids, now: Clock) -> ResponsesMachine {
-        ResponsesMachine::new(Resource::new(self.echo.clone()), self.reasoning_events, ids, now)
+        ResponsesMachine::new(Resource::new(self.echo.clone()), self.telling.clone(), ids, now)
     }
 }
 
@@ -77,40 +45,100 @@ impl ResponsesRequest {
 pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
     let map = parse_object(body, defaults.limits.json_depth)?;
     let body = Object::body(&map);
-    let mut warnings = Warnings::of_unknown_fields(map.keys(), &KNOWN_FIELDS);
+    let mut warnings = Warnings::of_fields(&body, fields::TABLES);
     refuse_what_is_not_there(&body)?;
-    check_what_makes_no_difference(&body, &mut warnings)?;
+    body.boolean("store")?;
 
-    let (functions, shown) = tools::functions(&body, defaults.limits.tools, &mut warnings)?;
-    let echo = echo::read(&body, shown, defaults)?;
-    let tool_choice = if echo.tool_choice == "none" { ToolChoice::None } else { ToolChoice::Auto };
-    let declarations = if tool_choice == ToolChoice::None { Vec::new() } else { functions.declarations };
+    let max_calls = body.count("max_tool_calls", 1)?;
+    let (hosted, shown) = hosted::request::read(&body, max_calls, &defaults.mcp, &mut warnings)?;
+    let mut declared = tools::declared(&body, defaults.limits.tools, &mut warnings)?;
+    let choice = declared.flat_choice(choice(&body)?);
+    let tool_choice = declared.functions.choose(&choice);
+    declared.shown.extend(shown);
+    let echo = echo::read(&body, std::mem::take(&mut declared.shown), defaults)?;
+    let include = Include::read(&body, &echo, &mut warnings)?;
     let job = Job {
-        conversation: Conversation { messages: input::messages(&body, &mut warnings)?, tools: declarations },
-        tools: functions.tools,
+        conversation: Conversation {
+            messages: input::messages(&body, &defaults.seal, &mut warnings)?,
+            tools: declared.functions.declarations,
+        },
+        beginning: Beginning::default(),
+        tools: declared.functions.tools,
         tool_choice,
         parallel_tool_calls: echo.parallel_tool_calls,
-        template_arguments: options::template_arguments(&body, echo.reasoning.effort.as_deref(), defaults)?,
-        sampling: options::sampling(&body)?,
+        template_arguments: template_arguments(&body, &echo, defaults)?,
+        sampling: options::sampling(&body, &defaults.limits)?,
+        logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
+        truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
+        raw: body.boolean("enable_response_messages")?.unwrap_or(false),
         stop: Vec::new(),
     };
-    Ok(ResponsesRequest {
-        model: echo.model.clone(),
-        stream: body.boolean("stream")?.unwrap_or(false),
-        job,
-        warnings: warnings.into_lines(),
+    let telling = Telling {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
-        echo,
-    })
+        seal: include.encrypted_reasoning.then(|| defaults.seal.clone()),
+        namespaces: declared.namespaces,
+        obfuscate: wants_obfuscation(&body)?,
+    };
+    let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
+    Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, telling })
+}
+
+/// Values of `include`.
+const REASONING: &str = "reasoning.encrypted_content";
+const LOGPROBS: &str = "message.output_text.logprobs";
+
+/// What `include` asks for beside what is always there.
+#[derive(Debug, Clone, Copy)]
+struct Include {
+    encrypted_reasoning: bool,
+    /// Also where only `top_logprobs` asks for them.
+    logprobs: bool,
+}
+
+impl Include {
+    fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
+        let path = body.at("include");
+        let list = body.list("include")?.unwrap_or_default();
+        if let Some((index, other)) = list.iter().enumerate().find(|(_, value)| !value.is_string()) {
+            return Err(path.element(index).expected("a string", other));
+        }
+        for name in list.iter().filter_map(Value::as_str).filter(|name| ![REASONING, LOGPROBS].contains(name))
+        {
+            warnings.add(format!("include {} ignored", printable(name)));
+        }
+        let asks = |name: &str| list.iter().any(|value| value == name);
+        Ok(Self { encrypted_reasoning: asks(REASONING), logprobs: asks(LOGPROBS) || echo.top_logprobs > 0 })
+    }
+}
+
+/// Effort and verbosity are arguments of the template, which may know them.
+fn template_arguments(
+    body: &Object<'_>,
+    echo: &Echo,
+    defaults: &Defaults,
+) -> Result<Vec<(String, Value)>, ApiError> {
+    let mut arguments = options::template_arguments(body, echo.reasoning.effort.as_deref(), defaults)?;
+    if let Some(verbosity) = &echo.text.verbosity
+        && arguments.iter().all(|(name, _)| name != "verbosity")
+    {
+        arguments.push(("verbosity".to_owned(), Value::String(verbosity.clone())));
+    }
+    Ok(arguments)
+}
+
+/// Padding of deltas is on unless the request says otherwise, as in `OpenAI`'s API.
+fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
+    let Some(options) = body.object("stream_options")? else { return Ok(true) };
+    Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
 }
 
 /// Reads a body into what the transport needs.
 pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<Call, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
-    let ResponsesRequest { model, stream, job, warnings, .. } = request;
-    Ok(Call { model, stream, job, warnings, machine })
+    let ResponsesRequest { model, stream, job, hosted, warnings, .. } = request;
+    Ok(Call { model, stream, job, hosted, warnings, machine })
 }
 
 /// What can't be left aside without giving another answer than the one asked for.
@@ -124,25 +152,6 @@ fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
     }
     if body.boolean("background")? == Some(true) {
         return Err(body.at("background").unsupported("background responses are not there yet: use stream"));
-    }
-    let logprobs = body.integer("top_logprobs", 0..=20)?.unwrap_or(0) > 0;
-    if logprobs {
-        return Err(body.at("top_logprobs").unsupported("log probabilities are not there yet"));
-    }
-    Ok(())
-}
-
-/// What is accepted although nothing follows from it.
-fn check_what_makes_no_difference(body: &Object<'_>, warnings: &mut Warnings) -> Result<(), ApiError> {
-    body.boolean("store")?;
-    match body.string("truncation")? {
-        None | Some("disabled") => {}
-        Some("auto") => warnings.add("truncation auto is not there: a prompt that is too long is refused"),
-        Some(_) => return Err(body.at("truncation").invalid("expected auto or disabled")),
-    }
-    let asks_logprobs = |value: &serde_json::Value| value.as_str() == Some("message.output_text.logprobs");
-    if body.list("include")?.unwrap_or_default().iter().any(asks_logprobs) {
-        warnings.add("include message.output_text.logprobs ignored: log probabilities are not there yet");
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! The response object: all fields, always.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::super::schema::tagged;
 use super::items::Item;
-use crate::turn::Usage;
 
 /// What the object repeats of its request.
 #[derive(Debug, Clone)]
@@ -12,10 +13,14 @@ pub(super) struct Echo {
     pub(super) model: String,
     pub(super) instructions: Option<String>,
     pub(super) tools: Vec<Value>,
-    pub(super) tool_choice: &'static str,
+    pub(super) tool_choice: Value,
+    pub(super) truncation: &'static str,
     pub(super) parallel_tool_calls: bool,
     pub(super) text: TextEcho,
     pub(super) top_p: f64,
+    pub(super) presence_penalty: f64,
+    pub(super) frequency_penalty: f64,
+    pub(super) top_logprobs: u8,
     pub(super) temperature: f64,
     pub(super) reasoning: ReasoningEcho,
     pub(super) max_output_tokens: Option<u32>,
@@ -26,7 +31,8 @@ pub(super) struct Echo {
 }
 
 /// `text`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseTextOptions")]
 pub(super) struct TextEcho {
     pub(super) format: PlainText,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,19 +40,22 @@ pub(super) struct TextEcho {
 }
 
 /// The one output format.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
 #[serde(tag = "type", rename = "text")]
+#[schemars(transform = tagged("text"))]
+#[schemars(rename = "ResponseTextFormat")]
 pub(super) struct PlainText {}
 
 /// `reasoning`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseReasoningOptions")]
 pub(super) struct ReasoningEcho {
     pub(super) effort: Option<String>,
     pub(super) summary: Option<String>,
 }
 
 /// Status of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ResponseStatus {
     /// Being generated.
@@ -60,20 +69,21 @@ pub(super) enum ResponseStatus {
 }
 
 /// `incomplete_details`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseIncompleteDetails")]
 pub(super) struct IncompleteDetails {
     pub(super) reason: &'static str,
 }
 
 /// `error`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
 pub(super) struct ResponseError {
     pub(super) code: &'static str,
     pub(super) message: String,
 }
 
 /// `usage`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
 pub(super) struct ResponseUsage {
     input_tokens: u32,
     input_tokens_details: InputTokens,
@@ -82,33 +92,49 @@ pub(super) struct ResponseUsage {
     total_tokens: u64,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseInputTokens")]
 struct InputTokens {
     cached_tokens: u32,
     cache_write_tokens: u32,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+#[schemars(rename = "ResponseOutputTokens")]
 struct OutputTokens {
     reasoning_tokens: u32,
 }
 
-impl From<Usage> for ResponseUsage {
-    fn from(usage: Usage) -> Self {
+impl ResponseUsage {
+    /// Counts of tokens; `cached` are of the input, `reasoning` of the output.
+    pub(super) fn new(input: u32, cached: u32, output: u32, reasoning: u32) -> Self {
         Self {
-            input_tokens: usage.input_tokens,
-            input_tokens_details: InputTokens { cached_tokens: usage.cached_tokens, cache_write_tokens: 0 },
-            output_tokens: usage.output_tokens,
-            output_tokens_details: OutputTokens { reasoning_tokens: usage.reasoning_tokens },
-            total_tokens: u64::from(usage.input_tokens) + u64::from(usage.output_tokens),
+            input_tokens: input,
+            input_tokens_details: InputTokens { cached_tokens: cached, cache_write_tokens: 0 },
+            output_tokens: output,
+            output_tokens_details: OutputTokens { reasoning_tokens: reasoning },
+            total_tokens: u64::from(input) + u64::from(output),
         }
     }
 }
 
+/// What the model read or wrote in one turn, markup and all (a field of vLLM's, for clients that train on it).
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename = "raw_message_tokens")]
+#[schemars(transform = tagged("raw_message_tokens"))]
+pub(super) struct RawMessage {
+    /// The text of the tokens.
+    pub(super) message: String,
+    /// Their ids; where the two differ, these are right.
+    pub(super) tokens: Vec<u32>,
+}
+
 /// The object. Fields that only later features will set stand with the value that says so.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, JsonSchema, Serialize)]
+#[schemars(rename = "Response")]
 pub(super) struct Resource {
     pub(super) id: String,
+    #[schemars(extend("const" = "response"))]
     object: &'static str,
     pub(super) created_at: u64,
     pub(super) completed_at: Option<u64>,
@@ -117,17 +143,20 @@ pub(super) struct Resource {
     model: String,
     previous_response_id: Option<String>,
     instructions: Option<String>,
+    /// Calls that the server still runs are told by their own events only.
+    #[serde(serialize_with = "finished")]
     pub(super) output: Vec<Item>,
     pub(super) error: Option<ResponseError>,
     tools: Vec<Value>,
-    tool_choice: &'static str,
+    tool_choice: Value,
+    #[schemars(extend("enum" = ["auto", "disabled"]))]
     truncation: &'static str,
     parallel_tool_calls: bool,
     text: TextEcho,
     top_p: f64,
     presence_penalty: f64,
     frequency_penalty: f64,
-    top_logprobs: u32,
+    top_logprobs: u8,
     temperature: f64,
     reasoning: ReasoningEcho,
     pub(super) usage: Option<ResponseUsage>,
@@ -136,10 +165,20 @@ pub(super) struct Resource {
     /// False even where the request said true: nothing is stored.
     store: bool,
     background: bool,
+    #[schemars(extend("const" = "default"))]
     service_tier: &'static str,
     metadata: Map<String, Value>,
     safety_identifier: Option<String>,
     prompt_cache_key: Option<String>,
+    /// Only at the end, and only where asked for; one per turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) input_messages: Vec<RawMessage>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) output_messages: Vec<RawMessage>,
+}
+
+fn finished<S: Serializer>(output: &[Item], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(output.iter().filter(|item| !item.is_running()))
 }
 
 impl Resource {
@@ -159,13 +198,13 @@ impl Resource {
             error: None,
             tools: echo.tools,
             tool_choice: echo.tool_choice,
-            truncation: "disabled",
+            truncation: echo.truncation,
             parallel_tool_calls: echo.parallel_tool_calls,
             text: echo.text,
             top_p: echo.top_p,
-            presence_penalty: 0.0,
-            frequency_penalty: 0.0,
-            top_logprobs: 0,
+            presence_penalty: echo.presence_penalty,
+            frequency_penalty: echo.frequency_penalty,
+            top_logprobs: echo.top_logprobs,
             temperature: echo.temperature,
             reasoning: echo.reasoning,
             usage: None,
@@ -177,6 +216,8 @@ impl Resource {
             metadata: echo.metadata,
             safety_identifier: echo.safety_identifier,
             prompt_cache_key: echo.prompt_cache_key,
+            input_messages: Vec::new(),
+            output_messages: Vec::new(),
         }
     }
 }

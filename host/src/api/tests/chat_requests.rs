@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::chat;
 use super::{job, refusal};
-use crate::parser::contract::ToolChoice;
+use crate::model::{Beginning, SamplingRequest};
+use crate::parser::contract::{ToolChoice, ToolKind};
 use crate::prompt::{HistoryCall, Message, Role};
 
 fn with(extra: &Value) -> Value {
@@ -56,7 +57,7 @@ fn declarations_reach_the_template_as_they_are() {
         r#"{"type":"function","function":{"parameters":{"type":"object"},"name":"f","description":"d"}}"#;
     let declaration: Value = serde_json::from_str(tool).unwrap();
     let (job, _) =
-        job(chat::call, &with(&json!({ "tools": [declaration, { "type": "custom", "custom": {} }] })));
+        job(chat::call, &with(&json!({ "tools": [declaration, { "type": "hologram", "hologram": {} }] })));
     assert_eq!(job.conversation.tools[0].declaration.to_string(), tool);
     assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "f"));
     assert_eq!(job.tool_choice, ToolChoice::Auto);
@@ -80,17 +81,32 @@ fn options_reach_the_job() {
 #[test]
 fn what_is_not_there_is_refused_by_name() {
     for (extra, start) in [
-        (json!({ "n": 2 }), "n: more than one choice"),
-        (json!({ "logprobs": true }), "logprobs: log probabilities"),
-        (json!({ "top_logprobs": 3 }), "top_logprobs: log probabilities"),
+        (json!({ "n": 17 }), "n: expected an integer from 1 to 16, got 17"),
+        (json!({ "top_logprobs": 3 }), "top_logprobs: logprobs must be true"),
+        (json!({ "logprobs": true, "top_logprobs": 21 }), "top_logprobs: expected an integer from 0 to 20"),
+        (json!({ "add_generation_prompt": false }), "add_generation_prompt: false is there with"),
+        (
+            json!({ "add_generation_prompt": true, "continue_final_message": true }),
+            "continue_final_message: it and add_generation_prompt can't both",
+        ),
+        (json!({ "tools": [{ "type": "custom" }] }), "tools[0].custom: missing"),
+        (json!({ "logit_bias": { "x": 1 } }), "logit_bias.x: expected a token id"),
+        (json!({ "logit_bias": { "7": 101 } }), "logit_bias.7: expected a number from -100 to 100"),
+        (json!({ "presence_penalty": 2.5 }), "presence_penalty: expected a number from -2 to 2"),
+        (json!({ "repetition_penalty": 0 }), "repetition_penalty: expected a number from 0.01"),
+        (json!({ "min_p": 1.5 }), "min_p: expected a number from 0 to 1"),
+        (json!({ "bad_words": [""] }), "bad_words[0]: the text must not be empty"),
+        (json!({ "bad_words": vec!["x"; 129] }), "bad_words: at most 128 texts, got 129"),
+        (json!({ "bad_words": ["x", "y".repeat(513)] }), "bad_words[1]: it is longer than 512 bytes"),
+        (json!({ "stop_token_ids": [-1] }), "stop_token_ids[0]: expected a token id"),
         (
             json!({ "response_format": { "type": "json_object" } }),
             "response_format: \"json_object\" needs constrained",
         ),
         (json!({ "tool_choice": "required" }), "tool_choice: \"required\" needs constrained"),
         (json!({ "functions": [] }), "functions: superseded"),
-        (json!({ "stop": vec!["x"; 17] }), "stop: at most 16 stop texts, got 17"),
-        (json!({ "stop": [""] }), "stop[0]: a stop text must not be empty"),
+        (json!({ "stop": vec!["x"; 17] }), "stop: at most 16 texts, got 17"),
+        (json!({ "stop": [""] }), "stop[0]: the text must not be empty"),
         (json!({ "stop": [3] }), "stop[0]: expected a string, got number"),
         (json!({ "messages": [] }), "messages: there is no message"),
         (json!({ "messages": null }), "messages: missing: expected a list"),
@@ -111,10 +127,96 @@ fn what_is_not_there_is_refused_by_name() {
 fn neutral_values_pass_without_a_warning_and_others_with_one() {
     let neutral = json!({ "n": 1, "logprobs": false, "top_logprobs": 0, "response_format": { "type": "text" },
         "presence_penalty": 0, "frequency_penalty": 0.0, "logit_bias": {}, "stop": null, "store": false });
-    assert!(job(chat::call, &with(&neutral)).1.is_empty());
-    let (_, warnings) = job(chat::call, &with(&json!({ "presence_penalty": 0.5, "web_search_options": {} })));
+    let (job_of_neutral, warnings) = job(chat::call, &with(&neutral));
+    assert!(warnings.is_empty());
+    assert_eq!(job_of_neutral, job(chat::call, &with(&json!({}))).0);
+    let (_, warnings) = job(
+        chat::call,
+        &with(&json!({ "presence_penalty": 0.5, "web_search_options": {},
+        "stream_options": { "continuous_usage_stats": true } })),
+    );
     assert_eq!(
         warnings,
-        ["unknown field web_search_options ignored", "presence_penalty ignored: it is not there yet"]
+        [
+            "unknown field web_search_options ignored",
+            "stream_options.continuous_usage_stats ignored: usage comes last"
+        ]
     );
+}
+
+#[test]
+fn all_of_sampling_reaches_the_job() {
+    let extra = json!({
+        "presence_penalty": 0.5, "frequency_penalty": -2, "repetition_penalty": 1.25, "min_p": 0.25, "top_k": 4,
+        "logit_bias": { "7": -100, "9": 1.5 }, "bad_words": ["no", "never ever"], "stop_token_ids": [3],
+        "include_stop_str_in_output": true, "n": 3
+    });
+    let (job, warnings) = job(chat::call, &with(&extra));
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let expected = SamplingRequest {
+        top_k: Some(4),
+        min_p: Some(0.25),
+        presence_penalty: 0.5,
+        frequency_penalty: -2.0,
+        repetition_penalty: Some(1.25),
+        logit_bias: vec![(7, -100.0), (9, 1.5)],
+        bad_words: vec!["no".to_owned(), "never ever".to_owned()],
+        stop_token_ids: vec![3],
+        include_stop: true,
+        n: Some(3),
+        ..SamplingRequest::default()
+    };
+    assert_eq!(job.sampling, expected);
+}
+
+#[test]
+fn as_many_tokens_may_be_biased_as_the_limit_says() {
+    let biases = |count: u32| -> Value { (0..count).map(|id| (id.to_string(), json!(1))).collect() };
+    let (job, _) = job(chat::call, &with(&json!({ "logit_bias": biases(300) })));
+    assert_eq!(job.sampling.logit_bias.len(), 300);
+    assert_eq!(refused(&json!({ "logit_bias": biases(301) })), "logit_bias: at most 300 tokens, got 301");
+}
+
+#[test]
+fn log_probabilities_are_asked_for_with_and_without_alternatives() {
+    let asked = |extra: Value| job(chat::call, &with(&extra)).0.logprobs;
+    assert_eq!(asked(json!({})), None);
+    assert_eq!(asked(json!({ "logprobs": true })), Some(0));
+    assert_eq!(asked(json!({ "logprobs": true, "top_logprobs": 20 })), Some(20));
+}
+
+#[test]
+fn a_message_to_go_on_with_is_named_in_three_ways() {
+    let prefilled = json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": "It is" }]);
+    let marked = json!([{ "role": "user", "content": "q" }, { "role": "assistant", "content": "It is", "prefix": true }]);
+    for extra in [
+        json!({ "messages": prefilled, "continue_final_message": true }),
+        json!({ "messages": prefilled, "continue_final_message": true, "add_generation_prompt": false }),
+        json!({ "messages": marked }),
+    ] {
+        let (job, warnings) = job(chat::call, &with(&extra));
+        assert_eq!((job.beginning, warnings.len()), (Beginning::ContinueLast, 0), "{extra}");
+    }
+    let (job, _) = job(chat::call, &with(&json!({ "messages": prefilled })));
+    assert_eq!(job.beginning, Beginning::Answer);
+}
+
+#[test]
+fn custom_tools_are_declared_and_their_calls_are_remembered() {
+    let call = json!({ "id": "c1", "type": "custom", "custom": { "name": "patch", "input": "*** \"x\"" } });
+    let extra = json!({
+        "tools": [{ "type": "custom", "custom": { "name": "patch", "description": "d", "format": { "type": "text" } } }],
+        "messages": [
+            { "role": "user", "content": "q" },
+            { "role": "assistant", "content": null, "tool_calls": [call] },
+            { "role": "tool", "tool_call_id": "c1", "content": "done" },
+        ]
+    });
+    let (job, warnings) = job(chat::call, &with(&extra));
+    assert!(warnings.is_empty());
+    assert_eq!((job.tools[0].kind, job.conversation.tools[0].name.as_str()), (ToolKind::Custom, "patch"));
+    let arguments = r#"{"input":"*** \"x\""}"#.to_owned();
+    let expected = [HistoryCall { id: "c1".into(), name: "patch".into(), arguments }];
+    assert_eq!(job.conversation.messages[1].tool_calls, expected);
+    assert_eq!(job.conversation.messages[2].name.as_deref(), Some("patch"));
 }

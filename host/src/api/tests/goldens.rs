@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use super::super::frames::Frames;
 use super::super::request::ReadCall;
 use super::super::{chat, responses};
-use super::{Item, Turn, call, cut, machine, message, reasoning};
+use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
+use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
 use crate::turn::{ItemHead, TurnEnd, TurnFailure};
 
 fn responses_request(extra: &Value) -> Value {
     let mut body = json!({
         "model": "qwen3-tiny", "input": "Weather in Paris and Rome?", "instructions": "Be brief.", "stream": true,
+        "stream_options": { "include_obfuscation": false },
         "tools": [{ "type": "function", "name": "get_weather", "parameters": { "type": "object" } }]
     });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -28,7 +30,7 @@ fn chat_request() -> Value {
 }
 
 /// Reasoning, text, tool, text, tool.
-fn long_turn() -> Vec<Item> {
+pub(super) fn long_turn() -> Vec<Item> {
     vec![
         reasoning(&["Two ", "cities.\n"]),
         message(Phase::Commentary, &["I'll look", " both up: \"é🌍\"."]),
@@ -38,22 +40,22 @@ fn long_turn() -> Vec<Item> {
     ]
 }
 
-fn truncated_turn() -> Vec<Item> {
+pub(super) fn truncated_turn() -> Vec<Item> {
     vec![reasoning(&["Short."]), cut(message(Phase::Final, &["It is su"]))]
 }
 
-fn failed_turn() -> Vec<Item> {
+pub(super) fn failed_turn() -> Vec<Item> {
     vec![cut(call("call_a", "get_weather", &["{\"ci"]))]
 }
 
-fn failure() -> TurnEnd {
+pub(super) fn failure() -> TurnEnd {
     TurnEnd::Failed(TurnFailure {
         code: "model_error",
         message: "Parser qwen3 failed: it gave up.".to_owned(),
     })
 }
 
-fn compare(name: &str, got: &str) {
+pub(super) fn compare(name: &str, got: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/testdata").join(name);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&path, got).unwrap();
@@ -62,9 +64,12 @@ fn compare(name: &str, got: &str) {
     assert_eq!(got, expected, "{name} differs (UPDATE_EXPECT=1 rewrites it)");
 }
 
-/// Compares stream and body with the files `NAME.sse` and `NAME.json`, and hands the stream back.
 fn golden(name: &str, read: ReadCall, body: &Value, items: Vec<Item>, end: TurnEnd) -> String {
-    let turn = Turn::new(items, end);
+    compare_turn(name, read, body, &Turn::new(items, end))
+}
+
+/// Compares stream and body with the files `NAME.sse` and `NAME.json`, and hands the stream back.
+fn compare_turn(name: &str, read: ReadCall, body: &Value, turn: &Turn) -> String {
     let (stream, status, json) = turn.run(&mut *machine(read, body), Frames::new(), 3);
     compare(&format!("{name}.sse"), &stream);
     compare(&format!("{name}.json"), &format!("{status}\n{json:#}\n"));
@@ -118,16 +123,70 @@ fn responses_that_say_nothing() {
     responses_golden("empty", &json!({}), vec![], TurnEnd::Completed);
 }
 
+fn text_call(id: &str, name: &str, texts: &[&str]) -> Item {
+    let head = ItemHead::ToolCall { call_id: id.to_owned(), name: name.to_owned(), payload: Payload::Text };
+    super::item(head, texts)
+}
+
 #[test]
 fn responses_with_a_custom_tool() {
-    let (call_id, name) = ("call_c".to_owned(), "apply_patch".to_owned());
-    let head = ItemHead::ToolCall { call_id, name, payload: Payload::Text };
-    responses_golden(
-        "custom",
-        &json!({}),
-        vec![super::item(head, &["*** Begin", " Patch\n"])],
-        TurnEnd::Completed,
-    );
+    let grammar = json!({ "type": "grammar", "syntax": "lark", "definition": "start: LINE" });
+    let tools =
+        json!([{ "type": "custom", "name": "apply_patch", "description": "Edits.", "format": grammar }]);
+    let call = text_call("call_c", "apply_patch", &["*** Begin", " Patch\n"]);
+    responses_golden("custom", &json!({ "tools": tools }), vec![call], TurnEnd::Completed);
+}
+
+#[test]
+fn responses_with_tools_in_namespaces() {
+    let tools = json!([{ "type": "namespace", "name": "files", "description": "Files.", "tools": [
+        { "type": "function", "name": "read", "parameters": { "type": "object" } }, { "type": "custom", "name": "patch" },
+    ] }, { "type": "function", "name": "read" }]);
+    let items = vec![
+        call("call_a", "files__read", &["{}"]),
+        call("call_b", "read", &["{}"]),
+        text_call("call_c", "files__patch", &["***"]),
+    ];
+    responses_golden("namespaces", &json!({ "tools": tools }), items, TurnEnd::Completed);
+}
+
+#[test]
+fn responses_with_messages_of_all_phases_around_calls() {
+    let items = vec![
+        message(Phase::Commentary, &["First."]),
+        text_call("call_a", "apply_patch", &["***"]),
+        message(Phase::Commentary, &["Then."]),
+        reasoning(&["Hm."]),
+        message(Phase::Final, &["Done", "."]),
+        message(Phase::Unspecified, &["P.S."]),
+    ];
+    responses_golden("phases", &json!({ "parallel_tool_calls": false }), items, TurnEnd::Completed);
+}
+
+#[test]
+fn responses_with_log_probabilities() {
+    let extra = json!({ "include": ["message.output_text.logprobs"], "top_logprobs": 2 });
+    let mut turn = Turn::new(vec![message(Phase::Unspecified, &["Hi", " 🌍"])], TurnEnd::Completed);
+    give_logprobs(&mut turn);
+    let body = responses_request(&extra);
+    let stream = compare_turn("responses-logprobs", responses::call, &body, &turn);
+    responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+#[test]
+fn responses_with_padded_deltas() {
+    let extra = json!({ "stream_options": { "include_obfuscation": true } });
+    responses_golden("obfuscated", &extra, long_turn(), TurnEnd::Completed);
+}
+
+#[test]
+fn responses_with_the_turns_own_tokens() {
+    let raw = |text: &str, tokens: &[u32]| RawText { text: text.to_owned(), tokens: tokens.to_vec() };
+    let mut turn = Turn::new(truncated_turn(), TurnEnd::MaxOutputTokens);
+    turn.raw = Some(RawTurn { input: raw("<|user|>?", &[1, 7]), output: raw("<think>Short.", &[2, 8, 9]) });
+    let body = responses_request(&json!({ "enable_response_messages": true }));
+    let stream = compare_turn("responses-raw", responses::call, &body, &turn);
+    responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
 }
 
 #[test]

@@ -131,7 +131,6 @@ fn reasoning_comes_as_content_as_summary_or_as_neither() {
     let summary = json!({ "type": "reasoning", "content": null,
         "summary": [{ "type": "summary_text", "text": "s" }, { "type": "summary_text", "text": "t" }] });
     assert_eq!(read(summary).as_deref(), Some("s\nt"));
-    assert_eq!(read(json!({ "type": "reasoning", "summary": [], "encrypted_content": "gAAA" })), None);
     assert_eq!(read(json!({ "type": "reasoning" })), None);
 }
 

@@ -1,10 +1,23 @@
 //! Tests of the protocols as the transport sees them: bodies in, streams and bodies out.
 
+mod agents;
+mod answers;
+mod chat_choices;
 mod chat_requests;
+mod completions;
 mod goldens;
+mod hosted;
 mod input_shapes;
+mod layers;
+mod messages_input;
+mod messages_requests;
+mod messages_turns;
 mod random_turns;
 mod responses_requests;
+mod tokenize;
+mod tools;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -12,10 +25,14 @@ use super::error::ApiError;
 use super::frames::Frames;
 use super::ids::Ids;
 use super::machine::Machine;
+use super::messages::THINKING;
 use super::request::{Defaults, ReadCall};
-use crate::model::Job;
+use super::seal::{KEY_BYTES, Seal};
+use crate::model::{Job, RawTurn};
 use crate::parser::contract::{Payload, Phase};
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, Usage};
+use crate::turn::{
+    Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage,
+};
 
 /// A turn from beginning to end.
 #[derive(Debug, Clone)]
@@ -23,6 +40,7 @@ struct Turn {
     events: Vec<TurnEvent>,
     end: TurnEnd,
     usage: Usage,
+    raw: Option<RawTurn>,
 }
 
 /// An item of a turn.
@@ -33,11 +51,11 @@ impl Turn {
         let mut events = Vec::new();
         for (head, texts, status) in items {
             events.push(TurnEvent::Open(head));
-            events.extend(texts.into_iter().map(TurnEvent::Text));
+            events.extend(texts.into_iter().map(|text| TurnEvent::Text(text.into())));
             events.push(TurnEvent::Close(status));
         }
         let usage = Usage { input_tokens: 20, cached_tokens: 5, output_tokens: 12, reasoning_tokens: 4 };
-        Self { events, end, usage }
+        Self { events, end, usage, raw: None }
     }
 
     /// Through a machine; `heartbeat_after`: one comes after so many events.
@@ -54,6 +72,9 @@ impl Turn {
                 machine.heartbeat(&mut frames);
             }
         }
+        if let Some(raw) = &self.raw {
+            machine.raw(raw.clone());
+        }
         machine.end(&self.end, self.usage, &mut frames);
         let (status, body) = machine.body();
         let stream = String::from_utf8(frames.take().to_vec()).unwrap();
@@ -61,22 +82,53 @@ impl Turn {
     }
 }
 
+/// Gives each text of a turn's messages one token with log-probabilities.
+fn give_logprobs(turn: &mut Turn) {
+    let mut in_message = false;
+    for event in &mut turn.events {
+        match event {
+            TurnEvent::Open(head) => in_message = matches!(head, ItemHead::Message { .. }),
+            TurnEvent::Text(delta) if in_message => *delta = with_token(&delta.text),
+            _ => {}
+        }
+    }
+}
+
+/// A text that is one token, which might also have been another.
+fn with_token(text: &str) -> Delta {
+    let token = |bytes: &[u8], logprob| TokenLogprob { id: 1, bytes: bytes.to_vec(), logprob };
+    let chosen = token(text.as_bytes(), -0.25);
+    let top = vec![chosen.clone(), token(b"\xf0\x9f", f32::NEG_INFINITY)];
+    let logprobs = Arc::new(TokenLogprobs { chosen, top });
+    Delta { text: text.into(), tokens: vec![DeltaToken { at: 0, logprobs }] }
+}
+
+/// The server's settings, with keys that are always the same.
+fn defaults() -> Defaults {
+    Defaults { seal: Seal::new(&[[7; KEY_BYTES]]), ..Defaults::default() }
+}
+
+/// The signature of thinking as Messages has it.
+fn sign(thinking: &str) -> String {
+    defaults().seal.sign(THINKING, thinking)
+}
+
 /// The machine that a request leads to.
 fn machine(read: ReadCall, body: &Value) -> Box<dyn Machine> {
-    let call = read(body.to_string().as_bytes(), &Defaults::default(), Ids::counted(), || 1_700_000_000);
+    let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 1_700_000_000);
     call.unwrap_or_else(|error| panic!("{error}")).machine
 }
 
 /// The job that a request leads to, and the warnings.
 fn job(read: ReadCall, body: &Value) -> (Job, Vec<String>) {
-    let call = read(body.to_string().as_bytes(), &Defaults::default(), Ids::counted(), || 0);
+    let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0);
     let call = call.unwrap_or_else(|error| panic!("{error}"));
     (call.job, call.warnings)
 }
 
 /// How a request is refused.
 fn refusal(read: ReadCall, body: &Value) -> ApiError {
-    match read(body.to_string().as_bytes(), &Defaults::default(), Ids::counted(), || 0) {
+    match read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0) {
         Ok(_) => panic!("not refused: {body}"),
         Err(error) => error,
     }

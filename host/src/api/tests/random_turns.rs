@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use super::super::frames::Frames;
 use super::super::request::ReadCall;
 use super::super::{chat, responses, sse};
-use super::{Item, Turn, machine};
+use super::{Item, Turn, give_logprobs, machine};
+use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
-use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+use crate::turn::{Delta, DeltaToken, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 
 fn heads() -> impl Strategy<Value = ItemHead> {
     let phase = prop_oneof![Just(Phase::Unspecified), Just(Phase::Commentary), Just(Phase::Final)];
@@ -16,9 +17,9 @@ fn heads() -> impl Strategy<Value = ItemHead> {
     prop_oneof![
         Just(ItemHead::Reasoning),
         phase.prop_map(|phase| ItemHead::Message { phase }),
-        (any::<u64>(), "[a-z]{1,5}", payload).prop_map(|(id, name, payload)| {
-            ItemHead::ToolCall { call_id: format!("call_{id}"), name, payload }
-        }),
+        (any::<u64>(), prop_oneof![3 => "[a-z]{1,5}", 1 => Just("n__f".to_owned())], payload).prop_map(
+            |(id, name, payload)| { ItemHead::ToolCall { call_id: format!("call_{id}"), name, payload } }
+        ),
     ]
 }
 
@@ -28,7 +29,7 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     prop::collection::vec((heads(), texts, status), 0..6)
 }
 
-fn turns() -> impl Strategy<Value = Turn> {
+pub(super) fn turns() -> impl Strategy<Value = Turn> {
     let failure = TurnFailure { code: "server_error", message: "x".to_owned() };
     let end = prop_oneof![
         4 => Just(TurnEnd::Completed),
@@ -36,8 +37,13 @@ fn turns() -> impl Strategy<Value = Turn> {
         1 => Just(TurnEnd::Cancelled),
         1 => Just(TurnEnd::Failed(failure)),
     ];
-    (items(), end)
-        .prop_map(|(items, end)| Turn::new(if end == TurnEnd::Completed { whole(items) } else { items }, end))
+    (items(), end, any::<bool>()).prop_map(|(items, end, logprobs)| {
+        let mut turn = Turn::new(if end == TurnEnd::Completed { whole(items) } else { items }, end);
+        if logprobs {
+            give_logprobs(&mut turn);
+        }
+        turn
+    })
 }
 
 /// A turn that completed has no item that didn't.
@@ -45,16 +51,26 @@ fn whole(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(|(head, texts, _)| (head, texts, ItemStatus::Completed)).collect()
 }
 
-/// The same turn with its texts cut after every character.
-fn cut_finely(turn: &Turn) -> Turn {
+/// The same turn with its texts cut after every character; a token stays where it begins.
+pub(super) fn cut_finely(turn: &Turn) -> Turn {
     let cut = |event: &TurnEvent| match event {
-        TurnEvent::Text(text) => text.chars().map(|c| TurnEvent::Text(c.to_string())).collect(),
+        TurnEvent::Text(delta) => pieces(delta).into_iter().map(TurnEvent::Text).collect(),
         other => vec![other.clone()],
     };
     Turn { events: turn.events.iter().flat_map(cut).collect(), ..turn.clone() }
 }
 
-fn events(stream: &str) -> Vec<Value> {
+fn pieces(delta: &Delta) -> Vec<Delta> {
+    let piece = |(at, c): (usize, char)| {
+        let begins = |token: &&DeltaToken| (at..at + c.len_utf8()).contains(&token.at);
+        let tokens = delta.tokens.iter().filter(begins);
+        let tokens = tokens.map(|token| DeltaToken { at: token.at - at, ..token.clone() }).collect();
+        Delta { tokens, ..Delta::from(c.to_string()) }
+    };
+    delta.text.char_indices().map(piece).collect()
+}
+
+pub(super) fn events(stream: &str) -> Vec<Value> {
     let events = sse::events(stream.as_bytes()).unwrap();
     events
         .iter()
@@ -106,9 +122,11 @@ fn chat_fold(chunks: &[Value]) -> Value {
                 call.as_object_mut().unwrap().remove("index");
                 calls.push(call);
             } else {
-                let so_far = calls[index]["function"]["arguments"].as_str().unwrap();
-                let more = call["function"]["arguments"].as_str().unwrap();
-                calls[index]["function"]["arguments"] = json!(format!("{so_far}{more}"));
+                let pointers = ["/function/arguments", "/custom/input"];
+                let pointer = pointers.into_iter().find(|pointer| call.pointer(pointer).is_some()).unwrap();
+                let so_far = calls[index].pointer_mut(pointer).unwrap();
+                let more = call.pointer(pointer).and_then(Value::as_str).unwrap();
+                *so_far = json!(format!("{}{more}", so_far.as_str().unwrap()));
             }
         }
     }
@@ -126,9 +144,44 @@ fn chat_message(body: &Value) -> Value {
     })
 }
 
-fn responses_request(summary: bool) -> Value {
-    let reasoning = if summary { json!({ "summary": "auto" }) } else { json!({}) };
-    json!({ "model": "m", "input": "x", "reasoning": reasoning })
+/// What a request may ask for that its answer shows.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    summary: bool,
+    encrypted: bool,
+    padded: bool,
+    raw: bool,
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    any::<[bool; 4]>().prop_map(|[summary, encrypted, padded, raw]| Asked { summary, encrypted, padded, raw })
+}
+
+fn responses_request(asked: Asked) -> Value {
+    let reasoning = if asked.summary { json!({ "summary": "auto" }) } else { json!({}) };
+    let include: &[&str] = if asked.encrypted { &["reasoning.encrypted_content"] } else { &[] };
+    let inside = [json!({ "type": "function", "name": "f" })];
+    json!({
+        "model": "m", "input": "x", "reasoning": reasoning, "include": include,
+        "stream_options": { "include_obfuscation": asked.padded }, "enable_response_messages": asked.raw,
+        "tools": [{ "type": "namespace", "name": "n", "description": "", "tools": inside }]
+    })
+}
+
+/// With the tokens of the turn, where they are asked for.
+fn with_raw(mut turn: Turn, asked: Asked) -> Turn {
+    let raw = |text: &str| RawText { text: text.to_owned(), tokens: vec![1, 2] };
+    turn.raw = asked.raw.then(|| RawTurn { input: raw("in"), output: raw("out") });
+    turn
+}
+
+/// Without what is sealed: it is another text each time.
+fn unsealed(mut value: Value) -> Value {
+    for item in value["output"].as_array_mut().into_iter().flatten() {
+        item.as_object_mut().unwrap().remove("encrypted_content");
+    }
+    value
 }
 
 fn run(turn: &Turn, read: ReadCall, request: &Value, heartbeat: usize) -> (String, u16, Value) {
@@ -138,14 +191,20 @@ fn run(turn: &Turn, read: ReadCall, request: &Value, heartbeat: usize) -> (Strin
 proptest! {
     #[test]
     fn responses_streams_are_valid_and_say_what_their_end_and_the_body_say(
-        turn in turns(), summary: bool, heartbeat in 0..20_usize,
+        turn in turns(), asked in asked(), heartbeat in 0..20_usize,
     ) {
-        let request = responses_request(summary);
+        let (request, turn) = (responses_request(asked), with_raw(turn, asked));
         let (stream, status, body) = run(&turn, responses::call, &request, heartbeat);
         responses::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let events = events(&stream);
         let last = &events.last().unwrap()["response"];
         prop_assert_eq!(responses_fold(&events), responses_output(&last["output"]));
+        prop_assert!(events.iter().all(|event| event.get("delta").is_none() || event.get("obfuscation").is_some() == asked.padded));
+        prop_assert_eq!(last.get("output_messages").is_some(), asked.raw);
+        for item in last["output"].as_array().unwrap() {
+            prop_assert_eq!(item.get("encrypted_content").is_some(), asked.encrypted && item["type"] == "reasoning");
+            prop_assert_ne!(&item["name"], "n__f");
+        }
         let failed = last["status"] == "failed";
         prop_assert_eq!(status == 200, !failed);
         if !failed {
@@ -154,11 +213,11 @@ proptest! {
     }
 
     #[test]
-    fn responses_end_the_same_however_the_text_is_cut(turn in turns(), summary: bool) {
-        let request = responses_request(summary);
+    fn responses_end_the_same_however_the_text_is_cut(turn in turns(), asked in asked()) {
+        let request = responses_request(asked);
         let (_, status, body) = run(&turn, responses::call, &request, 0);
         let (fine, fine_status, fine_body) = run(&cut_finely(&turn), responses::call, &request, 0);
-        prop_assert_eq!((status, body), (fine_status, fine_body));
+        prop_assert_eq!((status, unsealed(body)), (fine_status, unsealed(fine_body)));
         responses::validator::check_sse(fine.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
     }
 
@@ -185,7 +244,7 @@ proptest! {
     #[test]
     fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
         for (read, request) in [
-            (responses::call as ReadCall, responses_request(false)),
+            (responses::call as ReadCall, responses_request(Asked { summary: false, encrypted: false, padded: true, raw: false })),
             (chat::call, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
         ] {
             let (_, status, body) = run(&turn, read, &request, 0);

@@ -50,16 +50,15 @@ fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
 }
 
 #[test]
-fn tools_that_are_not_functions_are_ignored_with_a_warning() {
+fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
     let tools = json!([
         { "type": "web_search" }, { "type": "local_shell" }, { "type": "namespace", "name": "n", "tools": [] },
-        { "type": "custom", "name": "apply_patch", "format": { "type": "grammar", "syntax": "lark", "definition": "x" } },
-        { "type": "function", "name": "f" },
+        { "type": "tool_search", "name": "x" }, { "type": "function", "name": "f" },
     ]);
     let (job, warnings) = job(responses::call, &with(&json!({ "tools": tools })));
     assert_eq!(job.tools.len(), 1);
-    assert_eq!(warnings.len(), 4);
-    assert_eq!(warnings[0], "tool of type web_search ignored");
+    let ignored = |kind: &str| format!("tool of type {kind} ignored");
+    assert_eq!(warnings, [ignored("web_search"), ignored("local_shell"), ignored("tool_search")]);
 }
 
 #[test]
@@ -75,7 +74,10 @@ fn what_needs_constraints_is_refused_by_name() {
     for (extra, param) in [
         (json!({ "tool_choice": "required" }), "tool_choice"),
         (json!({ "tool_choice": { "type": "function", "name": "f" } }), "tool_choice"),
-        (json!({ "tool_choice": { "type": "allowed_tools", "mode": "auto", "tools": [] } }), "tool_choice"),
+        (
+            json!({ "tool_choice": { "type": "allowed_tools", "mode": "required", "tools": [] } }),
+            "tool_choice.mode",
+        ),
         (
             json!({ "text": { "format": { "type": "json_schema", "name": "x", "schema": {} } } }),
             "text.format",
@@ -99,7 +101,6 @@ fn what_needs_stored_state_is_refused_by_name() {
         assert!(message.contains("stores nothing between requests yet"), "{message}");
     }
     assert_eq!(refused(&json!({ "background": true })).0, "background");
-    assert_eq!(refused(&json!({ "top_logprobs": 2 })).0, "top_logprobs");
 }
 
 #[test]
@@ -121,6 +122,18 @@ fn ranges_are_checked() {
             json!({ "reasoning": { "effort": "huge" } }),
             "reasoning.effort: expected one of none, minimal, low, medium, high, xhigh, max",
         ),
+        (
+            json!({ "safety_identifier": "x".repeat(129) }),
+            "safety_identifier: at most 128 characters: send a hash of what is longer",
+        ),
+        (json!({ "top_logprobs": 21 }), "top_logprobs: expected an integer from 0 to 20, got 21"),
+        (json!({ "truncation": "middle" }), "truncation: expected auto or disabled"),
+        (json!({ "text": { "verbosity": "loud" } }), "text.verbosity: expected low, medium or high"),
+        (json!({ "include": [7] }), "include[0]: expected a string, got number"),
+        (
+            json!({ "stream_options": { "include_obfuscation": 1 } }),
+            "stream_options.include_obfuscation: expected a boolean, got number",
+        ),
         (json!({ "model": null }), "model: missing: expected a string"),
         (json!({ "input": null }), "input: missing: expected a string or a list of items"),
     ] {
@@ -133,8 +146,13 @@ fn ranges_are_checked() {
 
 #[test]
 fn sampling_reaches_the_job() {
-    let extra = json!({ "temperature": 0, "top_p": 0.5, "seed": -1, "top_k": 20, "max_output_tokens": 5 });
+    let extra = json!({ "temperature": 0, "top_p": 0.5, "seed": -1, "top_k": 20, "max_output_tokens": 5,
+        "presence_penalty": 0.5, "frequency_penalty": -1, "min_p": 0.25 });
+    let body = answer(&extra);
+    assert_eq!((&body["presence_penalty"], &body["frequency_penalty"]), (&json!(0.5), &json!(-1.0)));
     let (job, warnings) = job(responses::call, &with(&extra));
+    assert_eq!((job.sampling.presence_penalty, job.sampling.frequency_penalty), (0.5, -1.0));
+    assert_eq!(job.sampling.min_p, Some(0.25));
     assert_eq!((job.sampling.temperature, job.sampling.top_p), (Some(0.0), Some(0.5)));
     assert_eq!((job.sampling.seed, job.sampling.top_k), (Some(u64::MAX), Some(20)));
     assert_eq!((job.max_output_tokens, warnings.len()), (Some(5), 0));
@@ -158,6 +176,7 @@ fn effort_becomes_template_arguments() {
         [pair("enable_thinking", json!(true)), pair("reasoning_effort", json!("none"))]
     );
     assert!(arguments(json!({ "reasoning": null })).is_empty());
+    assert_eq!(arguments(json!({ "text": { "verbosity": "low" } })), [pair("verbosity", json!("low"))]);
 }
 
 #[test]
@@ -175,10 +194,9 @@ fn template_arguments_are_the_operators_to_allow_and_scalars() {
 
 #[test]
 fn unknown_fields_are_ignored_with_a_warning() {
-    let extra =
-        json!({ "frobnicate\r\n": 1, "client_metadata": {}, "include": ["reasoning.encrypted_content"] });
+    let extra = json!({ "frobnicate\r\n": 1, "client_metadata": {}, "include": ["reasoning.encrypted_content", "x.y"] });
     let (_, warnings) = job(responses::call, &with(&extra));
-    assert_eq!(warnings, ["unknown field frobnicate?? ignored"]);
+    assert_eq!(warnings, ["unknown field frobnicate?? ignored", "include x.y ignored"]);
 }
 
 #[test]
@@ -198,7 +216,7 @@ fn the_answer_repeats_the_request_and_says_honestly_that_nothing_is_stored() {
     assert_eq!(body["reasoning"], json!({ "effort": "low", "summary": "auto" }));
     assert_eq!(body["text"], json!({ "format": { "type": "text" }, "verbosity": "low" }));
     assert_eq!((&body["metadata"], &body["prompt_cache_key"]), (&json!({ "k": "v" }), &json!("p")));
-    assert_eq!((&body["max_tool_calls"], &body["truncation"]), (&json!(3), &json!("disabled")));
+    assert_eq!((&body["max_tool_calls"], &body["truncation"]), (&json!(3), &json!("auto")));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Events inside items, and the bodies of items: the vocabulary.
 
 use super::Rule;
+use super::logprobs;
 use super::shape::{Fault, Fields, Kind};
 
 /// A series of parts in an item.
@@ -84,7 +85,7 @@ const COMPLETED: Step = Step::Progress(&["completed"]);
 const COMPLETED_OR_FAILED: Step = Step::Progress(&["completed", "failed"]);
 const STATUS: (&str, Kind) = ("status", Kind::Text);
 
-static ITEMS: [ItemKind; 8] = [
+static ITEMS: [ItemKind; 9] = [
     ItemKind {
         name: "message",
         parts: &["output_text", "refusal"],
@@ -128,6 +129,13 @@ static ITEMS: [ItemKind; 8] = [
         fields: &[("server_label", Kind::Text), ("tools", Kind::List)],
     },
     ItemKind {
+        name: "mcp_approval_request",
+        parts: &[],
+        steps: &[],
+        model: true,
+        fields: &[("name", Kind::Text), ("server_label", Kind::Text), ("arguments", Kind::Text)],
+    },
+    ItemKind {
         name: "code_interpreter_call",
         parts: &[],
         steps: &[BEGUN, CODE, Step::Progress(&["interpreting"]), COMPLETED],
@@ -144,6 +152,11 @@ static ITEMS: [ItemKind; 8] = [
 ];
 
 impl ItemKind {
+    /// Whether it is filled step by step, or whole when it begins.
+    pub(super) fn grows(&self) -> bool {
+        !self.steps.is_empty() || !self.parts.is_empty()
+    }
+
     /// The kind called `name`.
     pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
         let kind = ITEMS.iter().find(|kind| kind.name == name);
@@ -233,7 +246,18 @@ impl<'a> Act<'a> {
         }
     }
 
+    /// Padding stands on deltas, and is a text.
+    pub(super) fn check_obfuscation(self, fields: Fields<'_>) -> Result<(), Fault> {
+        let grows = matches!(self, Self::PartDelta(_) | Self::Delta(_));
+        match fields.map.get("obfuscation") {
+            Some(padding) if !grows || !padding.is_string() => {
+                Err(Fault::new(Rule::Fields, "obfuscation is a text, and on deltas only"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_logprobs(part: &PartKind, fields: Fields<'_>) -> Result<(), Fault> {
-        if part.cites { fields.require(&[("logprobs", Kind::List)]) } else { Ok(()) }
+        if part.cites { logprobs::check(fields) } else { Ok(()) }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Rule;
 use super::acts::{Act, ItemKind, PartKind, Series, Step};
+use super::part::{OpenPart, equal_text, is_empty};
 use super::shape::{Fault, Fields, Kind};
 
 /// Fields that the events inside fill: empty when an item begins, checked against the events when it is done.
@@ -39,11 +40,14 @@ impl OpenItem {
         item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
         let kind = ItemKind::of(item.text("type")?)?;
         item.require(kind.fields)?;
+        check_optional(item)?;
         check_role(kind, item)?;
         if item.map.get("status").is_some_and(|status| status != "in_progress") {
             return Err(Fault::new(Rule::Status, "an item that begins is in_progress"));
         }
-        if let Some(field) = FILLED.iter().find(|field| !is_empty(item.map.get(**field))) {
+        // An item without steps is whole from the first.
+        let grows = kind.grows();
+        if let Some(field) = FILLED.iter().find(|field| grows && !is_empty(item.map.get(**field))) {
             return Err(Fault::new(Rule::Text, format!("{field} isn't empty when the item begins")));
         }
         Ok(Self {
@@ -98,6 +102,7 @@ impl OpenItem {
         item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
         self.check_constant(item)?;
         item.require(self.kind.fields)?;
+        check_optional(item)?;
         if self.part.is_some() {
             return Err(Fault::new(Rule::Order, "the item's part has not ended"));
         }
@@ -174,9 +179,10 @@ impl OpenItem {
     }
 
     fn check_constant(&self, item: Fields<'_>) -> Result<(), Fault> {
+        let grows = self.kind.grows();
         for (field, value) in &self.added {
             match item.map.get(field) {
-                Some(now) if now == value || may_change(field) => {}
+                Some(now) if now == value || (grows && may_change(field)) => {}
                 _ => {
                     return Err(Fault::new(Rule::Identity, format!("item.{field} was {value}, and changes")));
                 }
@@ -221,96 +227,18 @@ impl OpenItem {
     }
 }
 
-/// A part between `added` and `done`.
-#[derive(Debug)]
-struct OpenPart {
-    kind: &'static PartKind,
-    text: String,
-    whole: bool,
-    logprobs: Vec<Value>,
-    annotations: Vec<Value>,
-    fields: Vec<String>,
-}
-
-impl OpenPart {
-    fn new(kind: &'static PartKind, part: Fields<'_>) -> Result<Self, Fault> {
-        check_part(kind, part)?;
-        if !is_empty(part.map.get(kind.text)) {
-            return Err(Fault::new(Rule::Text, "the part isn't empty when it begins"));
-        }
-        let mut fields: Vec<String> = part.map.keys().cloned().collect();
-        fields.sort_unstable();
-        let (logprobs, annotations) = (Vec::new(), Vec::new());
-        Ok(Self { kind, text: String::new(), whole: false, logprobs, annotations, fields })
-    }
-
-    fn delta(&mut self, event: Fields<'_>) -> Result<(), Fault> {
-        self.still_written()?;
-        self.text.push_str(event.text("delta")?);
-        if self.kind.cites {
-            self.logprobs.extend(event.list("logprobs")?.iter().cloned());
-        }
-        Ok(())
-    }
-
-    fn annotation(&mut self, event: Fields<'_>) -> Result<(), Fault> {
-        if event.index("annotation_index")? != self.annotations.len() {
-            return Err(Fault::new(
-                Rule::Index,
-                format!("expected annotation_index {}", self.annotations.len()),
-            ));
-        }
-        self.annotations.push(event.map["annotation"].clone());
-        Ok(())
-    }
-
-    fn finish_text(&mut self, event: Fields<'_>) -> Result<(), Fault> {
-        self.still_written()?;
-        self.whole = true;
-        if self.kind.cites && event.list("logprobs")? != &self.logprobs {
-            return Err(Fault::new(Rule::Text, "logprobs differ from those of the deltas"));
-        }
-        equal_text(self.kind.text, event.text(self.kind.text)?, &self.text)
-    }
-
-    fn finish(&self, part: Fields<'_>) -> Result<(), Fault> {
-        if !self.whole {
-            return Err(Fault::new(Rule::Order, "the part ends before its text is done"));
-        }
-        part.require(&[("type", Kind::Text)])?;
-        if part.text("type")? != self.kind.name {
-            return Err(Fault::new(Rule::Identity, "the part's type changes"));
-        }
-        check_part(self.kind, part)?;
-        let mut fields: Vec<&String> = part.map.keys().collect();
-        fields.sort_unstable();
-        if fields.into_iter().ne(&self.fields) {
-            return Err(Fault::new(Rule::Fields, "the part has other fields than when it began"));
-        }
-        equal_text("part", part.text(self.kind.text)?, &self.text)?;
-        if self.kind.cites && part.list("annotations")? != &self.annotations {
-            return Err(Fault::new(Rule::Text, "annotations differ from those that were added"));
-        }
-        match part.map.get("logprobs") {
-            Some(logprobs) if logprobs.as_array() != Some(&self.logprobs) => {
-                Err(Fault::new(Rule::Text, "the part's logprobs differ from those of the deltas"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn still_written(&self) -> Result<(), Fault> {
-        if self.whole { Err(Fault::new(Rule::Order, "the part's text is already done")) } else { Ok(()) }
-    }
-}
-
 fn may_change(field: &str) -> bool {
     FILLED.contains(&field) || LATE.contains(&field) || CHANGING.contains(&field)
 }
 
-fn check_part(kind: &PartKind, part: Fields<'_>) -> Result<(), Fault> {
-    part.require(&[(kind.text, Kind::Text)])?;
-    if kind.cites { part.require(&[("annotations", Kind::List)]) } else { Ok(()) }
+/// Fields that an item has or leaves out: they are never null or empty.
+fn check_optional(item: Fields<'_>) -> Result<(), Fault> {
+    for field in ["namespace", "encrypted_content"] {
+        if item.map.contains_key(field) && item.text(field)?.is_empty() {
+            return Err(Fault::new(Rule::Fields, format!("item.{field} is empty: leave it out")));
+        }
+    }
+    Ok(())
 }
 
 fn check_role(kind: &ItemKind, item: Fields<'_>) -> Result<(), Fault> {
@@ -326,23 +254,4 @@ fn check_index(event: Fields<'_>, series: Series, expected: usize) -> Result<(),
         return Ok(());
     }
     Err(Fault::new(Rule::Index, format!("{} is {index}, expected {expected}", series.index())))
-}
-
-fn equal_text(name: &str, given: &str, deltas: &str) -> Result<(), Fault> {
-    if given == deltas {
-        return Ok(());
-    }
-    let common = given.bytes().zip(deltas.bytes()).take_while(|(a, b)| a == b).count();
-    let (given, deltas) = (given.len(), deltas.len());
-    let what = format!("{name} has {given} bytes, the deltas {deltas}; they differ at byte {common}");
-    Err(Fault::new(Rule::Text, what))
-}
-
-fn is_empty(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => true,
-        Some(Value::String(text)) => text.is_empty(),
-        Some(Value::Array(list)) => list.is_empty(),
-        Some(_) => false,
-    }
 }

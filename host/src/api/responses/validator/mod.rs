@@ -9,10 +9,14 @@
 
 mod acts;
 mod item;
+mod logprobs;
+mod part;
 mod response;
 mod shape;
 mod stream;
 
+#[cfg(test)]
+mod framing;
 #[cfg(test)]
 mod mutations;
 #[cfg(test)]
@@ -194,6 +198,7 @@ impl Validator {
             return Err(Fault::new(Rule::Lifecycle, what));
         }
         response::check_usage(response)?;
+        response::check_raw(response)?;
         if response.list("output")? != &self.done {
             return Err(Fault::new(Rule::Text, "output differs from the items that were done"));
         }
@@ -254,6 +259,7 @@ impl Validator {
             return Err(Fault::new(Rule::Vocabulary, format!("unknown event type {kind:?}")));
         };
         act.check_fields(fields)?;
+        act.check_obfuscation(fields)?;
         self.running()?;
         let position = self.position(fields)?;
         let item = &mut self.open[position];

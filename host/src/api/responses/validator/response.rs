@@ -44,6 +44,9 @@ const FIELDS: [(&str, Kind); 31] = [
 const CHANGING: [&str; 7] =
     ["status", "output", "usage", "completed_at", "incomplete_details", "error", "service_tier"];
 
+/// The turns' own tokens: a field of vLLM's that may appear at the end.
+const RAW: [&str; 2] = ["input_messages", "output_messages"];
+
 /// Fields of `usage`.
 const USAGE: [(&str, Kind); 5] = [
     ("input_tokens", Kind::Count),
@@ -84,6 +87,9 @@ pub(super) fn check_running(kind: &str, response: Fields<'_>, done: &[Value]) ->
         return Err(Fault::new(Rule::Status, format!("status {status} in {kind}")));
     }
     absent(response, &["error", "incomplete_details", "completed_at", "usage"])?;
+    if RAW.iter().any(|field| response.map.contains_key(*field)) {
+        return Err(Fault::new(Rule::Status, "the turn's tokens come with its end"));
+    }
     let output = response.list("output")?;
     let so_far = done.iter().filter(|item| !item.is_null());
     if output.is_empty() || output.iter().eq(so_far) {
@@ -147,6 +153,29 @@ pub(super) fn check_usage(response: Fields<'_>) -> Result<(), Fault> {
         return Err(Fault::new(Rule::Usage, "token counts don't add up"));
     }
     Ok(())
+}
+
+/// The turns' own tokens, where the response has them: as many outputs as inputs.
+pub(super) fn check_raw(response: Fields<'_>) -> Result<(), Fault> {
+    let mut counts = [0; 2];
+    for (field, count) in RAW.into_iter().zip(&mut counts) {
+        if !response.map.contains_key(field) {
+            continue;
+        }
+        let messages = response.list(field)?;
+        *count = messages.len();
+        for message in messages {
+            let message = Fields::new(message, field)?;
+            message.require(&[("type", Kind::Text), ("message", Kind::Text), ("tokens", Kind::List)])?;
+            if message.text("type")? != "raw_message_tokens" {
+                return Err(Fault::new(Rule::Vocabulary, format!("{field} holds another type")));
+            }
+        }
+    }
+    if counts[0] == counts[1] {
+        return Ok(());
+    }
+    Err(Fault::new(Rule::Fields, "input_messages and output_messages differ in number"))
 }
 
 fn absent(response: Fields<'_>, fields: &[&str]) -> Result<(), Fault> {

@@ -1,6 +1,10 @@
 //! Streams of the protocol written out by hand, apart from the machine, so that machine and validator can't be wrong together.
 
+mod prose;
+
 use serde_json::{Value, json};
+
+use prose::{message, reasoning, refusal, scored_message, summary};
 
 /// Gathers events and numbers them.
 #[derive(Default)]
@@ -86,93 +90,6 @@ fn with(item: &Value, fields: &Value) -> Value {
     item
 }
 
-fn part_events<'a>(
-    kinds: [&'a str; 4],
-    index: &str,
-    field: &str,
-    begun: &Value,
-    whole: &Value,
-) -> Vec<(&'a str, Value)> {
-    let text = whole[field].as_str().unwrap();
-    let (head, tail) = text.split_at(text.len() / 2);
-    let at = |mut fields: Value| {
-        fields[index] = json!(0);
-        if kinds[1].contains("output_text") {
-            fields["logprobs"] = json!([]);
-        }
-        fields
-    };
-    let [added, delta, text_done, done] = kinds;
-    vec![
-        (added, json!({ index: 0, "part": begun })),
-        (delta, at(json!({ "delta": head }))),
-        (delta, at(json!({ "delta": tail }))),
-        (text_done, at(json!({ field: text }))),
-        (done, json!({ index: 0, "part": whole })),
-    ]
-}
-
-fn reasoning(sample: &mut Sample, id: &str) {
-    let kinds = [
-        "response.content_part.added",
-        "response.reasoning_text.delta",
-        "response.reasoning_text.done",
-        "response.content_part.done",
-    ];
-    let part = |text: &str| json!({ "type": "reasoning_text", "text": text });
-    let added =
-        json!({ "id": id, "type": "reasoning", "status": "in_progress", "summary": [], "content": [] });
-    let done = with(&added, &json!({ "status": "completed", "content": [part("Think twice.")] }));
-    sample.item(&added, &part_events(kinds, "content_index", "text", &part(""), &part("Think twice.")), done);
-}
-
-fn summary(sample: &mut Sample, id: &str) {
-    let kinds = [
-        "response.reasoning_summary_part.added",
-        "response.reasoning_summary_text.delta",
-        "response.reasoning_summary_text.done",
-        "response.reasoning_summary_part.done",
-    ];
-    let part = |text: &str| json!({ "type": "summary_text", "text": text });
-    let added = json!({ "id": id, "type": "reasoning", "summary": [] });
-    let done = with(&added, &json!({ "summary": [part("In short.")], "encrypted_content": "x" }));
-    sample.item(&added, &part_events(kinds, "summary_index", "text", &part(""), &part("In short.")), done);
-}
-
-fn message(sample: &mut Sample, id: &str, status: &str) {
-    let kinds = [
-        "response.content_part.added",
-        "response.output_text.delta",
-        "response.output_text.done",
-        "response.content_part.done",
-    ];
-    let cited =
-        json!({ "type": "url_citation", "url": "http://x", "title": "x", "start_index": 0, "end_index": 1 });
-    let part = |text: &str, annotations: &[&Value]| json!({ "type": "output_text", "text": text, "annotations": annotations, "logprobs": [] });
-    let added = json!({
-        "id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": [], "phase": "commentary"
-    });
-    let whole = part("Hello there.", &[&cited]);
-    let mut inside = part_events(kinds, "content_index", "text", &part("", &[]), &whole);
-    let annotation = json!({ "content_index": 0, "annotation_index": 0, "annotation": cited });
-    inside.insert(2, ("response.output_text.annotation.added", annotation));
-    sample.item(&added, &inside, with(&added, &json!({ "status": status, "content": [whole] })));
-}
-
-fn refusal(sample: &mut Sample, id: &str) {
-    let kinds = [
-        "response.content_part.added",
-        "response.refusal.delta",
-        "response.refusal.done",
-        "response.content_part.done",
-    ];
-    let part = |text: &str| json!({ "type": "refusal", "refusal": text });
-    let added =
-        json!({ "id": id, "type": "message", "status": "in_progress", "role": "assistant", "content": [] });
-    let done = with(&added, &json!({ "status": "completed", "content": [part("I won't.")] }));
-    sample.item(&added, &part_events(kinds, "content_index", "refusal", &part(""), &part("I won't.")), done);
-}
-
 fn function_call(sample: &mut Sample, id: &str, status: &str) {
     let added = json!({
         "id": id, "type": "function_call", "status": "in_progress", "call_id": format!("call_{id}"), "name": "f", "arguments": ""
@@ -186,9 +103,9 @@ fn function_call(sample: &mut Sample, id: &str, status: &str) {
 }
 
 fn custom_call(sample: &mut Sample, id: &str) {
-    let added = json!({ "id": id, "type": "custom_tool_call", "call_id": format!("call_{id}"), "name": "patch", "input": "" });
+    let added = json!({ "id": id, "type": "custom_tool_call", "call_id": format!("call_{id}"), "name": "patch", "namespace": "files", "input": "" });
     let inside = [
-        ("response.custom_tool_call_input.delta", json!({ "delta": "*** " })),
+        ("response.custom_tool_call_input.delta", json!({ "delta": "*** ", "obfuscation": "aZ" })),
         ("response.custom_tool_call_input.delta", json!({ "delta": "Begin" })),
         ("response.custom_tool_call_input.done", json!({ "input": "*** Begin" })),
     ];
@@ -218,6 +135,11 @@ fn mcp(sample: &mut Sample) {
         &inside,
         with(&added, &json!({ "status": "completed", "arguments": "{}", "output": "ok" })),
     );
+
+    let asked = json!({
+        "id": "mcpr_1", "type": "mcp_approval_request", "name": "t", "server_label": "s", "arguments": "{}"
+    });
+    sample.item(&asked, &[], asked.clone());
 }
 
 fn code(sample: &mut Sample) {
@@ -264,7 +186,13 @@ pub(super) fn everything() -> Vec<Value> {
     code(&mut sample);
     web(&mut sample);
     refusal(&mut sample, "msg_2");
-    sample.end("completed")
+    scored_message(&mut sample, "msg_3");
+    let mut events = sample.end("completed");
+    let last = &mut events.last_mut().unwrap()["response"];
+    let raw = |text: &str| json!([{ "type": "raw_message_tokens", "message": text, "tokens": [1, 2] }]);
+    last["input_messages"] = raw("Hello?");
+    last["output_messages"] = raw("Hello there.");
+    events
 }
 
 /// Cut off in a message.

@@ -1,0 +1,204 @@
+//! One choice as it grows: from a turn's events to deltas, and to the message that they add up to.
+//!
+//! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined to the first by an empty line.
+
+use super::super::frames::Frames;
+use super::chunks::{
+    Answer, Call, CallDelta, ChunkChoice, CompletionChoice, Delta, Part, PartDelta, TokenIds,
+};
+use super::logprobs::{ChosenToken, ContentLogprobs};
+use super::stream::Stream;
+use crate::model::RawTurn;
+use crate::parser::contract::Payload;
+use crate::turn::{self, ItemHead, TurnEnd, TurnEvent};
+
+/// Between two items that become one text.
+const JOINT: &str = "\n\n";
+
+/// Where the open item's text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Content,
+    Reasoning,
+    Call,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Choice {
+    index: u32,
+    answer: Answer,
+    /// Tokens of the content, if they are wanted.
+    tokens: Option<Vec<ChosenToken>>,
+    target: Target,
+    /// The joint goes before the next text.
+    joint: bool,
+    finish_reason: &'static str,
+    /// Its tokens, if they are wanted and it has ended.
+    pub(super) raw: Option<RawTurn>,
+}
+
+impl Choice {
+    pub(super) fn new(index: u32, logprobs: bool) -> Self {
+        let answer = Answer {
+            role: "assistant",
+            content: None,
+            refusal: None,
+            reasoning_content: None,
+            reasoning: None,
+            tool_calls: Vec::new(),
+        };
+        let tokens = logprobs.then(Vec::new);
+        Self {
+            index,
+            answer,
+            tokens,
+            target: Target::Content,
+            joint: false,
+            finish_reason: "stop",
+            raw: None,
+        }
+    }
+
+    /// Says who speaks.
+    pub(super) fn begin(&self, stream: &mut Stream, frames: &mut Frames) {
+        let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
+        stream.choice(self.delta(delta), frames);
+    }
+
+    /// One event of its turn.
+    pub(super) fn turn(&mut self, event: &TurnEvent, stream: &mut Stream, frames: &mut Frames) {
+        match event {
+            TurnEvent::Open(head) => self.open(head, stream, frames),
+            TurnEvent::Text(delta) => {
+                if std::mem::take(&mut self.joint) {
+                    self.text(&JOINT.into(), stream, frames);
+                }
+                self.text(delta, stream, frames);
+            }
+            TurnEvent::Close(_) => {}
+        }
+    }
+
+    /// Its turn ended, and didn't fail.
+    pub(super) fn end(&mut self, end: &TurnEnd, stream: &mut Stream, frames: &mut Frames) {
+        self.answer.reasoning_content.clone_from(&self.answer.reasoning);
+        self.finish_reason = match end {
+            TurnEnd::MaxOutputTokens => "length",
+            _ if self.answer.tool_calls.is_empty() => "stop",
+            _ => "tool_calls",
+        };
+        let finish_reason = Some(self.finish_reason);
+        let ids = TokenIds::of(self.raw.as_ref());
+        stream.choice(ChunkChoice { finish_reason, ids, ..self.delta(Delta::default()) }, frames);
+    }
+
+    /// All of it.
+    pub(super) fn whole(&self) -> CompletionChoice<'_> {
+        CompletionChoice {
+            index: self.index,
+            message: &self.answer,
+            logprobs: self.tokens.as_deref().map(ContentLogprobs::new),
+            finish_reason: self.finish_reason,
+            ids: TokenIds::of(self.raw.as_ref()),
+        }
+    }
+
+    fn delta<'a>(&self, delta: Delta<'a>) -> ChunkChoice<'a> {
+        ChunkChoice {
+            index: self.index,
+            delta,
+            logprobs: None,
+            finish_reason: None,
+            ids: TokenIds::default(),
+        }
+    }
+
+    fn open(&mut self, head: &ItemHead, stream: &mut Stream, frames: &mut Frames) {
+        self.target = match head {
+            ItemHead::Reasoning => Target::Reasoning,
+            ItemHead::Message { .. } => Target::Content,
+            ItemHead::ToolCall { .. } => Target::Call,
+        };
+        self.joint = match self.target {
+            Target::Content => self.answer.content.is_some(),
+            Target::Reasoning => self.answer.reasoning.is_some(),
+            Target::Call => false,
+        };
+        if let ItemHead::ToolCall { call_id, name, payload } = head {
+            self.open_call(call_id, name, *payload, stream, frames);
+        }
+    }
+
+    fn open_call(
+        &mut self,
+        id: &str,
+        name: &str,
+        payload: Payload,
+        stream: &mut Stream,
+        frames: &mut Frames,
+    ) {
+        let (given, owned) = (Some(name), name.to_owned());
+        let (kind, delta, part) = match payload {
+            Payload::Json => (
+                "function",
+                PartDelta::Function { name: given, arguments: "" },
+                Part::Function { name: owned, arguments: String::new() },
+            ),
+            Payload::Text => (
+                "custom",
+                PartDelta::Custom { name: given, input: "" },
+                Part::Custom { name: owned, input: String::new() },
+            ),
+        };
+        let index = self.answer.tool_calls.len();
+        let call = CallDelta { index, id: Some(id), kind: Some(kind), part: delta };
+        stream.choice(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), frames);
+        self.answer.tool_calls.push(Call { id: id.to_owned(), kind, part });
+    }
+
+    fn text(&mut self, text: &turn::Delta, stream: &mut Stream, frames: &mut Frames) {
+        let mut told: Vec<ChosenToken> = Vec::new();
+        let answer = &mut self.answer;
+        let delta = match self.target {
+            Target::Content => {
+                answer.content.get_or_insert_default().push_str(text);
+                if self.tokens.is_some() {
+                    told.extend(text.tokens.iter().map(ChosenToken::from));
+                }
+                Delta { content: Some(text), ..Delta::default() }
+            }
+            Target::Reasoning => {
+                answer.reasoning.get_or_insert_default().push_str(text);
+                Delta { reasoning_content: Some(text), reasoning: Some(text), ..Delta::default() }
+            }
+            Target::Call => {
+                let index = answer.tool_calls.len().saturating_sub(1);
+                let Some(call) = answer.tool_calls.last_mut() else { return };
+                let call = CallDelta { index, id: None, kind: None, part: call.part.push(text) };
+                Delta { tool_calls: Some([call]), ..Delta::default() }
+            }
+        };
+        let logprobs = (!told.is_empty()).then(|| ContentLogprobs::new(&told));
+        stream.choice(ChunkChoice { logprobs, ..self.delta(delta) }, frames);
+        if let Some(tokens) = &mut self.tokens {
+            tokens.append(&mut told);
+        }
+    }
+}
+
+impl Part {
+    /// Appends `text`, and says so.
+    fn push<'a>(&mut self, text: &'a str) -> PartDelta<'a> {
+        match self {
+            Self::Function { arguments, .. } => {
+                arguments.push_str(text);
+                PartDelta::Function { name: None, arguments: text }
+            }
+            Self::Custom { input, .. } => {
+                input.push_str(text);
+                PartDelta::Custom { name: None, input: text }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The fields of a Completions request.
+
+use super::super::fields::sampling::{
+    ALTERNATIVES, CHOICES, MODEL, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
+};
+use super::super::fields::{Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
+
+/// All of them.
+pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
+
+/// `add_special_tokens`.
+pub(in crate::api) const ADD_SPECIAL_TOKENS: Field = Field::supported(
+    "add_special_tokens",
+    Shape::Boolean,
+    "`false`: the tokenizer adds none of its own (as in vLLM)",
+);
+
+const FIELDS: [Field; 15] = [
+    ADD_SPECIAL_TOKENS,
+    Field::supported("best_of", POSITIVE, "refused unless it is `n`").but(&["2"]),
+    Field::supported(
+        "echo",
+        Shape::Boolean,
+        "the prompt before the answer; refused with `logprobs`, and for prompts of token ids",
+    ),
+    Field::supported("logprobs", ALTERNATIVES, "of each token, with so many others beside it"),
+    Field::supported("max_tokens", POSITIVE, "16 where it isn't said"),
+    Field::ignored("metadata", Shape::Any, ""),
+    MODEL,
+    CHOICES,
+    Field::supported(
+        "prompt",
+        Shape::Either(&[Shape::Text, TOKENS, TEXTS, Shape::List(&TOKENS)]),
+        "text or token ids, or a list of at most 16 of either; control tokens in it are control tokens",
+    )
+    .required(),
+    RETURN_TOKEN_IDS,
+    STOP,
+    STREAM,
+    STREAM_OPTIONS,
+    Field::refused("suffix", Shape::Text, &["\"end\""], "unless empty"),
+    Field::ignored("user", Shape::Any, ""),
+];

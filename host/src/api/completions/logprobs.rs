@@ -1,0 +1,60 @@
+//! `logprobs` of completions: lists side by side, one entry per token, alternatives by their text.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::turn::{DeltaToken, TokenLogprob};
+
+/// JSON has no minus infinity; this is what `OpenAI` says for it.
+const LEAST: f32 = -9999.0;
+
+/// Tokens with their log-probabilities, and where in the text they begin, in characters.
+#[derive(Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "CompletionLogprobs")]
+pub(super) struct TextLogprobs {
+    tokens: Vec<String>,
+    token_logprobs: Vec<f32>,
+    top_logprobs: Vec<Map<String, Value>>,
+    text_offset: Vec<usize>,
+}
+
+impl TextLogprobs {
+    /// Adds a token that begins `offset` characters into the text.
+    pub(super) fn push(&mut self, token: &DeltaToken, offset: usize) {
+        let all = &*token.logprobs;
+        self.tokens.push(spelt(&all.chosen.bytes));
+        self.token_logprobs.push(all.chosen.logprob.max(LEAST));
+        // The token that was chosen stands among the alternatives, likely or not.
+        let entry = |one: &TokenLogprob| (spelt(&one.bytes), Value::from(one.logprob.max(LEAST)));
+        self.top_logprobs.push(all.top.iter().chain([&all.chosen]).map(entry).collect());
+        self.text_offset.push(offset);
+    }
+
+    /// Appends `more`.
+    pub(super) fn append(&mut self, mut more: Self) {
+        self.tokens.append(&mut more.tokens);
+        self.token_logprobs.append(&mut more.token_logprobs);
+        self.top_logprobs.append(&mut more.top_logprobs);
+        self.text_offset.append(&mut more.text_offset);
+    }
+}
+
+/// A token as text; a part of a character as `bytes:\xe2\x82`.
+fn spelt(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().fold("bytes:".to_owned(), |text, byte| format!("{text}\\x{byte:02x}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelt;
+
+    #[test]
+    fn parts_of_characters_are_spelt_out() {
+        assert_eq!(spelt("é".as_bytes()), "é");
+        assert_eq!(spelt(&[0xe2, 0x02]), "bytes:\\xe2\\x02");
+    }
+}

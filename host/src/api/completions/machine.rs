@@ -1,0 +1,189 @@
+//! From turns to completion chunks, and to the same answer in one piece. What a turn says in messages is the text; there is nothing
+//! else where no parser reads it.
+
+use super::super::chat::TokenIds;
+use super::super::error::{ApiError, cancelled};
+use super::super::frames::Frames;
+use super::super::machine::Machine;
+use super::logprobs::TextLogprobs;
+use super::objects::{Completion, TextChoice};
+use crate::model::RawTurn;
+use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
+
+/// What a request asks of its answer.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Of all prompts together.
+    pub(super) choices: usize,
+    /// The text that each prompt's choices begin with.
+    pub(super) echo: Option<Vec<String>>,
+    /// Tokens with their log-probabilities.
+    pub(super) logprobs: bool,
+    /// A last chunk with the usage.
+    pub(super) include_usage: bool,
+}
+
+/// The chunk machine of one answer.
+#[derive(Debug)]
+pub struct CompletionMachine {
+    id: String,
+    created: u64,
+    model: String,
+    asked: Asked,
+    choices: Vec<Choice>,
+    /// Whose turn is told of.
+    current: usize,
+    /// Choices that are still under way.
+    open: usize,
+    /// Of all choices together.
+    usage: Usage,
+    failure: Option<TurnFailure>,
+}
+
+/// One choice as it grows.
+#[derive(Debug, Default)]
+struct Choice {
+    text: String,
+    /// Length of the text.
+    characters: usize,
+    logprobs: Option<TextLogprobs>,
+    finish_reason: Option<&'static str>,
+    /// Its tokens, if they are wanted and it has ended.
+    raw: Option<RawTurn>,
+}
+
+impl CompletionMachine {
+    /// A machine for an answer to a request for `model`.
+    pub(super) fn new(id: String, created: u64, model: String, asked: Asked) -> Self {
+        let choice = |_| Choice { logprobs: asked.logprobs.then(TextLogprobs::default), ..Choice::default() };
+        let choices: Vec<Choice> = (0..asked.choices).map(choice).collect();
+        let open = choices.len();
+        Self { id, created, model, asked, choices, current: 0, open, usage: Usage::default(), failure: None }
+    }
+
+    fn send(&self, choices: &[TextChoice<'_>], usage: Option<Usage>, frames: &mut Frames) {
+        frames.push(None, &self.completion(choices, usage));
+    }
+
+    fn completion<'a>(&'a self, choices: &'a [TextChoice<'a>], usage: Option<Usage>) -> Completion<'a> {
+        Completion {
+            id: &self.id,
+            object: "text_completion",
+            created: self.created,
+            model: &self.model,
+            choices,
+            usage: usage.map(Into::into),
+        }
+    }
+
+    fn text(&mut self, delta: &Delta, frames: &mut Frames) {
+        let index = self.current;
+        let logprobs = self.choices[index].take(delta);
+        let told = TextChoice {
+            index,
+            text: delta,
+            logprobs: logprobs.as_ref(),
+            finish_reason: None,
+            ids: TokenIds::default(),
+        };
+        self.send(&[told], None, frames);
+        if let (Some(all), Some(more)) = (&mut self.choices[index].logprobs, logprobs) {
+            all.append(more);
+        }
+    }
+
+    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
+        frames.push(None, &ApiError::turn(&failure).envelope());
+        self.failure = Some(failure);
+        frames.push_done();
+    }
+}
+
+impl Choice {
+    /// Appends text; its tokens, if they are wanted.
+    fn take(&mut self, delta: &Delta) -> Option<TextLogprobs> {
+        let before = self.characters;
+        self.text.push_str(delta);
+        self.characters += delta.chars().count();
+        self.logprobs.as_ref()?;
+        let mut logprobs = TextLogprobs::default();
+        for token in &delta.tokens {
+            let at = delta.floor_char_boundary(token.at);
+            logprobs.push(token, before + delta[..at].chars().count());
+        }
+        Some(logprobs)
+    }
+}
+
+impl Machine for CompletionMachine {
+    fn begin(&mut self, frames: &mut Frames) {
+        let Some(prompts) = self.asked.echo.take() else { return };
+        let per_prompt = self.choices.len() / prompts.len();
+        for index in 0..self.choices.len() {
+            self.current = index;
+            self.text(&prompts[index / per_prompt].as_str().into(), frames);
+        }
+        self.current = 0;
+    }
+
+    fn choose(&mut self, choice: usize) {
+        debug_assert!(choice < self.choices.len(), "as many turns as choices");
+        self.current = choice;
+    }
+
+    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+        if let TurnEvent::Text(delta) = event {
+            self.text(delta, frames);
+        }
+    }
+
+    /// Nothing: clients know no event for it, and the transport's comments keep the connection.
+    fn heartbeat(&mut self, _frames: &mut Frames) {}
+
+    fn raw(&mut self, turn: RawTurn) {
+        self.choices[self.current].raw = Some(turn);
+    }
+
+    fn end(&mut self, end: &TurnEnd, usage: Usage, frames: &mut Frames) {
+        self.usage += usage;
+        let reason = match end {
+            TurnEnd::Failed(failure) => return self.fail(failure.clone(), frames),
+            TurnEnd::Cancelled => return self.fail(cancelled(), frames),
+            TurnEnd::Completed => "stop",
+            TurnEnd::MaxOutputTokens => "length",
+        };
+        let index = self.current;
+        self.choices[index].finish_reason = Some(reason);
+        let ids = TokenIds::of(self.choices[index].raw.as_ref());
+        let last = TextChoice { index, text: "", logprobs: None, finish_reason: Some(reason), ids };
+        self.send(&[last], None, frames);
+        self.open -= 1;
+        if self.open == 0 {
+            if self.asked.include_usage {
+                self.send(&[], Some(self.usage), frames);
+            }
+            frames.push_done();
+        }
+    }
+
+    fn body(&self) -> (u16, String) {
+        if let Some(failure) = &self.failure {
+            let error = ApiError::turn(failure);
+            return (error.status, error.body());
+        }
+        let choices: Vec<TextChoice<'_>> = self
+            .choices
+            .iter()
+            .enumerate()
+            .map(|(index, Choice { text, logprobs, finish_reason, raw, .. })| TextChoice {
+                index,
+                text,
+                logprobs: logprobs.as_ref(),
+                finish_reason: *finish_reason,
+                ids: TokenIds::of(raw.as_ref()),
+            })
+            .collect();
+        let completion = self.completion(&choices, Some(self.usage));
+        (200, serde_json::to_string(&completion).expect("protocol types serialise"))
+    }
+}

@@ -1,0 +1,26 @@
+//! Completions, the oldest protocol: prompts as their author wrote them, and text. No template, no parser: `request` reads, `machine`
+//! answers in chunks or in one piece, `validator` checks streams.
+
+pub(super) mod fields;
+mod logprobs;
+mod machine;
+mod objects;
+mod request;
+pub mod validator;
+
+use schemars::SchemaGenerator;
+use serde_json::json;
+
+use super::error;
+use super::openapi::Answer;
+
+pub use machine::CompletionMachine;
+pub use request::call;
+pub(super) use request::prompts;
+
+/// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
+pub(super) fn answer(generator: &mut SchemaGenerator) -> Answer {
+    let chunk = generator.subschema_for::<objects::Completion<'_>>().to_value();
+    let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });
+    Answer { events: Some(events), ..Answer::whole::<objects::Completion<'_>>(generator) }
+}

@@ -1,0 +1,127 @@
+//! A completions request: prompts as text or token ids, one or several. Control tokens in the text are control tokens: whoever
+//! writes the whole prompt writes them too. (`/v1/chat/completions` is where text of users belongs.)
+
+use serde_json::Value;
+
+use super::super::error::ApiError;
+use super::super::ids::{Clock, Ids};
+use super::super::json::{Object, Path, parse_object};
+use super::super::options;
+use super::super::request::{Call, Defaults};
+use super::super::warnings::Warnings;
+use super::fields;
+use super::machine::{Asked, CompletionMachine};
+use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
+use crate::parser::contract::ToolChoice;
+use crate::prompt::Conversation;
+
+/// Tokens of an answer where the request doesn't say, as `OpenAI` has it.
+const MAX_TOKENS: u32 = 16;
+
+/// Reads a body into what the transport needs.
+pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Result<Call, ApiError> {
+    let map = parse_object(body, defaults.limits.json_depth)?;
+    let body = Object::body(&map);
+    let mut warnings = Warnings::of_fields(&body, fields::TABLES);
+    let n = options::choices(&body, &defaults.limits)?;
+    refuse_what_is_not_there(&body, n)?;
+    let prompts = prompts(&body, defaults.limits.prompts)?;
+    let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
+    let asked = Asked {
+        echo: echo(&body, &prompts)?,
+        choices: n as usize * prompts.len(),
+        logprobs: body.get("logprobs").is_some(),
+        include_usage: stream_options.include_usage,
+    };
+    let model = body.required_string("model")?.to_owned();
+    let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model.clone(), asked);
+    Ok(Call {
+        model,
+        stream: body.boolean("stream")?.unwrap_or(false),
+        job: job(&body, defaults, n, prompts)?,
+        hosted: None,
+        warnings: warnings.into_lines(),
+        machine: Box::new(machine),
+    })
+}
+
+fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
+    let logprobs = body.integer("logprobs", 0..=20)?;
+    Ok(Job {
+        conversation: Conversation::default(),
+        beginning: Beginning::Raw(prompts),
+        tools: Vec::new(),
+        tool_choice: ToolChoice::None,
+        parallel_tool_calls: true,
+        template_arguments: Vec::new(),
+        sampling: SamplingRequest { n: Some(n), ..options::sampling(body, &defaults.limits)? },
+        logprobs: logprobs.map(|count| u8::try_from(count).expect("the range was checked")),
+        truncation: Truncation::Disabled,
+        raw: body.boolean("return_token_ids")?.unwrap_or(false),
+        max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
+        stop: options::stop(body, defaults.limits.stop_strings)?,
+    })
+}
+
+fn refuse_what_is_not_there(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
+    if body.integer("best_of", 1..=i64::from(u32::MAX))?.is_some_and(|best_of| best_of != i64::from(n)) {
+        return Err(body.at("best_of").unsupported("choosing the best of several is not there: send n"));
+    }
+    if body.string("suffix")?.is_some_and(|suffix| !suffix.is_empty()) {
+        return Err(body.at("suffix").unsupported("text after the gap is not there: send the prompt only"));
+    }
+    Ok(())
+}
+
+/// `prompt`: a text, token ids, or a list of at most `max` of either.
+pub(in crate::api) fn prompts(body: &Object<'_>, max: usize) -> Result<Vec<RawPrompt>, ApiError> {
+    let path = body.at("prompt");
+    let special = body.boolean("add_special_tokens")?.unwrap_or(true);
+    let text = |text: &String| RawPrompt::Text { text: text.clone(), special };
+    let list = match body.get("prompt") {
+        None => return Err(path.missing("a string, token ids, or a list of either")),
+        Some(Value::String(one)) => return Ok(vec![text(one)]),
+        Some(Value::Array(list)) => list,
+        Some(other) => return Err(path.expected("a string, token ids, or a list of either", other)),
+    };
+    if list.is_empty() {
+        return Err(path.invalid("there is no prompt in it"));
+    }
+    if list.iter().all(Value::is_number) {
+        return Ok(vec![RawPrompt::Tokens(tokens(list, path)?)]);
+    }
+    if list.len() > max {
+        return Err(path.invalid(format_args!("at most {max} prompts, got {}", list.len())));
+    }
+    let prompt = |(index, value): (usize, &Value)| match value {
+        Value::String(one) => Ok(text(one)),
+        Value::Array(ids) => Ok(RawPrompt::Tokens(tokens(ids, path.element(index))?)),
+        other => Err(path.element(index).expected("a string or token ids", other)),
+    };
+    list.iter().enumerate().map(prompt).collect()
+}
+
+fn tokens(ids: &[Value], path: Path<'_>) -> Result<Vec<u32>, ApiError> {
+    if ids.is_empty() {
+        return Err(path.invalid("there is no token in it"));
+    }
+    ids.iter().enumerate().map(|(index, id)| options::token_id(id, path.element(index))).collect()
+}
+
+/// The texts that answers begin with: the prompts, if they are to be echoed.
+fn echo(body: &Object<'_>, prompts: &[RawPrompt]) -> Result<Option<Vec<String>>, ApiError> {
+    if body.boolean("echo")? != Some(true) {
+        return Ok(None);
+    }
+    let path = body.at("echo");
+    if body.get("logprobs").is_some() {
+        return Err(path.unsupported("log-probabilities of the prompt are not there: ask for one of both"));
+    }
+    let text = |prompt: &RawPrompt| match prompt {
+        RawPrompt::Text { text, .. } => Ok(text.clone()),
+        RawPrompt::Tokens(_) => {
+            Err(path.unsupported("of token ids it is not there: send text, or leave it out"))
+        }
+    };
+    prompts.iter().map(text).collect::<Result<_, _>>().map(Some)
+}

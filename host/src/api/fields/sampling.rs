@@ -1,0 +1,98 @@
+//! The fields of sampling, which most endpoints share ([`crate::api::options::sampling`] reads them), and others that several have.
+
+use super::{ANY_OBJECT, Field, INTEGER, Shape, TEXTS, TOKENS};
+
+/// How tokens are chosen.
+pub(crate) const SAMPLING: [Field; 12] = [
+    Field::supported(
+        "bad_words",
+        TEXTS,
+        "texts that are never written; at most 128, of 512 bytes each (as in vLLM)",
+    ),
+    Field::supported("frequency_penalty", PENALTY, "per time that a token was written"),
+    Field::supported(
+        "include_stop_str_in_output",
+        Shape::Boolean,
+        "the stop text stays in the answer (as in vLLM)",
+    ),
+    Field::supported(
+        "logit_bias",
+        Shape::Map(&Shape::Number(-100.0, 100.0)),
+        "token ids as names; at most 300",
+    ),
+    Field::supported("min_p", UNIT, "least probability, as a part of the likeliest token's (as in vLLM)"),
+    Field::supported("presence_penalty", PENALTY, "for tokens that were written"),
+    Field::supported(
+        "repetition_penalty",
+        Shape::Number(0.01, 100.0),
+        "divides what is likely and was read or written; 1 does nothing (as in vLLM)",
+    ),
+    SEED,
+    Field::supported("stop_token_ids", TOKENS, "tokens that end the answer; at most 64 (as in vLLM)"),
+    Field::supported("temperature", Shape::Number(0.0, 2.0), "0 takes the likeliest token"),
+    Field::supported(
+        "top_k",
+        Shape::Integer(-1, u32::MAX as i64),
+        "the likeliest so many; 0 and -1: all (as in vLLM)",
+    ),
+    Field::supported("top_p", UNIT, "the likeliest that have this probability together"),
+];
+
+/// `seed`.
+const SEED: Field =
+    Field::supported("seed", INTEGER, "the same request with the same seed gets the same answer");
+
+const PENALTY: Shape = Shape::Number(-2.0, 2.0);
+const UNIT: Shape = Shape::Number(0.0, 1.0);
+
+/// Efforts that clients know.
+pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// `chat_template_kwargs`.
+pub(crate) const TEMPLATE_ARGUMENTS: Field = Field::supported(
+    "chat_template_kwargs",
+    ANY_OBJECT,
+    "arguments for the chat template: strings, numbers, booleans, under names that the operator allows \
+     (`--template-argument`), else refused",
+)
+.but(&[r#"{"a_name_that_is_not_allowed": 1}"#]);
+
+/// `stream`.
+pub(crate) const STREAM: Field =
+    Field::supported("stream", Shape::Boolean, "the answer as server-sent events");
+
+/// `model`.
+pub(crate) const MODEL: Field =
+    Field::supported("model", Shape::Text, "a name of `GET /v1/models`; others: 404").required();
+
+/// `stop`.
+pub(crate) const STOP: Field = Field::supported(
+    "stop",
+    Shape::Either(&[Shape::Text, TEXTS]),
+    "texts that end the answer where they appear in a message; at most 16, none empty",
+);
+
+/// `n`.
+pub(crate) const CHOICES: Field =
+    Field::supported("n", Shape::Integer(1, 16), "so many answers to one prompt, side by side");
+
+/// `stream_options` of Chat Completions and Completions.
+pub(crate) const STREAM_OPTIONS: Field = Field::supported(
+    "stream_options",
+    Shape::Object(&[
+        Field::warned("continuous_usage_stats", Shape::Boolean, "usage comes last"),
+        Field::supported("include_usage", Shape::Boolean, "a last chunk with the usage"),
+        Field::supported("include_obfuscation", Shape::Boolean, "padding of chunks, in Chat Completions"),
+    ]),
+    "",
+);
+
+/// `return_token_ids`.
+pub(crate) const RETURN_TOKEN_IDS: Field = Field::supported(
+    "return_token_ids",
+    Shape::Boolean,
+    "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to its last chunk (as in vLLM)",
+);
+
+/// How many ids a token may have beside it.
+pub(crate) const ALTERNATIVES: Shape = Shape::Integer(0, 20);

@@ -1,0 +1,142 @@
+//! The fields of a Messages request, and of a question for the number of its tokens.
+
+use super::super::fields::sampling::{EFFORTS, MODEL, SAMPLING, STREAM, TEMPLATE_ARGUMENTS};
+use super::super::fields::{ANY_OBJECT, COUNT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
+
+/// All of them.
+pub(in crate::api) const TABLES: Tables = &[&ANSWER, &PROMPT, &SAMPLING];
+
+/// Those that make the prompt.
+pub(in crate::api) const PROMPT_TABLES: Tables = &[&PROMPT];
+
+const ANSWER: [Field; 3] = [
+    Field::supported("max_tokens", POSITIVE, "thinking included; reached: `stop_reason` is `max_tokens`")
+        .required(),
+    Field::supported(
+        "stop_sequences",
+        TEXTS,
+        "texts that end the answer where they appear in a text block; at most 16, none empty",
+    ),
+    STREAM,
+];
+
+const PROMPT: [Field; 21] = [
+    Field::supported("messages", Shape::List(&Shape::Object(&MESSAGE)), "").required(),
+    MODEL,
+    Field::ignored("betas", Shape::Any, ""),
+    Field::ignored("cache_control", Shape::Any, "prefixes are always cached; so in blocks and tools"),
+    TEMPLATE_ARGUMENTS,
+    Field::warned("container", Shape::Any, ""),
+    Field::warned("context_management", Shape::Any, ""),
+    Field::ignored("diagnostics", Shape::Any, ""),
+    Field::ignored("inference_geo", Shape::Any, ""),
+    Field::warned("mcp_servers", Shape::Any, ""),
+    Field::ignored("metadata", Shape::Any, ""),
+    Field::supported(
+        "output_config",
+        Shape::Object(&[
+            Field::supported(
+                "effort",
+                Shape::OneOf(EFFORTS),
+                "an argument of the chat template, `reasoning_effort`",
+            ),
+            FORMAT,
+        ]),
+        "",
+    ),
+    Field { name: "output_format", ..FORMAT },
+    Field::ignored("service_tier", Shape::Any, ""),
+    Field::ignored("speed", Shape::Any, ""),
+    Field::supported("system", SYSTEM, "text, before the first message"),
+    Field::supported("thinking", Shape::Object(&THINKING), "without it the model is asked not to think"),
+    Field::supported(
+        "tool_choice",
+        Shape::Object(&[
+            Field::supported("type", Shape::OneOf(&["auto", "none", "any", "tool"]), "").required(),
+            Field::supported(
+                "disable_parallel_tool_use",
+                Shape::Boolean,
+                "`true`: the turn ends after its first call",
+            ),
+        ]),
+        "`auto` or `none`; `any` and `tool` are refused (constrained decoding)",
+    )
+    .but(&[r#"{"type": "any"}"#, r#"{"type": "tool", "name": "f"}"#]),
+    Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
+    Field::ignored("user_profile_id", Shape::Any, ""),
+    Field::ignored("workspace_id", Shape::Any, ""),
+];
+
+const FORMAT: Field = Field::supported(
+    "format",
+    Shape::Object(&[Field::supported("type", Shape::Text, "").required()]),
+    "`text`; `json_schema` is refused (constrained decoding)",
+)
+.but(&[r#"{"type": "json_schema", "schema": {}}"#]);
+
+const THINKING: [Field; 3] = [
+    Field::supported(
+        "type",
+        Shape::OneOf(&["enabled", "adaptive", "between_tools", "disabled"]),
+        "whether the model is asked to think",
+    )
+    .required(),
+    Field::warned("budget_tokens", COUNT, "reasoning has no bound of its own"),
+    Field::warned("display", Shape::Text, "thinking is always shown"),
+];
+
+const CONTENT: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&BLOCKS))]);
+
+const SYSTEM: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
+
+const MESSAGE: [Field; 2] = [
+    Field::supported("role", Shape::OneOf(&["user", "assistant", "system"]), "").required(),
+    Field::supported("content", CONTENT, "").required(),
+];
+
+const fn block(kind: &'static str, note: &'static str) -> KindOf {
+    KindOf { kind: Some(kind), fields: &[], note }
+}
+
+const BLOCKS: Kinds = Kinds {
+    name: "MessagesBlock",
+    of: &[
+        KindOf {
+            kind: Some("text"),
+            fields: &[Field::supported("text", Shape::Text, "").required()],
+            note: "",
+        },
+        KindOf {
+            kind: Some("tool_result"),
+            fields: &[
+                Field::supported("tool_use_id", Shape::Text, "").required(),
+                Field::supported("content", Shape::Any, ""),
+                Field::supported("is_error", Shape::Boolean, ""),
+            ],
+            note: "with `is_error`, the text begins with \"Error: \"",
+        },
+        block("tool_use", "a call of the assistant's"),
+        block("thinking", "reasoning of the assistant's"),
+        block("document", "its text; what isn't text becomes a placeholder, with a warning"),
+        block("search_result", "its title, source and text"),
+        block("image", "the model sees a placeholder; with a warning"),
+        block("container_upload", "the model sees a placeholder; with a warning"),
+    ],
+    open: true,
+};
+
+const TOOLS: Kinds = Kinds {
+    name: "MessagesTool",
+    of: &[
+        KindOf { kind: None, fields: &TOOL, note: "a function" },
+        KindOf { kind: Some("custom"), fields: &TOOL, note: "the same" },
+    ],
+    open: true,
+};
+
+const TOOL: [Field; 4] = [
+    Field::supported("name", Shape::Text, "not empty").required(),
+    Field::supported("description", Shape::Text, ""),
+    Field::supported("input_schema", ANY_OBJECT, "a JSON schema"),
+    Field::supported("strict", Shape::Boolean, "told to the model's parser, and not enforced"),
+];

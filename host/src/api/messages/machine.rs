@@ -1,0 +1,217 @@
+//! From a turn's events to the stream of one message, and to the same message in one piece: each item is a block, and closed blocks
+//! are the message's content.
+
+use serde_json::value::RawValue;
+
+use super::super::error::{ApiError, cancelled};
+use super::super::frames::Frames;
+use super::super::machine::Machine;
+use super::super::seal::Seal;
+use super::THINKING;
+use super::error::{ErrorObject, error_body};
+use super::events::{Block, Delta, Event, Message, Stop, Usage, no_input};
+use crate::parser::contract::Payload;
+use crate::turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+
+/// The event machine of one message.
+#[derive(Debug)]
+pub struct MessagesMachine {
+    id: String,
+    model: String,
+    /// The request's bound on the answer: at fewer tokens it was the context that ended it.
+    max_tokens: u32,
+    request_id: String,
+    /// Signs thinking.
+    seal: Seal,
+    content: Vec<Block>,
+    open: Option<Open>,
+    /// The stop sequence that came.
+    stopped_by: Option<String>,
+    stop_reason: Option<&'static str>,
+    usage: turn::Usage,
+    failure: Option<TurnFailure>,
+}
+
+/// The block being written.
+#[derive(Debug)]
+struct Open {
+    block: Block,
+    /// Its text so far; of a call the input.
+    text: String,
+    /// The text is a call's only argument rather than JSON: it is told as the string `input` of an object.
+    wrapped: bool,
+}
+
+impl MessagesMachine {
+    /// A machine for an answer of at most `max_tokens` to a request for `model`.
+    pub(super) fn new(id: String, model: String, max_tokens: u32, seal: Seal) -> Self {
+        Self {
+            id,
+            model,
+            max_tokens,
+            request_id: String::new(),
+            seal,
+            content: Vec::new(),
+            open: None,
+            stopped_by: None,
+            stop_reason: None,
+            usage: turn::Usage::default(),
+            failure: None,
+        }
+    }
+
+    fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
+        debug_assert!(self.open.is_none(), "items never overlap");
+        let (block, wrapped) = match head {
+            ItemHead::Reasoning => {
+                (Block::Thinking { thinking: String::new(), signature: String::new() }, false)
+            }
+            ItemHead::Message { .. } => (Block::Text { text: String::new() }, false),
+            ItemHead::ToolCall { call_id, name, payload } => {
+                let (id, name) = (call_id.clone(), name.clone());
+                (Block::ToolUse { id, name, input: no_input() }, *payload == Payload::Text)
+            }
+        };
+        Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(frames);
+        self.open = Some(Open { block, text: String::new(), wrapped });
+        if wrapped {
+            self.write("{\"input\":\"", frames);
+        }
+    }
+
+    fn text(&mut self, text: &str, frames: &mut Frames) {
+        if self.open.as_ref().is_some_and(|open| open.wrapped) {
+            let quoted = serde_json::to_string(text).expect("strings serialise");
+            self.write(&quoted[1..quoted.len() - 1], frames);
+        } else {
+            self.write(text, frames);
+        }
+    }
+
+    /// Adds to the open block.
+    fn write(&mut self, text: &str, frames: &mut Frames) {
+        debug_assert!(self.open.is_some(), "text belongs to an open item");
+        let Some(open) = &mut self.open else { return };
+        open.text.push_str(text);
+        let delta = match &open.block {
+            Block::Thinking { .. } => Delta::Thinking { thinking: text },
+            Block::Text { .. } => Delta::Text { text },
+            Block::ToolUse { .. } => Delta::InputJson { partial_json: text },
+        };
+        Event::ContentBlockDelta { index: self.content.len(), delta }.send(frames);
+    }
+
+    fn close(&mut self, status: ItemStatus, frames: &mut Frames) {
+        if status == ItemStatus::Completed {
+            self.complete_input(frames);
+        }
+        debug_assert!(self.open.is_some(), "only an open item ends");
+        let Some(Open { mut block, text: written, .. }) = self.open.take() else { return };
+        let index = self.content.len();
+        match &mut block {
+            Block::Thinking { thinking, signature } => {
+                *signature = self.seal.sign(THINKING, &written);
+                *thinking = written;
+                Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(frames);
+            }
+            Block::Text { text } => *text = written,
+            // What was cut off is no JSON: nobody can run it, and `stop_reason` says so.
+            Block::ToolUse { input, .. } => {
+                *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
+            }
+        }
+        Event::ContentBlockStop { index }.send(frames);
+        self.content.push(block);
+    }
+
+    /// What a call's input lacks although the call is whole: the end of what was wrapped, or all of it where nothing was written,
+    /// since not every client takes nothing for an empty object.
+    fn complete_input(&mut self, frames: &mut Frames) {
+        let Some(open) = &self.open else { return };
+        if open.wrapped {
+            self.write("\"}", frames);
+        } else if matches!(open.block, Block::ToolUse { .. }) && open.text.is_empty() {
+            self.write("{}", frames);
+        }
+    }
+
+    /// A call that was made must be answered, whatever ended the turn after it; but not if the answer was cut.
+    fn reason(&self, end: &TurnEnd) -> &'static str {
+        let calls = self.content.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+        match end {
+            TurnEnd::MaxOutputTokens if self.usage.output_tokens < self.max_tokens => {
+                "model_context_window_exceeded"
+            }
+            TurnEnd::MaxOutputTokens => "max_tokens",
+            _ if calls => "tool_use",
+            _ if self.stopped_by.is_some() => "stop_sequence",
+            _ => "end_turn",
+        }
+    }
+
+    fn stop(&self) -> Stop<'_> {
+        let by = self.stopped_by.as_deref().filter(|_| self.stop_reason == Some("stop_sequence"));
+        Stop { stop_reason: self.stop_reason, stop_sequence: by }
+    }
+
+    fn usage(&self) -> Usage {
+        let turn::Usage { input_tokens, cached_tokens, output_tokens, reasoning_tokens } = self.usage;
+        Usage::new(input_tokens, cached_tokens, output_tokens, reasoning_tokens)
+    }
+
+    fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
+        let error = ErrorObject::new(ApiError::turn(&failure).status, &failure.message);
+        Event::Error { error, request_id: &self.request_id }.send(frames);
+        self.failure = Some(failure);
+    }
+}
+
+impl Machine for MessagesMachine {
+    fn accepted(&mut self, request_id: &str, prompt_tokens: u32) {
+        request_id.clone_into(&mut self.request_id);
+        self.usage.input_tokens = prompt_tokens;
+    }
+
+    fn begin(&mut self, frames: &mut Frames) {
+        let message = Message::new(&self.id, &self.model, &[], Stop::default(), self.usage());
+        Event::MessageStart { message }.send(frames);
+    }
+
+    fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+        match event {
+            TurnEvent::Open(head) => self.open(head, frames),
+            TurnEvent::Text(text) => self.text(text, frames),
+            TurnEvent::Close(status) => self.close(*status, frames),
+        }
+    }
+
+    fn heartbeat(&mut self, frames: &mut Frames) {
+        Event::Ping.send(frames);
+    }
+
+    fn stopped_by(&mut self, stop: &str) {
+        self.stopped_by = Some(stop.to_owned());
+    }
+
+    fn end(&mut self, end: &TurnEnd, usage: turn::Usage, frames: &mut Frames) {
+        self.usage = usage;
+        match end {
+            TurnEnd::Failed(failure) => self.fail(failure.clone(), frames),
+            TurnEnd::Cancelled => self.fail(cancelled(), frames),
+            TurnEnd::Completed | TurnEnd::MaxOutputTokens => {
+                self.stop_reason = Some(self.reason(end));
+                Event::MessageDelta { delta: self.stop(), usage: self.usage() }.send(frames);
+                Event::MessageStop.send(frames);
+            }
+        }
+    }
+
+    fn body(&self) -> (u16, String) {
+        if let Some(failure) = &self.failure {
+            let error = ApiError::turn(failure);
+            return (error.status, error_body(&error, &self.request_id));
+        }
+        let message = Message::new(&self.id, &self.model, &self.content, self.stop(), self.usage());
+        (200, serde_json::to_string(&message).expect("protocol types serialise"))
+    }
+}

@@ -1,0 +1,22 @@
+//! Anthropic's Messages: `request` reads (`input`, `blocks`, `tools` are its parts), `machine` answers in `events` or in one piece;
+//! `error` has the protocol's error object; `validator` checks streams.
+
+mod blocks;
+mod error;
+mod events;
+pub(super) mod fields;
+mod input;
+mod machine;
+mod request;
+mod tools;
+pub mod validator;
+
+pub use error::error_body;
+pub(super) use error::{error_schema, too_long};
+pub use events::counted;
+pub(super) use events::{answer, count_answer};
+pub use machine::MessagesMachine;
+pub use request::{CountRequest, MessagesRequest, call, count, parse};
+
+/// What signatures of thinking are made for ([`super::seal::Seal::sign`]).
+pub(super) const THINKING: &str = "messages.thinking";

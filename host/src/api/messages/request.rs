@@ -1,0 +1,160 @@
+//! A request for a message, or for the number of its prompt's tokens: the body checked, and the turn to generate. What a server of
+//! Anthropic's would do and this one can't is left aside with a warning; only what would give another answer than asked for is refused.
+
+use serde_json::Value;
+
+use super::super::error::ApiError;
+use super::super::ids::{Clock, Ids};
+use super::super::json::{Object, parse_object};
+use super::super::options;
+use super::super::request::{Call, Defaults};
+use super::super::seal::Seal;
+use super::super::tools::check_format;
+use super::super::warnings::Warnings;
+use super::machine::MessagesMachine;
+use super::{fields, input, tools};
+use crate::model::{Beginning, Job, Truncation};
+use crate::parser::contract::ToolChoice;
+use crate::prompt::{Conversation, Message, Role};
+
+/// A request that was understood.
+#[derive(Debug)]
+pub struct MessagesRequest {
+    /// The model asked for.
+    pub model: String,
+    /// Whether the answer is a stream.
+    pub stream: bool,
+    /// The turn to generate.
+    pub job: Job,
+    /// What was left aside.
+    pub warnings: Vec<String>,
+    max_tokens: u32,
+}
+
+impl MessagesRequest {
+    /// The machine that answers this request; `seal` signs its thinking.
+    pub fn machine(&self, mut ids: Ids, seal: Seal) -> MessagesMachine {
+        MessagesMachine::new(ids.next("msg_"), self.model.clone(), self.max_tokens, seal)
+    }
+}
+
+/// A question for the number of a prompt's tokens.
+#[derive(Debug)]
+pub struct CountRequest {
+    /// The model asked for.
+    pub model: String,
+    /// The turn that the prompt would begin.
+    pub job: Job,
+    /// What was left aside.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a body.
+pub fn parse(body: &[u8], defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
+    let map = parse_object(body, defaults.limits.json_depth)?;
+    let body = Object::body(&map);
+    let path = body.at("max_tokens");
+    let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
+    let CountRequest { model, job, warnings } = prompt(&body, defaults)?;
+    let stop = options::texts(&body, "stop_sequences", defaults.limits.stop_strings)?;
+    Ok(MessagesRequest {
+        model,
+        stream: body.boolean("stream")?.unwrap_or(false),
+        job: Job { max_output_tokens: Some(max_tokens), stop, ..job },
+        warnings,
+        max_tokens,
+    })
+}
+
+/// Reads a body into what the transport needs.
+pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, _now: Clock) -> Result<Call, ApiError> {
+    let request = parse(body, defaults)?;
+    let machine = Box::new(request.machine(ids, defaults.seal.clone()));
+    let MessagesRequest { model, stream, job, warnings, .. } = request;
+    Ok(Call { model, stream, job, hosted: None, warnings, machine })
+}
+
+/// Reads a body of `count_tokens`.
+pub fn count(body: &[u8], defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    let map = parse_object(body, defaults.limits.json_depth)?;
+    prompt(&Object::body(&map), defaults)
+}
+
+/// What both routes have in common: all that makes the prompt.
+fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    check_formats(body)?;
+    let functions = tools::functions(body, defaults.limits.tools, &mut warnings)?;
+    let (tool_choice, parallel_tool_calls) = tools::choice(body)?;
+    let declarations = if tool_choice == ToolChoice::None { Vec::new() } else { functions.declarations };
+    let messages = input::messages(body, &defaults.seal, &mut warnings)?;
+    let beginning = beginning(&messages);
+    let job = Job {
+        conversation: Conversation { messages, tools: declarations },
+        beginning,
+        tools: functions.tools,
+        tool_choice,
+        parallel_tool_calls,
+        template_arguments: template_arguments(body, defaults, &mut warnings)?,
+        sampling: options::sampling(body, &defaults.limits)?,
+        logprobs: None,
+        truncation: Truncation::Disabled,
+        raw: false,
+        max_output_tokens: None,
+        stop: Vec::new(),
+    };
+    let model = body.required_string("model")?.to_owned();
+    Ok(CountRequest { model, job, warnings: warnings.into_lines() })
+}
+
+/// A conversation that ends in text of the model's own is gone on with.
+fn beginning(messages: &[Message]) -> Beginning {
+    let is_begun = |last: &Message| {
+        last.role == Role::Assistant && last.tool_calls.is_empty() && !last.content.is_empty()
+    };
+    if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
+}
+
+/// The format of the answer, under its name and the one it had as a beta.
+fn check_formats(body: &Object<'_>) -> Result<(), ApiError> {
+    check_format(body.get("output_format"), body.at("output_format"))?;
+    let path = body.at("output_config");
+    match body.object("output_config")? {
+        Some(config) => check_format(config.get("format"), path.field("format")),
+        None => Ok(()),
+    }
+}
+
+/// Thinking and effort, as the templates' arguments; what the request sets in `chat_template_kwargs` wins.
+fn template_arguments(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<Vec<(String, Value)>, ApiError> {
+    let effort = match body.object("output_config")? {
+        Some(config) => options::effort(&config, "effort")?,
+        None => None,
+    };
+    let mut arguments = options::template_arguments(body, effort, defaults)?;
+    let thinks = thinks(body, warnings)?;
+    if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
+        arguments.push(("enable_thinking".to_owned(), Value::Bool(thinks)));
+    }
+    Ok(arguments)
+}
+
+/// Whether the model may think. Not unless it is asked to: clients that don't ask take the first block for the answer.
+fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
+    let Some(thinking) = body.object("thinking")? else { return Ok(false) };
+    if thinking.count("budget_tokens", 0)?.is_some() {
+        warnings.add("thinking.budget_tokens ignored: reasoning has no bound of its own");
+    }
+    if thinking.string("display")? == Some("omitted") {
+        warnings.add("thinking.display ignored: thinking is always shown");
+    }
+    match thinking.required_string("type")? {
+        "enabled" | "adaptive" | "between_tools" => Ok(true),
+        "disabled" => Ok(false),
+        _ => Err(thinking.at("type").invalid("expected enabled, adaptive or disabled")),
+    }
+}

@@ -1,0 +1,57 @@
+//! `tools` and `tool_choice`: what the client runs is a function; what Anthropic would run, or has trained its models on, is left aside.
+
+use serde_json::{Map, Value, json};
+
+use super::super::error::ApiError;
+use super::super::json::{Object, Path};
+use super::super::tools::{Functions, list};
+use super::super::warnings::{Warnings, printable};
+use crate::parser::contract::ToolChoice;
+
+/// The functions of a request, at most `max`.
+pub(super) fn functions(
+    body: &Object<'_>,
+    max: usize,
+    warnings: &mut Warnings,
+) -> Result<Functions, ApiError> {
+    let mut functions = Functions::default();
+    let path = body.at("tools");
+    for (index, value) in list(body, max)?.iter().enumerate() {
+        let tool = Object::new(value, path.element(index))?;
+        match tool.string("type")? {
+            None | Some("custom") => add(tool, &mut functions)?,
+            Some(other) => warnings.add(format!("tool of type {} ignored", printable(other))),
+        }
+    }
+    Ok(functions)
+}
+
+/// A tool in the shape that templates know: name, description, parameters, in this order, absent ones left out.
+fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
+    let schema = tool.object("input_schema")?.map(|schema| Value::Object(schema.map.clone()));
+    let fields = [
+        ("name", tool.get("name").cloned()),
+        ("description", tool.get("description").cloned()),
+        ("parameters", schema),
+        ("strict", tool.get("strict").cloned()),
+    ];
+    let function: Map<String, Value> =
+        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    let declaration = json!({ "type": "function", "function": function });
+    functions.add(Object { map: &function, path: tool.path }, declaration)
+}
+
+/// What `tool_choice` says, and whether several calls in one turn are allowed.
+pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoice, bool), ApiError> {
+    let Some(choice) = body.object("tool_choice")? else { return Ok((ToolChoice::Auto, true)) };
+    let parallel = !choice.boolean("disable_parallel_tool_use")?.unwrap_or(false);
+    let path: Path<'_> = choice.at("type");
+    match choice.required_string("type")? {
+        "auto" => Ok((ToolChoice::Auto, parallel)),
+        "none" => Ok((ToolChoice::None, parallel)),
+        kind @ ("any" | "tool") => Err(path.unsupported(format_args!(
+            "\"{kind}\" needs constrained decoding, which this server does not have yet"
+        ))),
+        _ => Err(path.invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
+    }
+}

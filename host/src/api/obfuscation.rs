@@ -1,0 +1,86 @@
+//! Padding of delta events, so that whoever sees the sizes of encrypted packets learns nothing of the lengths of tokens
+//! (`stream_options.include_obfuscation`; on where the request doesn't say, as in OpenAI's API).
+
+/// What is said and what pads it add up to a multiple of this many bytes: most tokens have fewer, so most events are alike.
+const BLOCK: usize = 32;
+
+/// The characters of padding: none that JSON escapes.
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Padding for one stream. It is random so that compression doesn't take it away; nothing depends on nobody guessing it.
+#[derive(Debug, Clone)]
+pub(crate) struct Obfuscation {
+    state: u64,
+    text: String,
+}
+
+impl Obfuscation {
+    /// Padding from `seed`.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { state: seed | 1, text: String::with_capacity(BLOCK) }
+    }
+
+    /// Padding for an event that says `bytes` bytes of something secret: 1 to 32 characters.
+    pub(crate) fn pad(&mut self, bytes: usize) -> &str {
+        let wanted = BLOCK - bytes % BLOCK;
+        self.text.clear();
+        while self.text.len() < wanted {
+            let mut bits = self.next();
+            // Ten characters of six bits each.
+            for _ in 0..(wanted - self.text.len()).min(10) {
+                self.text.push(char::from(ALPHABET[(bits & 63) as usize]));
+                bits >>= 6;
+            }
+        }
+        &self.text
+    }
+
+    /// Marsaglia's xorshift with a multiplication.
+    fn next(&mut self) -> u64 {
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+}
+
+/// Bytes that `text` takes inside a JSON string.
+pub(crate) fn encoded_len(text: &str) -> usize {
+    let escape = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(escape).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, Obfuscation, encoded_len};
+
+    #[test]
+    fn padding_fills_up_to_a_block_and_is_never_empty() {
+        let mut obfuscation = Obfuscation::new(7);
+        for bytes in 0..200 {
+            let pad = obfuscation.pad(bytes);
+            assert_eq!((bytes + pad.len()) % BLOCK, 0);
+            assert!((1..=BLOCK).contains(&pad.len()));
+            assert_eq!(encoded_len(pad), pad.len());
+        }
+    }
+
+    #[test]
+    fn padding_differs_from_event_to_event() {
+        let mut obfuscation = Obfuscation::new(0);
+        let pads: std::collections::HashSet<String> =
+            (0..1000).map(|_| obfuscation.pad(1).to_owned()).collect();
+        assert_eq!(pads.len(), 1000);
+    }
+
+    #[test]
+    fn encoded_lengths_are_those_of_the_encoder() {
+        for text in ["", "plain", "\"\\\n\r\t\u{8}\u{c}", "\u{0}\u{1f}\u{7f}", "é🌍\u{2028}"] {
+            assert_eq!(encoded_len(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The endpoints of the main address, as a table. A test shows that the router has these and no others.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use super::super::fields::Tables;
+use super::super::{chat, completions, error, messages, models, responses, tokenize};
+
+/// A route.
+pub(crate) struct Endpoint {
+    /// `get` or `post`.
+    pub(crate) method: &'static str,
+    /// Its path; `{id}` stands for the rest of it, slashes included.
+    pub(crate) path: &'static str,
+    /// Its name for clients.
+    pub(super) id: &'static str,
+    /// What it does.
+    pub(super) summary: &'static str,
+    /// Whether no key is asked for.
+    pub(super) open: bool,
+    /// The fields of its body.
+    pub(super) request: Option<Tables>,
+    /// Media type of its answers that aren't streams.
+    pub(super) media: &'static str,
+    /// What its answers are.
+    pub(super) answer: fn(&mut SchemaGenerator) -> Answer,
+    /// Whose error object it refuses with.
+    pub(super) words: Words,
+}
+
+/// Schemas of an endpoint's answers.
+pub(crate) struct Answer {
+    /// In one piece.
+    pub(crate) whole: Value,
+    /// The data of the events of a stream.
+    pub(crate) events: Option<Value>,
+}
+
+/// Error objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// `OpenAI`'s.
+    OpenAi,
+    /// The same, but a response that failed is a response.
+    Responses,
+    /// Anthropic's.
+    Anthropic,
+}
+
+impl Words {
+    /// Schema of the error object.
+    pub(super) fn error(self, generator: &mut SchemaGenerator) -> Value {
+        match self {
+            Self::OpenAi | Self::Responses => error::body_schema(generator),
+            Self::Anthropic => messages::error_schema(generator),
+        }
+    }
+}
+
+impl Answer {
+    /// One that is never a stream.
+    pub(crate) fn whole<T: JsonSchema>(generator: &mut SchemaGenerator) -> Self {
+        Self { whole: generator.subschema_for::<T>().to_value(), events: None }
+    }
+}
+
+impl Endpoint {
+    const NEW: Self = Self {
+        method: "post",
+        path: "",
+        id: "",
+        summary: "",
+        open: false,
+        request: None,
+        media: "application/json",
+        answer: text,
+        words: Words::OpenAi,
+    };
+
+    /// Statuses with which it refuses.
+    pub(super) fn refusals(&self) -> Vec<(&'static str, &'static str)> {
+        let mut all = Vec::new();
+        if !self.open {
+            all.push(("401", "No key, or a wrong one."));
+        }
+        if self.request.is_some() {
+            all.extend([
+                ("400", "The request is wrong: the message says where, and what to do."),
+                ("404", "No such model."),
+                ("408", "The body didn't arrive in time."),
+                ("413", "The body is too large."),
+                ("415", "The body isn't declared as JSON."),
+                ("429", "Too many requests are waiting."),
+                ("500", "The server failed."),
+            ]);
+        }
+        if self.path.contains("{id}") {
+            all.push(("404", "No such model."));
+        }
+        if self.request.is_some() || self.open {
+            all.push(("503", "The server is starting or stopping."));
+        }
+        all
+    }
+}
+
+/// All of them.
+pub(crate) const ENDPOINTS: &[Endpoint] = &[
+    Endpoint {
+        path: "/v1/responses",
+        id: "createResponse",
+        summary: "A response of the model, after OpenAI's Responses API",
+        request: Some(responses::fields::TABLES),
+        answer: responses::schema::answer,
+        words: Words::Responses,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/chat/completions",
+        id: "createChatCompletion",
+        summary: "An answer to a conversation, after OpenAI's Chat Completions",
+        request: Some(chat::fields::TABLES),
+        answer: chat::answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/completions",
+        id: "createCompletion",
+        summary: "Text that goes on from a raw prompt, after OpenAI's Completions",
+        request: Some(completions::fields::TABLES),
+        answer: completions::answer,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/messages",
+        id: "createMessage",
+        summary: "A message of the model, after Anthropic's Messages",
+        request: Some(messages::fields::TABLES),
+        answer: messages::answer,
+        words: Words::Anthropic,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/v1/messages/count_tokens",
+        id: "countMessageTokens",
+        summary: "How many tokens a message's prompt has",
+        request: Some(messages::fields::PROMPT_TABLES),
+        answer: messages::count_answer,
+        words: Words::Anthropic,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/tokenize",
+        id: "tokenize",
+        summary: "Token ids of a text or of a conversation, after vLLM",
+        request: Some(tokenize::TOKENIZE_TABLES),
+        answer: tokenize::tokenized,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        path: "/detokenize",
+        id: "detokenize",
+        summary: "The text of token ids, after vLLM",
+        request: Some(tokenize::DETOKENIZE_TABLES),
+        answer: tokenize::detokenized,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/models",
+        id: "listModels",
+        summary: "The names that the model is served under",
+        answer: Answer::whole::<models::ModelList>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/v1/models/{id}",
+        id: "retrieveModel",
+        summary: "One of them; slashes in the name stay as they are",
+        answer: Answer::whole::<models::Model>,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/health",
+        id: "health",
+        summary: "Whether new work is taken",
+        open: true,
+        answer: health,
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/metrics",
+        id: "metrics",
+        summary: "Figures for Prometheus",
+        media: "text/plain",
+        ..Endpoint::NEW
+    },
+    Endpoint {
+        method: "get",
+        path: "/openapi.json",
+        id: "openapi",
+        summary: "This document",
+        answer: object,
+        ..Endpoint::NEW
+    },
+];
+
+fn text(_: &mut SchemaGenerator) -> Answer {
+    Answer { whole: json!({ "type": "string" }), events: None }
+}
+
+fn object(_: &mut SchemaGenerator) -> Answer {
+    Answer { whole: json!({ "type": "object" }), events: None }
+}
+
+fn health(_: &mut SchemaGenerator) -> Answer {
+    let status = json!({ "const": "ok" });
+    let whole = json!({ "type": "object", "required": ["status"], "properties": { "status": status } });
+    Answer { whole, events: None }
+}

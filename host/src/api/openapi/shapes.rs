@@ -1,0 +1,121 @@
+//! Tables of fields as JSON schemas. What is refused is left out: a schema says what is possible.
+
+use serde_json::{Map, Value, json};
+
+use super::super::fields::{self, Field, KindOf, Kinds, Shape, Support, Tables};
+use super::reference;
+
+/// The schema of a body; shapes with a name are added to `named`.
+pub(super) fn request(tables: Tables, named: &mut Map<String, Value>) -> Value {
+    object(fields::all(tables), named)
+}
+
+fn object<'a>(fields: impl Iterator<Item = &'a Field>, named: &mut Map<String, Value>) -> Value {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for field in fields.filter(|field| !matches!(field.support, Support::Refused(_))) {
+        properties.insert(field.name.to_owned(), property(field, named));
+        if field.required {
+            required.push(field.name);
+        }
+    }
+    let mut object = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object
+}
+
+/// A field with what is said of it; null where it may be absent.
+fn property(field: &Field, named: &mut Map<String, Value>) -> Value {
+    let mut property = schema(&field.shape, named);
+    if !field.required {
+        nullable(&mut property);
+    }
+    let support = match field.support {
+        Support::Ignored => "Ignored.",
+        Support::Warned => "Ignored, with a warning.",
+        _ => "",
+    };
+    let description = [support, field.note].join(" ").trim().to_owned();
+    if !description.is_empty() {
+        if property.get("$ref").is_some() {
+            property = json!({ "allOf": [property] });
+        }
+        property["description"] = Value::String(description);
+    }
+    property
+}
+
+fn nullable(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut().filter(|object| !object.is_empty()) else { return };
+    match object.get("type").cloned() {
+        Some(kind) => {
+            object.insert("type".to_owned(), json!([kind, "null"]));
+            if let Some(Value::Array(values)) = object.get_mut("enum") {
+                values.push(Value::Null);
+            }
+        }
+        None => *schema = json!({ "anyOf": [schema.take(), { "type": "null" }] }),
+    }
+}
+
+fn schema(shape: &Shape, named: &mut Map<String, Value>) -> Value {
+    match shape {
+        Shape::Any => json!({}),
+        Shape::Boolean => json!({ "type": "boolean" }),
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Integer(min, max) => {
+            let mut schema = json!({ "type": "integer" });
+            if *min != i64::MIN {
+                schema["minimum"] = json!(min);
+            }
+            if *max != i64::MAX {
+                schema["maximum"] = json!(max);
+            }
+            schema
+        }
+        Shape::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Shape::OneOf(values) => json!({ "type": "string", "enum": values }),
+        Shape::List(inner) => json!({ "type": "array", "items": schema(inner, named) }),
+        Shape::Object(fields) => object(fields.iter(), named),
+        Shape::Map(inner) => json!({ "type": "object", "additionalProperties": schema(inner, named) }),
+        Shape::Either(shapes) => {
+            let any: Vec<Value> = shapes.iter().map(|shape| schema(shape, named)).collect();
+            json!({ "anyOf": any })
+        }
+        Shape::Kinds(kinds) => kinds_schema(kinds, named),
+    }
+}
+
+fn kinds_schema(kinds: &Kinds, named: &mut Map<String, Value>) -> Value {
+    if !named.contains_key(kinds.name) {
+        let mut any: Vec<Value> = kinds.of.iter().map(|kind| kind_schema(kind, named)).collect();
+        if kinds.open {
+            let known: Vec<&str> = kinds.of.iter().filter_map(|kind| kind.kind).collect();
+            let other = json!({ "type": "string", "not": { "enum": known } });
+            any.push(json!({
+                "type": "object",
+                "required": ["type"],
+                "properties": { "type": other },
+                "description": "Another kind.",
+            }));
+        }
+        named.insert(kinds.name.to_owned(), json!({ "anyOf": any }));
+    }
+    reference(kinds.name)
+}
+
+fn kind_schema(kind: &KindOf, named: &mut Map<String, Value>) -> Value {
+    let mut schema = object(kind.fields.iter(), named);
+    if let Some(name) = kind.kind {
+        schema["properties"]["type"] = json!({ "const": name });
+        let required = schema.as_object_mut().expect("an object").entry("required");
+        if let Some(required) = required.or_insert_with(|| json!([])).as_array_mut() {
+            required.insert(0, json!("type"));
+        }
+    }
+    if !kind.note.is_empty() {
+        schema["description"] = json!(kind.note);
+    }
+    schema
+}

@@ -1,0 +1,287 @@
+//! The tables of fields tell the truth: what they promise is sent to the code that reads bodies.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::super::fields::{self, Field, Shape, Support, Tables};
+use super::super::ids::Ids;
+use super::super::request::Defaults;
+use super::super::{chat, completions, error::ApiError, messages, responses, tokenize};
+use super::{ENDPOINTS, document};
+
+/// Reads a body: what is warned of, or why not.
+type Read = fn(&[u8]) -> Result<Vec<String>, ApiError>;
+
+struct Reader {
+    path: &'static str,
+    tables: Tables,
+    /// A body that is taken, with all that one field needs of another.
+    base: fn() -> Value,
+    read: Read,
+}
+
+macro_rules! call {
+    ($protocol:ident) => {
+        |body| $protocol::call(body, &Defaults::default(), Ids::counted(), || 0).map(|call| call.warnings)
+    };
+}
+
+const READERS: [Reader; 7] = [
+    Reader {
+        path: "/v1/responses",
+        tables: responses::fields::TABLES,
+        base: || json!({ "model": "m", "input": "x" }),
+        read: call!(responses),
+    },
+    Reader {
+        path: "/v1/chat/completions",
+        tables: chat::fields::TABLES,
+        base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "logprobs": true }),
+        read: call!(chat),
+    },
+    Reader {
+        path: "/v1/completions",
+        tables: completions::fields::TABLES,
+        base: || json!({ "model": "m", "prompt": "x" }),
+        read: call!(completions),
+    },
+    Reader {
+        path: "/v1/messages",
+        tables: messages::fields::TABLES,
+        base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "max_tokens": 5 }),
+        read: call!(messages),
+    },
+    Reader {
+        path: "/v1/messages/count_tokens",
+        tables: messages::fields::PROMPT_TABLES,
+        base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] }),
+        read: |body| messages::count(body, &Defaults::default()).map(|count| count.warnings),
+    },
+    Reader {
+        path: "/tokenize",
+        tables: tokenize::TOKENIZE_TABLES,
+        base: || json!({ "prompt": "x" }),
+        read: |body| tokenize::tokenize(body, &Defaults::default()).map(|_| Vec::new()),
+    },
+    Reader {
+        path: "/detokenize",
+        tables: tokenize::DETOKENIZE_TABLES,
+        base: || json!({ "tokens": [1] }),
+        read: |body| tokenize::detokenize(body, &Defaults::default()).map(|_| Vec::new()),
+    },
+];
+
+impl Reader {
+    /// Sends the base with `value` at the dotted `name`.
+    fn send(&self, name: &str, value: Value) -> Result<Vec<String>, ApiError> {
+        let mut body = (self.base)();
+        if self.path == "/tokenize" && name == "messages" && !value.is_null() {
+            // In its place.
+            body = json!({});
+        }
+        put(&mut body, name, value);
+        (self.read)(body.to_string().as_bytes())
+    }
+
+    fn refusal(&self, name: &str, value: Value) -> ApiError {
+        let shown = value.to_string();
+        let Err(error) = self.send(name, value) else { panic!("{}: {name}: {shown} is taken", self.path) };
+        assert_eq!(error.status, 400);
+        let at = error.param.as_deref().unwrap_or_default();
+        assert!(at.starts_with(name), "{}: {name}: {shown}: {error} (at {at:?})", self.path);
+        error
+    }
+
+    fn taken(&self, name: &str, value: Value) -> Vec<String> {
+        let shown = value.to_string();
+        self.send(name, value).unwrap_or_else(|error| panic!("{}: {name}: {shown}: {error}", self.path))
+    }
+
+    /// All fields, those of objects under dotted names and with what the object needs beside them.
+    fn fields(&self) -> Vec<(String, &'static Field)> {
+        let mut all = Vec::new();
+        for field in fields::all(self.tables) {
+            all.push((field.name.to_owned(), field));
+            if let Shape::Object(inner) = &field.shape {
+                all.extend(inner.iter().map(|inner| (format!("{}.{}", field.name, inner.name), inner)));
+            }
+        }
+        all
+    }
+}
+
+fn put(body: &mut Value, name: &str, value: Value) {
+    match name.split_once('.') {
+        None => body[name] = value,
+        Some((outer, inner)) => {
+            // Of these objects, nothing is read without a type.
+            let needs_type = matches!(outer, "thinking" | "tool_choice") && inner != "type";
+            let kind = if outer == "thinking" { "enabled" } else { "auto" };
+            let mut object = Map::new();
+            if needs_type {
+                object.insert("type".to_owned(), json!(kind));
+            }
+            object.insert(inner.to_owned(), value);
+            body[outer] = Value::Object(object);
+        }
+    }
+}
+
+/// What the shape doesn't allow.
+fn wrong(shape: &Shape) -> Option<Value> {
+    match shape {
+        Shape::Any => None,
+        Shape::Text | Shape::OneOf(_) | Shape::Object(_) | Shape::Map(_) => Some(json!(5.5)),
+        _ => Some(json!({ "type": 7 })),
+    }
+}
+
+#[test]
+fn every_endpoint_with_a_body_is_tried() {
+    let described = ENDPOINTS.iter().filter(|endpoint| endpoint.request.is_some());
+    let described: Vec<&str> = described.map(|endpoint| endpoint.path).collect();
+    assert_eq!(described, READERS.map(|reader| reader.path));
+}
+
+#[test]
+fn no_field_stands_in_two_tables() {
+    for reader in READERS {
+        let mut seen = BTreeSet::new();
+        for (name, _) in reader.fields() {
+            assert!(seen.insert(name.clone()), "{}: {name}", reader.path);
+        }
+    }
+}
+
+#[test]
+fn required_fields_are_missed_and_others_may_be_null() {
+    for reader in READERS {
+        for (name, field) in reader.fields() {
+            if field.required {
+                reader.refusal(&name, Value::Null);
+            } else if !matches!((reader.base)().get(&name), Some(value) if *value != json!(true)) {
+                reader.taken(&name, Value::Null);
+            }
+        }
+    }
+}
+
+#[test]
+fn supported_fields_are_read() {
+    for reader in READERS {
+        for (name, field) in reader.fields() {
+            let read = matches!(field.support, Support::Supported | Support::InPart(_));
+            if let Some(wrong) = wrong(&field.shape).filter(|_| read) {
+                reader.refusal(&name, wrong);
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_have_the_bounds_that_the_tables_say() {
+    for reader in READERS {
+        for (name, field) in reader.fields() {
+            if field.support != Support::Supported {
+                continue;
+            }
+            match field.shape {
+                Shape::Number(min, max) => {
+                    reader.taken(&name, json!(min));
+                    reader.taken(&name, json!(max));
+                    reader.refusal(&name, json!(min - 0.005));
+                    reader.refusal(&name, json!(max + 0.5));
+                }
+                Shape::Integer(min, max) => {
+                    reader.taken(&name, json!(min));
+                    reader.taken(&name, json!(max));
+                    if let (Some(less), Some(more)) = (min.checked_sub(1), max.checked_add(1)) {
+                        reader.refusal(&name, json!(less));
+                        reader.refusal(&name, json!(more));
+                    }
+                }
+                Shape::OneOf(values) => {
+                    for value in values.iter().filter(|_| field.support == Support::Supported) {
+                        if name != "tool_choice.type" {
+                            reader.taken(&name, json!(value));
+                        }
+                    }
+                    reader.refusal(&name, json!("something else"));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_is_refused_as_unsupported() {
+    for reader in READERS {
+        for (name, field) in reader.fields() {
+            let (Support::Refused(examples) | Support::InPart(examples)) = field.support else { continue };
+            assert!(!examples.is_empty(), "{name}");
+            for example in examples {
+                let error = reader.refusal(&name, serde_json::from_str(example).unwrap());
+                assert_eq!(error.code, Some("unsupported_parameter"), "{}: {name}: {error}", reader.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_ignored_is_taken_and_warned_of_where_the_table_says_so() {
+    for reader in READERS {
+        for (name, field) in reader.fields() {
+            let values = match field.shape {
+                Shape::Boolean => vec![json!(true)],
+                Shape::Text => vec![json!("omitted")],
+                Shape::Integer(min, _) => vec![json!(min)],
+                _ => vec![json!("x"), json!({ "a": [1] }), json!(5)],
+            };
+            for value in values {
+                match field.support {
+                    Support::Ignored => assert_eq!(reader.taken(&name, value), [""; 0], "{name}"),
+                    Support::Warned => {
+                        let warnings = reader.taken(&name, value);
+                        assert!(warnings.iter().any(|line| line.starts_with(&name)), "{name}: {warnings:?}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_fields_are_warned_of() {
+    for reader in READERS.iter().filter(|reader| reader.path.starts_with("/v1")) {
+        assert_eq!(reader.taken("no_such_field", json!(1)), ["unknown field no_such_field ignored"]);
+    }
+}
+
+#[test]
+fn every_reference_in_the_document_leads_somewhere() {
+    let document = document();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let mut references = BTreeSet::new();
+    gather(&document, &mut references);
+    for name in &references {
+        assert!(schemas.contains_key(name), "{name}");
+    }
+    let unused: Vec<&String> = schemas.keys().filter(|name| !references.contains(*name)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
+fn gather(value: &Value, references: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(name) = object.get("$ref").and_then(Value::as_str) {
+                references.insert(name.strip_prefix("#/components/schemas/").unwrap().to_owned());
+            }
+            object.values().for_each(|value| gather(value, references));
+        }
+        Value::Array(list) => list.iter().for_each(|value| gather(value, references)),
+        _ => {}
+    }
+}

@@ -1,0 +1,62 @@
+//! Events of the calls that clients run: functions and custom tools.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{At, Event, Piece};
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct CallDelta<'a> {
+    item_id: &'a str,
+    output_index: usize,
+    delta: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obfuscation: Option<&'a str>,
+}
+
+impl<'a> CallDelta<'a> {
+    fn new(at: At<'a>, piece: Piece<'a>) -> Self {
+        let At { item_id, output_index } = at;
+        let Piece { delta, obfuscation } = piece;
+        Self { item_id, output_index, delta, obfuscation }
+    }
+}
+
+/// `response.function_call_arguments.delta`.
+pub(in super::super) fn arguments_delta<'a>(at: At<'a>, piece: Piece<'a>) -> Event<CallDelta<'a>> {
+    Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, piece) }
+}
+
+/// `response.custom_tool_call_input.delta`.
+pub(in super::super) fn input_delta<'a>(at: At<'a>, piece: Piece<'a>) -> Event<CallDelta<'a>> {
+    Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, piece) }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct ArgumentsDone<'a> {
+    #[serde(flatten)]
+    at: At<'a>,
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// `response.function_call_arguments.done`.
+pub(in super::super) fn arguments_done<'a>(
+    at: At<'a>,
+    name: &'a str,
+    arguments: &'a str,
+) -> Event<ArgumentsDone<'a>> {
+    Event { kind: "response.function_call_arguments.done", body: ArgumentsDone { at, name, arguments } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct InputDone<'a> {
+    #[serde(flatten)]
+    at: At<'a>,
+    input: &'a str,
+}
+
+/// `response.custom_tool_call_input.done`.
+pub(in super::super) fn input_done<'a>(at: At<'a>, input: &'a str) -> Event<InputDone<'a>> {
+    Event { kind: "response.custom_tool_call_input.done", body: InputDone { at, input } }
+}

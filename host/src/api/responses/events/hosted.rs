@@ -1,0 +1,99 @@
+//! Events of tools that the server runs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{At, Event};
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct Progress<'a> {
+    item_id: &'a str,
+    output_index: usize,
+}
+
+/// A step in the life of an item, without more to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Step {
+    ListBegun,
+    ListCompleted,
+    ListFailed,
+    McpBegun,
+    McpCompleted,
+    McpFailed,
+    SearchBegun,
+    Searching,
+    SearchCompleted,
+    CodeBegun,
+    Interpreting,
+    CodeCompleted,
+}
+
+/// `response.mcp_list_tools.*`, `response.mcp_call.*`, `response.web_search_call.*`, `response.code_interpreter_call.*`.
+pub(in super::super) fn progress(step: Step, at: At<'_>) -> Event<Progress<'_>> {
+    let At { item_id, output_index } = at;
+    let kind = match step {
+        Step::ListBegun => "response.mcp_list_tools.in_progress",
+        Step::ListCompleted => "response.mcp_list_tools.completed",
+        Step::ListFailed => "response.mcp_list_tools.failed",
+        Step::McpBegun => "response.mcp_call.in_progress",
+        Step::McpCompleted => "response.mcp_call.completed",
+        Step::McpFailed => "response.mcp_call.failed",
+        Step::SearchBegun => "response.web_search_call.in_progress",
+        Step::Searching => "response.web_search_call.searching",
+        Step::SearchCompleted => "response.web_search_call.completed",
+        Step::CodeBegun => "response.code_interpreter_call.in_progress",
+        Step::Interpreting => "response.code_interpreter_call.interpreting",
+        Step::CodeCompleted => "response.code_interpreter_call.completed",
+    };
+    Event { kind, body: Progress { item_id, output_index } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct HostedDelta<'a> {
+    item_id: &'a str,
+    output_index: usize,
+    delta: &'a str,
+}
+
+/// `response.mcp_call_arguments.delta`.
+pub(in super::super) fn mcp_arguments_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
+    let At { item_id, output_index } = at;
+    Event { kind: "response.mcp_call_arguments.delta", body: HostedDelta { item_id, output_index, delta } }
+}
+
+/// `response.code_interpreter_call_code.delta`.
+pub(in super::super) fn code_delta<'a>(at: At<'a>, delta: &'a str) -> Event<HostedDelta<'a>> {
+    let At { item_id, output_index } = at;
+    let body = HostedDelta { item_id, output_index, delta };
+    Event { kind: "response.code_interpreter_call_code.delta", body }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct McpArgumentsDone<'a> {
+    item_id: &'a str,
+    output_index: usize,
+    arguments: &'a str,
+}
+
+/// `response.mcp_call_arguments.done`.
+pub(in super::super) fn mcp_arguments_done<'a>(
+    at: At<'a>,
+    arguments: &'a str,
+) -> Event<McpArgumentsDone<'a>> {
+    let At { item_id, output_index } = at;
+    let body = McpArgumentsDone { item_id, output_index, arguments };
+    Event { kind: "response.mcp_call_arguments.done", body }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct CodeDone<'a> {
+    item_id: &'a str,
+    output_index: usize,
+    code: &'a str,
+}
+
+/// `response.code_interpreter_call_code.done`.
+pub(in super::super) fn code_done<'a>(at: At<'a>, code: &'a str) -> Event<CodeDone<'a>> {
+    let At { item_id, output_index } = at;
+    Event { kind: "response.code_interpreter_call_code.done", body: CodeDone { item_id, output_index, code } }
+}

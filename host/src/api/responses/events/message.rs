@@ -1,0 +1,50 @@
+//! Events of a message's text. Deltas are sent once per token: their bodies are flat, since `#[serde(flatten)]` costs a map each.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::items::TokenLogprob;
+use super::{At, Event, Piece};
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct OutputTextDelta<'a> {
+    item_id: &'a str,
+    output_index: usize,
+    content_index: usize,
+    delta: &'a str,
+    logprobs: &'a [TokenLogprob],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obfuscation: Option<&'a str>,
+}
+
+/// `response.output_text.delta`; `logprobs` of the tokens that begin in it, empty where not asked for.
+pub(in super::super) fn text_delta<'a>(
+    at: At<'a>,
+    content_index: usize,
+    piece: Piece<'a>,
+    logprobs: &'a [TokenLogprob],
+) -> Event<OutputTextDelta<'a>> {
+    let At { item_id, output_index } = at;
+    let Piece { delta, obfuscation } = piece;
+    let body = OutputTextDelta { item_id, output_index, content_index, delta, logprobs, obfuscation };
+    Event { kind: "response.output_text.delta", body }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(in super::super) struct OutputTextDone<'a> {
+    #[serde(flatten)]
+    at: At<'a>,
+    content_index: usize,
+    text: &'a str,
+    logprobs: &'a [TokenLogprob],
+}
+
+/// `response.output_text.done`; `logprobs` of all tokens.
+pub(in super::super) fn text_done<'a>(
+    at: At<'a>,
+    content_index: usize,
+    text: &'a str,
+    logprobs: &'a [TokenLogprob],
+) -> Event<OutputTextDone<'a>> {
+    Event { kind: "response.output_text.done", body: OutputTextDone { at, content_index, text, logprobs } }
+}

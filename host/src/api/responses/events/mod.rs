@@ -1,0 +1,134 @@
+//! Leaf builders: plain values in, one typed event out, each with every field of its type but `sequence_number`,
+//! which [`Sequence`] sets, and nothing else does. Texts are borrowed: an event lives until it is encoded.
+//!
+//! Invariant: no type of the turn, parser, engine or model room appears in here or in `items` and `resource` (`tests/layers.rs`
+//! reads the sources): whatever has plain values may build any event. This file has what all items share, the others one kind each.
+
+mod calls;
+pub(super) mod hosted;
+mod message;
+mod reasoning;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::super::frames::Frames;
+use super::items::Item;
+use super::resource::Resource;
+
+pub(super) use calls::{arguments_delta, arguments_done, input_delta, input_done};
+pub(super) use message::{text_delta, text_done};
+pub(super) use reasoning::{
+    reasoning_delta, reasoning_done, summary_added, summary_done, summary_text_delta, summary_text_done,
+};
+
+/// An event without its number.
+#[derive(Debug)]
+pub(super) struct Event<B> {
+    kind: &'static str,
+    body: B,
+}
+
+impl<B> Event<B> {
+    /// Its `type`.
+    pub(super) fn kind(&self) -> &'static str {
+        self.kind
+    }
+}
+
+/// The numbers of one stream.
+#[derive(Debug, Default)]
+pub(super) struct Sequence(u64);
+
+#[derive(JsonSchema, Serialize)]
+struct Numbered<'a, B> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    sequence_number: u64,
+    #[serde(flatten)]
+    body: &'a B,
+}
+
+impl Sequence {
+    /// Encodes the event under the next number.
+    #[expect(clippy::needless_pass_by_value, reason = "an event is sent once")]
+    pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, frames: &mut Frames) {
+        let numbered = Numbered { kind: event.kind, sequence_number: self.0, body: &event.body };
+        frames.push(Some(event.kind), &numbered);
+        self.0 += 1;
+    }
+}
+
+/// Where an item stands.
+#[derive(Debug, Clone, Copy, JsonSchema, Serialize)]
+pub(super) struct At<'a> {
+    /// Id of the item.
+    pub(super) item_id: &'a str,
+    /// Its place in the output.
+    pub(super) output_index: usize,
+}
+
+/// More of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'a> {
+    /// The text; never empty.
+    pub(super) delta: &'a str,
+    /// Padding that hides how long it is; none where the client doesn't want it.
+    pub(super) obfuscation: Option<&'a str>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Lifecycle<'a> {
+    response: &'a Resource,
+}
+
+/// The response as a whole: `kind` is `response.created`, `response.in_progress` or a terminal one.
+pub(super) fn response<'a>(kind: &'static str, response: &'a Resource) -> Event<Lifecycle<'a>> {
+    Event { kind, body: Lifecycle { response } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct Error<'a> {
+    code: &'a str,
+    message: &'a str,
+    param: Option<&'a str>,
+}
+
+/// `error`; `response.failed` must follow.
+pub(super) fn error<'a>(code: &'a str, message: &'a str) -> Event<Error<'a>> {
+    Event { kind: "error", body: Error { code, message, param: None } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct OutputItem<'a> {
+    output_index: usize,
+    item: &'a Item,
+}
+
+/// `response.output_item.added`.
+pub(super) fn item_added(output_index: usize, item: &Item) -> Event<OutputItem<'_>> {
+    Event { kind: "response.output_item.added", body: OutputItem { output_index, item } }
+}
+
+/// `response.output_item.done`.
+pub(super) fn item_done(output_index: usize, item: &Item) -> Event<OutputItem<'_>> {
+    Event { kind: "response.output_item.done", body: OutputItem { output_index, item } }
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct ContentPart<'a, P> {
+    #[serde(flatten)]
+    at: At<'a>,
+    content_index: usize,
+    part: &'a P,
+}
+
+/// `response.content_part.added`.
+pub(super) fn part_added<'a, P>(at: At<'a>, content_index: usize, part: &'a P) -> Event<ContentPart<'a, P>> {
+    Event { kind: "response.content_part.added", body: ContentPart { at, content_index, part } }
+}
+
+/// `response.content_part.done`.
+pub(super) fn part_done<'a, P>(at: At<'a>, content_index: usize, part: &'a P) -> Event<ContentPart<'a, P>> {
+    Event { kind: "response.content_part.done", body: ContentPart { at, content_index, part } }
+}

@@ -1,0 +1,248 @@
+//! The fields of a Responses request.
+
+use super::super::fields::sampling::{ALTERNATIVES, EFFORTS, MODEL, STREAM, TEMPLATE_ARGUMENTS};
+use super::super::fields::{
+    ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
+};
+
+/// All of them.
+pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
+
+const NOTHING_STORED: &str = "nothing is stored between requests: send the whole input";
+
+const FIELDS: [Field; 30] = [
+    Field::supported("background", Shape::Boolean, "`true` is refused: use `stream`").but(&["true"]),
+    TEMPLATE_ARGUMENTS,
+    Field::ignored("client_metadata", Shape::Any, ""),
+    Field::refused("conversation", Shape::Any, &["\"conv_1\"", "{\"id\": \"conv_1\"}"], NOTHING_STORED),
+    Field::supported(
+        "enable_response_messages",
+        Shape::Boolean,
+        "adds `input_messages` and `output_messages`, tokens and raw text of each turn (as in vLLM)",
+    ),
+    Field::supported(
+        "include",
+        TEXTS,
+        "`reasoning.encrypted_content` and `message.output_text.logprobs`; others are ignored with a warning",
+    ),
+    Field::supported("input", INPUT, "").required(),
+    Field::supported("instructions", Shape::Text, "a system message before the input"),
+    Field::supported("max_output_tokens", POSITIVE, "reasoning included; reached: the response is `incomplete`"),
+    Field::supported("max_tool_calls", POSITIVE, "of calls that the server runs"),
+    Field::supported(
+        "metadata",
+        Shape::Map(&Shape::Text),
+        "repeated in the response; at most 16 keys of 64 characters, values of 512",
+    ),
+    MODEL,
+    Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
+    Field::refused("previous_response_id", Shape::Any, &["\"resp_1\""], NOTHING_STORED),
+    Field::refused("prompt", Shape::Any, &["{\"id\": \"pmpt_1\"}"], NOTHING_STORED),
+    Field::supported(
+        "prompt_cache_key",
+        Shape::Text,
+        "repeated; prefixes are cached whatever it says",
+    ),
+    Field::ignored("prompt_cache_options", Shape::Any, "prefixes are always cached"),
+    Field::ignored("prompt_cache_retention", Shape::Any, "prefixes are always cached"),
+    Field::supported("reasoning", Shape::Object(&REASONING), ""),
+    Field::supported("safety_identifier", Shape::Text, "repeated; at most 128 characters"),
+    Field::ignored("service_tier", Shape::Any, "the response says `default`"),
+    Field::ignored("store", Shape::Boolean, "nothing is stored, and the response says `false`"),
+    STREAM,
+    Field::supported(
+        "stream_options",
+        Shape::Object(&[Field::supported(
+            "include_obfuscation",
+            Shape::Boolean,
+            "padding of deltas; on unless `false`",
+        )]),
+        "",
+    ),
+    Field::supported("text", Shape::Object(&TEXT), ""),
+    Field::supported(
+        "tool_choice",
+        Shape::Either(&[
+            Shape::OneOf(&["auto", "none", "required"]),
+            Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICES, open: false }),
+        ]),
+        "`auto`, `none` or `allowed_tools` in mode `auto`; what forces a call is refused (constrained decoding)",
+    )
+    .but(&["\"required\"", r#"{"type": "function", "name": "f"}"#]),
+    Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
+    Field::supported("top_logprobs", ALTERNATIVES, "more than 0 also turns log-probabilities on"),
+    Field::supported(
+        "truncation",
+        Shape::OneOf(&["auto", "disabled"]),
+        "`auto` drops the oldest messages of a conversation that doesn't fit; else that is a 400",
+    ),
+    Field::ignored("user", Shape::Any, "superseded by `safety_identifier`"),
+];
+
+const REASONING: [Field; 3] = [
+    Field::supported(
+        "effort",
+        Shape::OneOf(EFFORTS),
+        "an argument of the chat template, `reasoning_effort`; `none` also sets `enable_thinking` to `false`",
+    ),
+    Field::supported("generate_summary", SUMMARY, "the older name of `summary`"),
+    Field::supported(
+        "summary",
+        SUMMARY,
+        "any but `none`: reasoning comes as `summary` of its item instead of `content`, whole, not summarised",
+    ),
+];
+
+const SUMMARY: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
+
+const TEXT: [Field; 2] = [
+    Field::supported(
+        "format",
+        Shape::Object(&[Field::supported("type", Shape::Text, "").required()]),
+        "`text`; `json_schema` and `json_object` are refused (constrained decoding)",
+    )
+    .but(&[r#"{"type": "json_object"}"#, r#"{"type": "json_schema", "name": "n", "schema": {}}"#]),
+    Field::supported(
+        "verbosity",
+        Shape::OneOf(&["low", "medium", "high"]),
+        "an argument of the chat template, `verbosity`",
+    ),
+];
+
+const CHOICES: [KindOf; 1] = [KindOf {
+    kind: Some("allowed_tools"),
+    fields: &[
+        Field::supported("mode", Shape::OneOf(&["auto", "required"]), "`required` is refused")
+            .but(&["\"required\""]),
+        Field::supported("tools", Shape::List(&ANY_OBJECT), "the tools that the model sees").required(),
+    ],
+    note: "the model sees these tools only",
+}];
+
+const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();
+const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
+
+const TOOLS: Kinds = Kinds {
+    name: "ResponsesTool",
+    of: &[
+        KindOf {
+            kind: Some("function"),
+            fields: &[
+                NAME,
+                DESCRIPTION,
+                Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
+                Field::supported("strict", Shape::Boolean, ""),
+            ],
+            note: "`strict` is told to the model's parser, and not enforced",
+        },
+        KindOf {
+            kind: Some("custom"),
+            fields: &[
+                NAME,
+                DESCRIPTION,
+                Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
+            ],
+            note: "its input streams as plain text; a grammar is told to the model and not enforced",
+        },
+        KindOf {
+            kind: Some("namespace"),
+            fields: &[
+                NAME,
+                DESCRIPTION,
+                Field::supported("tools", Shape::List(&ANY_OBJECT), "functions and custom tools"),
+            ],
+            note: "the model sees `namespace__name`, calls come back with both names",
+        },
+        KindOf {
+            kind: Some("mcp"),
+            fields: &[
+                Field::supported("server_label", Shape::Text, "").required(),
+                Field::supported("server_url", Shape::Text, ""),
+                Field::supported("allowed_tools", Shape::Any, ""),
+                Field::supported("require_approval", Shape::Any, ""),
+                Field::supported("headers", ANY_OBJECT, ""),
+            ],
+            note: "run by the server where the operator configured it or allows URLs in requests, else ignored with a warning",
+        },
+        KindOf {
+            kind: Some("web_search"),
+            fields: &[],
+            note: "also `web_search_preview`, and with a date: run where the operator configured a server for it, else ignored with a warning",
+        },
+        KindOf {
+            kind: Some("code_interpreter"),
+            fields: &[],
+            note: "run where the operator configured a server for it, else ignored with a warning",
+        },
+    ],
+    open: true,
+};
+
+const INPUT: Shape = Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEMS))]);
+
+const CONTENT: Shape = Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]);
+const CALL_ID: Field = Field::supported("call_id", Shape::Text, "");
+const NAMESPACE: Field = Field::supported("namespace", Shape::Text, "");
+const OUTPUT: Field = Field::supported("output", CONTENT, "").required();
+
+const MESSAGE: [Field; 2] = [
+    Field::supported("role", Shape::OneOf(&["user", "assistant", "system", "developer"]), "").required(),
+    Field::supported(
+        "content",
+        CONTENT,
+        "text; images, files and audio become a placeholder, with a warning",
+    ),
+];
+
+const fn hosted(kind: &'static str, note: &'static str) -> KindOf {
+    KindOf { kind: Some(kind), fields: &[], note }
+}
+
+const ITEMS: Kinds = Kinds {
+    name: "ResponsesInputItem",
+    of: &[
+        KindOf { kind: None, fields: &MESSAGE, note: "a message" },
+        KindOf {
+            kind: Some("message"),
+            fields: &MESSAGE,
+            note: "text is read; images, files and audio become a placeholder, with a warning",
+        },
+        KindOf {
+            kind: Some("reasoning"),
+            fields: &[
+                Field::supported("encrypted_content", Shape::Text, ""),
+                Field::supported("content", CONTENT, ""),
+                Field::supported("summary", CONTENT, ""),
+            ],
+            note: "the first that is there of `encrypted_content` (of this server's key, else 400), `content`, `summary`",
+        },
+        KindOf {
+            kind: Some("function_call"),
+            fields: &[
+                CALL_ID,
+                NAME,
+                NAMESPACE,
+                Field::supported("arguments", Shape::Either(&[Shape::Text, ANY_OBJECT]), ""),
+            ],
+            note: "",
+        },
+        KindOf { kind: Some("function_call_output"), fields: &[CALL_ID, OUTPUT], note: "" },
+        KindOf {
+            kind: Some("custom_tool_call"),
+            fields: &[CALL_ID, NAME, NAMESPACE, Field::supported("input", Shape::Text, "").required()],
+            note: "",
+        },
+        KindOf { kind: Some("custom_tool_call_output"), fields: &[CALL_ID, OUTPUT], note: "" },
+        KindOf {
+            kind: Some("additional_tools"),
+            fields: &[Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "")],
+            note: "more tools, as in `tools`",
+        },
+        hosted("mcp_call", "a call that the server ran, with its output"),
+        hosted("mcp_list_tools", "the server's tools aren't listed again"),
+        hosted("mcp_approval_request", "what `mcp_approval_response` answers"),
+        hosted("mcp_approval_response", "the call runs, or the model is told that it mustn't"),
+        hosted("code_interpreter_call", "code that the server ran, with its output"),
+    ],
+    open: true,
+};

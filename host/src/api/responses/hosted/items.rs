@@ -1,0 +1,127 @@
+//! Items of tools that the server runs, exactly as clients get them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Status of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum CallStatus {
+    /// Being written, or running.
+    InProgress,
+    /// It ran.
+    Completed,
+    /// Cut off by the end of the turn, before it could run.
+    Incomplete,
+    /// It couldn't run, or ran and failed.
+    Failed,
+}
+
+/// A tool in a list.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+pub(in super::super) struct ListedTool {
+    pub(in super::super) name: String,
+    pub(in super::super) description: String,
+    pub(in super::super) input_schema: Map<String, Value>,
+    pub(in super::super) annotations: Option<Value>,
+}
+
+/// What a web search did.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in super::super) enum WebAction {
+    /// It searched.
+    Search { query: String },
+    /// It opened a page; none: the one that is open.
+    OpenPage { url: Option<String> },
+    /// It looked for a text in a page.
+    FindInPage { pattern: String, url: Option<String> },
+}
+
+/// What went wrong with a call: the protocol's word for a tool that didn't do what it was asked for, whatever the reason.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename = "mcp_tool_execution_error")]
+#[schemars(transform = super::super::super::schema::tagged("mcp_tool_execution_error"))]
+pub(in super::super) struct CallError {
+    pub(in super::super) content: [ErrorText; 1],
+}
+
+/// The words of an error.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename = "text")]
+#[schemars(transform = super::super::super::schema::tagged("text"))]
+pub(in super::super) struct ErrorText {
+    pub(in super::super) text: String,
+}
+
+/// What code printed.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename = "logs")]
+#[schemars(transform = super::super::super::schema::tagged("logs"))]
+pub(in super::super) struct Logs {
+    pub(in super::super) logs: String,
+}
+
+/// An item of a tool that the server runs.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(in super::super) enum HostedItem {
+    /// The tools of an MCP server.
+    McpListTools {
+        id: String,
+        server_label: String,
+        tools: Vec<ListedTool>,
+        error: Option<String>,
+        /// It isn't there yet; the protocol has no status for that.
+        #[serde(skip)]
+        open: bool,
+    },
+    /// A call to one.
+    McpCall {
+        id: String,
+        status: CallStatus,
+        server_label: String,
+        name: String,
+        arguments: String,
+        /// Where the client was asked, the request that it agreed to.
+        approval_request_id: Option<String>,
+        output: Option<String>,
+        error: Option<CallError>,
+    },
+    /// A call that the client must agree to first.
+    McpApprovalRequest { id: String, server_label: String, name: String, arguments: String },
+    /// A search on the web, or what follows one.
+    WebSearchCall { id: String, status: CallStatus, action: WebAction },
+    /// Code that was run.
+    CodeInterpreterCall {
+        id: String,
+        status: CallStatus,
+        container_id: String,
+        code: String,
+        outputs: Option<Vec<Logs>>,
+    },
+}
+
+impl HostedItem {
+    /// Its id.
+    pub(in super::super) fn id(&self) -> &str {
+        let (Self::McpListTools { id, .. }
+        | Self::McpCall { id, .. }
+        | Self::McpApprovalRequest { id, .. }
+        | Self::WebSearchCall { id, .. }
+        | Self::CodeInterpreterCall { id, .. }) = self;
+        id
+    }
+
+    /// Whether more is to come.
+    pub(in super::super) fn is_open(&self) -> bool {
+        match self {
+            Self::McpListTools { open, .. } => *open,
+            Self::McpApprovalRequest { .. } => false,
+            Self::McpCall { status, .. }
+            | Self::WebSearchCall { status, .. }
+            | Self::CodeInterpreterCall { status, .. } => *status == CallStatus::InProgress,
+        }
+    }
+}

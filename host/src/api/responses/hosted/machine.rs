@@ -1,0 +1,218 @@
+//! From what happens with the server's tools to their events. Items stand in the output from the moment they begin, so that several
+//! may be open; each is told done once.
+
+use std::collections::HashMap;
+
+use super::super::events::hosted::Step;
+use super::super::events::{self, At, Sequence};
+use super::super::items::Item;
+use super::items::{CallStatus, HostedItem};
+use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, shown, web_action};
+use crate::agent::{CallKind, Called, Consent, ServerEvent};
+use crate::api::frames::Frames;
+use crate::api::ids::Ids;
+use crate::mcp::McpTool;
+
+/// Calls and lists that are open.
+#[derive(Debug, Default)]
+pub(in super::super) struct HostedCalls {
+    /// Lists, by label of the server: the item's place.
+    lists: HashMap<String, usize>,
+    /// Calls, by id.
+    calls: HashMap<String, OpenCall>,
+    /// The one container that code of this response runs in.
+    container: Option<String>,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    called: Called,
+    /// The item's place; none while the client can't be asked yet, because the arguments aren't whole.
+    place: Option<usize>,
+    /// The arguments, where the item doesn't hold them as they are.
+    arguments: String,
+    written: bool,
+}
+
+/// Where events and items of one response go.
+pub(in super::super) struct Out<'a> {
+    pub(in super::super) output: &'a mut Vec<Item>,
+    pub(in super::super) sequence: &'a mut Sequence,
+    pub(in super::super) ids: &'a mut Ids,
+    pub(in super::super) frames: &'a mut Frames,
+}
+
+impl Out<'_> {
+    /// Announces an item; its place.
+    fn add(&mut self, item: HostedItem) -> usize {
+        let place = self.output.len();
+        self.output.push(Item::Hosted(item));
+        self.sequence.send(events::item_added(place, &self.output[place]), self.frames);
+        place
+    }
+
+    fn item(&mut self, place: usize) -> &mut HostedItem {
+        let Item::Hosted(item) = &mut self.output[place] else { unreachable!("places are of hosted items") };
+        item
+    }
+
+    fn progress(&mut self, place: usize, step: Step) {
+        let at = At { item_id: self.output[place].id(), output_index: place };
+        self.sequence.send(events::hosted::progress(step, at), self.frames);
+    }
+
+    fn done(&mut self, place: usize) {
+        self.sequence.send(events::item_done(place, &self.output[place]), self.frames);
+    }
+}
+
+impl HostedCalls {
+    /// Tells of `event`.
+    pub(in super::super) fn event(&mut self, event: &ServerEvent, mut out: Out<'_>) {
+        match event {
+            ServerEvent::ListBegun { server } => self.list_begun(server, &mut out),
+            ServerEvent::ListEnded { server, tools } => self.list_ended(server, tools, &mut out),
+            ServerEvent::CallBegun { call_id, called } => self.call_begun(call_id, called, &mut out),
+            ServerEvent::CallText { call_id, delta } => {
+                if let Some(call) = self.calls.get_mut(call_id) {
+                    call.text(delta, &mut out);
+                }
+            }
+            ServerEvent::CallWritten { call_id } => self.call_written(call_id, &mut out),
+            ServerEvent::CallEnded { call_id, result } => self.call_ended(call_id, result, &mut out),
+        }
+    }
+
+    fn list_begun(&mut self, server: &str, out: &mut Out<'_>) {
+        let (id, server_label) = (out.ids.next("mcpl_"), server.to_owned());
+        let place = out.add(HostedItem::McpListTools {
+            id,
+            server_label,
+            tools: Vec::new(),
+            error: None,
+            open: true,
+        });
+        out.progress(place, Step::ListBegun);
+        self.lists.insert(server.to_owned(), place);
+    }
+
+    fn list_ended(&mut self, server: &str, listed: &Result<Vec<McpTool>, String>, out: &mut Out<'_>) {
+        let Some(place) = self.lists.remove(server) else { return };
+        if let HostedItem::McpListTools { tools, error, open, .. } = out.item(place) {
+            *open = false;
+            match listed {
+                Ok(listed) => *tools = listed.iter().map(shown).collect(),
+                Err(reason) => *error = Some(reason.clone()),
+            }
+        }
+        out.progress(place, if listed.is_ok() { Step::ListCompleted } else { Step::ListFailed });
+        out.done(place);
+    }
+
+    fn call_begun(&mut self, call_id: &str, called: &Called, out: &mut Out<'_>) {
+        let place = match &called.consent {
+            Consent::Asked => None,
+            Consent::NotNeeded | Consent::Given(_) => {
+                let id = out.ids.next(prefix(called.kind));
+                let item = new_item(called, id, || {
+                    self.container.get_or_insert_with(|| out.ids.next("cntr_")).clone()
+                });
+                let place = out.add(item);
+                out.progress(place, begun(called.kind));
+                Some(place)
+            }
+        };
+        let call = OpenCall { called: called.clone(), place, arguments: String::new(), written: false };
+        self.calls.insert(call_id.to_owned(), call);
+    }
+
+    fn call_written(&mut self, call_id: &str, out: &mut Out<'_>) {
+        let Some(call) = self.calls.get_mut(call_id) else { return };
+        let Some(place) = call.place else {
+            let Called { server, name, .. } = &call.called;
+            let (server_label, name) = (server.clone(), name.clone());
+            let arguments = std::mem::take(&mut call.arguments);
+            let id = out.ids.next("mcpr_");
+            let place = out.add(HostedItem::McpApprovalRequest { id, server_label, name, arguments });
+            out.done(place);
+            self.calls.remove(call_id);
+            return;
+        };
+        call.end_text(place, out);
+        call.written = true;
+        match call.called.kind {
+            CallKind::Mcp => {}
+            CallKind::Code { .. } => out.progress(place, Step::Interpreting),
+            kind => {
+                if let HostedItem::WebSearchCall { action, .. } = out.item(place) {
+                    *action = web_action(kind, &call.arguments);
+                }
+                out.progress(place, Step::Searching);
+            }
+        }
+    }
+
+    fn call_ended(&mut self, call_id: &str, result: &Result<String, String>, out: &mut Out<'_>) {
+        let Some(call) = self.calls.remove(call_id) else { return };
+        // A call that was cut off before the client could be asked for it leaves nothing.
+        let Some(place) = call.place else { return };
+        if !call.written {
+            call.end_text(place, out);
+        }
+        let now = match (result, call.written) {
+            (Ok(_), _) => CallStatus::Completed,
+            (Err(_), true) => CallStatus::Failed,
+            (Err(_), false) => CallStatus::Incomplete,
+        };
+        set_result(out.item(place), now, result);
+        match (call.called.kind, now) {
+            (kind, CallStatus::Completed) => out.progress(place, completed(kind)),
+            (CallKind::Mcp, _) => out.progress(place, Step::McpFailed),
+            // The others have no event for it: the item says so.
+            _ => {}
+        }
+        out.done(place);
+    }
+}
+
+impl OpenCall {
+    fn text(&mut self, delta: &str, out: &mut Out<'_>) {
+        let Some(place) = self.place else { return self.arguments.push_str(delta) };
+        let (arguments, sequence, frames) = (&mut self.arguments, &mut *out.sequence, &mut *out.frames);
+        let Item::Hosted(item) = &mut out.output[place] else { return };
+        match (self.called.kind, item) {
+            (CallKind::Mcp, HostedItem::McpCall { id, arguments, .. }) => {
+                arguments.push_str(delta);
+                let at = At { item_id: id, output_index: place };
+                sequence.send(events::hosted::mcp_arguments_delta(at, delta), frames);
+            }
+            (CallKind::Code { raw: true }, HostedItem::CodeInterpreterCall { id, code, .. }) => {
+                code.push_str(delta);
+                let at = At { item_id: id, output_index: place };
+                sequence.send(events::hosted::code_delta(at, delta), frames);
+            }
+            _ => arguments.push_str(delta),
+        }
+    }
+
+    /// The item's own text is whole. Code inside an object is told as one delta: it can't be told from the object before.
+    fn end_text(&self, place: usize, out: &mut Out<'_>) {
+        let (sequence, frames) = (&mut *out.sequence, &mut *out.frames);
+        let Item::Hosted(item) = &mut out.output[place] else { return };
+        match item {
+            HostedItem::McpCall { id, arguments, .. } => {
+                let at = At { item_id: id, output_index: place };
+                sequence.send(events::hosted::mcp_arguments_done(at, arguments), frames);
+            }
+            HostedItem::CodeInterpreterCall { id, code, .. } => {
+                let at = At { item_id: id, output_index: place };
+                if !self.arguments.is_empty() {
+                    *code = code_of(&self.arguments);
+                    sequence.send(events::hosted::code_delta(at, code), frames);
+                }
+                sequence.send(events::hosted::code_done(at, code), frames);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What calls are as items: how one begins, what its end leaves in it, what its arguments mean.
+
+use serde_json::Value;
+
+use super::super::events::hosted::Step;
+use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Logs, WebAction};
+use crate::agent::{CallKind, Called, Consent};
+use crate::mcp::McpTool;
+
+/// A tool as a list shows it.
+pub(super) fn shown(tool: &McpTool) -> ListedTool {
+    let McpTool { name, description, input_schema, annotations } = tool.clone();
+    ListedTool { name, description, input_schema, annotations }
+}
+
+/// A call that begins.
+pub(super) fn new_item(called: &Called, id: String, container: impl FnOnce() -> String) -> HostedItem {
+    let status = CallStatus::InProgress;
+    match called.kind {
+        CallKind::Mcp => HostedItem::McpCall {
+            id,
+            status,
+            server_label: called.server.clone(),
+            name: called.name.clone(),
+            arguments: String::new(),
+            approval_request_id: match &called.consent {
+                Consent::Given(id) => Some(id.clone()),
+                Consent::NotNeeded | Consent::Asked => None,
+            },
+            output: None,
+            error: None,
+        },
+        CallKind::Code { .. } => {
+            let (container_id, code) = (container(), String::new());
+            HostedItem::CodeInterpreterCall { id, status, container_id, code, outputs: None }
+        }
+        kind => HostedItem::WebSearchCall { id, status, action: web_action(kind, "") },
+    }
+}
+
+/// Puts a call's end into its item.
+pub(super) fn set_result(item: &mut HostedItem, now: CallStatus, result: &Result<String, String>) {
+    match item {
+        HostedItem::McpCall { status, output, error, .. } => {
+            *status = now;
+            match result {
+                Ok(text) => *output = Some(text.clone()),
+                Err(reason) => *error = Some(CallError { content: [ErrorText { text: reason.clone() }] }),
+            }
+        }
+        HostedItem::WebSearchCall { status, .. } => *status = now,
+        HostedItem::CodeInterpreterCall { status, outputs, .. } => {
+            *status = now;
+            let (Ok(logs) | Err(logs)) = result;
+            *outputs = Some(vec![Logs { logs: logs.clone() }]);
+        }
+        HostedItem::McpListTools { .. } | HostedItem::McpApprovalRequest { .. } => {}
+    }
+}
+
+/// What a call of `browser.*` with these arguments does.
+pub(super) fn web_action(kind: CallKind, arguments: &str) -> WebAction {
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let text = |name: &str| arguments[name].as_str().map(str::to_owned);
+    match kind {
+        // `id` is a link's number, or an address.
+        CallKind::OpenPage => WebAction::OpenPage { url: text("url").or_else(|| text("id")) },
+        CallKind::FindInPage => {
+            WebAction::FindInPage { pattern: text("pattern").unwrap_or_default(), url: text("url") }
+        }
+        _ => WebAction::Search { query: text("query").unwrap_or_default() },
+    }
+}
+
+/// The code in a call's object; all of it where it is no such object.
+pub(super) fn code_of(arguments: &str) -> String {
+    let object: Value = serde_json::from_str(arguments).unwrap_or_default();
+    object["code"].as_str().unwrap_or(arguments).to_owned()
+}
+
+/// How the ids of such items begin.
+pub(super) fn prefix(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Mcp => "mcp_",
+        CallKind::Code { .. } => "ci_",
+        _ => "ws_",
+    }
+}
+
+/// The first step of a call.
+pub(super) fn begun(kind: CallKind) -> Step {
+    match kind {
+        CallKind::Mcp => Step::McpBegun,
+        CallKind::Code { .. } => Step::CodeBegun,
+        _ => Step::SearchBegun,
+    }
+}
+
+/// The last step of a call that does well.
+pub(super) fn completed(kind: CallKind) -> Step {
+    match kind {
+        CallKind::Mcp => Step::McpCompleted,
+        CallKind::Code { .. } => Step::CodeCompleted,
+        _ => Step::SearchCompleted,
+    }
+}

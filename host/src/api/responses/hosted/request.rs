@@ -1,0 +1,183 @@
+//! Tools of a request that the server runs: `mcp`, `web_search` and `code_interpreter`. One that can't be run here is left aside
+//! with a warning, as every tool that the server doesn't know: clients offer all they have.
+
+use serde_json::{Map, Value, json};
+
+use super::input;
+use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
+use crate::api::error::ApiError;
+use crate::api::json::Object;
+use crate::api::warnings::{Warnings, printable};
+use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
+use std::sync::Arc;
+
+/// Fields of an `mcp` tool that the response repeats; what may hold a secret isn't among them.
+const SHOWN: [&str; 6] =
+    ["type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"];
+
+/// What `tools` and `input` say of tools that the server runs, and how the response shows those tools; none if it runs none.
+pub(in super::super) fn read(
+    body: &Object<'_>,
+    max_calls: Option<u32>,
+    servers: &McpServers,
+    warnings: &mut Warnings,
+) -> Result<(Option<Hosted>, Vec<Value>), ApiError> {
+    let mut hosted = Hosted { max_calls, ..Hosted::default() };
+    let mut shown = Vec::new();
+    let listed = input::listed_servers(body);
+    let path = body.at("tools");
+    for (index, value) in body.list("tools")?.unwrap_or_default().iter().enumerate() {
+        let tool = Object::new(value, path.element(index))?;
+        let kind = tool.required_string("type")?;
+        let found = match kind {
+            "mcp" => mcp(&tool, servers, &listed, warnings)?,
+            _ => builtin(kind, servers),
+        };
+        match found {
+            Some(tools) if hosted.tools.iter().any(|known| is_same(known, &tools)) => {
+                warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
+            }
+            Some(tools) => {
+                shown.push(echo(kind, tool.map));
+                hosted.tools.push(tools);
+            }
+            None if is_hosted(kind) => {
+                warnings.add(format!("tool of type {} ignored", printable(kind)));
+            }
+            None => {}
+        }
+    }
+    hosted.approved = input::approved(body)?;
+    hosted.approved.retain(|call| {
+        let known = hosted.tools.iter().any(|tools| tools.server.label() == call.server);
+        if !known {
+            warnings.add("an approved call was not run: its server is not among the tools");
+        }
+        known
+    });
+    Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
+}
+
+/// Whether tools of this type are read here.
+pub(in super::super) fn is_hosted(kind: &str) -> bool {
+    kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
+}
+
+/// `web_search`, `web_search_preview`, and both with a date.
+fn is_web_search(kind: &str) -> bool {
+    kind.strip_prefix("web_search")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("_preview") || rest.starts_with("_20"))
+}
+
+fn is_same(known: &HostedTools, new: &HostedTools) -> bool {
+    known.purpose == new.purpose && known.server.label() == new.server.label()
+}
+
+fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
+    let (server, purpose) = match kind {
+        "code_interpreter" => (servers.code_interpreter()?, Purpose::CodeInterpreter),
+        kind if is_web_search(kind) => (servers.web_search()?, Purpose::WebSearch),
+        _ => return None,
+    };
+    let approval = ApprovalRule::all(Approval::Never);
+    Some(HostedTools { server, purpose, allowed: None, approval, listed: false })
+}
+
+fn mcp(
+    tool: &Object<'_>,
+    servers: &McpServers,
+    listed: &[&str],
+    warnings: &mut Warnings,
+) -> Result<Option<HostedTools>, ApiError> {
+    let label = tool.required_string("server_label")?;
+    let Some(server) = server(label, tool, servers, warnings)? else { return Ok(None) };
+    let allowed = tool.get("allowed_tools").map(|value| names(value, tool, "allowed_tools")).transpose()?;
+    let approval = approval(tool, server.require_approval())?;
+    let listed = listed.contains(&label);
+    Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, approval, listed }))
+}
+
+/// The configured server of this label, else the one at the tool's URL, where requests may name any.
+fn server(
+    label: &str,
+    tool: &Object<'_>,
+    servers: &McpServers,
+    warnings: &mut Warnings,
+) -> Result<Option<Arc<McpServer>>, ApiError> {
+    let url = tool.string("server_url")?;
+    if let Some(server) = servers.get(label) {
+        if url.is_some() {
+            warnings.add(format!("server_url ignored: {} is configured here", printable(label)));
+        }
+        return Ok(Some(server));
+    }
+    let Some(url) = url else { return Ok(None) };
+    match servers.of_request(label, url, headers(tool)?) {
+        Ok(server) => Ok(Some(server)),
+        Err(RequestServerError::Url(UrlError::Forbidden)) => {
+            warnings.add("server_url ignored: this server does not connect to servers that requests name");
+            Ok(None)
+        }
+        Err(error @ RequestServerError::Header(_)) => Err(tool.at("headers").invalid(error)),
+        Err(error) => Err(tool.at("server_url").invalid(error)),
+    }
+}
+
+/// `headers`, and `authorization` as the token that it is.
+fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
+    let mut headers = Vec::new();
+    if let Some(object) = tool.object("headers")? {
+        for name in object.map.keys() {
+            headers.push((name.clone(), object.required_string(name)?.to_owned()));
+        }
+    }
+    if let Some(token) = tool.string("authorization")? {
+        headers.push(("authorization".to_owned(), format!("Bearer {token}")));
+    }
+    Ok(headers)
+}
+
+/// `["a"]` or `{"tool_names": ["a"]}`.
+fn names(value: &Value, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
+    let path = tool.at(field);
+    let list = match value {
+        Value::Object(filter) => filter.get("tool_names").unwrap_or(&Value::Null),
+        list => list,
+    };
+    let list =
+        list.as_array().ok_or_else(|| path.expected("a list of names, or {\"tool_names\": […]}", value))?;
+    let name = |name: &Value| name.as_str().map(str::to_owned);
+    list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
+}
+
+/// `"always"`, `"never"`, or lists of tools for both; tools in neither are asked for unless only `always` is given.
+fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
+    let path = tool.at("require_approval");
+    let filter = match tool.get("require_approval") {
+        None => return Ok(ApprovalRule::all(default)),
+        Some(Value::String(word)) if word == "always" => return Ok(ApprovalRule::all(Approval::Always)),
+        Some(Value::String(word)) if word == "never" => return Ok(ApprovalRule::all(Approval::Never)),
+        Some(Value::Object(filter)) => filter,
+        Some(_) => return Err(path.invalid("expected \"always\", \"never\" or an object of both")),
+    };
+    let list = |key: &str| -> Result<Vec<String>, ApiError> {
+        let given = filter.get(key).filter(|value| !value.is_null());
+        given.map_or(Ok(Vec::new()), |value| names(value, tool, "require_approval"))
+    };
+    let (always, never) = (list("always")?, list("never")?);
+    let others = if never.is_empty() && !always.is_empty() { Approval::Never } else { Approval::Always };
+    Ok(ApprovalRule { always, never, others })
+}
+
+/// How the response shows a tool.
+fn echo(kind: &str, tool: &Map<String, Value>) -> Value {
+    if kind != "mcp" {
+        return Value::Object(tool.clone());
+    }
+    let field = |name: &&str| Some(((*name).to_owned(), tool.get(*name)?.clone()));
+    let mut shown: Map<String, Value> = SHOWN.iter().filter_map(field).collect();
+    for absent in ["allowed_tools", "require_approval", "headers"] {
+        shown.entry(absent).or_insert(json!(null));
+    }
+    Value::Object(shown)
+}

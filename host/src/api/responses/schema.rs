@@ -1,0 +1,125 @@
+//! The schemas of what this protocol answers. Each event is described by the leaf builder that makes it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use super::super::openapi::Answer;
+use super::events::hosted::{self, Step};
+use super::events::{self, At, Event, Lifecycle, Piece};
+use super::items::{OutputText, ReasoningText, SummaryText};
+use super::resource::Resource;
+
+const LIFECYCLE: [&str; 5] = [
+    "response.created",
+    "response.in_progress",
+    "response.completed",
+    "response.incomplete",
+    "response.failed",
+];
+
+const STEPS: [Step; 12] = [
+    Step::ListBegun,
+    Step::ListCompleted,
+    Step::ListFailed,
+    Step::McpBegun,
+    Step::McpCompleted,
+    Step::McpFailed,
+    Step::SearchBegun,
+    Step::Searching,
+    Step::SearchCompleted,
+    Step::CodeBegun,
+    Step::Interpreting,
+    Step::CodeCompleted,
+];
+
+/// Response and events.
+pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> Answer {
+    let whole = generator.subschema_for::<Resource>().to_value();
+    let mut all = Events { generator, named: Vec::new() };
+    for kind in LIFECYCLE {
+        all.add_kind::<Lifecycle<'_>>(kind);
+    }
+    all.add_items();
+    all.add_hosted();
+    all.add(&events::error("", ""));
+    Answer { whole, events: Some(all.finish()) }
+}
+
+/// Events as they are described.
+struct Events<'a> {
+    generator: &'a mut SchemaGenerator,
+    named: Vec<(&'static str, Schema)>,
+}
+
+impl Events<'_> {
+    fn add_items(&mut self) {
+        let at = At { item_id: "", output_index: 0 };
+        let piece = Piece { delta: "", obfuscation: None };
+        self.add_kind::<events::OutputItem<'_>>("response.output_item.added");
+        self.add_kind::<events::OutputItem<'_>>("response.output_item.done");
+        self.add(&events::part_added(at, 0, &OutputText::default()));
+        self.add(&events::part_added(at, 0, &ReasoningText::default()));
+        self.add(&events::part_done(at, 0, &OutputText::default()));
+        self.add(&events::part_done(at, 0, &ReasoningText::default()));
+        self.add(&events::text_delta(at, 0, piece, &[]));
+        self.add(&events::text_done(at, 0, "", &[]));
+        self.add(&events::reasoning_delta(at, 0, piece));
+        self.add(&events::reasoning_done(at, 0, ""));
+        self.add(&events::summary_added(at, 0, &SummaryText::default()));
+        self.add(&events::summary_done(at, 0, &SummaryText::default()));
+        self.add(&events::summary_text_delta(at, 0, piece));
+        self.add(&events::summary_text_done(at, 0, ""));
+        self.add(&events::arguments_delta(at, piece));
+        self.add(&events::arguments_done(at, "", ""));
+        self.add(&events::input_delta(at, piece));
+        self.add(&events::input_done(at, ""));
+    }
+
+    fn add_hosted(&mut self) {
+        let at = At { item_id: "", output_index: 0 };
+        for step in STEPS {
+            self.add(&hosted::progress(step, at));
+        }
+        self.add(&hosted::mcp_arguments_delta(at, ""));
+        self.add(&hosted::mcp_arguments_done(at, ""));
+        self.add(&hosted::code_delta(at, ""));
+        self.add(&hosted::code_done(at, ""));
+    }
+
+    /// The event of a builder, whose values don't matter.
+    fn add<B: JsonSchema>(&mut self, event: &Event<B>) {
+        self.add_kind::<B>(event.kind());
+    }
+
+    fn add_kind<B: JsonSchema>(&mut self, kind: &'static str) {
+        let mut schema = B::json_schema(self.generator);
+        let object = schema.ensure_object();
+        object.remove("title");
+        let properties = object.entry("properties").or_insert_with(|| json!({}));
+        properties["type"] = json!({ "const": kind });
+        properties["sequence_number"] = json!({ "type": "integer", "minimum": 0 });
+        if let Some(required) = object.entry("required").or_insert_with(|| json!([])).as_array_mut() {
+            required.extend([json!("type"), json!("sequence_number")]);
+        }
+        self.named.push((kind, schema));
+    }
+
+    /// Every event under its own name; what a stream holds is one of them, or its last line.
+    fn finish(self) -> Value {
+        let mut any = Vec::new();
+        for (kind, schema) in self.named {
+            let schema = schema.to_value();
+            let definitions = self.generator.definitions_mut();
+            if let Some(known) = definitions.get_mut(kind) {
+                // The same event with parts of another type.
+                *known = json!({ "anyOf": [known.take(), schema] });
+            } else {
+                any.push(json!({ "$ref": format!("#/components/schemas/{kind}") }));
+                definitions.insert(kind.to_owned(), schema);
+            }
+        }
+        let events = json!({ "oneOf": any, "discriminator": { "propertyName": "type" } });
+        self.generator.definitions_mut().insert("ResponseStreamEvent".to_owned(), events);
+        json!({ "anyOf": [{ "$ref": "#/components/schemas/ResponseStreamEvent" }, { "const": "[DONE]" }] })
+    }
+}

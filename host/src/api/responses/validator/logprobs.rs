@@ -1,0 +1,27 @@
+//! Lists of log-probabilities: what each token in them must say.
+
+use serde_json::Value;
+
+use super::Rule;
+use super::shape::{Fault, Fields, Kind};
+
+/// The list `logprobs` of an event or part.
+pub(super) fn check(fields: Fields<'_>) -> Result<(), Fault> {
+    fields.require(&[("logprobs", Kind::List)])?;
+    fields.list("logprobs")?.iter().try_for_each(|token| {
+        let token = likelihood(token)?;
+        token.require(&[("top_logprobs", Kind::List)])?;
+        token.list("top_logprobs")?.iter().try_for_each(|top| likelihood(top).map(drop))
+    })
+}
+
+fn likelihood(token: &Value) -> Result<Fields<'_>, Fault> {
+    let token = Fields::new(token, "logprob")?;
+    token.require(&[("token", Kind::Text), ("logprob", Kind::Number)])?;
+    match token.map["logprob"].as_f64() {
+        Some(logprob) if logprob > 0.0 => {
+            Err(Fault::new(Rule::Fields, "a logarithm of a probability is at most 0"))
+        }
+        _ => Ok(token),
+    }
+}

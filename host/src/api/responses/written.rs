@@ -1,0 +1,156 @@
+//! The item that is being written, and the events of its life: begun, filled, done. It grows by what its deltas say and by nothing
+//! else, so that the stream can't say something else than the item at its end.
+
+use super::super::frames::Frames;
+use super::super::obfuscation::{Obfuscation, encoded_len};
+use super::events::{self, At, Piece, Sequence};
+use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
+
+/// The only part of an item: none ever begins a second one.
+const FIRST: usize = 0;
+
+/// An open item.
+#[derive(Debug)]
+pub(super) struct Written {
+    item: Item,
+    /// Its place in the output.
+    index: usize,
+}
+
+/// Where events go.
+#[derive(Debug)]
+pub(super) struct Out<'a> {
+    pub(super) sequence: &'a mut Sequence,
+    pub(super) frames: &'a mut Frames,
+}
+
+impl Written {
+    /// Announces `item`, which has no text yet, and its part if its kind has parts.
+    pub(super) fn begin(item: Item, index: usize, out: Out<'_>) -> Self {
+        let mut written = Self { item, index };
+        let Out { sequence, frames } = out;
+        sequence.send(events::item_added(index, &written.item), frames);
+        let output_index = index;
+        match &mut written.item {
+            Item::Message { id, content, .. } => {
+                content.push(OutputText::default());
+                let at = At { item_id: id, output_index };
+                sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
+            }
+            Item::Reasoning { id, content: Some(content), .. } => {
+                content.push(ReasoningText::default());
+                let at = At { item_id: id, output_index };
+                sequence.send(events::part_added(at, FIRST, &content[FIRST]), frames);
+            }
+            Item::Reasoning { id, summary, content: None, .. } => {
+                summary.push(SummaryText::default());
+                let at = At { item_id: id, output_index };
+                sequence.send(events::summary_added(at, FIRST, &summary[FIRST]), frames);
+            }
+            Item::FunctionCall { .. } | Item::CustomToolCall { .. } | Item::Hosted(_) => {}
+        }
+        written
+    }
+
+    /// More text of it; `logprobs` are kept and told where the item has a place for them.
+    pub(super) fn text(
+        &mut self,
+        delta: &str,
+        logprobs: Vec<TokenLogprob>,
+        obfuscation: Option<&mut Obfuscation>,
+        out: Out<'_>,
+    ) {
+        self.append(delta);
+        let secret = || encoded_len(delta) + encoded_bytes(&logprobs);
+        let obfuscation = obfuscation.map(|padding| padding.pad(secret()));
+        let piece = Piece { delta, obfuscation };
+        let at = At { item_id: self.item.id(), output_index: self.index };
+        let Out { sequence, frames } = out;
+        match &self.item {
+            Item::Message { .. } => {
+                sequence.send(events::text_delta(at, FIRST, piece, &logprobs), frames);
+            }
+            Item::Reasoning { content: Some(_), .. } => {
+                sequence.send(events::reasoning_delta(at, FIRST, piece), frames);
+            }
+            Item::Reasoning { content: None, .. } => {
+                sequence.send(events::summary_text_delta(at, FIRST, piece), frames);
+            }
+            Item::FunctionCall { .. } => sequence.send(events::arguments_delta(at, piece), frames),
+            Item::CustomToolCall { .. } => sequence.send(events::input_delta(at, piece), frames),
+            // Told by `hosted`.
+            Item::Hosted(_) => {}
+        }
+        if let Item::Message { content, .. } = &mut self.item {
+            content[FIRST].logprobs.extend(logprobs);
+        }
+    }
+
+    /// Its last events; the item as it stays.
+    pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: Out<'_>) -> Item {
+        let Out { sequence, frames } = out;
+        end_texts(&self.item, self.index, sequence, frames);
+        self.item.set_status(status);
+        if let Item::Reasoning { encrypted_content, .. } = &mut self.item {
+            *encrypted_content = encrypted;
+        }
+        sequence.send(events::item_done(self.index, &self.item), frames);
+        self.item
+    }
+
+    /// The text of an item that is reasoning.
+    pub(super) fn reasoning(&self) -> Option<&str> {
+        match &self.item {
+            Item::Reasoning { content: Some(content), .. } => Some(&content[FIRST].text),
+            Item::Reasoning { summary, .. } => Some(&summary[FIRST].text),
+            _ => None,
+        }
+    }
+
+    fn append(&mut self, delta: &str) {
+        let text = match &mut self.item {
+            Item::Message { content, .. } => &mut content[FIRST].text,
+            Item::Reasoning { content: Some(content), .. } => &mut content[FIRST].text,
+            Item::Reasoning { summary, .. } => &mut summary[FIRST].text,
+            Item::FunctionCall { arguments, .. } => arguments,
+            Item::CustomToolCall { input, .. } => input,
+            Item::Hosted(_) => return,
+        };
+        text.push_str(delta);
+    }
+}
+
+/// The `done` events inside the item.
+fn end_texts(item: &Item, output_index: usize, sequence: &mut Sequence, frames: &mut Frames) {
+    let at = At { item_id: item.id(), output_index };
+    match item {
+        Item::Message { content, .. } => {
+            let part = &content[FIRST];
+            sequence.send(events::text_done(at, FIRST, &part.text, &part.logprobs), frames);
+            sequence.send(events::part_done(at, FIRST, part), frames);
+        }
+        Item::Reasoning { content: Some(content), .. } => {
+            let part = &content[FIRST];
+            sequence.send(events::reasoning_done(at, FIRST, &part.text), frames);
+            sequence.send(events::part_done(at, FIRST, part), frames);
+        }
+        Item::Reasoning { summary, .. } => {
+            let part = &summary[FIRST];
+            sequence.send(events::summary_text_done(at, FIRST, &part.text), frames);
+            sequence.send(events::summary_done(at, FIRST, part), frames);
+        }
+        Item::FunctionCall { name, arguments, .. } => {
+            sequence.send(events::arguments_done(at, name, arguments), frames);
+        }
+        Item::CustomToolCall { input, .. } => sequence.send(events::input_done(at, input), frames),
+        Item::Hosted(_) => {}
+    }
+}
+
+/// Bytes that `logprobs` take in an event.
+fn encoded_bytes(logprobs: &[TokenLogprob]) -> usize {
+    if logprobs.is_empty() {
+        return 0;
+    }
+    serde_json::to_string(logprobs).expect("protocol types serialise").len()
+}

@@ -1,0 +1,220 @@
+//! Text that clients keep for this server and hand back: sealed, so that nobody else can read or change it.
+//!
+//! A sealed text is base64url of: version (1 byte) ‖ id of the key (8) ‖ nonce (24, random) ‖ XChaCha20-Poly1305 of the text with
+//! its tag. Authenticated beside it: what the text is (`purpose`), version and key id. The model isn't: clients may go on with
+//! another one in the middle of a conversation, and could as well send the same text in the clear.
+//!
+//! A signature says of a text in the clear that this server wrote it: base64url of version ‖ id of the key ‖ HMAC-SHA256 of purpose
+//! and text, under a key derived from the same one.
+
+mod key_file;
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac as _};
+use sha2::{Digest, Sha256};
+
+pub use key_file::KeyFileError;
+
+const VERSION: u8 = 1;
+const ID: usize = 8;
+const NONCE: usize = 24;
+const HEAD: usize = 1 + ID;
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 32;
+
+/// The keys of one server: the first seals, all open. Cheap to clone.
+#[derive(Clone)]
+pub struct Seal(Arc<[Key]>);
+
+struct Key {
+    /// Says which key sealed a text without saying anything of the key.
+    id: [u8; ID],
+    cipher: XChaCha20Poly1305,
+    /// Key of signatures.
+    signing: [u8; KEY_BYTES],
+}
+
+/// Why a sealed text can't be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// No text of this form.
+    #[error("it was not made by this server, or it was cut")]
+    Malformed,
+    /// Sealed with a key that isn't here.
+    #[error("it was made with another key: by another server, or by this one before its key was replaced")]
+    Foreign,
+    /// The tag is wrong.
+    #[error("it was changed after this server made it, or it was made for something else")]
+    Tampered,
+}
+
+impl Seal {
+    /// With `keys`: the first seals, all open.
+    ///
+    /// # Panics
+    /// There is no key.
+    pub fn new(keys: &[[u8; KEY_BYTES]]) -> Self {
+        assert!(!keys.is_empty(), "a seal has a key");
+        Self(keys.iter().map(Key::new).collect())
+    }
+
+    /// With a key of this process alone.
+    ///
+    /// # Panics
+    /// If the system has no randomness to give.
+    pub fn random() -> Self {
+        let mut key = [0; KEY_BYTES];
+        getrandom::fill(&mut key).expect("the system gives randomness");
+        Self::new(&[key])
+    }
+
+    /// Seals `text`.
+    ///
+    /// # Panics
+    /// If the system has no randomness to give, or the text has more than 256 GiB.
+    pub(crate) fn seal(&self, purpose: &str, text: &str) -> String {
+        let key = &self.0[0];
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce).expect("the system gives randomness");
+        let head = key.head();
+        let payload = Payload { msg: text.as_bytes(), aad: &associated(purpose, &head) };
+        let sealed = key.cipher.encrypt(&XNonce::from(nonce), payload).expect("the text is short enough");
+        URL_SAFE_NO_PAD.encode([&head[..], &nonce, &sealed].concat())
+    }
+
+    /// Opens what `seal` made for the same purpose.
+    pub(crate) fn open(&self, purpose: &str, sealed: &str) -> Result<String, OpenError> {
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
+        let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(OpenError::Malformed)?;
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE>().ok_or(OpenError::Malformed)?;
+        if head[0] != VERSION {
+            return Err(OpenError::Malformed);
+        }
+        let key = self.0.iter().find(|key| key.head() == *head).ok_or(OpenError::Foreign)?;
+        let payload = Payload { msg: sealed, aad: &associated(purpose, head) };
+        let text = key.cipher.decrypt(&XNonce::from(*nonce), payload).map_err(|_| OpenError::Tampered)?;
+        String::from_utf8(text).map_err(|_| OpenError::Tampered)
+    }
+
+    /// Signs `text`; the same text gets the same signature.
+    pub(crate) fn sign(&self, purpose: &str, text: &str) -> String {
+        let key = &self.0[0];
+        let tag = key.tag(purpose, text).finalize().into_bytes();
+        URL_SAFE_NO_PAD.encode([&key.head()[..], &tag].concat())
+    }
+
+    /// Whether `sign` made `signature` of the same text for the same purpose.
+    pub(crate) fn verify(&self, purpose: &str, text: &str, signature: &str) -> bool {
+        let Ok(bytes) = URL_SAFE_NO_PAD.decode(signature) else { return false };
+        let Some((head, tag)) = bytes.split_first_chunk::<HEAD>() else { return false };
+        let key = self.0.iter().find(|key| key.head() == *head);
+        key.is_some_and(|key| key.tag(purpose, text).verify_slice(tag).is_ok())
+    }
+}
+
+impl Key {
+    fn new(key: &[u8; KEY_BYTES]) -> Self {
+        let digest = Sha256::new().chain_update(b"sluice seal key id").chain_update(key).finalize();
+        let mut id = [0; ID];
+        id.copy_from_slice(&digest[..ID]);
+        let signing = Sha256::new().chain_update(b"sluice seal signatures").chain_update(key).finalize();
+        Self { id, cipher: XChaCha20Poly1305::new(key.into()), signing: signing.into() }
+    }
+
+    /// The tag of a signature. The purpose's length stands first, so no two pairs of purpose and text can meet.
+    fn tag(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
+        let mut mac =
+            <Hmac<Sha256> as KeyInit>::new_from_slice(&self.signing).expect("HMAC takes keys of any length");
+        mac.update(&(purpose.len() as u64).to_le_bytes());
+        mac.update(purpose.as_bytes());
+        mac.update(text.as_bytes());
+        mac
+    }
+
+    fn head(&self) -> [u8; HEAD] {
+        let mut head = [VERSION; HEAD];
+        head[1..].copy_from_slice(&self.id);
+        head
+    }
+}
+
+/// The head has a fixed length, so no two purposes can meet.
+fn associated(purpose: &str, head: &[u8; HEAD]) -> Vec<u8> {
+    [&head[..], purpose.as_bytes()].concat()
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seal({} keys)", self.0.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEY_BYTES, OpenError, Seal};
+
+    fn seal(key: u8) -> Seal {
+        Seal::new(&[[key; KEY_BYTES]])
+    }
+
+    #[test]
+    fn what_was_sealed_opens_with_the_same_key_and_purpose_only() {
+        let sealed = seal(1).seal("reasoning", "Two 🌍s.");
+        assert_eq!(seal(1).open("reasoning", &sealed).as_deref(), Ok("Two 🌍s."));
+        assert_eq!(seal(1).open("thinking", &sealed), Err(OpenError::Tampered));
+        assert_eq!(seal(2).open("reasoning", &sealed), Err(OpenError::Foreign));
+        assert!(!sealed.contains("Two"));
+    }
+
+    #[test]
+    fn the_same_text_never_looks_the_same_twice() {
+        assert_ne!(seal(1).seal("r", "x"), seal(1).seal("r", "x"));
+    }
+
+    #[test]
+    fn no_bit_can_be_changed_and_nothing_can_be_cut() {
+        let sealed = seal(1).seal("r", "some text");
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert!(changed == sealed || seal(1).open("r", &changed).is_err(), "character {at}");
+            assert!(seal(1).open("r", &sealed[..at]).is_err(), "cut at {at}");
+        }
+        for foreign in ["", "gAAAAABo", "not base64 !", "\u{0}", "AAAA"] {
+            assert_eq!(seal(1).open("r", foreign), Err(OpenError::Malformed), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_of_its_text_purpose_and_key_alone() {
+        let signature = seal(1).sign("thinking", "Two 🌍s.");
+        assert_eq!(signature, seal(1).sign("thinking", "Two 🌍s."));
+        assert!(seal(1).verify("thinking", "Two 🌍s.", &signature));
+        assert!(Seal::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]).verify("thinking", "Two 🌍s.", &signature));
+        assert!(!seal(2).verify("thinking", "Two 🌍s.", &signature));
+        for (purpose, text) in [("thinking", "Two 🌍s"), ("thinkin", "gTwo 🌍s."), ("", "Two 🌍s.")] {
+            assert!(!seal(1).verify(purpose, text, &signature), "{purpose} {text}");
+        }
+        for wrong in
+            ["", "EqQBCkYIBRgCKkBx", &signature[1..], &signature[..signature.len() - 2], "not base64 !"]
+        {
+            assert!(!seal(1).verify("thinking", "Two 🌍s.", wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_can_be_replaced_without_losing_what_the_old_one_sealed() {
+        let old = seal(1).seal("r", "old");
+        let both = Seal::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]);
+        assert_eq!(both.open("r", &old).as_deref(), Ok("old"));
+        assert_eq!(seal(2).open("r", &both.seal("r", "new")).as_deref(), Ok("new"));
+    }
+}

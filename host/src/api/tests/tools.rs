@@ -1,0 +1,129 @@
+//! Tools and the choice among them, as all protocols read them.
+
+use serde_json::{Value, json};
+
+use super::super::json::{Object, Path};
+use super::super::tools::{Choice, Functions, choice};
+use super::super::{chat, responses};
+use super::job;
+use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
+
+fn custom(declared: &Value) -> Result<(Tool, Value), String> {
+    let mut functions = Functions::default();
+    let object = Object::new(declared, Path::Body.field("custom")).unwrap();
+    functions.add_custom(object).map_err(|error| error.message)?;
+    Ok((functions.tools.remove(0), functions.declarations.remove(0).declaration))
+}
+
+fn chosen(choice_of: &Value) -> Result<Choice, String> {
+    let body = json!({ "tool_choice": choice_of });
+    choice(&Object::body(body.as_object().unwrap())).map_err(|error| error.message)
+}
+
+#[test]
+fn a_custom_tool_is_shown_as_a_function_of_one_string() {
+    let (tool, shown) = custom(&json!({ "name": "patch", "description": "Edits." })).unwrap();
+    assert_eq!((tool.kind, tool.name.as_str(), tool.grammar), (ToolKind::Custom, "patch", None));
+    assert_eq!(shown["type"], "function");
+    assert_eq!(
+        (&shown["function"]["name"], &shown["function"]["description"]),
+        (&json!("patch"), &json!("Edits."))
+    );
+    let parameters = &shown["function"]["parameters"];
+    assert_eq!(parameters["required"], json!(["input"]));
+    assert_eq!(parameters["properties"]["input"]["type"], "string");
+}
+
+#[test]
+fn a_grammar_is_read_in_both_shapes_and_told_to_the_model() {
+    let grammar = json!({ "syntax": "lark", "definition": "start: WORD" });
+    let mut flat = grammar.clone();
+    flat["type"] = json!("grammar");
+    for format in [flat, json!({ "type": "grammar", "grammar": grammar })] {
+        let (tool, shown) = custom(&json!({ "name": "f", "format": format })).unwrap();
+        assert_eq!(tool.grammar, Some(Grammar { syntax: "lark".into(), definition: "start: WORD".into() }));
+        let told = shown.pointer("/function/parameters/properties/input/description").unwrap();
+        assert!(told.as_str().unwrap().ends_with("lark grammar accepts:\nstart: WORD"), "{told}");
+    }
+    assert_eq!(custom(&json!({ "name": "f", "format": { "type": "text" } })).unwrap().0.grammar, None);
+}
+
+#[test]
+fn a_custom_tool_that_is_none_is_refused_by_name() {
+    for (declared, message) in [
+        (json!({}), "custom.name: missing: expected a string"),
+        (json!({ "name": "" }), "custom.name: a tool needs a name"),
+        (
+            json!({ "name": "f", "format": { "type": "x" } }),
+            "custom.format.type: expected \"text\" or \"grammar\"",
+        ),
+        (
+            json!({ "name": "f", "format": { "type": "grammar", "syntax": "bnf", "definition": "" } }),
+            "custom.format.syntax: expected \"lark\" or \"regex\"",
+        ),
+        (
+            json!({ "name": "f", "format": { "type": "grammar", "grammar": { "syntax": "regex" } } }),
+            "custom.format.grammar.definition: missing: expected a string",
+        ),
+    ] {
+        assert_eq!(custom(&declared).unwrap_err(), message);
+    }
+}
+
+#[test]
+fn a_choice_of_tools_is_read_in_both_shapes() {
+    let flat = json!({ "type": "allowed_tools", "mode": "auto",
+        "tools": [{ "type": "function", "name": "f" }, { "type": "custom", "name": "g" }, { "type": "web_search" }] });
+    let names = |names: &[&str]| Choice::Allowed(names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(chosen(&flat), Ok(names(&["f", "g", "web_search"])));
+    let nested = json!({ "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [
+        { "type": "function", "function": { "name": "f" } }, { "type": "custom", "custom": { "name": "g" } }] } });
+    assert_eq!(chosen(&nested), Ok(names(&["f", "g"])));
+}
+
+#[test]
+fn what_would_force_a_call_is_refused() {
+    for (choice, message) in [
+        (json!("required"), "tool_choice: \"required\" needs constrained decoding"),
+        (json!({ "type": "required" }), "tool_choice: \"required\" needs constrained decoding"),
+        (json!({ "type": "function", "function": { "name": "f" } }), "tool_choice: a forced choice needs"),
+        (json!({ "type": "custom", "custom": { "name": "f" } }), "tool_choice: a forced choice needs"),
+        (
+            json!({ "type": "allowed_tools", "allowed_tools": { "mode": "required", "tools": [] } }),
+            "tool_choice.allowed_tools.mode: \"required\" needs",
+        ),
+        (json!({ "type": "allowed_tools" }), "tool_choice.tools: missing: expected a list of tools"),
+        (json!({ "type": "allowed_tools", "mode": "never", "tools": [] }), "tool_choice.mode: expected"),
+        (json!("sometimes"), "tool_choice: expected \"auto\""),
+        (json!(3), "tool_choice: expected a string or an object"),
+    ] {
+        let refused = chosen(&choice).unwrap_err();
+        assert!(refused.starts_with(message), "{refused}");
+    }
+}
+
+#[test]
+fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
+    let flat = |name: &str| json!({ "type": "function", "name": name });
+    let nested = |name: &str| json!({ "type": "function", "function": { "name": name } });
+    let request = json!({
+        "model": "m", "input": "x", "tools": [flat("f"), flat("g")],
+        "tool_choice": { "type": "allowed_tools", "mode": "auto", "tools": [flat("g")] }
+    });
+    let from_responses = job(responses::call, &request).0;
+    let request = json!({
+        "model": "m", "messages": [{ "role": "user", "content": "x" }], "tools": [nested("f"), nested("g")],
+        "tool_choice": { "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [nested("g")] } }
+    });
+    for job in [from_responses, job(chat::call, &request).0] {
+        assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "g"));
+        assert_eq!((job.conversation.tools.len(), job.conversation.tools[0].name.as_str()), (1, "g"));
+        assert_eq!(job.tool_choice, ToolChoice::Auto);
+    }
+}
+
+#[test]
+fn of_no_tools_none_can_be_called() {
+    let mut functions = Functions::default();
+    assert_eq!(functions.choose(&Choice::Allowed(vec!["f".to_owned()])), ToolChoice::None);
+}

@@ -1,0 +1,133 @@
+//! `/tokenize` and `/detokenize` in vLLM's shapes: text, or a conversation as its template renders it, to token ids; ids to text.
+//! As in `/v1/completions`, control tokens in a `prompt` are control tokens; those in messages never are.
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use super::error::ApiError;
+use super::fields::{Field, Shape, TOKENS, Tables};
+use super::json::{Object, parse_object};
+use super::openapi::Answer;
+use super::request::Defaults;
+use super::warnings::Warnings;
+use super::{chat, completions, options};
+use crate::model::{Beginning, Job, SamplingRequest, Tokenized, Truncation};
+use crate::parser::contract::ToolChoice;
+use crate::prompt::Conversation;
+
+const MODEL: Field = Field::supported("model", Shape::Text, "a name of `GET /v1/models`, or none");
+
+/// Fields of `/tokenize`.
+pub(crate) const TOKENIZE_TABLES: Tables = &[&[
+    Field::supported("prompt", Shape::Either(&[Shape::Text, TOKENS]), "what to tokenise; or `messages`"),
+    Field::supported(
+        "messages",
+        Shape::List(&Shape::Map(&Shape::Any)),
+        "a conversation, with the fields of a chat request (`tools`, `chat_template_kwargs`, …)",
+    ),
+    completions::fields::ADD_SPECIAL_TOKENS,
+    MODEL,
+    Field::supported("return_token_strs", Shape::Boolean, "adds the text of each token"),
+]];
+
+/// Fields of `/detokenize`.
+pub(crate) const DETOKENIZE_TABLES: Tables = &[&[Field::supported("tokens", TOKENS, "").required(), MODEL]];
+
+/// A request to tokenise.
+#[derive(Debug)]
+pub struct TokenizeRequest {
+    /// The model asked for; none is the one that is served.
+    pub model: Option<String>,
+    /// The job whose prompt is tokenised; it isn't started.
+    pub job: Job,
+    /// Whether the text of each token is wanted.
+    pub texts: bool,
+}
+
+/// A request to spell tokens out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DetokenizeRequest {
+    /// The model asked for; none is the one that is served.
+    pub model: Option<String>,
+    /// The ids.
+    pub tokens: Vec<u32>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Tokenized")]
+struct Spelling<'a> {
+    count: usize,
+    max_model_len: usize,
+    tokens: &'a [u32],
+    token_strs: Option<&'a [String]>,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Detokenized")]
+struct Text<'a> {
+    prompt: &'a str,
+}
+
+/// Reads a body of `/tokenize`: `prompt`, or `messages` with all that a chat request may say.
+pub fn tokenize(body: &[u8], defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
+    let map = parse_object(body, defaults.limits.json_depth)?;
+    let body = Object::body(&map);
+    let job = match (body.get("messages"), body.get("prompt")) {
+        (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),
+        (Some(_), None) => chat::job(&body, defaults, &mut Warnings::default())?,
+        (None, _) => raw(&body)?,
+    };
+    let texts = body.boolean("return_token_strs")?.unwrap_or(false);
+    Ok(TokenizeRequest { model: body.string("model")?.map(str::to_owned), job, texts })
+}
+
+fn raw(body: &Object<'_>) -> Result<Job, ApiError> {
+    Ok(Job {
+        conversation: Conversation::default(),
+        beginning: Beginning::Raw(completions::prompts(body, 1)?),
+        tools: Vec::new(),
+        tool_choice: ToolChoice::None,
+        parallel_tool_calls: true,
+        template_arguments: Vec::new(),
+        sampling: SamplingRequest::default(),
+        logprobs: None,
+        truncation: Truncation::Disabled,
+        raw: false,
+        max_output_tokens: None,
+        stop: Vec::new(),
+    })
+}
+
+/// Reads a body of `/detokenize`.
+pub fn detokenize(body: &[u8], defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
+    let map = parse_object(body, defaults.limits.json_depth)?;
+    let body = Object::body(&map);
+    let path = body.at("tokens");
+    let list = body.list("tokens")?.ok_or_else(|| path.missing("a list of token ids"))?;
+    let tokens = list.iter().enumerate().map(|(index, id)| options::token_id(id, path.element(index)));
+    Ok(DetokenizeRequest {
+        model: body.string("model")?.map(str::to_owned),
+        tokens: tokens.collect::<Result<_, ApiError>>()?,
+    })
+}
+
+/// The answer to `/tokenize`.
+pub fn tokens(tokenized: &Tokenized) -> impl Serialize + '_ {
+    let Tokenized { ids, texts, context } = tokenized;
+    Spelling { count: ids.len(), max_model_len: *context, tokens: ids, token_strs: texts.as_deref() }
+}
+
+/// The answer to `/detokenize`.
+pub fn text(prompt: &str) -> impl Serialize + '_ {
+    Text { prompt }
+}
+
+/// Schema of the answer to `/tokenize`.
+pub(crate) fn tokenized(generator: &mut SchemaGenerator) -> Answer {
+    Answer::whole::<Spelling<'_>>(generator)
+}
+
+/// Schema of the answer to `/detokenize`.
+pub(crate) fn detokenized(generator: &mut SchemaGenerator) -> Answer {
+    Answer::whole::<Text<'_>>(generator)
+}

@@ -1,0 +1,87 @@
+//! `tool_choice`: which tools the model is shown and may call. What would force a call is refused.
+
+use serde_json::Value;
+
+use super::super::error::ApiError;
+use super::super::json::{Object, Path};
+use super::{Functions, NEEDS_CONSTRAINTS};
+use crate::parser::contract::ToolChoice;
+
+/// What `tool_choice` asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Any tool, or none.
+    Auto,
+    /// No call.
+    None,
+    /// Any of these, or none.
+    Allowed(Vec<String>),
+}
+
+/// Reads `tool_choice`: `auto`, `none`, or `allowed_tools` in mode `auto`. Everything else needs constraints.
+pub(crate) fn choice(body: &Object<'_>) -> Result<Choice, ApiError> {
+    let path = body.at("tool_choice");
+    match body.get("tool_choice") {
+        None => Ok(Choice::Auto),
+        Some(Value::String(choice)) => simple(choice, path),
+        Some(value @ Value::Object(_)) => {
+            let choice = Object::new(value, path)?;
+            match choice.required_string("type")? {
+                "allowed_tools" => allowed(choice),
+                kind @ ("auto" | "none" | "required") => simple(kind, path),
+                _ => Err(path.unsupported(format_args!("a forced choice {NEEDS_CONSTRAINTS}"))),
+            }
+        }
+        Some(other) => Err(path.expected("a string or an object", other)),
+    }
+}
+
+fn simple(choice: &str, path: Path<'_>) -> Result<Choice, ApiError> {
+    match choice {
+        "auto" => Ok(Choice::Auto),
+        "none" => Ok(Choice::None),
+        "required" | "any" => Err(path.unsupported(format_args!("\"required\" {NEEDS_CONSTRAINTS}"))),
+        _ => Err(path.invalid("expected \"auto\", \"none\", \"required\" or an object")),
+    }
+}
+
+/// `mode` and `tools` stand in the choice itself (Responses) or in its `allowed_tools` (Chat Completions), and so with names.
+fn allowed(choice: Object<'_>) -> Result<Choice, ApiError> {
+    let allowed = choice.object("allowed_tools")?.unwrap_or(choice);
+    match allowed.string("mode")? {
+        None | Some("auto") => {}
+        Some("required") => {
+            return Err(allowed.at("mode").unsupported(format_args!("\"required\" {NEEDS_CONSTRAINTS}")));
+        }
+        Some(_) => return Err(allowed.at("mode").invalid("expected \"auto\" or \"required\"")),
+    }
+    let path = allowed.at("tools");
+    let tools = allowed.list("tools")?.ok_or_else(|| path.missing("a list of tools"))?;
+    let name = |(index, value)| {
+        let tool = Object::new(value, path.element(index))?;
+        let kind = tool.required_string("type")?;
+        let named = tool.object(kind)?.unwrap_or(tool);
+        // Tools that the server runs have no name here: their type is what they are called by.
+        Ok(named.string("name")?.unwrap_or(kind).to_owned())
+    };
+    Ok(Choice::Allowed(tools.iter().enumerate().map(name).collect::<Result<_, ApiError>>()?))
+}
+
+impl Functions {
+    /// Leaves what the model is to see, and says what the parser is to know: without calls no tool is shown, and of a choice of
+    /// tools the others are neither shown nor known.
+    pub(crate) fn choose(&mut self, choice: &Choice) -> ToolChoice {
+        match choice {
+            Choice::Auto => ToolChoice::Auto,
+            Choice::None => {
+                self.declarations.clear();
+                ToolChoice::None
+            }
+            Choice::Allowed(names) => {
+                self.tools.retain(|tool| names.contains(&tool.name));
+                self.declarations.retain(|tool| names.contains(&tool.name));
+                if self.tools.is_empty() { ToolChoice::None } else { ToolChoice::Auto }
+            }
+        }
+    }
+}
