@@ -1,12 +1,15 @@
 //! Sluice's server as a library; the binary `host` is a thin command line over it.
 
+pub mod agent;
 pub mod api;
 pub mod conformance;
 pub mod grammar;
 pub mod http;
 pub mod limits;
+pub mod mcp;
 pub mod model;
 pub mod parser;
+mod private;
 pub mod prompt;
 mod random;
 pub mod replay;

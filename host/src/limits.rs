@@ -19,6 +19,18 @@ pub struct Limits {
     pub json_depth: usize,
     /// Stop strings of a request.
     pub stop_strings: usize,
+    /// Choices for one prompt (`n`).
+    pub choices: u32,
+    /// Prompts of one completions request.
+    pub prompts: usize,
+    /// Tokens with a bias of their own.
+    pub biased_tokens: usize,
+    /// Texts that a request may ban.
+    pub bad_words: usize,
+    /// Bytes of each.
+    pub bad_word_bytes: usize,
+    /// Token ids of a request that end its answer.
+    pub stop_tokens: usize,
     /// Tools of a request.
     pub tools: usize,
     /// Metadata keys of a request.
@@ -45,6 +57,29 @@ pub struct Limits {
     pub send_buffer: usize,
     /// Bounds of a parser.
     pub parser: ParserLimits,
+    /// Bounds of tools that the server runs.
+    pub mcp: McpLimits,
+}
+
+/// What tools that the server runs may use.
+#[derive(Debug, Clone)]
+pub struct McpLimits {
+    /// Time for a tool server to start and to list its tools.
+    pub start_time: Duration,
+    /// Time of one call where the operator's file doesn't say.
+    pub call_time: Duration,
+    /// Bytes of one message of a tool server.
+    pub message_bytes: usize,
+    /// Bytes of a call's output that the model reads.
+    pub output_bytes: usize,
+    /// Tools taken of one server.
+    pub tools_per_server: usize,
+    /// Calls to one server at a time.
+    pub calls_per_server: usize,
+    /// Calls of one answer at a time.
+    pub calls_at_once: usize,
+    /// Turns of one answer.
+    pub rounds: usize,
 }
 
 /// What a parser may use.
@@ -76,6 +111,12 @@ impl Default for Limits {
             body_time: Duration::from_mins(1),
             json_depth: 64,
             stop_strings: 16,
+            choices: 16,
+            prompts: 16,
+            biased_tokens: 300,
+            bad_words: 128,
+            bad_word_bytes: 512,
+            stop_tokens: 64,
             tools: 512,
             metadata: 16,
             prompt_bytes_per_token: 8,
@@ -89,6 +130,22 @@ impl Default for Limits {
             grace: Duration::from_secs(30),
             send_buffer: 128 << 10,
             parser: ParserLimits::default(),
+            mcp: McpLimits::default(),
+        }
+    }
+}
+
+impl Default for McpLimits {
+    fn default() -> Self {
+        Self {
+            start_time: Duration::from_secs(20),
+            call_time: Duration::from_mins(1),
+            message_bytes: 16 << 20,
+            output_bytes: 1 << 20,
+            tools_per_server: 128,
+            calls_per_server: 16,
+            calls_at_once: 8,
+            rounds: 32,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
 
 mod lint;
+mod mcp;
 mod parser;
 mod sandbox;
+mod seal;
 mod serve;
 mod values;
 

@@ -15,6 +15,7 @@ use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::mcp::McpArguments;
 use super::sandbox::SandboxArguments;
 
 #[derive(clap::Args)]
@@ -68,6 +69,12 @@ pub(super) struct Arguments {
     /// How the Responses API shows reasoning where the request doesn't say.
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
     reasoning_events: ReasoningEvents,
+    /// File of the key that seals what clients keep for this server (encrypted reasoning), made if it isn't there; `none`: a key
+    /// of this process alone [default: sluice/seal.key in the user's data folder].
+    #[arg(long, value_name = "FILE|none")]
+    seal_key: Option<PathBuf>,
+    #[command(flatten)]
+    mcp: McpArguments,
     /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1:8000")]
     listen: SocketAddr,
@@ -105,7 +112,9 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     // First of all: until somebody waits for it, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
-    let limits = Limits { parser: arguments.sandbox.limits(), ..Limits::default() };
+    let limits =
+        Limits { parser: arguments.sandbox.limits(), mcp: arguments.mcp.limits(), ..Limits::default() };
+    let mcp = arguments.mcp.servers(&limits.mcp)?;
     let options = model_options(&arguments)?;
     let model = tokio::task::block_in_place(|| Model::load(&options, &limits, &mut show_progress))?;
     let (temperature, top_p) = model.default_sampling();
@@ -113,8 +122,10 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         template_arguments: arguments.template_argument.clone(),
         reasoning_events: arguments.reasoning_events,
         limits: limits.clone(),
+        mcp,
         temperature: temperature.into(),
         top_p: top_p.into(),
+        seal: super::seal::load(arguments.seal_key.as_deref())?,
     };
     let summary = model.summary();
     let name = model.names()[0].clone();

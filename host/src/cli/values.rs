@@ -23,7 +23,12 @@ pub(super) fn reasoning_events() -> impl TypedValueParser<Value = ReasoningEvent
 }
 
 pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
-    word(&[("responses", Protocol::Responses), ("chat", Protocol::Chat)])
+    word(&[
+        ("responses", Protocol::Responses),
+        ("chat", Protocol::Chat),
+        ("completions", Protocol::Completions),
+        ("messages", Protocol::Messages),
+    ])
 }
 
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {

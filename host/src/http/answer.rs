@@ -7,9 +7,15 @@ use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::api::error::ApiError;
+use crate::api::messages;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The name under which Anthropic's clients look for it.
+static ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 static WARNING: HeaderName = HeaderName::from_static("x-sluice-warning");
+
+/// Paths below which Messages is spoken.
+const MESSAGES: &str = "/v1/messages";
 
 /// A JSON answer.
 pub(super) fn json(status: u16, body: String) -> Response {
@@ -30,6 +36,7 @@ pub(super) fn refuse(error: &ApiError) -> Response {
     if matches!(error.status, 429 | 503) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    response.extensions_mut().insert(error.clone());
     response
 }
 
@@ -56,11 +63,25 @@ pub(super) async fn identify(mut request: Request, next: Next) -> Response {
         _ => format!("req_{}", crate::random::hex::<12>()),
     };
     request.extensions_mut().insert(RequestId(id.clone()));
+    let anthropic = request.uri().path().starts_with(MESSAGES);
     let mut response = next.run(request).await;
+    if anthropic {
+        speak_anthropic(&mut response, &id);
+    }
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(&REQUEST_ID, value);
     }
     response
+}
+
+/// Refusals are made in many places, most of which know no protocol: those of Messages' routes get its words here.
+fn speak_anthropic(response: &mut Response, id: &str) {
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        *response.body_mut() = Body::from(messages::error_body(&error, id));
+    }
+    if let Ok(value) = HeaderValue::from_str(id) {
+        response.headers_mut().insert(&ANTHROPIC_REQUEST_ID, value);
+    }
 }
 
 fn is_plain(id: &str) -> bool {

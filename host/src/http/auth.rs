@@ -30,18 +30,16 @@ impl Keys {
 
 /// The layer: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401.
 pub(super) async fn require_key(State(app): State<App>, request: Request, next: Next) -> Response {
-    if app.keys.0.is_empty() || presented(&request).is_some_and(|key| app.keys.allow(key)) {
+    if app.keys.0.is_empty() || presented(&request).any(|key| app.keys.allow(key)) {
         return next.run(request).await;
     }
     refuse(&ApiError::unauthorised())
 }
 
-fn presented(request: &Request) -> Option<&[u8]> {
-    let headers = request.headers();
-    match headers.get(http::header::AUTHORIZATION) {
-        Some(value) => bearer(value.as_bytes()),
-        None => headers.get("x-api-key").map(http::HeaderValue::as_bytes),
-    }
+/// The keys of a request: some clients send a token for a gateway in one header and the key in the other.
+fn presented(request: &Request) -> impl Iterator<Item = &[u8]> {
+    let header = |name: &str| request.headers().get(name).map(http::HeaderValue::as_bytes);
+    header("authorization").and_then(bearer).into_iter().chain(header("x-api-key"))
 }
 
 /// The key in `Bearer KEY`; the scheme's case doesn't matter (RFC 9110, 11.1).

@@ -10,11 +10,39 @@ use http_body_util::BodyExt;
 use crate::api::error::ApiError;
 use crate::limits::Limits;
 
+/// Time for which the rest of a body that was refused is taken.
+const REST_TIME: Duration = Duration::from_secs(2);
+
 /// The whole body of a JSON request.
 pub(super) async fn read_json(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&request)?;
-    check_length(&request, limits.body_bytes)?;
-    read(request.into_body(), limits.body_bytes, limits.body_time).await
+    let sends_at_once = !request.headers().contains_key(http::header::EXPECT);
+    let checked = check_length(&request, limits.body_bytes);
+    let mut body = request.into_body();
+    let whole = match checked {
+        Ok(()) => read(&mut body, limits.body_bytes, limits.body_time).await,
+        Err(error) => Err(error),
+    };
+    if whole.as_ref().is_err_and(|error| error.status == 413) && sends_at_once {
+        discard(body, 2 * limits.body_bytes).await;
+    }
+    whole
+}
+
+/// Takes what a client still sends of a body that is too large, up to `most` bytes and for a short while: most clients read an answer
+/// only after they have written all, and one whose connection is closed before that never learns why.
+async fn discard(mut body: Body, most: usize) {
+    let mut left = most;
+    let discarding = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    // Who is slower has had its chance.
+    let _ = tokio::time::timeout(REST_TIME, discarding).await;
 }
 
 fn check_type(request: &Request) -> Result<(), ApiError> {
@@ -36,7 +64,7 @@ fn check_length(request: &Request, limit: usize) -> Result<(), ApiError> {
     }
 }
 
-async fn read(mut body: Body, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
+async fn read(body: &mut Body, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
     let reading = async {
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {

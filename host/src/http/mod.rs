@@ -8,12 +8,14 @@ mod answer;
 mod auth;
 mod body;
 mod connection;
+mod count;
 mod guard;
 mod metrics;
 mod routes;
 mod server;
 mod silence;
 mod stream;
+mod tokens;
 
 pub use auth::Keys;
 pub use server::{App, Server};

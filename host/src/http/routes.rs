@@ -15,24 +15,55 @@ use futures_util::FutureExt;
 
 use super::answer::{RequestId, identify, json, refuse, typed};
 use super::auth::require_key;
+use super::count::count_tokens;
 use super::guard::refuse_malformed;
 use super::metrics;
 use super::server::App;
 use super::stream::generate;
+use super::tokens;
 use crate::api::error::ApiError;
-use crate::api::{Protocol, models};
+use crate::api::{Protocol, models, openapi};
+
+/// A route: its method, its path, what answers.
+type Route = (&'static str, &'static str, MethodRouter<App>);
 
 /// All routes. Layers run from the last added to the first: id, log, panic guard, malformed requests, key.
 pub(super) fn router(app: App) -> Router {
-    let open = Router::new().route("/health", gotten(health));
-    let keyed = Router::new()
-        .route("/v1/responses", posted(|app, request| generate(app, request, Protocol::Responses)))
-        .route("/v1/chat/completions", posted(|app, request| generate(app, request, Protocol::Chat)))
-        .route("/v1/models", gotten(list_models))
-        .route("/v1/models/{*id}", gotten(one_model))
-        .route("/metrics", gotten(scrape))
-        .fallback(no_route);
-    layered(app, open, keyed)
+    layered(app, routes(open()), routes(keyed()).fallback(no_route))
+}
+
+fn routes(routes: Vec<Route>) -> Router<App> {
+    routes.into_iter().fold(Router::new(), |router, (_, path, handler)| router.route(path, handler))
+}
+
+/// Routes that no key is asked for.
+fn open() -> Vec<Route> {
+    vec![get_at("/health", health)]
+}
+
+/// The others. `api::openapi` has the same ones.
+fn keyed() -> Vec<Route> {
+    vec![
+        post_at("/v1/responses", |app, request| generate(app, request, Protocol::Responses)),
+        post_at("/v1/chat/completions", |app, request| generate(app, request, Protocol::Chat)),
+        post_at("/v1/completions", |app, request| generate(app, request, Protocol::Completions)),
+        post_at("/v1/messages", |app, request| generate(app, request, Protocol::Messages)),
+        post_at("/v1/messages/count_tokens", count_tokens),
+        post_at("/tokenize", tokens::tokenize),
+        post_at("/detokenize", tokens::detokenize),
+        get_at("/v1/models", list_models),
+        get_at("/v1/models/{*id}", one_model),
+        get_at("/metrics", scrape),
+        get_at("/openapi.json", async || json(200, openapi::json().to_owned())),
+    ]
+}
+
+fn get_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
+    ("get", path, gotten(handler))
+}
+
+fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
+    ("post", path, posted(handler))
 }
 
 /// The layers that every listener has: only `open` is answered without a key where keys are set.
@@ -118,4 +149,22 @@ async fn survive_panics(request: Request, next: Next) -> Response {
         tracing::error!("a request handler panicked");
         refuse(&ApiError::internal("The server failed to handle this request."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keyed, open};
+    use crate::api::openapi::paths;
+
+    #[test]
+    fn the_document_has_the_routes_and_no_others() {
+        let served = [open(), keyed()].concat();
+        let mut served: Vec<(&str, String)> =
+            served.iter().map(|(method, path, _)| (*method, path.replace("{*", "{"))).collect();
+        let mut described: Vec<(&str, String)> =
+            paths().map(|(method, path)| (method, path.to_owned())).collect();
+        served.sort();
+        described.sort();
+        assert_eq!(served, described);
+    }
 }

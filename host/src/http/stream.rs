@@ -19,12 +19,13 @@ use super::body::read_json;
 use super::connection::Cut;
 use super::server::App;
 use super::silence::Silence;
+use crate::agent::{RoundEvent, Rounds};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
 use crate::api::{Call, Protocol, StreamCheck};
-use crate::model::{Ended, TurnStream};
-use crate::turn::{TurnEnd, TurnEvent, TurnFailure};
+use crate::model::Ended;
+use crate::turn::{TurnEnd, TurnFailure};
 
 /// The handler of all generating routes.
 pub(super) async fn generate(State(app): State<App>, request: Request, protocol: Protocol) -> Response {
@@ -42,15 +43,21 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let cut = request.extensions().get::<Cut>().cloned();
     let body = read_json(request, &app.limits).await?;
-    let Call { model, stream, job, machine, warnings } = protocol.read(&body, &app.defaults)?;
+    let Call { model, stream, job, hosted, machine, warnings } = protocol.read(&body, &app.defaults)?;
     if !app.model.is_named(&model) {
         return Err(ApiError::model_not_found(&model));
     }
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }
-    let turn = app.model.start(job).await.map_err(|error| protocol.refusal(&error))?;
-    let answer = Answer::new(app, id, began, turn, machine, protocol);
+    let rounds = match hosted {
+        None => Rounds::one(app.model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
+        Some(hosted) => {
+            let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
+            Rounds::several(app.model.clone(), job, hosted, &app.limits.mcp, refusal)
+        }
+    };
+    let answer = Answer::new(app, id, began, rounds, machine, protocol);
     let mut response = if stream { send(app, answer, cut) } else { answer.collect().await };
     warn(&mut response, &warnings);
     Ok(response)
@@ -61,9 +68,9 @@ struct Answer {
     app: App,
     id: String,
     began: Instant,
-    turn: TurnStream,
+    rounds: Rounds,
     machine: Box<dyn Machine>,
-    events: Vec<TurnEvent>,
+    events: Vec<RoundEvent>,
     check: Option<StreamCheck>,
     spoken: bool,
     /// Held while the answer is under way.
@@ -91,17 +98,18 @@ impl Answer {
         app: &App,
         id: String,
         began: Instant,
-        turn: TurnStream,
-        machine: Box<dyn Machine>,
+        mut rounds: Rounds,
+        mut machine: Box<dyn Machine>,
         protocol: Protocol,
     ) -> Self {
+        machine.accepted(&id, rounds.prompt_tokens());
         let check = app.check_streams.then(|| protocol.check());
         let events = Vec::new();
         Self {
             app: app.clone(),
             id,
             began,
-            turn,
+            rounds,
             machine,
             events,
             check,
@@ -110,19 +118,26 @@ impl Answer {
         }
     }
 
-    /// Waits for the turn's next events and turns them into frames. The end, once it has come.
+    /// Waits for the next events of any choice and turns them into frames. Says whether that was all.
     /// May be dropped while it waits without losing anything.
-    async fn advance(&mut self, frames: &mut Frames) -> Option<Ended> {
-        let ended = tokio::select! {
-            ended = self.turn.next(&mut self.events) => ended,
-            () = self.app.aborting.cancelled() => Some(self.turn.abort(shutting_down(), &mut self.events)),
+    async fn advance(&mut self, frames: &mut Frames) -> bool {
+        let (choice, ended) = tokio::select! {
+            next = self.rounds.next(&mut self.events) => next,
+            () = self.app.aborting.cancelled() => self.rounds.abort(shutting_down(), &mut self.events),
         };
+        self.machine.choose(choice);
         self.emit(frames);
         if let Some(ended) = &ended {
+            for raw in self.rounds.take_raw(choice) {
+                self.machine.raw(raw);
+            }
+            if let Some(stop) = self.rounds.stop_string(choice) {
+                self.machine.stopped_by(stop);
+            }
             self.machine.end(&ended.end, ended.usage, frames);
             self.record(ended);
         }
-        ended
+        self.rounds.is_over()
     }
 
     fn emit(&mut self, frames: &mut Frames) {
@@ -131,7 +146,10 @@ impl Answer {
             metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());
         }
         for event in self.events.drain(..) {
-            self.machine.turn(&event, frames);
+            match event {
+                RoundEvent::Turn(event) => self.machine.turn(&event, frames),
+                RoundEvent::Server(event) => self.machine.server(&event, frames),
+            }
         }
     }
 
@@ -139,7 +157,7 @@ impl Answer {
     async fn collect(mut self) -> Response {
         let mut frames = Frames::discarding();
         self.machine.begin(&mut frames);
-        while self.advance(&mut frames).await.is_none() {}
+        while !self.advance(&mut frames).await {}
         let (status, body) = self.machine.body();
         json(status, body)
     }
@@ -209,8 +227,8 @@ async fn drive(answer: &mut Answer, sender: &mpsc::Sender<Bytes>, cut: Option<&C
     answer.machine.begin(&mut frames);
     deliver(answer, &mut frames, sender, cut).await?;
     loop {
-        let ended = tokio::select! {
-            ended = answer.advance(&mut frames) => ended,
+        let over = tokio::select! {
+            over = answer.advance(&mut frames) => over,
             () = sender.closed() => return Err(Unread),
             due = silence.due() => {
                 due.speak(answer.machine.as_mut(), &mut frames);
@@ -221,7 +239,7 @@ async fn drive(answer: &mut Answer, sender: &mpsc::Sender<Bytes>, cut: Option<&C
         if deliver(answer, &mut frames, sender, cut).await? {
             silence.broken();
         }
-        if ended.is_some() {
+        if over {
             if let Some(Err(violation)) = answer.check.take().map(|check| check.finish()) {
                 answer.report(&violation);
             }

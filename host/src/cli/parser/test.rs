@@ -98,8 +98,8 @@ fn explain(property: &str, failure: &Failure, out: &mut impl Write) -> anyhow::R
 
 fn show(recording: &Recording, out: &mut impl Write) -> anyhow::Result<ExitCode> {
     let outcome = conformance::play_case(recording);
-    for (protocol, name) in [(Protocol::Responses, "Responses"), (Protocol::Chat, "Chat Completions")] {
-        writeln!(out, "{}", painted(BOLD, format_args!("{}: {name}", recording.name())))?;
+    for protocol in Protocol::ALL {
+        writeln!(out, "{}", painted(BOLD, format_args!("{}: {}", recording.name(), protocol.name())))?;
         write!(out, "{}", conformance::stream(protocol, &outcome.events, &outcome.end))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use host::api::Protocol;
 use host::conformance::{self, Asked, Call, Outcome, Recording, TracedStep};
-use host::parser::contract::{Op, Run, Step};
+use host::parser::contract::{Op, Run, Step, Until};
 use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
 
@@ -99,7 +99,11 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     });
     writeln!(out, "{} {}", painted(BOLD, format_args!("{name:>6}")), came.collect::<Vec<_>>().join(" "))?;
     if step.calls.is_empty() && !step.came.is_empty() && step.events.is_empty() {
-        writeln!(out, "         {}", painted(DIM, "held back, or going where until-marker sends it"))?;
+        writeln!(
+            out,
+            "         {}",
+            painted(DIM, "held back, or going where until-marker or until-byte sends it")
+        )?;
     }
     for Call { asked, answer } in &step.calls {
         let asked = match asked {
@@ -144,6 +148,9 @@ fn op_words(op: &Op) -> String {
     match op {
         Op::Bytes(Run { route, bytes }) => format!("{bytes} bytes to {route:?}"),
         Op::UntilMarker(route) => format!("until the next marker to {route:?}"),
+        Op::UntilByte(Until { route, bytes }) => {
+            format!("until one of «{}» or the next marker to {route:?}", visible(bytes))
+        }
         Op::Message(phase) => format!("message of phase {phase:?}"),
         Op::ToolCall(call) => format!("call of {:?} with {:?}", call.name, call.payload),
         Op::Close => "close".to_owned(),

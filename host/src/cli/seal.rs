@@ -1,0 +1,30 @@
+//! The key that seals what clients keep for this server: where it lies, and what happens where it can't lie anywhere.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use host::api::seal::Seal;
+
+/// The seal that the operator names: a file, or `none` for a key of this process alone. Without a word of the operator it is a file
+/// in the user's data folder; where there is no such folder, or it can't be used, what was sealed is lost with the process.
+pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
+    match given {
+        Some(file) if file.as_os_str() == "none" => return Ok(Seal::random()),
+        Some(file) => return Seal::from_file(file).context("--seal-key"),
+        None => {}
+    }
+    let Some(file) = default_file() else {
+        tracing::info!("no data folder: encrypted reasoning is lost at a restart; --seal-key keeps it");
+        return Ok(Seal::random());
+    };
+    Ok(Seal::from_file(&file).unwrap_or_else(|error| {
+        tracing::warn!(%error, "no key file: encrypted reasoning is lost at a restart; --seal-key keeps it");
+        Seal::random()
+    }))
+}
+
+fn default_file() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let data = variable("XDG_DATA_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/share")));
+    data.map(|data| data.join("sluice/seal.key"))
+}

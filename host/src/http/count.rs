@@ -1,0 +1,29 @@
+//! Counting a prompt's tokens without generating: what Messages' clients ask before they send a long conversation.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use super::answer::{json, refuse, warn};
+use super::body::read_json;
+use super::routes::to_json;
+use super::server::App;
+use crate::api::error::ApiError;
+use crate::api::{Protocol, messages};
+
+/// `POST /v1/messages/count_tokens`.
+pub(super) async fn count_tokens(State(app): State<App>, request: Request) -> Response {
+    count(&app, request).await.unwrap_or_else(|error| refuse(&error))
+}
+
+async fn count(app: &App, request: Request) -> Result<Response, ApiError> {
+    let body = read_json(request, &app.limits).await?;
+    let messages::CountRequest { model, job, warnings } = messages::count(&body, &app.defaults)?;
+    if !app.model.is_named(&model) {
+        return Err(ApiError::model_not_found(&model));
+    }
+    let counted = app.model.count_prompt(job).await;
+    let tokens = counted.map_err(|error| Protocol::Messages.refusal(&error))?;
+    let mut response = json(200, to_json(&messages::counted(tokens)));
+    warn(&mut response, &warnings);
+    Ok(response)
+}

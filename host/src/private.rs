@@ -1,0 +1,116 @@
+//! Files and folders that nobody but this user can have written: made with the modes that say so, and checked before use.
+//!
+//! Compiled parsers (`parser::cache`) and keys (`api::seal`) lie in such. Checks look at the open file, not at its path, so that nothing can be put in its place in between.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+/// The ending of a file that is still being written.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+
+/// Permission bits of group and others.
+const OTHERS: u32 = 0o077;
+
+/// Something that can't be trusted, or can't be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PrivateError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("not a plain {0}")]
+    Kind(&'static str),
+    #[error("it belongs to user {owner}, not to {user}")]
+    Owner { owner: u32, user: u32 },
+    #[error("its mode is {mode:o}: others have access; chmod {wanted:o} it, or name another")]
+    Mode { mode: u32, wanted: u32 },
+    #[error("not written by this installation, or damaged")]
+    Foreign,
+}
+
+/// Makes the folder with mode 0700 where it isn't there, and checks that it is this user's alone.
+pub(crate) fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+        _ => {}
+    }
+    let flags = libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(folder);
+    let opened = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP | libc::ENOTDIR) => PrivateError::Kind("folder"),
+        _ => error.into(),
+    })?;
+    check(&opened, 0o700)
+}
+
+/// Opens a file to read, if it is there. Links are not followed.
+pub(crate) fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
+    // O_NONBLOCK: a named pipe in the file's place would wait for a writer.
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return Err(PrivateError::Kind("file")),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(PrivateError::Kind("file"));
+    }
+    check(&file, 0o600)?;
+    Ok(Some(file))
+}
+
+/// Writes a file whole or not at all, with mode 0600, over what had its name.
+pub(crate) fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+    let unfinished = folder.join(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
+        fs::rename(&unfinished, folder.join(name))
+    };
+    write().inspect_err(|_| {
+        // Only tidiness: it is old enough to be pruned later.
+        let _ = fs::remove_file(&unfinished);
+    })
+}
+
+/// Writes a new file whole or not at all, with mode 0600; one that is there already is left as it is.
+pub(crate) fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let unfinished = path.with_extension(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
+        match fs::hard_link(&unfinished, path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    };
+    let written = write();
+    // It has its name by now, or is of no use.
+    let _ = fs::remove_file(&unfinished);
+    written
+}
+
+fn check(opened: &File, wanted: u32) -> Result<(), PrivateError> {
+    let metadata = opened.metadata()?;
+    let (owner, user) = (metadata.uid(), effective_user());
+    if owner != user {
+        return Err(PrivateError::Owner { owner, user });
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & OTHERS != 0 {
+        return Err(PrivateError::Mode { mode, wanted });
+    }
+    Ok(())
+}
+
+fn effective_user() -> u32 {
+    // SAFETY: takes nothing, touches no memory, can't fail.
+    #[allow(unsafe_code, reason = "std has no name for the effective user id")]
+    unsafe {
+        libc::geteuid()
+    }
+}
