@@ -1,0 +1,74 @@
+"""Makes test data of recorded requests: `bodies.py RECORDED`, where RECORDED is what SLUICE_AGENT_BODIES named in a run of all tests.
+
+What is kept is the shape: every field, item, tool and schema. Long texts are cut, ids and paths replaced, so that nothing of the
+machine or of an agent's own prompts is in it.
+"""
+import json
+import pathlib
+import re
+import sys
+
+TARGET = pathlib.Path(__file__).resolve().parents[2] / "host/src/api/testdata/agents"
+TURN = "test_a_tool_is_called_and_its_result_answered_harmony"
+LIGHT = ["openai-agents", "openai-agents-js", "langchain", "ai-sdk"]
+# The request that is kept of each test: the last one, which has the most in it.
+KEPT = {
+    **{f"{name}-{api}": f"test_light_py_{TURN}-{name}-{api}-1" for name in LIGHT for api in ("responses", "chat")},
+    **{f"litellm-{api}": f"test_litellm_py_{TURN}-{api}-1" for api in ("responses", "chat")},
+    "codex-shell": "test_codex_py_test_a_shell_turn_harmony-1",
+    "codex-patch": "test_codex_py_test_a_patch_goes_through_the_custom_tool_harmony-1",
+    "codex-again": "test_codex_py_test_a_lost_stream_is_asked_for_again_harmony-in_its_message-1",
+    "claude-code": "test_claude_code_py_test_a_shell_turn_harmony-1",
+}
+LISTED = {"codex-patch": {"apply_patch", "multi_agent_v1"}, "codex-again": {"exec_command"}}  # elsewhere all tools are kept
+LONG, CUT = 60, 24
+ID = re.compile(r"\b(rs|msg|fc|fco|ctc|ctco|call|resp)_[0-9a-f-]{16,}\b")
+UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+WHOLE = {"arguments", "cmd", "command", "input", "$schema"}
+GRAMMAR = 'start: "*** Begin Patch\\n" /(.|\\n)+/'
+
+
+class Cleaner:
+    """Replaces ids by the order in which they come."""
+
+    def __init__(self):
+        self.ids = {}
+
+    def id(self, match):
+        kind = match[1] if match.re is ID else "uuid"
+        return self.ids.setdefault(match[0], f"{kind}_{len(self.ids)}")
+
+    def text(self, text, key):
+        if key == "encrypted_content":
+            return None  # good for the server only that made it
+        if key == "signature":
+            return "signature"
+        if key == "definition":
+            return GRAMMAR
+        text = UUID.sub(self.id, ID.sub(self.id, text))
+        if text.startswith("{") and key not in WHOLE:
+            return "{}"
+        if len(text) <= (CUT if key == "description" else LONG) or key in WHOLE:
+            return text
+        return re.sub(r"/\S*", "/", text[:CUT]) + "…"
+
+    def value(self, value, key=None):
+        if isinstance(value, dict):
+            return {name: self.value(inner, name) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.value(inner, key) for inner in value]
+        return self.text(value, key) if isinstance(value, str) else value
+
+
+def main(folder):
+    TARGET.mkdir(parents=True, exist_ok=True)
+    for name, recorded in KEPT.items():
+        request = json.loads((pathlib.Path(folder) / f"{recorded}.json").read_text())
+        body = Cleaner().value(request["body"])
+        if listed := LISTED.get(name):
+            body["tools"] = [tool for tool in body["tools"] if tool.get("name") in listed]
+        kept = {"path": request["path"], "body": {**body, "model": "m"}}
+        (TARGET / f"{name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+main(*sys.argv[1:])

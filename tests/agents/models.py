@@ -1,0 +1,48 @@
+"""Model directories for the replay engine: the embedded model's words, each format's own tokens and template, and no weights.
+
+The parser isn't named anywhere: the server has to find it by what the directory says of the model.
+"""
+import json
+import pathlib
+import shutil
+
+HERE = pathlib.Path(__file__).resolve().parent
+EMBEDDED = HERE.parents[1] / "host/models/qwen3-tiny"
+CONTEXT = 262_144  # agents send prompts that the embedded model's own context would not hold
+
+CHATML = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+THINK = ["<think>", "</think>"]
+QWEN = [*CHATML, *THINK, "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+KIMI_CALLS = [f"<|tool_call{part}|>" for part in ("s_section_begin", "s_section_end", "_begin", "_argument_begin", "_end")]
+KIMI_TURNS = [f"<|im_{part}|>" for part in ("user", "assistant", "system", "middle")]
+HARMONY = [f"<|{name}|>" for name in ("endoftext", "start", "end", "message", "channel", "constrain", "return", "call")]
+
+# name: (model_type, added tokens, tokens that end a turn)
+FORMATS = {
+    "qwen3": ("qwen3", QWEN, ["<|im_end|>", "<|endoftext|>"]),
+    "qwen3-coder": ("qwen3_moe", QWEN, ["<|im_end|>", "<|endoftext|>"]),
+    "kimi-k2": ("kimi_k2", ["[EOS]", "<|im_end|>", *KIMI_TURNS, *THINK, *KIMI_CALLS], ["<|im_end|>", "[EOS]"]),
+    "harmony": ("gpt_oss", HARMONY, ["<|return|>", "<|call|>", "<|endoftext|>"]),
+}
+
+
+def make(name, folder):
+    """Writes the directory of one format and returns its path."""
+    model_type, tokens, ends = FORMATS[name]
+    directory = pathlib.Path(folder) / name
+    directory.mkdir(parents=True)
+    tokenizer = json.loads((EMBEDDED / "tokenizer.json").read_text())
+    first = max(tokenizer["model"]["vocab"].values()) + 1
+    plain = {key: False for key in ("single_word", "lstrip", "rstrip", "normalized")}
+    tokenizer["added_tokens"] = [
+        {"id": first + number, "content": token, **plain, "special": token not in THINK}
+        for number, token in enumerate(tokens)
+    ]
+    write = lambda file, value: (directory / file).write_text(json.dumps(value))
+    write("tokenizer.json", tokenizer)
+    write("tokenizer_config.json", {"eos_token": ends[0], "model_max_length": CONTEXT})
+    write("config.json", {"model_type": model_type, "max_position_embeddings": CONTEXT})
+    write("generation_config.json", {"eos_token_id": [first + tokens.index(end) for end in ends]})
+    template = EMBEDDED / "chat_template.jinja" if name == "qwen3" else HERE / f"formats/{name}.jinja"
+    shutil.copy(template, directory / "chat_template.jinja")
+    return directory

@@ -1,0 +1,109 @@
+"""Stands between an agent and the server: records what is said, and cuts one stream where it is told to."""
+import dataclasses
+import http.client
+import http.server
+import json
+import threading
+import urllib.parse
+
+HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"}
+
+
+@dataclasses.dataclass
+class Exchange:
+    """One request and what was passed on of its answer."""
+
+    path: str
+    request: dict | None
+    status: int = 0
+    answer: bytes = b""
+    cut: bool = False
+
+    def events(self):
+        """The objects of the stream's `data:` lines."""
+        lines = [line[6:] for line in self.answer.decode().splitlines() if line.startswith("data: ")]
+        return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+class Proxy:
+    """`address` is what the agent is given. The first answer that holds `cut_at` ends there, if that is set."""
+
+    def __init__(self, target, cut_at=None):
+        self.target = urllib.parse.urlsplit(target).netloc
+        self.cut_at = cut_at
+        self.exchanges = []
+        self.lock = threading.Lock()
+        proxy = self
+
+        class Handler(_Handler):
+            owner = proxy
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def requests(self, path):
+        """The bodies sent to a path, without its query."""
+        return [exchange.request for exchange in self.exchanges if exchange.path.split("?")[0] == path]
+
+    def take_cut(self, answer):
+        """Where to cut this answer, in bytes; None for all but the first that holds `cut_at`."""
+        with self.lock:
+            if self.cut_at is None or self.cut_at not in answer:
+                return None
+            end = answer.index(self.cut_at) + len(self.cut_at)
+            self.cut_at = None
+            return end
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    owner = None
+
+    def do_GET(self):
+        self.relay(None)
+
+    def do_POST(self):
+        self.relay(self.rfile.read(int(self.headers["content-length"])))
+
+    def relay(self, body):
+        exchange = Exchange(self.path, json.loads(body) if body else None)
+        with self.owner.lock:
+            self.owner.exchanges.append(exchange)
+        upstream = http.client.HTTPConnection(self.owner.target, timeout=120)
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
+        upstream.request(self.command, self.path, body, headers)
+        answer = upstream.getresponse()
+        exchange.status = answer.status
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in HOP:
+                self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        try:
+            self.pass_on(answer, exchange)
+        except OSError:  # the agent left
+            self.close_connection = True
+        upstream.close()
+
+    def pass_on(self, answer, exchange):
+        while piece := answer.read1(65536):
+            whole = exchange.answer + piece
+            cut = self.owner.take_cut(whole)
+            if cut is not None:
+                whole = whole[:cut]
+            piece = whole[len(exchange.answer) :]
+            exchange.answer = whole
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            if cut is not None:
+                exchange.cut = self.close_connection = True
+                return  # closed without the last chunk; a reset could take back what the agent hasn't read
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_):
+        pass

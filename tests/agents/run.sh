@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Real agents against the built server, whose model's words are scripted. `run.sh [AGENT…]`; README.md says more.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+ALL=(light litellm codex claude-code)
+agents=("$@")
+[ ${#agents[@]} -gt 0 ] || agents=("${ALL[@]}")
+
+need() { command -v "$1" >/dev/null || { echo "the agent tests need $1: $2" >&2; exit 1; }; }
+need python3 "Python 3.10 or newer with venv (Debian: python3-venv)"
+need node "Node.js 20 or newer (Debian: nodejs)"
+need npm "npm (Debian: npm)"
+
+python_of() {
+    cmp -s "$1/requirements.txt" "$1/.venv/requirements.txt" && return
+    rm -rf "$1/.venv"
+    python3 -m venv "$1/.venv"
+    "$1/.venv/bin/pip" install --quiet --disable-pip-version-check -r "$1/requirements.txt"
+    cp "$1/requirements.txt" "$1/.venv/"
+}
+
+node_of() {
+    cmp -s "$1/package-lock.json" "$1/node_modules/.installed" && return
+    (cd "$1" && npm ci --no-audit --no-fund --loglevel=error)
+    cp "$1/package-lock.json" "$1/node_modules/.installed"
+}
+
+tests=()
+python_of light # pytest is in it
+for agent in "${agents[@]}"; do
+    case $agent in
+    light) node_of light ;;
+    litellm) python_of litellm ;;
+    codex | claude-code) node_of "$agent" ;;
+    *) echo "no agent $agent; there are: ${ALL[*]}" >&2; exit 1 ;;
+    esac
+    tests+=("test_${agent//-/_}.py")
+done
+light/.venv/bin/python -m pytest -q -p no:cacheprovider "${tests[@]}"

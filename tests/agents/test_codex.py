@@ -1,0 +1,114 @@
+"""Codex CLI with Sluice as its provider: a shell turn, a patch through the custom tool, a stream that is lost."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+CODEX = HERE / "codex/node_modules/.bin/codex"
+
+
+@pytest.fixture
+def codex(tmp_path, model):
+    """Runs `codex exec` in a folder of its own and returns the events that it prints, and the folder."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+
+    def run(proxy, prompt):
+        fill = {"MODEL": model, "ADDRESS": proxy.address, "CATALOG": str(home / "catalog.json")}
+        for name in ("config.toml", "catalog.json"):
+            text = (HERE / "codex" / name).read_text()
+            for what, value in fill.items():
+                text = text.replace(what, value)
+            (home / name).write_text(text)
+        command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
+        done = subprocess.run(
+            command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        return [event["item"] for event in events if event["type"] == "item.completed"], work
+
+    return run
+
+
+def of(kind, items):
+    return [item for item in items if item.get("type") == kind]
+
+
+def written(exchange):
+    """The items that the server finished in one answer."""
+    return [event["item"] for event in exchange.events() if event["type"] == "response.output_item.done"]
+
+
+def test_a_shell_turn(proxied, codex):
+    proxy = proxied()
+    shown, work = codex(proxy, "Make greeting.txt with the shell.")
+    assert (work / "greeting.txt").read_text() == "hello\n"
+    [command] = of("command_execution", shown)
+    assert (command["aggregated_output"], command["exit_code"]) == ("hello\n", 0)
+    assert [item["text"] for item in of("agent_message", shown)] == ["I write the file.", "greeting.txt is there."]
+    assert [item["text"] for item in of("reasoning", shown)] == ["A shell command does that.", "It printed what it should."]
+    first, second = proxy.exchanges
+    [call] = of("function_call", written(first))
+    [again] = of("function_call", second.request["input"])
+    [result] = of("function_call_output", second.request["input"])
+    assert again["call_id"] == result["call_id"] == call["call_id"]
+    assert again["arguments"] == call["arguments"]
+    assert "hello" in json.dumps(result["output"])
+    [sealed] = of("reasoning", second.request["input"])
+    assert sealed["encrypted_content"] == of("reasoning", written(first))[0]["encrypted_content"]
+
+
+def test_a_patch_goes_through_the_custom_tool(proxied, codex, tmp_path):
+    (tmp_path / "work/greeting.txt").write_text("hello\n")
+    proxy = proxied()
+    shown, work = codex(proxy, "Patch greeting.txt, please.")
+    assert (work / "greeting.txt").read_text() == 'hello, "Zürich" \\o/\n'
+    assert (work / "notes/second.txt").read_text() == "a line\n\tand a tab\n"
+    [change] = of("file_change", shown)
+    assert (change["status"], len(change["changes"])) == ("completed", 2)
+    assert of("agent_message", shown)[-1]["text"] == "Both files are patched."
+    first, second = proxy.exchanges
+    [call] = of("custom_tool_call", written(first))
+    pieces = [event["delta"] for event in first.events() if event["type"] == "response.custom_tool_call_input.delta"]
+    assert len(pieces) > 3
+    assert "".join(pieces) == call["input"]
+    [result] = of("custom_tool_call_output", second.request["input"])
+    assert result["call_id"] == call["call_id"]
+
+
+def test_a_tool_of_a_namespace_is_called_by_its_own_name(proxied, codex):
+    proxy = proxied()
+    shown, _ = codex(proxy, "Close the other agent.")
+    assert of("agent_message", shown)[-1]["text"] == "There is no other agent."
+    first, second = proxy.exchanges
+    [call] = of("function_call", written(first))
+    assert (call["namespace"], call["name"]) == ("multi_agent_v1", "close_agent")
+    [again] = of("function_call", second.request["input"])
+    [result] = of("function_call_output", second.request["input"])
+    assert (again["namespace"], again["name"]) == ("multi_agent_v1", "close_agent")
+    assert "nobody" in json.dumps(result["output"])
+
+
+LOST = {
+    "in its reasoning": (b'"type":"response.reasoning_summary_text.delta"', []),
+    "in its message": (b'"type":"response.output_text.delta"', ["reasoning"]),
+    "in the arguments": (b'"type":"response.function_call_arguments.delta"', ["reasoning", "message"]),
+}
+
+
+@pytest.mark.parametrize("place", LOST)
+def test_a_lost_stream_is_asked_for_again(proxied, codex, place):
+    cut_at, kept = LOST[place]
+    proxy = proxied(cut_at)
+    shown, work = codex(proxy, "Make greeting.txt with the shell.")
+    assert (work / "greeting.txt").read_text() == "hello\n"
+    assert of("agent_message", shown)[-1]["text"] == "greeting.txt is there."
+    assert [(exchange.cut, exchange.status) for exchange in proxy.exchanges] == [(True, 200), (False, 200), (False, 200)]
+    first, second, _ = (exchange.request["input"] for exchange in proxy.exchanges)
+    assert [item["type"] for item in second[len(first) :]] == kept
