@@ -16,6 +16,8 @@ const KILLS: usize = 100;
 const NEIGHBOURS: usize = 100;
 /// CPU time that a guest may take beyond its budget.
 const BAR: Duration = Duration::from_millis(20);
+/// What resident memory may grow by from the first thousand instances to the last of ten thousand.
+const FLAT_KIB: u64 = 1024;
 
 /// CPU and wall time from a call that never returns to its end, each beyond the budget.
 fn kill(plugin: &Plugin, budget: Duration) -> (Duration, Duration) {
@@ -30,7 +32,7 @@ fn kill(plugin: &Plugin, budget: Duration) -> (Duration, Duration) {
 fn print_times(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
-    println!("{what:44}median {:8.3} ms   p99 {:8.3} ms   most {:8.3} ms", at(50), at(99), at(100));
+    println!("{what:48}median {:8.4} ms   p99 {:8.4} ms   most {:8.4} ms", at(50), at(99), at(100));
 }
 
 /// Deltas of neighbours, one after another, until told to stop: CPU and wall time of each.
@@ -76,7 +78,7 @@ fn kills(runtime: &Runtime, budget: Duration) {
 fn memory(runtime: &Runtime, name: &str) {
     let plugin = load_guest(runtime, name).expect("it loads");
     print!("{name:14}resident after");
-    let mut done = 0;
+    let (mut done, mut sizes) = (0, Vec::new());
     for count in [1, 1000, 2000, 5000, 10_000] {
         for _ in done..count {
             let mut stream = Stream::start(&plugin).expect("it starts");
@@ -84,9 +86,11 @@ fn memory(runtime: &Runtime, name: &str) {
             drop(stream.finish());
         }
         done = count;
-        print!("   {count} {} KiB", resident_kib());
+        sizes.push(resident_kib());
+        print!("   {count} {} KiB", sizes[sizes.len() - 1]);
     }
-    println!();
+    let grown = sizes[sizes.len() - 1].saturating_sub(sizes[1]);
+    println!("   grown {grown} KiB: {}", if grown <= FLAT_KIB { "met" } else { "MISSED" });
 }
 
 fn main() {

@@ -58,7 +58,7 @@ impl Sandbox {
     fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<Piece<'a>> {
         let literals = &self.plugin.descriptor().markers;
         let id = |text| Some(token(self.format, literals, text).unwrap_or(u32::MAX));
-        deltas.iter().map(|text| Piece { id: id(text), text }).collect()
+        deltas.iter().map(|text| Piece::new(id(text), text)).collect()
     }
 
     fn turn(&self) -> Turn {

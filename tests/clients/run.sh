@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The real clients against the built server: openai-python and openai-node. Makes its environments beside itself, once.
+# The real clients against the built server: the SDKs of OpenAI and Anthropic, each for Python and for Node.js. Makes its environments beside itself, once.
 set -euo pipefail
 cd "$(dirname "$0")"
 

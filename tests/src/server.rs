@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use host::api::Defaults;
 use host::http::{App, Keys, Server};
 use host::limits::Limits;
+use host::mcp::McpServers;
 use host::model::{EngineChoice, Model, ModelOptions};
 use host::turn::FaultPolicy;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Keys; none: open.
     pub keys: Vec<String>,
+    /// Servers of tools.
+    pub mcp: McpServers,
     /// Whether parsers are loaded again when their files change.
     pub watch: bool,
 }
@@ -43,7 +46,8 @@ impl Default for Setup {
             chat_template: None,
             served_names: Vec::new(),
         };
-        Self { model, limits: Limits::default(), keys: Vec::new(), watch: false }
+        let mcp = McpServers::default();
+        Self { model, limits: Limits::default(), keys: Vec::new(), mcp, watch: false }
     }
 }
 
@@ -87,9 +91,9 @@ impl TestServer {
     /// # Panics
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
-        let Setup { model, limits, keys, watch } = setup;
+        let Setup { model, limits, keys, mcp, watch } = setup;
         let model = Model::load(&model, &limits, &mut |_| {}).expect("the model loads");
-        let defaults = Defaults { limits: limits.clone(), ..Defaults::default() };
+        let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
         let app = App::new(model.clone(), limits, Keys::new(&keys), defaults, true);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");

@@ -60,7 +60,7 @@ impl Stream {
 
     /// One delta.
     pub fn feed(&mut self, text: &str) -> Flow {
-        self.turn.step(&[Piece { id: None, text }], &mut self.events)
+        self.turn.step(&[Piece::new(None, text)], &mut self.events)
     }
 
     /// Whether its parser failed.

@@ -70,6 +70,12 @@ pub fn chat_tools() -> Value {
     tools().into_iter().map(|tool| json!({ "type": "function", "function": tool })).collect()
 }
 
+/// The same in Messages' shape.
+pub fn messages_tools() -> Value {
+    let renamed = |tool: Value| json!({ "name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"] });
+    tools().into_iter().map(renamed).collect()
+}
+
 fn tools() -> Vec<Value> {
     let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
     ["get_weather", "get_time"]

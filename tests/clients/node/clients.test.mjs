@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { replay, start, stop } from "./server.mjs";
-import { chatTools, items, responsesTools, rules, simple, steps } from "./transcripts.mjs";
+import { chatTools, items, patch, patchTool, responsesTools, rules, simple, steps } from "./transcripts.mjs";
 
 const model = "qwen3-tiny";
 let scripted, embedded;
@@ -36,6 +36,48 @@ for (const step of Object.keys(steps)) {
   });
 }
 
+test("chat.completions.stream() keeps several choices and their log-probabilities apart", async () => {
+  const messages = [{ role: "user", content: "steps two" }];
+  const request = { model, messages, tools: chatTools, n: 3, logprobs: true, top_logprobs: 1 };
+  const whole = await scripted.client.chat.completions.create(request);
+  const final = await scripted.client.chat.completions.stream(request).finalChatCompletion();
+  for (const completion of [whole, final]) {
+    assert.deepEqual(completion.choices.map((choice) => choice.index).sort(), [0, 1, 2]);
+    for (const { message, logprobs } of completion.choices) {
+      const spelt = logprobs.content.map((token) => token.token).join("");
+      assert.equal(spelt.replaceAll("\n", ""), message.content.replaceAll("\n", ""));
+      assert.ok(logprobs.content.every((token) => token.top_logprobs.length === 1));
+    }
+  }
+});
+
+for (const step of Object.keys(steps)) {
+  test(`a custom tool is called with text, ${step} token(s) per step`, async () => {
+    const request = { model, messages: [{ role: "user", content: `patch ${step}` }], tools: [patchTool] };
+    const whole = await scripted.client.chat.completions.create(request);
+    const [{ type, custom }] = whole.choices[0].message.tool_calls;
+    assert.deepEqual({ type, ...custom }, { type: "custom", name: "apply_patch", input: patch });
+    let input = "";
+    for await (const chunk of await scripted.client.chat.completions.create({ ...request, stream: true })) {
+      for (const call of chunk.choices[0].delta.tool_calls ?? []) input += call.custom.input;
+    }
+    assert.equal(input, patch);
+  });
+}
+
+test("completions of text and of tokens, streamed and whole", async () => {
+  const prompt = "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
+  const request = { model, prompt, temperature: 0, max_tokens: 20, logprobs: 1 };
+  const whole = await embedded.client.completions.create(request);
+  const [{ text, logprobs }] = whole.choices;
+  assert.equal(logprobs.tokens.join(""), text);
+  let streamed = "";
+  for await (const chunk of await embedded.client.completions.create({ ...request, stream: true })) {
+    streamed += chunk.choices[0].text;
+  }
+  assert.equal(streamed, text);
+});
+
 test("cut at every token the stream still ends well", async () => {
   const request = { model, input: "steps one", tools: responsesTools };
   const total = (await scripted.client.responses.create(request)).usage.output_tokens;
@@ -45,6 +87,46 @@ test("cut at every token the stream still ends well", async () => {
     for await (const event of stream) last = event;
     assert.equal(last.type, "response.incomplete", `cut after ${limit} tokens`);
   }
+});
+
+for (const step of Object.keys(steps)) {
+  test(`a custom tool's text comes whole and its result goes back, ${step} token(s) per step`, async () => {
+    const { client } = scripted;
+    const tools = [{ type: "custom", name: "apply_patch", description: "Edits files." }];
+    const question = { role: "user", content: `patch ${step}` };
+    const stream = client.responses.stream({ model, input: [question], tools });
+    let deltas = "";
+    for await (const event of stream) if (event.type === "response.custom_tool_call_input.delta") deltas += event.delta;
+    const [call] = (await stream.finalResponse()).output;
+    assert.deepEqual([call.type, call.name, call.input, deltas], ["custom_tool_call", "apply_patch", patch, patch]);
+    const result = { type: "custom_tool_call_output", call_id: call.call_id, output: "ok" };
+    const second = await client.responses.create({ model, input: [question, call, result], tools });
+    assert.equal(second.output_text, "All done.");
+  });
+}
+
+test("encrypted reasoning makes the round trip, and tampering is refused", async () => {
+  const { client } = scripted;
+  const request = { model, include: ["reasoning.encrypted_content"], store: false };
+  const question = { role: "user", content: "think" };
+  const first = await client.responses.stream({ ...request, input: [question] }).finalResponse();
+  const [{ encrypted_content }, message] = first.output;
+  const input = (sealed) => [question, { type: "reasoning", summary: [], encrypted_content: sealed }, message, question];
+  assert.equal((await client.responses.create({ ...request, input: input(encrypted_content) })).status, "completed");
+  const tampered = client.responses.create({ ...request, input: input(`${encrypted_content.slice(0, -6)}AAAAAA`) });
+  await assert.rejects(tampered, { status: 400, code: "invalid_encrypted_content" });
+});
+
+test("log-probabilities come with deltas and item", async () => {
+  const request = { model, input: "Tell me a joke.", temperature: 0, top_logprobs: 2, include: ["message.output_text.logprobs"] };
+  const stream = embedded.client.responses.stream(request);
+  const told = [];
+  for await (const event of stream) if (event.type === "response.output_text.delta") told.push(...event.logprobs);
+  const { output } = await stream.finalResponse();
+  const [part] = output.find((item) => item.type === "message").content;
+  assert.deepEqual(told, part.logprobs);
+  const text = Buffer.from(part.logprobs.flatMap((token) => token.bytes)).toString();
+  assert.equal(text.trim(), part.text.trim());
 });
 
 test("a tools round trip with the embedded model", async () => {

@@ -4,6 +4,8 @@ const tools = ["get_weather", "get_time"].map((name) => ({ name, description: `$
 export const responsesTools = tools.map((tool) => ({ type: "function", strict: false, ...tool }));
 export const chatTools = tools.map((tool) => ({ type: "function", function: tool }));
 
+export const messagesTools = tools.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
+
 const call = (name, city) => `<tool_call>\n${JSON.stringify({ name, arguments: { city } })}\n</tool_call>`;
 
 /** reasoning → text → tool → text → tool */
@@ -22,11 +24,18 @@ export const items = [
 ];
 
 export const steps = { one: 1, two: 2, three: 3, eight: 8, all: 0 };
-export const rules = Object.entries(steps).map(([name, size]) => ({
-  when: { contains: `steps ${name}` },
-  text: interleaved,
-  tokens_per_step: size,
-}));
+export const patch = '*** Begin Patch\n*** Update File: "a\\b.txt"\n+é🏔\t!\n*** End Patch\n';
+export const patchTool = { type: "custom", custom: { name: "apply_patch", description: "Edits files.", format: { type: "text" } } };
+const patchCall = `<tool_call>\n${JSON.stringify({ name: "apply_patch", arguments: { input: patch } })}\n</tool_call>`;
+
+const played = (word, text) =>
+  Object.entries(steps).map(([name, size]) => ({ when: { contains: `${word} ${name}` }, text, tokens_per_step: size }));
+export const rules = [
+  ...played("steps", interleaved),
+  ...played("patch", patchCall),
+  { when: { contains: "think" }, text: "<think>\nThe colour is mauve.\n</think>\n\nI know." },
+  { when: { last_role: "tool" }, text: "All done." },
+];
 
 /** A Responses item as a tuple to compare. */
 export function simple(item) {

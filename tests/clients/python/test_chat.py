@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import client_of
 from openai import AsyncOpenAI
-from transcripts import CHAT_TOOLS, INTERLEAVED, INTERLEAVED_ITEMS, STEPS, masked
+from transcripts import CHAT_TOOLS, INTERLEAVED, INTERLEAVED_ITEMS, PATCH, PATCH_TOOL, STEPS, masked
 
 MODEL = "qwen3-tiny"
 REASONING = INTERLEAVED_ITEMS[0][1]
@@ -92,3 +92,50 @@ def test_without_a_parser_all_text_is_content(no_parser):
 def test_a_parser_fault_loses_no_text(faulty_parser):
     plain = client_of(faulty_parser).chat.completions.create(**arguments("eight"))
     assert plain.choices[0].message.content == INTERLEAVED
+
+
+def test_several_choices_are_told_apart(replay):
+    client = client_of(replay)
+    plain = client.chat.completions.create(**arguments("two", n=3))
+    assert [choice.index for choice in plain.choices] == [0, 1, 2]
+    for choice in plain.choices:
+        check(choice.message)
+    ids = [call.id for choice in plain.choices for call in choice.message.tool_calls]
+    assert len(set(ids)) == len(ids)
+    with client.chat.completions.stream(**arguments("two", n=3)) as stream:
+        for _ in stream:
+            pass
+        final = stream.get_final_completion()
+    assert sorted(choice.index for choice in final.choices) == [0, 1, 2]
+    assert all(choice.message.content == plain.choices[0].message.content for choice in final.choices)
+    assert {choice.finish_reason for choice in final.choices} == {"tool_calls"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_log_probabilities_spell_the_content(replay, step):
+    client = client_of(replay)
+    plain = client.chat.completions.create(**arguments(step, logprobs=True, top_logprobs=1))
+    tokens = plain.choices[0].logprobs.content
+    assert "".join(token.token for token in tokens).replace("\n", "") == CONTENT
+    assert all(token.logprob <= 0 and len(token.top_logprobs) == 1 for token in tokens)
+    with client.chat.completions.stream(**arguments(step, logprobs=True, top_logprobs=1)) as stream:
+        for _ in stream:
+            pass
+        final = stream.get_final_completion()
+    assert [token.to_dict() for token in final.choices[0].logprobs.content] == [token.to_dict() for token in tokens]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_custom_tool_is_called_with_text(replay, step):
+    client = client_of(replay)
+    request = {"model": MODEL, "messages": [{"role": "user", "content": f"patch {step}"}], "tools": [PATCH_TOOL]}
+    plain = client.chat.completions.create(**request)
+    (call,) = plain.choices[0].message.tool_calls
+    assert (call.type, call.custom.name, call.custom.input) == ("custom", "apply_patch", PATCH)
+    assert plain.choices[0].finish_reason == "tool_calls"
+    chunks = list(client.chat.completions.create(**request, stream=True))
+    deltas = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []]
+    assert deltas[0].to_dict()["type"] == "custom"
+    assert "".join(delta.to_dict()["custom"]["input"] for delta in deltas) == PATCH
+    again = [*request["messages"], plain.choices[0].message.to_dict(), {"role": "tool", "tool_call_id": call.id, "content": "done"}]
+    assert client.chat.completions.create(**{**request, "messages": again}).choices

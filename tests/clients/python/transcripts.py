@@ -15,6 +15,7 @@ TOOLS = {
     for name in ("get_weather", "get_time")
 }
 RESPONSES_TOOLS = [{"type": "function", "strict": False, **tool} for tool in TOOLS.values()]
+MESSAGES_TOOLS = [{k: v for k, v in tool.items() if k != "parameters"} | {"input_schema": tool["parameters"]} for tool in TOOLS.values()]
 CHAT_TOOLS = [{"type": "function", "function": tool} for tool in TOOLS.values()]
 
 
@@ -40,11 +41,25 @@ INTERLEAVED_ITEMS = [
 STEPS = {"one": 1, "two": 2, "three": 3, "eight": 8, "all": 0}
 
 
+PATCH = '*** Begin Patch\n*** Update File: "a\\b.txt"\n+é🏔\t!\n*** End Patch\n'
+PATCH_TOOL = {"type": "custom", "custom": {"name": "apply_patch", "description": "Edits files.", "format": {"type": "text"}}}
+
+
 def rules():
     """One rule per grouping of tokens into engine steps; the user's text chooses."""
-    return [
+    steps = [
         {"when": {"contains": f"steps {name}"}, "text": INTERLEAVED, "tokens_per_step": size}
         for name, size in STEPS.items()
+    ]
+    patch = call("apply_patch", input=PATCH)
+    patches = [
+        {"when": {"contains": f"patch {name}"}, "text": patch, "tokens_per_step": size}
+        for name, size in STEPS.items()
+    ]
+    return steps + patches + [
+        {"when": {"contains": "think one"}, "text": "<think>\nThe colour is mauve.\n</think>\n\nI know."},
+        {"when": {"contains": "namespaced"}, "text": call("files__read")},
+        {"when": {"last_role": "tool"}, "text": "All done."},
     ]
 
 

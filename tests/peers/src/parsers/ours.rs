@@ -117,7 +117,7 @@ impl Place {
 
 impl Stream for Ours {
     fn feed(&mut self, delta: &Delta<'_>, sink: &mut dyn Sink) {
-        let piece = Piece { id: delta.marker, text: delta.text };
+        let piece = Piece::new(delta.marker, delta.text);
         let _ = self.turn.step(&[piece], &mut self.events);
         self.place.hand_on(&mut self.events, sink);
     }

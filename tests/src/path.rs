@@ -1,0 +1,109 @@
+//! One answer from the engine's first step to its last SSE byte, without sockets: what a benchmark times and a test counts.
+
+use bytes::Bytes;
+use host::api::frames::Frames;
+use host::api::{Call, Defaults, Protocol};
+use host::limits::Limits;
+use host::model::Model;
+use serde_json::{Value, json};
+
+use crate::server::Setup;
+
+/// What an answer consists of, for the most part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A message.
+    Text,
+    /// Reasoning.
+    Reasoning,
+    /// Reasoning, told as its summary.
+    Summary,
+    /// JSON arguments of a call.
+    Arguments,
+    /// A custom tool's input, on a JSON format: a patch.
+    CustomInput,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Text, Self::Reasoning, Self::Summary, Self::Arguments, Self::CustomInput];
+
+    /// What the model says: about `tokens` tokens.
+    pub fn output(self, tokens: usize) -> String {
+        let words = |text: &str, each: usize| text.repeat(tokens.div_ceil(each));
+        match self {
+            Self::Text => words("The weather in the city is sunny. ", 8),
+            Self::Reasoning | Self::Summary => {
+                format!("<think>\n{}\n</think>\n\nDone.", words("The user wants the weather. ", 6))
+            }
+            Self::Arguments => call("tool", &json!({ "x": words("the weather ", 2) })),
+            Self::CustomInput => {
+                let lines = words("+    \"weather\": \"the city is sunny\",\n", 25);
+                call("apply_patch", &json!({ "input": format!("*** Begin Patch\n{lines}*** End Patch\n") }))
+            }
+        }
+    }
+
+    /// A request that leads to such an answer.
+    pub fn request(self, protocol: Protocol) -> Vec<u8> {
+        let function = json!({ "type": "function", "name": "tool", "parameters": { "type": "object" } });
+        let custom = json!({ "type": "custom", "name": "apply_patch" });
+        let body = match protocol {
+            Protocol::Responses => {
+                let summary = (self == Self::Summary).then_some("auto");
+                json!({ "model": "m", "input": "x", "stream": true, "tools": [function, custom], "reasoning": { "summary": summary } })
+            }
+            Protocol::Completions => json!({ "model": "m", "prompt": "x", "stream": true }),
+            Protocol::Chat => {
+                let tools = json!([{ "type": "function", "function": function }, { "type": "custom", "custom": custom }]);
+                json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "stream": true, "tools": tools })
+            }
+            Protocol::Messages => {
+                let tools = ["tool", "apply_patch"]
+                    .map(|name| json!({ "name": name, "input_schema": { "type": "object" } }));
+                json!({ "model": "m", "max_tokens": u32::MAX, "messages": [{ "role": "user", "content": "x" }], "stream": true,
+                        "thinking": { "type": "adaptive" }, "tools": tools })
+            }
+        };
+        body.to_string().into_bytes()
+    }
+}
+
+fn call(name: &str, arguments: &Value) -> String {
+    format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+}
+
+/// A model that says `text`, one token per step. The folder must outlive it.
+///
+/// # Panics
+/// If it doesn't load.
+pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut setup = Setup::replay(folder.path(), &json!([{ "text": text, "tokens_per_step": 1 }]));
+    setup.model.context = Some(1 << 20);
+    (Model::load(&setup.model, &Limits::default(), &mut |_| {}).expect("the model loads"), folder)
+}
+
+/// One answer, each write to `sink`; how many tokens it had.
+///
+/// # Panics
+/// If the request is refused.
+pub async fn answer(model: &Model, protocol: Protocol, body: &[u8], mut sink: impl FnMut(Bytes)) -> u32 {
+    let Call { job, mut machine, .. } = protocol.read(body, &Defaults::default()).expect("a request");
+    let mut turn = model.start(job).await.expect("a turn");
+    let (mut frames, mut events) = (Frames::new(), Vec::new());
+    machine.begin(&mut frames);
+    loop {
+        let ended = turn.next(&mut events).await;
+        for event in events.drain(..) {
+            machine.turn(&event, &mut frames);
+        }
+        if let Some(ended) = ended {
+            machine.end(&ended.end, ended.usage, &mut frames);
+            sink(frames.take());
+            return ended.usage.output_tokens;
+        }
+        sink(frames.take());
+    }
+}

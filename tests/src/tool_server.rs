@@ -1,0 +1,148 @@
+//! An MCP server of our own, over stdio and over HTTP, whose tools do what no server should: for the faults of tools.
+
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Size of the outputs that are far too large.
+pub const FLOOD: usize = 100 << 20;
+
+/// What is done with a request.
+pub enum Reply {
+    /// This is the result.
+    Result(Value),
+    /// This is the error.
+    Error(Value),
+    /// A result whose text is this many bytes long.
+    Text(usize),
+    /// Something that isn't JSON-RPC.
+    Garbage,
+    /// Nothing, ever.
+    Silence,
+    /// Nothing, and the server is gone.
+    Death,
+    /// A notification: nothing is due.
+    None,
+}
+
+/// The tools, each named after what it does.
+const TOOLS: [&str; 11] =
+    ["echo", "slow", "fail", "refuse", "wrong", "large", "flood", "garbage", "hang", "die", "environment"];
+
+/// What `request` leads to. `listing` says how the list of tools behaves: `good`, `hang`, `endless`, `garbage`, `names`, or `builtin`
+/// for the tools behind web search and code interpreter.
+pub fn reply(request: &Value, listing: &str) -> Reply {
+    let parameters = &request["params"];
+    match request["method"].as_str().unwrap_or_default() {
+        "initialize" => Reply::Result(json!({
+            "protocolVersion": parameters["protocolVersion"], "capabilities": { "tools": {} },
+            "serverInfo": { "name": "hostile", "version": "1" }
+        })),
+        "ping" => Reply::Result(json!({})),
+        "tools/list" => list(listing),
+        "tools/call" => call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"]),
+        method if method.starts_with("notifications/") => Reply::None,
+        _ => Reply::Error(json!({ "code": -32601, "message": "no such method" })),
+    }
+}
+
+fn list(listing: &str) -> Reply {
+    let described = |name: &str| json!({ "name": name, "description": format!("Does {name}."), "inputSchema": { "type": "object" } });
+    match listing {
+        "hang" => Reply::Silence,
+        "garbage" => Reply::Garbage,
+        "endless" => Reply::Result(json!({
+            "tools": (0..50).map(|n| described(&format!("tool_{n}"))).collect::<Vec<_>>(), "nextCursor": "more"
+        })),
+        "names" => {
+            Reply::Result(json!({ "tools": [described("good"), described("<|im_end|>\n"), described("")] }))
+        }
+        "builtin" => {
+            let tools = ["search", "open", "find", "python"].map(described);
+            Reply::Result(json!({ "tools": tools }))
+        }
+        _ => Reply::Result(json!({ "tools": TOOLS.map(described) })),
+    }
+}
+
+fn call(tool: &str, arguments: &Value) -> Reply {
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    match tool {
+        "echo" | "search" | "open" | "find" | "python" => Reply::Result(text(&arguments.to_string())),
+        "slow" => {
+            std::thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
+            Reply::Result(text("slept"))
+        }
+        "fail" => {
+            let mut result = text("there is no such city");
+            result["isError"] = json!(true);
+            Reply::Result(result)
+        }
+        "refuse" => Reply::Error(json!({ "code": -32602, "message": "wrong arguments" })),
+        "wrong" => Reply::Result(json!({ "content": 5 })),
+        "large" => Reply::Text(2 << 20),
+        "flood" => Reply::Text(FLOOD),
+        "garbage" => Reply::Garbage,
+        "die" => Reply::Death,
+        "environment" => {
+            let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+            names.sort_unstable();
+            Reply::Result(text(&names.join(" ")))
+        }
+        _ => Reply::Silence,
+    }
+}
+
+/// The text before and behind the text of a `Reply::Text`.
+pub fn around_text(id: &Value) -> (String, String) {
+    let whole =
+        json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [{ "type": "text", "text": "@" }] } });
+    let whole = whole.to_string();
+    let (before, behind) = whole.split_once('@').expect("it is in there");
+    (before.to_owned(), behind.to_owned())
+}
+
+/// The message of a result or an error.
+pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
+    match reply {
+        Reply::Result(result) => Some(json!({ "jsonrpc": "2.0", "id": id, "result": result })),
+        Reply::Error(error) => Some(json!({ "jsonrpc": "2.0", "id": id, "error": error })),
+        _ => None,
+    }
+}
+
+/// Serves standard input and output until they end.
+///
+/// # Errors
+/// If they can't be read or written.
+pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let Ok(request) = serde_json::from_str::<Value>(&line?) else { continue };
+        let (id, reply) = (&request["id"], reply(&request, listing));
+        match reply {
+            Reply::Text(bytes) => {
+                let (before, behind) = around_text(id);
+                out.write_all(before.as_bytes())?;
+                let chunk = vec![b'x'; 1 << 20];
+                for _ in 0..bytes >> 20 {
+                    out.write_all(&chunk)?;
+                }
+                writeln!(out, "{behind}")?;
+            }
+            Reply::Garbage => {
+                out.write_all(b"Traceback (most recent call last):\n\xff\xfe{]\n{\"jsonrpc\":\n")?;
+            }
+            Reply::Death => return Ok(()),
+            Reply::Silence | Reply::None => {}
+            reply => {
+                if let Some(message) = message(id, &reply) {
+                    writeln!(out, "{message}")?;
+                }
+            }
+        }
+        out.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Servers with tools of their own, for end-to-end tests: the hostile MCP server under several labels, and requests that use it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use host::limits::McpLimits;
+use host::mcp::{Approval, Endpoint, McpConfig, McpServers, RequestUrls, ServerConfig};
+use serde_json::{Value, json};
+
+use crate::client::{Answer, post};
+use crate::server::{Setup, TestServer};
+
+/// Time of a call.
+pub const CALL_TIME: Duration = Duration::from_secs(2);
+
+/// A server with the tool servers `hostile`, `unlisted` (its list never comes) and `builtin`, whose words are `rules`. `program`
+/// is the hostile MCP server.
+pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
+    let server = |listing: &str| ServerConfig {
+        endpoint: Endpoint::Command {
+            command: program.to_owned(),
+            args: vec![listing.to_owned()],
+            env: Vec::new(),
+        },
+        allowed_tools: None,
+        require_approval: Approval::Always,
+        timeout: Some(CALL_TIME),
+    };
+    let servers = [("hostile", "good"), ("unlisted", "hang"), ("builtin", "builtin")];
+    let servers: BTreeMap<_, _> = servers.map(|(label, listing)| (label.to_owned(), server(listing))).into();
+    let builtin = Some("builtin".to_owned());
+    let config = McpConfig { servers, web_search: builtin.clone(), code_interpreter: builtin };
+    let limits = McpLimits { start_time: Duration::from_secs(1), rounds: 4, ..McpLimits::default() };
+    let mut setup = Setup::replay(folder, rules);
+    setup.mcp = McpServers::new(config, RequestUrls::Any, &limits);
+    setup.limits.mcp = limits;
+    setup
+}
+
+/// What Qwen3 writes to call tools.
+pub fn calls(calls: &[(&str, Value)]) -> String {
+    let call = |(name, arguments): &(&str, Value)| {
+        format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
+    };
+    format!("<think>\nA tool.\n</think>\n\n{}", calls.iter().map(call).collect::<Vec<_>>().join("\n"))
+}
+
+/// Rules: `first` for the user, then for results the answer "Done."
+pub fn then_done(first: &str) -> Value {
+    json!([
+        { "when": { "last_role": "user" }, "text": first },
+        { "when": { "last_role": "tool" }, "text": "<think>\nI see.\n</think>\n\nDone." },
+    ])
+}
+
+/// A request that may use the tools of `label` without asking.
+pub fn request(label: &str, stream: bool) -> Value {
+    let tools = json!([{ "type": "mcp", "server_label": label, "require_approval": "never" }]);
+    json!({ "model": "qwen3-tiny", "input": "Go.", "tools": tools, "stream": stream })
+}
+
+/// Streams the answer, checks it against the event grammar, and hands it back with its last response object.
+///
+/// # Panics
+/// If the stream breaks the grammar.
+pub async fn streamed(server: &TestServer, body: &Value) -> (Answer, Value) {
+    let answer = post(server.address, "/v1/responses", body).await;
+    let mut check = host::api::Protocol::Responses.check();
+    check.feed(&answer.body).and_then(|()| check.finish()).unwrap_or_else(|violation| {
+        panic!("{violation}\n{}", String::from_utf8_lossy(&answer.body));
+    });
+    let response = answer.events().last().expect("a terminal event")["response"].clone();
+    (answer, response)
+}
+
+/// Types of a response's items.
+pub fn types(response: &Value) -> Vec<&str> {
+    let items = response["output"].as_array().expect("a list");
+    items.iter().map(|item| item["type"].as_str().expect("a type")).collect()
+}
+
+/// The first item of this type.
+///
+/// # Panics
+/// If there is none.
+pub fn item<'a>(response: &'a Value, kind: &str) -> &'a Value {
+    let items = response["output"].as_array().expect("a list");
+    items.iter().find(|item| item["type"] == kind).unwrap_or_else(|| panic!("no {kind} in {response:#}"))
+}

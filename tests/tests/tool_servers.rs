@@ -1,0 +1,148 @@
+//! Tool servers that misbehave, over stdio and over HTTP: each fault is an error of its call, within time and memory, and the next
+//! call works.
+
+use std::time::{Duration, Instant};
+
+use host::limits::McpLimits;
+use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig};
+use tests::tool_server_http::HttpToolServer;
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+fn configured(endpoint: Endpoint) -> ServerConfig {
+    ServerConfig { endpoint, allowed_tools: None, require_approval: Approval::Never, timeout: Some(TIMEOUT) }
+}
+
+fn stdio_with(listing: &str, limits: McpLimits) -> McpServer {
+    let command = env!("CARGO_BIN_EXE_hostile-mcp").to_owned();
+    let env = vec![("GIVEN".to_owned(), "1".to_owned())];
+    let endpoint = Endpoint::Command { command, args: vec![listing.to_owned()], env };
+    McpServer::new("hostile", configured(endpoint), limits)
+}
+
+fn stdio() -> McpServer {
+    stdio_with("good", McpLimits::default())
+}
+
+async fn http() -> (McpServer, HttpToolServer) {
+    let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
+    let endpoint = Endpoint::Url { url: listening.url(), headers: Vec::new() };
+    (McpServer::new("hostile", configured(endpoint), McpLimits::default()), listening)
+}
+
+/// What every fault leads to, whatever the transport.
+async fn faults(server: &McpServer) {
+    let echoed = async || server.call("echo", r#"{"a": 1}"#).await;
+    assert_eq!(echoed().await, Ok(r#"{"a":1}"#.to_owned()));
+    assert_eq!(server.call("fail", "").await, Err(McpError::Tool("there is no such city".to_owned())));
+    assert!(matches!(server.call("refuse", "{}").await, Err(McpError::Refused { code: -32602, .. })));
+    assert!(matches!(server.call("echo", "[1]").await, Err(McpError::Arguments(_))));
+    assert_eq!(server.call("large", "").await, Err(McpError::TooLarge(1 << 20)));
+    for (tool, fault) in [("die", McpError::Closed), ("hang", McpError::Timeout(TIMEOUT))] {
+        assert_eq!(server.call(tool, "").await, Err(fault), "{tool}");
+        assert!(echoed().await.is_ok(), "after {tool}");
+    }
+    for tool in ["wrong", "garbage"] {
+        let began = Instant::now();
+        server.call(tool, "").await.expect_err(tool);
+        assert!(began.elapsed() < TIMEOUT * 2, "{tool}");
+        assert!(echoed().await.is_ok(), "after {tool}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_of_a_child_is_an_error_of_its_call_and_the_next_call_works() {
+    faults(&stdio()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_behind_a_url_is_an_error_of_its_call_and_the_next_call_works() {
+    let (server, _listening) = http().await;
+    faults(&server).await;
+}
+
+/// The most memory that this process has while `work` runs, in bytes beyond what it had before.
+async fn growth(work: impl Future<Output = ()>) -> usize {
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+        pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number") * 4096
+    };
+    let (before, mut most) = (resident(), 0);
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            () = &mut work => return most,
+            () = tokio::time::sleep(Duration::from_millis(2)) => most = most.max(resident().saturating_sub(before)),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
+    let (behind_url, _listening) = http().await;
+    for server in [stdio(), behind_url] {
+        let grown = growth(async {
+            for _ in 0..3 {
+                let result = server.call("flood", "").await;
+                assert!(result.is_err(), "100 MB were taken");
+            }
+        });
+        let grown = grown.await;
+        assert!(grown < 80 << 20, "memory grew by {} MiB", grown >> 20);
+        assert!(server.call("echo", "").await.is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
+    let (server, _listening) = http().await;
+    let (slow, hang, fine) = tokio::join!(
+        server.call("slow", r#"{"ms": 300}"#),
+        server.call("hang", ""),
+        server.call("echo", "{}")
+    );
+    assert_eq!(slow, Ok("slept".to_owned()));
+    assert_eq!(hang, Err(McpError::Timeout(TIMEOUT)));
+    assert_eq!(fine, Ok("{}".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_that_hang_or_never_end_or_hold_unusable_names_are_bounded() {
+    let quick = || McpLimits { start_time: Duration::from_secs(1), ..McpLimits::default() };
+    for listing in ["hang", "garbage"] {
+        let listed = stdio_with(listing, quick()).tools().await;
+        assert_eq!(listed, Err(McpError::Timeout(Duration::from_secs(1))), "{listing}");
+    }
+    let endless = stdio_with("endless", McpLimits::default()).tools().await.expect("the first of them");
+    assert_eq!(endless.len(), McpLimits::default().tools_per_server);
+    let names = stdio_with("names", McpLimits::default()).tools().await.expect("a list");
+    assert_eq!(names.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_tools_that_the_operator_allows_are_listed() {
+    let command = env!("CARGO_BIN_EXE_hostile-mcp").to_owned();
+    let mut config = configured(Endpoint::Command { command, args: Vec::new(), env: Vec::new() });
+    config.allowed_tools = Some(vec!["echo".to_owned()]);
+    let tools = McpServer::new("hostile", config, McpLimits::default()).tools().await.expect("a list");
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["echo"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_gets_no_environment_but_its_own() {
+    let names = stdio().call("environment", "").await.expect("names");
+    assert!(names.split(' ').any(|name| name == "GIVEN"), "{names}");
+    // Cargo sets these for tests.
+    assert!(!names.contains("CARGO"), "{names}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_reached_is_an_error_at_once() {
+    let nowhere = Endpoint::Command { command: "no-such-program".into(), args: Vec::new(), env: Vec::new() };
+    let nobody = Endpoint::Url { url: "http://127.0.0.1:9/mcp".into(), headers: Vec::new() };
+    for endpoint in [nowhere, nobody] {
+        let server = McpServer::new("none", configured(endpoint), McpLimits::default());
+        assert_eq!(server.tools().await, Err(McpError::Unreachable));
+        assert_eq!(server.call("echo", "").await, Err(McpError::Unreachable));
+    }
+}
