@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, ToolChoice};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{MarkerTable, Piece, Turn, TurnEnd, TurnSettings, fold};
+use host::turn::{MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -69,7 +69,7 @@ fn serve(plugin: &Plugin) {
         ..TurnSettings::new("mutant", Arc::new(markers))
     };
     let Ok(parser) = plugin.start(&request) else { return };
-    let (mut turn, mut events) = (Turn::new(settings, parser), Vec::new());
+    let (mut turn, mut events) = (Turn::new(settings, parser), TurnEvents::default());
     for text in OUTPUT {
         let _ = turn.step(&[Piece::new(None, text)], &mut events);
     }

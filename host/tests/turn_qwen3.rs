@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::parser::contract;
 use host::turn::{
-    Item, ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEnd, TurnEvent, TurnSettings, fold,
+    Item, ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold,
 };
 use parser_sdk::{Parser, Request, Stream, Tool, ToolKind};
 use qwen3_parser::Qwen3;
@@ -131,7 +131,7 @@ fn tokens(text: &str, size: usize, by_id: bool) -> Vec<Piece<'_>> {
 
 fn driven(prompt: &[Piece<'_>], tokens: &[Piece<'_>], per_step: usize, by_id: bool) -> (String, TurnEnd) {
     let mut turn = turn(by_id);
-    let mut out: Vec<TurnEvent> = Vec::new();
+    let mut out = TurnEvents::default();
     let _ = turn.replay(prompt, &mut out);
     for step in tokens.chunks(per_step) {
         let _ = turn.step(step, &mut out);

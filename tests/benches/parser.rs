@@ -16,7 +16,7 @@ use formats::{FORMATS, Format, Shape, WORD};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEvent, TurnSettings};
+use host::turn::{ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEvent, TurnEvents, TurnSettings};
 use tests::measure::{median, resident_kib, thread_cpu};
 
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
@@ -72,7 +72,7 @@ impl Sandbox {
 
     /// CPU time of one stream's deltas after its warm-up.
     fn stream(&self, warm_up: &[Piece<'_>], pieces: &[Piece<'_>]) -> Duration {
-        let (mut turn, mut events) = (self.turn(), Vec::new());
+        let (mut turn, mut events) = (self.turn(), TurnEvents::default());
         feed(&mut turn, warm_up, &mut events);
         let began = thread_cpu();
         feed(&mut turn, pieces, &mut events);
@@ -84,7 +84,7 @@ impl Sandbox {
 
     /// The streams are what they are meant to be: so many calls, all of them whole.
     fn check(&self, deltas: &[&str]) {
-        let (mut turn, mut events) = (self.turn(), Vec::new());
+        let (mut turn, mut events) = (self.turn(), TurnEvents::default());
         for piece in self.pieces(deltas) {
             let _ = turn.step(&[piece], &mut events);
         }
@@ -101,7 +101,7 @@ fn token(format: &Format, literals: &[String], text: &str) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-fn feed(turn: &mut Turn, pieces: &[Piece<'_>], events: &mut Vec<TurnEvent>) {
+fn feed(turn: &mut Turn, pieces: &[Piece<'_>], events: &mut TurnEvents) {
     for piece in pieces {
         let _ = turn.step(std::slice::from_ref(piece), events);
         events.clear();
@@ -141,7 +141,7 @@ fn delta_figures(sandbox: &Sandbox) {
 fn round_robin(sandbox: &Sandbox, streams: usize) {
     const ROUNDS: usize = 9;
     let (opening, word) = (sandbox.pieces(sandbox.format.opening()), sandbox.pieces(&[WORD]));
-    let mut events = Vec::new();
+    let mut events = TurnEvents::default();
     let before = resident_kib();
     let mut turns: Vec<Turn> = (0..streams)
         .map(|_| {

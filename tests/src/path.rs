@@ -5,6 +5,7 @@ use host::api::frames::Frames;
 use host::api::{Call, Defaults, Protocol};
 use host::limits::Limits;
 use host::model::Model;
+use host::turn::TurnEvents;
 use serde_json::{Value, json};
 
 use crate::server::Setup;
@@ -92,13 +93,14 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
 pub async fn answer(model: &Model, protocol: Protocol, body: &[u8], mut sink: impl FnMut(Bytes)) -> u32 {
     let Call { job, mut machine, .. } = protocol.read(body, &Defaults::default()).expect("a request");
     let mut turn = model.start(job).await.expect("a turn");
-    let (mut frames, mut events) = (Frames::new(), Vec::new());
+    let (mut frames, mut events) = (Frames::new(), TurnEvents::default());
     machine.begin(&mut frames);
     loop {
         let ended = turn.next(&mut events).await;
-        for event in events.drain(..) {
-            machine.turn(&event, &mut frames);
+        for event in events.iter() {
+            machine.turn(event, &mut frames);
         }
+        events.clear();
         if let Some(ended) = ended {
             machine.end(&ended.end, ended.usage, &mut frames);
             sink(frames.take());

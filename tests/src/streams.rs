@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::parser::contract::{FinishReason, Request, ToolChoice};
 use host::parser::{LoadError, Plugin, PluginSource, Runtime};
-use host::turn::{Flow, Item, MarkerTable, Piece, Turn, TurnEnd, TurnEvent, TurnSettings, fold};
+use host::turn::{Flow, Item, MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
 
 use crate::guests::guest;
 
@@ -37,7 +37,7 @@ pub fn request() -> Request {
 /// One stream under way.
 pub struct Stream {
     turn: Turn,
-    events: Vec<TurnEvent>,
+    events: TurnEvents,
 }
 
 impl Stream {
@@ -55,7 +55,10 @@ impl Stream {
             }),
             ..TurnSettings::new(descriptor.name.clone(), Arc::new(markers))
         };
-        Some(Self { turn: Turn::new(settings, plugin.start(&request()).ok()?), events: Vec::new() })
+        Some(Self {
+            turn: Turn::new(settings, plugin.start(&request()).ok()?),
+            events: TurnEvents::default(),
+        })
     }
 
     /// One delta.

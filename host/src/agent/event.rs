@@ -13,6 +13,25 @@ pub enum RoundEvent {
     Server(ServerEvent),
 }
 
+/// A [`RoundEvent`] to look at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RoundEventRef<'a> {
+    /// In the turn.
+    Turn(&'a TurnEvent),
+    /// With a tool of the server.
+    Server(&'a ServerEvent),
+}
+
+impl RoundEvent {
+    /// The event to look at.
+    pub fn as_ref(&self) -> RoundEventRef<'_> {
+        match self {
+            Self::Turn(event) => RoundEventRef::Turn(event),
+            Self::Server(event) => RoundEventRef::Server(event),
+        }
+    }
+}
+
 /// What happens with the server's tools. Between `CallBegun` and `CallWritten` comes nothing but `CallText` of that call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerEvent {

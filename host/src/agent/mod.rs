@@ -14,6 +14,6 @@ mod toolbox;
 mod transcript;
 mod written;
 
-pub use event::{CallKind, Called, Consent, RoundEvent, ServerEvent};
+pub use event::{CallKind, Called, Consent, RoundEvent, RoundEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};
 pub use rounds::{Refusal, Rounds};

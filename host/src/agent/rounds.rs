@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::event::RoundEvent;
+use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use super::several::Several;
 use crate::limits::McpLimits;
 use crate::model::{Choices, Ended, Job, Model, RawTurn, StartError};
-use crate::turn::{TurnEvent, TurnFailure};
+use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 
 /// How a turn that can't be started is told.
 pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
@@ -16,34 +16,35 @@ pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 pub struct Rounds(Kind);
 
 enum Kind {
-    One(Choices, Vec<TurnEvent>),
-    Several(Box<Several>, bool),
+    One { choices: Choices, events: TurnEvents },
+    Several { several: Box<Several>, events: Vec<RoundEvent>, over: bool },
 }
 
 impl Rounds {
     /// An answer of one turn, in all its choices.
     pub fn one(choices: Choices) -> Self {
-        Self(Kind::One(choices, Vec::new()))
+        Self(Kind::One { choices, events: TurnEvents::default() })
     }
 
     /// An answer of as many turns as `hosted` leads to, in one choice. Nothing is started before `next`; a turn that can't be
     /// started ends the answer with what `refusal` makes of it.
     pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
-        Self(Kind::Several(Box::new(Several::new(model, job, hosted, limits, refusal)), false))
+        let several = Box::new(Several::new(model, job, hosted, limits, refusal));
+        Self(Kind::Several { several, events: Vec::new(), over: false })
     }
 
-    /// Waits for what happens next in any choice, appends its events, and says which choice it is, and how it ended if it did; every
-    /// item of it is closed by then. There may be no events. Not to be called when all have ended. Cancel safe: dropped before it
-    /// is ready, it takes nothing with it.
-    pub async fn next(&mut self, out: &mut Vec<RoundEvent>) -> (usize, Option<Ended>) {
+    /// Waits for what happens next in any choice, and says which choice it is, and how it ended if it did; every item of it is
+    /// closed by then. `events` has what happened, perhaps nothing. Not to be called when all have ended. Cancel safe: dropped
+    /// before it is ready, it takes nothing with it.
+    pub async fn next(&mut self) -> (usize, Option<Ended>) {
         match &mut self.0 {
-            Kind::One(choices, raw) => {
-                let next = choices.next(raw).await;
-                out.extend(raw.drain(..).map(RoundEvent::Turn));
-                next
+            Kind::One { choices, events } => {
+                events.clear();
+                choices.next(events).await
             }
-            Kind::Several(several, over) => {
-                let ended = several.next(out).await;
+            Kind::Several { several, events, over } => {
+                events.clear();
+                let ended = several.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
             }
@@ -51,50 +52,62 @@ impl Rounds {
     }
 
     /// Ends the answer as failed, from outside; open items are closed, calls under way end at once. Nothing, if all have ended.
-    pub fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> (usize, Option<Ended>) {
+    pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<Ended>) {
         match &mut self.0 {
-            Kind::One(choices, raw) => {
-                let next = choices.abort(failure, raw);
-                out.extend(raw.drain(..).map(RoundEvent::Turn));
-                next
+            Kind::One { choices, events } => {
+                events.clear();
+                choices.abort(failure, events)
             }
-            Kind::Several(_, true) => (0, None),
-            Kind::Several(several, over) => {
+            Kind::Several { events, over: true, .. } => {
+                events.clear();
+                (0, None)
+            }
+            Kind::Several { several, events, over } => {
+                events.clear();
                 *over = true;
-                (0, Some(several.abort(failure, out)))
+                (0, Some(several.abort(failure, events)))
             }
         }
+    }
+
+    /// What the last `next` or `abort` brought, in order.
+    pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
+        let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
+            Kind::One { events, .. } => (events, &[]),
+            Kind::Several { events, .. } => (&[], events),
+        };
+        turn.iter().map(RoundEventRef::Turn).chain(round.iter().map(RoundEvent::as_ref))
     }
 
     /// Whether all choices have ended.
     pub fn is_over(&self) -> bool {
         match &self.0 {
-            Kind::One(choices, _) => choices.is_over(),
-            Kind::Several(_, over) => *over,
+            Kind::One { choices, .. } => choices.is_over(),
+            Kind::Several { over, .. } => *over,
         }
     }
 
     /// Tokens of the prompt; 0 where that isn't made yet.
     pub fn prompt_tokens(&mut self) -> u32 {
         match &mut self.0 {
-            Kind::One(choices, _) => choices.turn(0).prompt_tokens(),
-            Kind::Several(..) => 0,
+            Kind::One { choices, .. } => choices.turn(0).prompt_tokens(),
+            Kind::Several { .. } => 0,
         }
     }
 
     /// The stop string that ended a choice, if one did.
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
-            Kind::One(choices, _) => choices.turn(choice).stop_string(),
-            Kind::Several(..) => None,
+            Kind::One { choices, .. } => choices.turn(choice).stop_string(),
+            Kind::Several { .. } => None,
         }
     }
 
     /// The tokens of a choice's turns so far as they are, where the job asked for them; each turn's once.
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
-            Kind::One(choices, _) => choices.turn(choice).take_raw().into_iter().collect(),
-            Kind::Several(several, _) => several.take_raw(),
+            Kind::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
+            Kind::Several { several, .. } => several.take_raw(),
         }
     }
 }

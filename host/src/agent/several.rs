@@ -16,7 +16,7 @@ use crate::limits::McpLimits;
 use crate::model::{Ended, Job, Model, RawTurn, StartError, TurnStream};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Role;
-use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
+use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
 /// Said of calls that were under way when the answer ended.
 const STOPPED: &str = "the response ended before the tool did";
@@ -36,7 +36,7 @@ pub(super) struct Several {
     /// Bound on the tokens of all turns.
     max_output_tokens: Option<u32>,
     rounds_left: usize,
-    raw: Vec<TurnEvent>,
+    raw: TurnEvents,
     raw_turns: Vec<RawTurn>,
 }
 
@@ -75,7 +75,7 @@ impl Several {
             usage: Usage::default(),
             max_output_tokens,
             rounds_left: limits.rounds,
-            raw: Vec::new(),
+            raw: TurnEvents::default(),
             raw_turns: Vec::new(),
         }
     }
@@ -214,7 +214,7 @@ impl Several {
     /// Takes what the turn said.
     fn take(&mut self, out: &mut Vec<RoundEvent>) {
         let mut raw = std::mem::take(&mut self.raw);
-        for event in raw.drain(..) {
+        for event in raw.drain() {
             match self.written.event(event, &self.toolbox, out) {
                 WrittenCall::None => {}
                 WrittenCall::Run { id, route, arguments } => self.calls.run(&id, route, arguments),

@@ -10,6 +10,7 @@ use super::stretch::Stretch;
 use super::subject::Parsers;
 use super::suite::longest;
 use crate::parser::thread_cpu_time;
+use crate::turn::TurnEvents;
 
 /// Each figure is the median of so many runs.
 const RUNS: usize = 5;
@@ -51,7 +52,7 @@ fn per_delta(recording: &Recording, stretch: &Stretch, deltas: usize) -> f64 {
     let Recording { subject, request, prompt, .. } = recording;
     let mut runs: Vec<f64> = (0..RUNS)
         .map(|_| {
-            let mut events = Vec::new();
+            let mut events = TurnEvents::default();
             let mut session = Session::start(subject, request, prompt, &tape, None, &mut events);
             let before = thread_cpu_time();
             for step in &steps {

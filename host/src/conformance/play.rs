@@ -8,7 +8,7 @@ use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
 use crate::parser::contract::{Fault, FinishReason, Request, Step, StreamParser};
-use crate::turn::{ByteCounts, Flow, FoldError, ItemHead, Piece, Turn, TurnEnd, TurnEvent, fold};
+use crate::turn::{ByteCounts, Flow, FoldError, ItemHead, Piece, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
 
 /// What came of a turn.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl Session {
         prompt: &Tape,
         tape: &Tape,
         record: Option<&Record>,
-        out: &mut Vec<TurnEvent>,
+        out: &mut TurnEvents,
     ) -> Self {
         let parser =
             subject.start(request, record.is_some()).unwrap_or_else(|fault| Box::new(Refused(fault)));
@@ -84,7 +84,7 @@ impl Session {
     }
 
     /// One engine step, unless the turn has ended.
-    pub(super) fn step(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) {
+    pub(super) fn step(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) {
         if self.flow == Flow::Continue {
             self.fed += bytes(pieces);
             self.flow = self.turn.step(pieces, out);
@@ -101,16 +101,16 @@ impl Session {
         mut self,
         reason: FinishReason,
         ended_by: Option<Piece<'_>>,
-        mut events: Vec<TurnEvent>,
+        mut events: TurnEvents,
     ) -> Outcome {
         let shown = arguments(&events);
         let over = self.flow == Flow::Stop;
         let ended_by = ended_by.filter(|_| !over);
         self.fed += ended_by.map_or(0, |piece| piece.text.len() as u64);
         let reason = if over { FinishReason::Stop } else { reason };
-        let mut last = Vec::new();
+        let mut last = TurnEvents::default();
         let end = self.turn.finish(reason, ended_by, &mut last);
-        events.append(&mut last);
+        events.extend(last.drain());
         let items = fold(events.iter().cloned());
         Outcome {
             items: items.map(|items| items.into_iter().map(convert::item).collect()),
@@ -119,7 +119,7 @@ impl Session {
             shown,
             bytes: self.turn.bytes(),
             fed: self.fed,
-            events,
+            events: events.into_iter().collect(),
         }
     }
 }
@@ -136,7 +136,7 @@ pub(super) enum Ending {
 /// Plays `tape` in the steps that `cuts` make.
 pub(super) fn play(recording: &Recording, tape: &Tape, cuts: &[usize], ending: Ending) -> Outcome {
     let Recording { subject, request, prompt, .. } = recording;
-    let mut events = Vec::new();
+    let mut events = TurnEvents::default();
     let markers = &subject.descriptor().markers;
     let other;
     let prompt = if prompt.mode() == tape.mode() {

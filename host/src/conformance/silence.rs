@@ -19,7 +19,7 @@ use super::report::{Property, Tally};
 use super::stretch::{Kind, Stretch};
 use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Used};
-use crate::turn::TurnEvent;
+use crate::turn::{TurnEvent, TurnEvents};
 
 /// Characters of a delta.
 pub(super) const DELTA: usize = 4;
@@ -119,11 +119,11 @@ pub(super) fn listen(
     let markers = &subject.descriptor().markers;
     let prompt = recording.prompt.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
     let (record, mut ledger) = (Record::default(), Ledger::default());
-    let (mut events, mut all) = (Vec::new(), Vec::new());
+    let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut session = Session::start(subject, request, &prompt, tape, Some(&record), &mut events);
     let mut healthy = ledger.step(&prompt.pieces(0..prompt.len()), record.take());
     for atoms in tape.groups(cuts) {
-        all.append(&mut events);
+        all.extend(events.drain());
         if session.is_over() {
             break;
         }
@@ -132,7 +132,7 @@ pub(super) fn listen(
         heard(atoms, &events, record.used());
         healthy = healthy && ledger.step(until_stop(&pieces, &subject.descriptor().stops), record.take());
     }
-    all.append(&mut events);
+    all.extend(events.drain());
     ledger.marks.memory = record.used().map_or(0, |used| used.memory);
     let outcome = session.finish(recording.finish, None, all);
     let last = record.take().pop().filter(|call| matches!(call.asked, Asked::Finish(_)));

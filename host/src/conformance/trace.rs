@@ -8,7 +8,7 @@ use super::record::{Call, Record};
 use super::recording::Recording;
 use crate::api::Protocol;
 use crate::api::frames::Frames;
-use crate::turn::{TurnEvent, Usage};
+use crate::turn::{TurnEvent, TurnEvents, Usage};
 
 /// One step of the engine.
 #[derive(Debug, Clone, Default)]
@@ -31,16 +31,17 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
     if let Some(machine) = &mut machine {
         machine.begin(&mut frames);
     }
-    let (record, mut events, mut all) = (Record::default(), Vec::new(), Vec::new());
+    let record = Record::default();
+    let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut steps = Vec::new();
-    let mut tell = |came: Vec<(Option<u32>, String)>, events: &mut Vec<TurnEvent>, frames: &mut Frames| {
+    let mut tell = |came: Vec<(Option<u32>, String)>, events: &mut TurnEvents, frames: &mut Frames| {
         if let Some(machine) = &mut machine {
-            for event in &*events {
+            for event in events.iter() {
                 machine.turn(event, frames);
             }
         }
-        let step = TracedStep { came, calls: record.take(), events: events.clone(), frames: told(frames) };
-        all.append(events);
+        let step = TracedStep { came, calls: record.take(), events: events.to_vec(), frames: told(frames) };
+        all.extend(events.drain());
         steps.push(step);
     };
     let mut session = Session::start(subject, request, prompt, tape, Some(&record), &mut events);

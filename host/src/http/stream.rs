@@ -19,7 +19,7 @@ use super::body::read_json;
 use super::connection::Cut;
 use super::server::App;
 use super::silence::Silence;
-use crate::agent::{RoundEvent, Rounds};
+use crate::agent::{RoundEventRef, Rounds};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
@@ -70,7 +70,6 @@ struct Answer {
     began: Instant,
     rounds: Rounds,
     machine: Box<dyn Machine>,
-    events: Vec<RoundEvent>,
     check: Option<StreamCheck>,
     spoken: bool,
     /// Held while the answer is under way.
@@ -104,14 +103,12 @@ impl Answer {
     ) -> Self {
         machine.accepted(&id, rounds.prompt_tokens());
         let check = app.check_streams.then(|| protocol.check());
-        let events = Vec::new();
         Self {
             app: app.clone(),
             id,
             began,
             rounds,
             machine,
-            events,
             check,
             spoken: false,
             _counted: StreamGauge::enter(),
@@ -122,8 +119,8 @@ impl Answer {
     /// May be dropped while it waits without losing anything.
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
-            next = self.rounds.next(&mut self.events) => next,
-            () = self.app.aborting.cancelled() => self.rounds.abort(shutting_down(), &mut self.events),
+            next = self.rounds.next() => next,
+            () = self.app.aborting.cancelled() => self.rounds.abort(shutting_down()),
         };
         self.machine.choose(choice);
         self.emit(frames);
@@ -141,14 +138,14 @@ impl Answer {
     }
 
     fn emit(&mut self, frames: &mut Frames) {
-        if !self.spoken && !self.events.is_empty() {
-            self.spoken = true;
-            metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());
-        }
-        for event in self.events.drain(..) {
+        for event in self.rounds.events() {
+            if !self.spoken {
+                self.spoken = true;
+                metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());
+            }
             match event {
-                RoundEvent::Turn(event) => self.machine.turn(&event, frames),
-                RoundEvent::Server(event) => self.machine.server(&event, frames),
+                RoundEventRef::Turn(event) => self.machine.turn(event, frames),
+                RoundEventRef::Server(event) => self.machine.server(event, frames),
             }
         }
     }

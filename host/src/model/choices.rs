@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 
 use super::generate::{Ended, TurnStream};
-use crate::turn::{TurnEnd, TurnEvent, TurnFailure};
+use crate::turn::{TurnEnd, TurnEvents, TurnFailure};
 
 /// See the module.
 pub struct Choices {
@@ -30,11 +30,11 @@ impl Choices {
 
     /// Waits for the next step of any choice, appends its events to `out`, and says which choice it is, and how it ended if it did.
     /// Not to be called when all have ended. Cancel safe, as a turn's `next` is.
-    pub async fn next(&mut self, out: &mut Vec<TurnEvent>) -> (usize, Option<Ended>) {
+    pub async fn next(&mut self, out: &mut TurnEvents) -> (usize, Option<Ended>) {
         std::future::poll_fn(|cx| self.poll_next(cx, out)).await
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut Vec<TurnEvent>) -> Poll<(usize, Option<Ended>)> {
+    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut TurnEvents) -> Poll<(usize, Option<Ended>)> {
         let count = self.turns.len();
         for index in (self.first..count).chain(0..self.first) {
             let choice = &mut self.turns[index];
@@ -52,7 +52,7 @@ impl Choices {
     }
 
     /// Ends what is under way as failed, from outside: as one choice that failed does. Nothing, if all have ended.
-    pub fn abort(&mut self, failure: TurnFailure, out: &mut Vec<TurnEvent>) -> (usize, Option<Ended>) {
+    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> (usize, Option<Ended>) {
         let Some(index) = self.turns.iter().position(|choice| !choice.ended) else { return (0, None) };
         let ended = self.turns[index].turn.abort(failure, out);
         (index, Some(self.end(index, ended)))

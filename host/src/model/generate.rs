@@ -11,7 +11,8 @@ use super::text::StreamText;
 use crate::parser::Plugin;
 use crate::parser::contract::{self, Fault, FinishReason, Request, StreamParser};
 use crate::turn::{
-    Flow, ItemStatus, OneCall, Piece, StopStrings, Turn, TurnEnd, TurnEvent, TurnFailure, TurnSettings, Usage,
+    Flow, ItemStatus, OneCall, Piece, StopStrings, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
+    Usage,
 };
 
 /// How a turn ended, and what it cost.
@@ -52,7 +53,7 @@ pub struct TurnStream {
     cut: bool,
     usage: Usage,
     /// Events before anything ends the turn early.
-    raw: Vec<TurnEvent>,
+    raw: TurnEvents,
     /// Its tokens, where they are wanted.
     tokens: Option<RawTokens>,
 }
@@ -74,7 +75,7 @@ impl TurnStream {
             stopped: false,
             cut: false,
             usage: Usage { input_tokens, ..Usage::default() },
-            raw: Vec::new(),
+            raw: TurnEvents::default(),
             tokens,
             state: State::Waiting(Box::new(parser)),
         }
@@ -97,7 +98,7 @@ impl TurnStream {
 
     /// Waits for the engine's next step and appends its events; the end comes with the last ones.
     /// Cancel safe: dropped before it is ready, it takes nothing with it.
-    pub async fn next(&mut self, out: &mut Vec<TurnEvent>) -> Option<Ended> {
+    pub async fn next(&mut self, out: &mut TurnEvents) -> Option<Ended> {
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(engine_failure(), out));
@@ -106,13 +107,13 @@ impl TurnStream {
     }
 
     /// Ends the turn as failed, from outside; open items are closed.
-    pub fn abort(&mut self, failure: TurnFailure, out: &mut Vec<TurnEvent>) -> Ended {
+    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> Ended {
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
         ended
     }
 
-    fn step(&mut self, step: Step, out: &mut Vec<TurnEvent>) -> Option<Ended> {
+    fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<Ended> {
         self.usage.cached_tokens = count(step.cached_tokens);
         self.usage.output_tokens += count(step.tokens.len());
         if let Some(tokens) = &mut self.tokens {
@@ -160,8 +161,11 @@ impl TurnStream {
     }
 
     /// Hands on the events that came, up to what ends the turn early.
-    fn pass_on(&mut self, out: &mut Vec<TurnEvent>) {
-        for event in self.raw.drain(..) {
+    fn pass_on(&mut self, out: &mut TurnEvents) {
+        if self.stop.is_idle() && self.one_call.is_idle() && out.is_empty() {
+            return std::mem::swap(&mut self.raw, out);
+        }
+        for event in self.raw.drain() {
             if self.stopped {
                 continue;
             }
@@ -171,7 +175,7 @@ impl TurnStream {
         }
     }
 
-    fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut Vec<TurnEvent>) -> Ended {
+    fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut TurnEvents) -> Ended {
         let _ = self.begin();
         let State::Running(mut turn) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ended { end: TurnEnd::Cancelled, usage: self.usage };

@@ -44,6 +44,14 @@ pub struct TokenLogprob {
 }
 
 impl Delta {
+    /// Empties it; its memory stays.
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        if !self.tokens.is_empty() {
+            self.tokens.clear();
+        }
+    }
+
     /// Appends `other`.
     pub(super) fn append(&mut self, mut other: Self) {
         self.move_in(&mut other.tokens);

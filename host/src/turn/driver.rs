@@ -3,7 +3,8 @@
 //! Invariant: any cutting of the same bytes into pieces and steps yields the same items, as far as the parser answers alike.
 //! The task that owns a stream calls it.
 
-use super::event::{TurnEnd, TurnEvent};
+use super::event::TurnEnd;
+use super::events::TurnEvents;
 use super::markers::{Markers, Piece};
 use super::settings::TurnSettings;
 use super::stream::{ByteCounts, Stream};
@@ -37,7 +38,7 @@ impl Turn {
     }
 
     /// Feeds the generation prompt. Its bytes go to nobody; an event comes only of a tool call that it leaves open.
-    pub fn replay(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) -> Flow {
+    pub fn replay(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) -> Flow {
         self.stream.begin_prompt();
         for piece in pieces {
             self.push(*piece, out);
@@ -48,7 +49,7 @@ impl Turn {
     }
 
     /// Feeds what the model wrote in one engine step.
-    pub fn step(&mut self, pieces: &[Piece<'_>], out: &mut Vec<TurnEvent>) -> Flow {
+    pub fn step(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) -> Flow {
         for piece in pieces {
             if piece.id.is_some() {
                 self.stream.begin_token(self.markers.taken(), piece.logprobs);
@@ -65,7 +66,7 @@ impl Turn {
         &mut self,
         reason: FinishReason,
         ended_by: Option<Piece<'_>>,
-        out: &mut Vec<TurnEvent>,
+        out: &mut TurnEvents,
     ) -> TurnEnd {
         let stream = &mut self.stream;
         self.markers.flush(&mut |found| stream.take(found, out));
@@ -93,8 +94,11 @@ impl Turn {
         self.stream.bytes(self.markers.taken())
     }
 
-    fn push(&mut self, piece: Piece<'_>, out: &mut Vec<TurnEvent>) {
+    fn push(&mut self, piece: Piece<'_>, out: &mut TurnEvents) {
         let stream = &mut self.stream;
+        if self.markers.pass(piece) {
+            return stream.take_text(piece.text, out);
+        }
         self.markers.push(piece, &mut |found| stream.take(found, out));
     }
 }

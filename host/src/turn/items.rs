@@ -6,8 +6,10 @@
 
 use super::call::Call;
 use super::delta::{Delta, DeltaToken, split_tokens};
-use super::event::{ItemHead, ItemStatus, TurnEvent};
+use super::event::{ItemStatus, TurnEvent};
+use super::events::TurnEvents;
 use super::illegal::Illegal;
+use super::prose::{Kind, Prose, trim_end, trim_start};
 use crate::parser::contract::{Phase, Route, Trim};
 
 /// The items of one turn.
@@ -29,22 +31,6 @@ pub(super) struct Items {
 enum Open {
     Prose(Prose),
     Call(Box<Call>),
-}
-
-/// An open message or reasoning item.
-#[derive(Debug, Clone, Copy)]
-struct Prose {
-    kind: Kind,
-    /// It has visible text, perhaps in the prompt.
-    begun: bool,
-    /// The client knows of it.
-    told: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Reasoning,
-    Message(Phase),
 }
 
 /// What a turn's open item is.
@@ -80,7 +66,7 @@ impl Items {
     }
 
     /// The prompt is over.
-    pub(super) fn reveal(&mut self, out: &mut Vec<TurnEvent>) {
+    pub(super) fn reveal(&mut self, out: &mut TurnEvents) {
         self.visible = true;
         if let Some(Open::Call(call)) = &mut self.open {
             out.extend(call.take_head().map(TurnEvent::Open));
@@ -88,12 +74,32 @@ impl Items {
     }
 
     /// Routes text that isn't markup; `tokens` of it are those whose probabilities are asked for.
+    #[inline]
     pub(super) fn route(
         &mut self,
         route: Route,
         text: &str,
         tokens: &mut Vec<DeltaToken>,
-        out: &mut Vec<TurnEvent>,
+        out: &mut TurnEvents,
+    ) -> Result<(), Illegal> {
+        if let Some(Open::Prose(prose)) = &self.open
+            && prose.goes_on(route, text)
+            && self.white.is_empty()
+            && tokens.is_empty()
+        {
+            out.text().text.push_str(text);
+            return Ok(());
+        }
+        self.decide(route, text, tokens, out)
+    }
+
+    #[inline(never)]
+    fn decide(
+        &mut self,
+        route: Route,
+        text: &str,
+        tokens: &mut Vec<DeltaToken>,
+        out: &mut TurnEvents,
     ) -> Result<(), Illegal> {
         match route {
             Route::Content => self.prose(OpenKind::Message, text, tokens, out),
@@ -104,7 +110,7 @@ impl Items {
                 }
                 Ok(())
             }
-            _ => self.arguments(text.len(), out, |call, out| {
+            _ => self.arguments(out, |call, out| {
                 call.write(route, text, out);
                 Ok(())
             }),
@@ -112,31 +118,26 @@ impl Items {
     }
 
     /// Argument text of the parser's own; `held` bytes may yet be dropped for the call.
-    pub(super) fn derive(
-        &mut self,
-        text: &str,
-        held: usize,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Illegal> {
-        self.arguments(text.len(), out, |call, out| call.derive(text, held, out))
+    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
+        self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
     /// The parser closes what is open.
-    pub(super) fn close(&mut self, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    pub(super) fn close(&mut self, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_derived()?;
         self.end(ItemStatus::Completed, out);
         Ok(())
     }
 
     /// Closes what is open, and has content begin a message of this phase.
-    pub(super) fn message(&mut self, phase: Phase, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    pub(super) fn message(&mut self, phase: Phase, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.interrupt(out)?;
-        self.open = Some(Open::Prose(Prose { kind: Kind::Message(phase), begun: false, told: false }));
+        self.open = Some(Open::Prose(Prose::new(Kind::Message(phase))));
         Ok(())
     }
 
     /// Closes what is open, and opens a call.
-    pub(super) fn call(&mut self, mut call: Call, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    pub(super) fn call(&mut self, mut call: Call, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.interrupt(out)?;
         if self.visible {
             out.extend(call.take_head().map(TurnEvent::Open));
@@ -163,7 +164,7 @@ impl Items {
     }
 
     /// Closes what is open.
-    pub(super) fn end(&mut self, status: ItemStatus, out: &mut Vec<TurnEvent>) {
+    pub(super) fn end(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         self.white = Delta::default();
         let told = match self.open.take() {
             None => false,
@@ -172,7 +173,7 @@ impl Items {
                 if status == ItemStatus::Incomplete && self.broken.is_none() {
                     self.broken = Some(call.name().to_owned());
                 }
-                write(self.visible, 0, out, |out| call.finish(&mut out.text));
+                write(self.visible, out, |out| call.finish(&mut out.text));
                 call.is_told()
             }
         };
@@ -182,7 +183,7 @@ impl Items {
     }
 
     /// Closes what is open because another item begins: a call that nothing closed is cut off.
-    fn interrupt(&mut self, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    fn interrupt(&mut self, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_derived()?;
         let cut = self.open_call().is_some();
         self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
@@ -191,12 +192,11 @@ impl Items {
 
     fn arguments(
         &mut self,
-        bytes: usize,
-        out: &mut Vec<TurnEvent>,
+        out: &mut TurnEvents,
         act: impl FnOnce(&mut Call, &mut String) -> Result<(), Illegal>,
     ) -> Result<(), Illegal> {
         let Some(Open::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
-        write(self.visible, bytes, out, |out| act(call, &mut out.text))
+        write(self.visible, out, |out| act(call, &mut out.text))
     }
 
     fn prose(
@@ -204,7 +204,7 @@ impl Items {
         kind: OpenKind,
         text: &str,
         tokens: &mut Vec<DeltaToken>,
-        out: &mut Vec<TurnEvent>,
+        out: &mut TurnEvents,
     ) -> Result<(), Illegal> {
         if text.is_empty() {
             return Ok(());
@@ -213,7 +213,7 @@ impl Items {
             self.interrupt(out)?;
             let kind =
                 if kind == OpenKind::Reasoning { Kind::Reasoning } else { Kind::Message(Phase::default()) };
-            self.open = Some(Open::Prose(Prose { kind, begun: false, told: false }));
+            self.open = Some(Open::Prose(Prose::new(kind)));
         }
         let Some(Open::Prose(prose)) = &mut self.open else { return Ok(()) };
         let trim = if prose.kind == Kind::Reasoning { self.trim.reasoning } else { self.trim.content };
@@ -235,7 +235,7 @@ impl Items {
     }
 
     /// Keeps white space until text follows it; what is too much of it for an end of an item goes out.
-    fn wait(&mut self, white: &str, out: &mut Vec<TurnEvent>) {
+    fn wait(&mut self, white: &str, out: &mut TurnEvents) {
         self.white.text.push_str(white);
         if self.white.len() > self.white_bytes {
             let excess = self.white.floor_char_boundary(self.white.len() - self.white_bytes);
@@ -246,17 +246,14 @@ impl Items {
     }
 
     /// Gives out the white space that waits and `body`, with its `tokens`, after it.
-    fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut Vec<TurnEvent>) {
+    fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
         if let Some(Open::Prose(prose)) = &mut self.open
             && !prose.told
         {
             prose.told = true;
-            out.push(TurnEvent::Open(match prose.kind {
-                Kind::Reasoning => ItemHead::Reasoning,
-                Kind::Message(phase) => ItemHead::Message { phase },
-            }));
+            out.push(TurnEvent::Open(prose.head()));
         }
-        write(true, self.white.len() + body.len(), out, |out| {
+        write(true, out, |out| {
             if !self.white.is_empty() {
                 out.append(std::mem::take(&mut self.white));
             }
@@ -268,41 +265,12 @@ impl Items {
     }
 }
 
-/// Takes white space off the front, and the tokens that are nothing else.
-fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a str {
-    let trimmed = text.trim_start();
-    let white = text.len() - trimmed.len();
-    if white > 0 {
-        tokens.retain(|token| token.at + token.logprobs.chosen.bytes.len() > white);
-        for token in tokens {
-            token.at = token.at.saturating_sub(white);
-        }
-    }
-    trimmed
-}
-
-/// Most text ends with a visible character.
-fn trim_end(text: &str) -> &str {
-    if text.as_bytes().last().is_some_and(u8::is_ascii_graphic) { text } else { text.trim_end() }
-}
-
-/// Lets `act` write text of the open item, about so many `bytes`: to the last event where that is text, else to a new one.
-/// Where it isn't visible, or nothing is written, there is no event.
-fn write<R>(visible: bool, bytes: usize, out: &mut Vec<TurnEvent>, act: impl FnOnce(&mut Delta) -> R) -> R {
+/// Lets `act` write text of the open item. Where it isn't visible, or nothing is written, there is no event.
+fn write<R>(visible: bool, out: &mut TurnEvents, act: impl FnOnce(&mut Delta) -> R) -> R {
     if !visible {
         return act(&mut Delta::default());
     }
-    if !matches!(out.last(), Some(TurnEvent::Text(_))) {
-        // In its place at once: `push` copies it over the stack, which takes a fifth of a token's time here.
-        out.resize_with(out.len() + 1, || TurnEvent::Text(Delta::default()));
-    }
-    let Some(TurnEvent::Text(delta)) = out.last_mut() else { unreachable!("it was just pushed") };
-    if delta.text.capacity() == 0 {
-        delta.text = String::with_capacity(bytes);
-    }
-    let result = act(delta);
-    if delta.is_empty() {
-        out.pop();
-    }
+    let result = act(out.text());
+    out.drop_empty_text();
     result
 }

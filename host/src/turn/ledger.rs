@@ -3,7 +3,7 @@
 //! Invariant: each byte comes here once. `router` brings it, from among those held or, where it is no question, straight.
 
 use super::dropped::Dropped;
-use super::event::TurnEvent;
+use super::events::TurnEvents;
 use super::illegal::Illegal;
 use super::items::Items;
 use super::tokens::Tokens;
@@ -43,12 +43,8 @@ impl Ledger {
     }
 
     /// Settles the next bytes of the stream.
-    pub(super) fn settle(
-        &mut self,
-        route: Route,
-        text: &str,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Illegal> {
+    #[inline]
+    pub(super) fn settle(&mut self, route: Route, text: &str, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.last = Some(route);
         let from = self.settled();
         if route == Route::Drop {

@@ -175,6 +175,17 @@ impl Markers {
         self.taken
     }
 
+    /// Takes a piece if it is text, none of which can belong to a marker, as most are.
+    #[inline]
+    pub(super) fn pass(&mut self, piece: Piece<'_>) -> bool {
+        let plain = self.pending.is_empty()
+            && !piece.text.is_empty()
+            && self.table.token(piece.id).is_none()
+            && self.table.trie.next_start(piece.text.as_bytes()) == piece.text.len();
+        self.taken += if plain { piece.text.len() as u64 } else { 0 };
+        plain
+    }
+
     /// Takes one piece. A token that is a marker counts with its literal's bytes, whatever the detokenizer made of it.
     pub(super) fn push(&mut self, piece: Piece<'_>, found: &mut impl FnMut(Found<'_>)) {
         let Some(index) = self.table.token(piece.id) else {
@@ -205,11 +216,7 @@ impl Markers {
     fn text(&mut self, text: &str, found: &mut impl FnMut(Found<'_>)) {
         self.taken += text.len() as u64;
         let trie = &self.table.trie;
-        if self.pending.is_empty() && trie.next_start(text.as_bytes()) == text.len() {
-            if !text.is_empty() {
-                found(Found::Text(text));
-            }
-        } else if self.pending.is_empty() {
+        if self.pending.is_empty() {
             let settled = scan(trie, &mut self.walk, text, false, found);
             self.pending.push_str(&text[settled..]);
         } else {

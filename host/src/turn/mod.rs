@@ -10,6 +10,8 @@ mod driver;
 mod dropped;
 mod escape;
 mod event;
+mod events;
+mod failure;
 mod fold;
 mod held;
 mod illegal;
@@ -20,6 +22,7 @@ mod one_call;
 #[cfg(any(test, feature = "oracles"))]
 #[doc(hidden)]
 pub mod oracle;
+mod prose;
 mod router;
 mod settings;
 mod stop;
@@ -33,6 +36,7 @@ mod tests;
 pub use delta::{Delta, DeltaToken, TokenLogprob, TokenLogprobs};
 pub use driver::{Flow, Turn};
 pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
+pub use events::TurnEvents;
 pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, Piece};
 pub use one_call::OneCall;

@@ -18,6 +18,11 @@ impl OneCall {
         Self { unbounded: parallel, in_call: false }
     }
 
+    /// Whether nothing is watched for.
+    pub fn is_idle(&self) -> bool {
+        self.unbounded
+    }
+
     /// Looks at one event; with the end of the first call it says how that ended. What follows is not to be shown.
     pub fn ended(&mut self, event: &TurnEvent) -> Option<ItemStatus> {
         match event {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use super::event::TurnEvent;
+use super::events::TurnEvents;
 use super::held::Held;
 use super::illegal::Illegal;
 use super::items::{Items, OpenKind};
@@ -48,7 +48,7 @@ impl Router {
     }
 
     /// The prompt has `bytes` bytes.
-    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut Vec<TurnEvent>) {
+    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
         self.prompt = bytes;
         self.reveal(out);
     }
@@ -64,7 +64,7 @@ impl Router {
     }
 
     /// Applies one step to the bytes held.
-    pub(super) fn apply(&mut self, step: Step, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    pub(super) fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Result<(), Illegal> {
         match step {
             Step::Pass if self.held.is_empty() => {}
             Step::Pass => self.run(self.ledger.last.ok_or(Illegal::PassFirst)?, self.held.len(), out)?,
@@ -84,7 +84,7 @@ impl Router {
         Ok(())
     }
 
-    fn op(&mut self, op: Op, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    fn op(&mut self, op: Op, out: &mut TurnEvents) -> Result<(), Illegal> {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
             Op::UntilMarker(route) => self.begin_until(Until::marker(route)),
@@ -97,12 +97,7 @@ impl Router {
     }
 
     /// Routes the oldest `bytes` held.
-    pub(super) fn run(
-        &mut self,
-        route: Route,
-        bytes: usize,
-        out: &mut Vec<TurnEvent>,
-    ) -> Result<(), Illegal> {
+    pub(super) fn run(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_route(route)?;
         if self.ledger.items.is_visible() {
             return self.run_part(route, bytes, out);
@@ -115,18 +110,19 @@ impl Router {
     }
 
     /// Routes bytes that belong all to the prompt or all to the output.
-    fn run_part(&mut self, route: Route, bytes: usize, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    fn run_part(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.ledger.settle(route, self.held.take(bytes)?, out)
     }
 
     /// Where text may go past the bytes held: it is known where to, and nothing stands before it.
-    pub(super) fn past_held(&self) -> Option<Until> {
+    #[inline]
+    pub(super) fn past_held(&self) -> Option<&Until> {
         let clear = self.held.is_empty() && self.ledger.items.is_visible();
-        self.until.filter(|until| clear && self.check_route(until.route).is_ok())
+        self.until.as_ref().filter(|until| clear && self.may_go(until.route))
     }
 
     /// The prompt is over once its last byte is settled.
-    fn reveal(&mut self, out: &mut Vec<TurnEvent>) {
+    fn reveal(&mut self, out: &mut TurnEvents) {
         if !self.ledger.items.is_visible() && self.ledger.settled() >= self.prompt {
             self.ledger.items.reveal(out);
         }
@@ -154,11 +150,17 @@ impl Router {
     }
 
     fn check_route(&self, route: Route) -> Result<(), Illegal> {
-        let anywhere = matches!(route, Route::Content | Route::Reasoning | Route::Drop);
-        if anywhere || self.ledger.items.kind() == OpenKind::Call { Ok(()) } else { Err(Illegal::NoCall) }
+        if self.may_go(route) { Ok(()) } else { Err(Illegal::NoCall) }
     }
 
-    fn open_call(&mut self, call: ToolCall, out: &mut Vec<TurnEvent>) -> Result<(), Illegal> {
+    /// Arguments go to an open call only.
+    #[inline]
+    fn may_go(&self, route: Route) -> bool {
+        matches!(route, Route::Content | Route::Reasoning | Route::Drop)
+            || self.ledger.items.kind() == OpenKind::Call
+    }
+
+    fn open_call(&mut self, call: ToolCall, out: &mut TurnEvents) -> Result<(), Illegal> {
         if call.name.is_empty() {
             return Err(Illegal::NoName);
         }

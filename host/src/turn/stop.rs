@@ -5,6 +5,7 @@
 
 use super::delta::Delta;
 use super::event::{ItemHead, ItemStatus, TurnEvent};
+use super::events::TurnEvents;
 
 /// The stop strings of one turn, and how much of them the open message's end could be.
 #[derive(Debug, Default)]
@@ -47,9 +48,14 @@ impl StopStrings {
         self
     }
 
+    /// Whether there is nothing to stop at.
+    pub fn is_idle(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// Passes one event on. True once a stop string has come: the message has been closed then, the caller ends the turn
     /// as one that the model ended, and nothing that is still fed here comes out.
-    pub fn filter(&mut self, event: TurnEvent, out: &mut Vec<TurnEvent>) -> bool {
+    pub fn filter(&mut self, event: TurnEvent, out: &mut TurnEvents) -> bool {
         match (self.state, event) {
             (State::Ended, _) => {}
             (State::Outside, head @ TurnEvent::Open(ItemHead::Message { .. }))
@@ -71,7 +77,7 @@ impl StopStrings {
         Some(std::str::from_utf8(&pattern.bytes).expect("stop strings are text"))
     }
 
-    fn text(&mut self, delta: Delta, out: &mut Vec<TurnEvent>) {
+    fn text(&mut self, delta: Delta, out: &mut TurnEvents) {
         for (at, byte) in delta.bytes().enumerate() {
             if let Some((length, pattern)) = self.step(byte) {
                 self.found = Some(pattern);
@@ -100,7 +106,7 @@ impl StopStrings {
     }
 
     /// The message is over: what was held is text.
-    fn close(&mut self, status: ItemStatus, out: &mut Vec<TurnEvent>) {
+    fn close(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         let held = std::mem::take(&mut self.held);
         self.tell(held, out);
         if self.head.take().is_none() {
@@ -112,7 +118,7 @@ impl StopStrings {
         self.state = State::Outside;
     }
 
-    fn tell(&mut self, delta: Delta, out: &mut Vec<TurnEvent>) {
+    fn tell(&mut self, delta: Delta, out: &mut TurnEvents) {
         if !delta.is_empty() {
             out.extend(self.head.take());
             out.push(TurnEvent::Text(delta));

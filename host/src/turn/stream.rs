@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::delta::TokenLogprobs;
 use super::driver::Flow;
-use super::event::{ItemStatus, TurnEnd, TurnEvent, TurnFailure};
+use super::event::{ItemStatus, TurnEnd, TurnFailure};
+use super::events::TurnEvents;
+use super::failure::{self, quoted};
 use super::illegal::Illegal;
 use super::items::OpenKind;
 use super::markers::Found;
@@ -16,9 +18,6 @@ use super::router::Router;
 use super::settings::{FaultPolicy, TurnSettings};
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
-
-/// Characters of a parser's own words, or of a tool's name, that a message quotes.
-const QUOTED: usize = 200;
 
 /// Where a turn's bytes, its prompt's included, have gone. After `finish` the last three make up the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,16 +91,15 @@ impl Stream {
     }
 
     /// The prompt has `bytes` bytes.
-    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut Vec<TurnEvent>) {
+    pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
         self.router.end_prompt(bytes, out);
     }
 
     /// More of the stream. Text waits until the step, or the next marker, has the parser asked.
-    pub(super) fn take(&mut self, found: Found<'_>, out: &mut Vec<TurnEvent>) {
+    pub(super) fn take(&mut self, found: Found<'_>, out: &mut TurnEvents) {
         match found {
-            // An engine that doesn't know the stop marker as a token writes on after it.
-            Found::Text(text) | Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
             Found::Text(text) => self.take_text(text, out),
+            Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
             Found::Marker(index, literal) => {
                 self.ask(out);
                 self.router.end_until();
@@ -112,32 +110,51 @@ impl Stream {
         }
     }
 
-    fn take_text(&mut self, text: &str, out: &mut Vec<TurnEvent>) {
+    /// More text. It waits until the step, or the next marker, has the parser asked, unless it is known already where it goes.
+    #[inline]
+    pub(super) fn take_text(&mut self, text: &str, out: &mut TurnEvents) {
+        if self.ended {
+            // An engine that doesn't know the stop marker as a token writes on after it.
+            self.aside += text.len() as u64;
+            return;
+        }
         let Some(until) = self.router.past_held().filter(|_| self.fault.is_none()) else {
             return self.router.held.push(text);
         };
-        let (goes, stays) = text.split_at(until.reach(text));
-        if !goes.is_empty()
-            && let Err(illegal) = self.router.ledger.settle(until.route, goes, out)
-        {
-            self.break_off(self.broken_by(illegal), out);
+        let (route, goes) = (until.route, until.reach(text));
+        if goes < text.len() {
+            return self.take_last(route, text.split_at(goes), out);
         }
-        if !stays.is_empty() {
-            self.router.end_until();
-            self.router.held.push(stays);
+        if let Err(illegal) = self.router.ledger.settle(route, text, out) {
+            self.break_contract(illegal, out);
         }
     }
 
-    /// Has the text that came since the last time decided on.
-    pub(super) fn ask(&mut self, out: &mut Vec<TurnEvent>) {
-        if self.router.held.is_shown() {
-            return;
+    /// Takes text that `goes` where it is known to, up to what the parser is to be asked about.
+    fn take_last(&mut self, route: Route, (goes, stays): (&str, &str), out: &mut TurnEvents) {
+        if !goes.is_empty()
+            && let Err(illegal) = self.router.ledger.settle(route, goes, out)
+        {
+            self.break_contract(illegal, out);
         }
+        self.router.end_until();
+        self.router.held.push(stays);
+    }
+
+    /// Has the text that came since the last time decided on.
+    #[inline]
+    pub(super) fn ask(&mut self, out: &mut TurnEvents) {
+        if !self.router.held.is_shown() {
+            self.ask_text(out);
+        }
+    }
+
+    fn ask_text(&mut self, out: &mut TurnEvents) {
         if let (Some(until), None) = (self.router.until(), &self.fault) {
             let goes = until.reach(self.router.held.as_str());
             self.router.held.skip(goes);
             if let Err(illegal) = self.router.run(until.route, goes, out) {
-                return self.break_off(self.broken_by(illegal), out);
+                return self.break_contract(illegal, out);
             }
             if self.router.held.is_empty() {
                 return;
@@ -152,7 +169,7 @@ impl Stream {
         }
     }
 
-    fn ask_marker(&mut self, index: u32, out: &mut Vec<TurnEvent>) {
+    fn ask_marker(&mut self, index: u32, out: &mut TurnEvents) {
         if self.fault.is_none() {
             let answer = self.parser.marker(index);
             self.apply(answer, out);
@@ -163,7 +180,7 @@ impl Stream {
         }
     }
 
-    fn apply(&mut self, answer: Result<Step, Fault>, out: &mut Vec<TurnEvent>) {
+    fn apply(&mut self, answer: Result<Step, Fault>, out: &mut TurnEvents) {
         self.router.held.show();
         let applied = match answer {
             Ok(step) => self.router.apply(step, out).map_err(|illegal| self.broken_by(illegal)),
@@ -182,8 +199,13 @@ impl Stream {
         Fault { parser: self.name.clone(), reason: reason.to_string() }
     }
 
+    #[cold]
+    fn break_contract(&mut self, illegal: Illegal, out: &mut TurnEvents) {
+        self.break_off(self.broken_by(illegal), out);
+    }
+
     /// The parser has failed. What it did before stands; what is held, and the rest, goes by the policy.
-    fn break_off(&mut self, fault: Fault, out: &mut Vec<TurnEvent>) {
+    fn break_off(&mut self, fault: Fault, out: &mut TurnEvents) {
         self.fault = Some(fault);
         if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
             let what = match self.router.ledger.items.open_call() {
@@ -191,19 +213,13 @@ impl Stream {
                 None => String::from("on this answer"),
             };
             self.router.ledger.items.end(ItemStatus::Incomplete, out);
-            self.failed = Some(TurnFailure {
-                code: "server_error",
-                message: format!(
-                    "The server's output parser {} failed {what}. Send the request again.",
-                    self.name
-                ),
-            });
+            self.failed = Some(failure::parser(&self.name, &what));
         }
         self.go_on_without(out);
     }
 
     /// Routes what is held without the parser: to the open item, else as content; to nobody once the turn has failed.
-    fn go_on_without(&mut self, out: &mut Vec<TurnEvent>) {
+    fn go_on_without(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
             self.router.discard();
         } else if self.router.ledger.items.kind() == OpenKind::Reasoning {
@@ -214,13 +230,13 @@ impl Stream {
     }
 
     /// Routes all that is held as prose.
-    fn rest(&mut self, route: Route, out: &mut Vec<TurnEvent>) {
+    fn rest(&mut self, route: Route, out: &mut TurnEvents) {
         self.router.held.show();
         self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
     }
 
     /// Ends the turn after `taken` bytes.
-    pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut Vec<TurnEvent>) -> TurnEnd {
+    pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut TurnEvents) -> TurnEnd {
         if self.fault.is_none() {
             let answer = self.parser.finish(reason);
             self.apply(answer, out);
@@ -235,7 +251,7 @@ impl Stream {
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
         if self.failed.is_none() && reason == FinishReason::Stop {
-            self.failed = self.router.ledger.items.broken().map(broken_call);
+            self.failed = self.router.ledger.items.broken().map(failure::broken_call);
         }
         self.router.ledger.tokens.finish();
         self.check_balance(taken);
@@ -249,7 +265,7 @@ impl Stream {
 
     /// Closes a call that the end of the turn finds open. It is whole if the model stopped by itself and its arguments are
     /// complete JSON.
-    fn end_call(&mut self, reason: FinishReason, out: &mut Vec<TurnEvent>) {
+    fn end_call(&mut self, reason: FinishReason, out: &mut TurnEvents) {
         let Some(call) = self.router.ledger.items.open_call() else { return };
         let whole = reason == FinishReason::Stop && call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
@@ -261,12 +277,7 @@ impl Stream {
         debug_assert_eq!(settled, taken, "every byte of a turn is routed, dropped or left aside");
         if settled != taken {
             tracing::error!(taken, settled, parser = self.name, "a turn's bytes don't balance");
-            self.failed = Some(TurnFailure {
-                code: "server_error",
-                message: String::from(
-                    "The server lost or doubled a part of this answer. Send the request again.",
-                ),
-            });
+            self.failed = Some(failure::unbalanced());
         }
     }
 }
@@ -278,20 +289,4 @@ impl fmt::Debug for Stream {
             .field("fault", &self.fault)
             .finish_non_exhaustive()
     }
-}
-
-/// The model stopped, and left a call behind that nobody can run: agents are to retry.
-fn broken_call(name: &str) -> TurnFailure {
-    let name = quoted(name);
-    TurnFailure {
-        code: "model_error",
-        message: format!(
-            "The model broke off a call of {name:?}: its arguments are incomplete. Send the request again."
-        ),
-    }
-}
-
-/// The first line of somebody else's words, cut to what a message may quote.
-fn quoted(words: &str) -> String {
-    words.lines().next().unwrap_or_default().chars().take(QUOTED).collect()
 }

@@ -22,27 +22,57 @@ pub struct TokenCounts {
 /// Tokens whose first byte isn't routed yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// Where in the stream each token's text begins, and its probability if that is asked for. One without text begins
-    /// where the next one does.
-    starts: VecDeque<(u64, Option<Arc<TokenLogprobs>>)>,
-    counts: TokenCounts,
+    /// Where in the stream the text of the youngest begins; most are routed before the next one comes. One without text
+    /// begins where the next one does.
+    youngest: Option<u64>,
+    /// The same of those before it.
+    older: VecDeque<u64>,
+    /// All of those whose probability is asked for.
+    known: VecDeque<(u64, Arc<TokenLogprobs>)>,
+    /// How many went to each route, in the contract's order.
+    counts: [u32; Route::Drop as usize + 1],
     /// Content tokens of known probability that begin in the part routed last.
     pub(super) content: Vec<DeltaToken>,
 }
 
 impl Tokens {
     /// A token whose text begins at byte `start` of the stream.
+    #[inline]
     pub(super) fn push(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
-        self.starts.push_back((start, logprobs.cloned()));
+        if let Some(older) = self.youngest.replace(start) {
+            self.older.push_back(older);
+        }
+        if let Some(logprobs) = logprobs {
+            self.known.push_back((start, Arc::clone(logprobs)));
+        }
     }
 
     /// The stream from byte `from` to byte `end` has been routed to `route`.
+    #[inline]
     pub(super) fn routed(&mut self, from: u64, end: u64, route: Route) {
-        self.content.clear();
-        while self.starts.front().is_some_and(|(start, _)| *start < end) {
-            let Some((start, logprobs)) = self.starts.pop_front() else { return };
+        if !self.older.is_empty() {
+            self.count_older(end, route);
+        }
+        if self.youngest.take_if(|start| *start < end).is_some() {
             self.count(route);
-            if let (Some(logprobs), Route::Content) = (logprobs, route) {
+        }
+        if !(self.known.is_empty() && self.content.is_empty()) {
+            self.take_known(from, end, route);
+        }
+    }
+
+    #[inline(never)]
+    fn count_older(&mut self, end: u64, route: Route) {
+        while self.older.pop_front_if(|start| *start < end).is_some() {
+            self.count(route);
+        }
+    }
+
+    #[inline(never)]
+    fn take_known(&mut self, from: u64, end: u64, route: Route) {
+        self.content.clear();
+        while let Some((start, logprobs)) = self.known.pop_front_if(|(start, _)| *start < end) {
+            if route == Route::Content {
                 let at = usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);
                 self.content.push(DeltaToken { at, logprobs });
             }
@@ -55,18 +85,18 @@ impl Tokens {
     }
 
     pub(super) fn counts(&self) -> TokenCounts {
-        self.counts
+        let count = |route| self.counts[route as usize];
+        TokenCounts {
+            reasoning: count(Route::Reasoning),
+            content: count(Route::Content),
+            arguments: count(Route::Arguments)
+                + count(Route::ArgumentsEscaped)
+                + count(Route::ArgumentsUnescaped),
+            dropped: count(Route::Drop),
+        }
     }
 
     fn count(&mut self, route: Route) {
-        let count = match route {
-            Route::Content => &mut self.counts.content,
-            Route::Reasoning => &mut self.counts.reasoning,
-            Route::Arguments | Route::ArgumentsEscaped | Route::ArgumentsUnescaped => {
-                &mut self.counts.arguments
-            }
-            Route::Drop => &mut self.counts.dropped,
-        };
-        *count += 1;
+        self.counts[route as usize] += 1;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::failure_code;
 use crate::parser::contract::FinishReason;
-use crate::turn::{Item, Piece, Turn, TurnEnd, fold};
+use crate::turn::{Item, Piece, Turn, TurnEnd, TurnEvents, fold};
 
 /// Cuts at any byte. As from a detokenizer, a character comes with its last byte.
 pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<Piece<'a>> {
@@ -59,14 +59,14 @@ pub(super) fn driven(
     pieces: &[Piece<'_>],
     groups: &[usize],
 ) -> (Vec<Item>, TurnEnd, Turn) {
-    let mut out = Vec::new();
-    let mut all = Vec::new();
+    let mut out = TurnEvents::default();
+    let mut all = TurnEvents::default();
     let mut rest = pieces;
     let _ = turn.replay(prompt, &mut out);
     for size in groups.iter().cycle() {
         let (step, later) = rest.split_at((*size).min(rest.len()));
         let _ = turn.step(step, &mut out);
-        all.append(&mut out);
+        all.extend(out.drain());
         rest = later;
         if rest.is_empty() {
             break;

@@ -79,11 +79,11 @@ fn with_policy_fail_any_fault_fails_the_turn() {
 #[test]
 fn the_turn_stops_at_once_when_it_has_failed_and_stays_so() {
     let mut turn = scripted(TurnSettings { fault_policy: FaultPolicy::Fail, ..settings() }, [Step::Pass]);
-    let mut out = Vec::new();
+    let mut out = TurnEvents::default();
     assert_eq!(turn.step(&[text("a<r>b")], &mut out), Flow::Stop);
     assert_eq!(turn.step(&[text("c<end>")], &mut out), Flow::Stop);
     let end = turn.finish(FinishReason::Cancelled, None, &mut out);
-    assert_eq!((failure_code(&end), out), ("server_error", vec![]));
+    assert_eq!((failure_code(&end), out.to_vec()), ("server_error", vec![]));
 }
 
 #[test]

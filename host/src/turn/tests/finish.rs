@@ -77,7 +77,7 @@ fn the_parser_sees_the_marker_that_ended_the_turn() {
         let steps =
             [Step::Hold, Step::Ops(vec![bytes(Route::Reasoning, 1), bytes(Route::Drop, 5), Op::Close])];
         let mut turn = scripted(settings, steps);
-        let mut out = Vec::new();
+        let mut out = TurnEvents::default();
         let _ = turn.step(&[text("a")], &mut out);
         assert_eq!(turn.finish(FinishReason::Stop, Some(ended_by), &mut out), TurnEnd::Completed);
         assert_eq!(fold(out).unwrap(), [reasoning("a")]);
@@ -88,9 +88,9 @@ fn the_parser_sees_the_marker_that_ended_the_turn() {
 #[test]
 fn a_token_that_ended_the_turn_and_is_no_marker_is_not_text() {
     let mut turn = scripted(settings(), []);
-    let mut out = Vec::new();
+    let mut out = TurnEvents::default();
     let end = turn.finish(FinishReason::Stop, Some(Piece::new(Some(7), "</s>")), &mut out);
-    assert_eq!((end, out), (TurnEnd::Completed, vec![]));
+    assert_eq!((end, out.to_vec()), (TurnEnd::Completed, vec![]));
 }
 
 #[test]

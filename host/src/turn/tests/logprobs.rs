@@ -11,13 +11,14 @@ type Place = (String, usize, usize);
 /// The items of a turn over `tokens`, fed in steps of `size`, and where its tokens stand in them.
 fn places(mut turn: Turn, stop: &[&str], tokens: &[String], size: usize) -> (Vec<Item>, Vec<Place>, Turn) {
     let known: Vec<_> = tokens.iter().map(|token| Arc::new(logprobs(token))).collect();
-    let (mut out, mut all, mut stop) = (Vec::new(), Vec::new(), StopStrings::new(&literals(stop)));
+    let (mut out, mut all) = (TurnEvents::default(), TurnEvents::default());
+    let mut stop = StopStrings::new(&literals(stop));
     for step in known.chunks(size) {
         let texts = step.iter().map(|known| std::str::from_utf8(&known.chosen.bytes).unwrap());
         let pieces = step.iter().zip(texts);
         let pieces = pieces.map(|(known, text)| Piece { logprobs: Some(known), ..token(text) });
         let _ = turn.step(&pieces.collect::<Vec<_>>(), &mut out);
-        for event in out.drain(..) {
+        for event in out.drain() {
             stop.filter(event, &mut all);
         }
     }

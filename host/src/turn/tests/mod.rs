@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::oracle::{LITERALS, bytes, call, failure_code, ids, literals, settings, trimming};
 use super::{
     FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, Piece, TokenCounts, Turn, TurnEnd, TurnEvent,
-    TurnSettings, fold,
+    TurnEvents, TurnSettings, fold,
 };
 use crate::parser::contract::{Fault, FinishReason, Op, Payload, Phase, Route, Step, StreamParser, Until};
 
@@ -59,7 +59,7 @@ fn token(text: &str) -> Piece<'_> {
 
 /// Runs a turn over one step per piece, to its end.
 fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd, Turn) {
-    let mut out = Vec::new();
+    let mut out = TurnEvents::default();
     for piece in pieces {
         if turn.step(&[text(piece)], &mut out) == Flow::Stop {
             break;

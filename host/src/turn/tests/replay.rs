@@ -4,7 +4,7 @@ use super::*;
 
 fn replayed(mut turn: Turn, prompt: &[&str], pieces: &[&str]) -> (Vec<Item>, TurnEnd) {
     let prompt: Vec<Piece<'_>> = prompt.iter().map(|piece| text(piece)).collect();
-    let mut out = Vec::new();
+    let mut out = TurnEvents::default();
     let _ = turn.replay(&prompt, &mut out);
     for piece in pieces {
         let _ = turn.step(&[text(piece)], &mut out);
@@ -73,7 +73,7 @@ fn a_marker_may_begin_in_the_prompt_and_end_in_the_output() {
 #[test]
 fn the_prompts_tokens_are_not_counted() {
     let mut turn = scripted(settings(), [Step::Ops(vec![bytes(Route::Content, 1)]), Step::Pass]);
-    let mut out = Vec::new();
+    let mut out = TurnEvents::default();
     let _ = turn.replay(&[token("a")], &mut out);
     let _ = turn.step(&[token("b"), text("c")], &mut out);
     let _ = turn.finish(FinishReason::Stop, None, &mut out);

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, MarkerTable, Piece, Turn, TurnEvent, TurnSettings};
+use host::turn::{ItemHead, MarkerTable, Piece, Turn, TurnEvent, TurnEvents, TurnSettings};
 
 use super::{TOOL, parameters};
 use crate::stream::{Cut, Delta, Sink, Start, Stream};
@@ -48,7 +48,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
         settings.trim = plugin.descriptor().trim;
         Some(Box::new(Ours {
             turn: Turn::new(settings, parser),
-            events: Vec::new(),
+            events: TurnEvents::default(),
             place: Place::default(),
         }))
     }))
@@ -74,7 +74,7 @@ fn request() -> Request {
 
 struct Ours {
     turn: Turn,
-    events: Vec<TurnEvent>,
+    events: TurnEvents,
     place: Place,
 }
 
@@ -94,24 +94,25 @@ enum Open {
 }
 
 impl Place {
-    fn hand_on(&mut self, events: &mut Vec<TurnEvent>, sink: &mut dyn Sink) {
-        for event in events.drain(..) {
+    fn hand_on(&mut self, events: &mut TurnEvents, sink: &mut dyn Sink) {
+        for event in events.iter() {
             match event {
                 TurnEvent::Open(ItemHead::Reasoning) => self.open = Open::Reasoning,
                 TurnEvent::Open(ItemHead::Message { .. }) => self.open = Open::Content,
                 TurnEvent::Open(ItemHead::ToolCall { name, .. }) => {
                     self.open = Open::Call;
-                    sink.call(self.calls, &name);
+                    sink.call(self.calls, name);
                     self.calls += 1;
                 }
                 TurnEvent::Text(text) => match self.open {
-                    Open::Content => sink.content(&text),
-                    Open::Reasoning => sink.reasoning(&text),
-                    Open::Call => sink.arguments(self.calls - 1, &text),
+                    Open::Content => sink.content(text),
+                    Open::Reasoning => sink.reasoning(text),
+                    Open::Call => sink.arguments(self.calls - 1, text),
                 },
                 TurnEvent::Close(_) => {}
             }
         }
+        events.clear();
     }
 }
 

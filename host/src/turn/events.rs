@@ -1,0 +1,99 @@
+//! A turn's events on their way to a protocol, in memory that is used again: a text costs no allocation of its own.
+//!
+//! Invariant: what is behind `count` is never seen; it lends its memory to the events that come. `items` writes texts here,
+//! whoever reads the events clears them.
+
+use std::fmt;
+use std::ops::Deref;
+
+use super::delta::Delta;
+use super::event::TurnEvent;
+
+/// Events in the order in which they happened.
+#[derive(Default)]
+pub struct TurnEvents {
+    slots: Vec<TurnEvent>,
+    count: usize,
+}
+
+impl TurnEvents {
+    /// Adds an event.
+    #[inline(never)]
+    pub fn push(&mut self, event: TurnEvent) {
+        if let Some(slot) = self.slots.get_mut(self.count) {
+            *slot = event;
+        } else {
+            self.slots.push(event);
+        }
+        self.count += 1;
+    }
+
+    /// Forgets all events.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Takes all events out, the oldest first.
+    pub fn drain(&mut self) -> impl Iterator<Item = TurnEvent> {
+        self.slots.drain(..std::mem::take(&mut self.count))
+    }
+
+    /// The text event at the end; a new, empty one if another event stands there.
+    #[inline]
+    pub(super) fn text(&mut self) -> &mut Delta {
+        if !matches!(self.last(), Some(TurnEvent::Text(_))) {
+            self.begin_text();
+        }
+        let Some(TurnEvent::Text(delta)) = self.slots.get_mut(self.count - 1) else {
+            unreachable!("a text event stands there")
+        };
+        delta
+    }
+
+    fn begin_text(&mut self) {
+        match self.slots.get_mut(self.count) {
+            Some(TurnEvent::Text(used)) => {
+                used.clear();
+                self.count += 1;
+            }
+            _ => self.push(TurnEvent::Text(Delta::default())),
+        }
+    }
+
+    /// Takes back the text event at the end if nothing was written to it.
+    pub(super) fn drop_empty_text(&mut self) {
+        if matches!(self.last(), Some(TurnEvent::Text(delta)) if delta.is_empty()) {
+            self.count -= 1;
+        }
+    }
+}
+
+impl Deref for TurnEvents {
+    type Target = [TurnEvent];
+
+    fn deref(&self) -> &[TurnEvent] {
+        &self.slots[..self.count]
+    }
+}
+
+impl Extend<TurnEvent> for TurnEvents {
+    fn extend<I: IntoIterator<Item = TurnEvent>>(&mut self, events: I) {
+        events.into_iter().for_each(|event| self.push(event));
+    }
+}
+
+impl IntoIterator for TurnEvents {
+    type Item = TurnEvent;
+    type IntoIter = std::vec::IntoIter<TurnEvent>;
+
+    fn into_iter(mut self) -> Self::IntoIter {
+        self.slots.truncate(self.count);
+        self.slots.into_iter()
+    }
+}
+
+impl fmt::Debug for TurnEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
