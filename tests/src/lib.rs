@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod guests;
+mod listen;
 pub mod mask;
 pub mod measure;
 pub mod path;
@@ -9,5 +10,6 @@ pub mod server;
 pub mod streams;
 pub mod tool_server;
 pub mod tool_server_http;
+pub mod tool_server_sse;
 pub mod tools;
 pub mod transcripts;

@@ -1,6 +1,7 @@
-//! An MCP server of our own, over stdio and over HTTP, whose tools do what no server should: for the faults of tools.
+//! An MCP server of our own, over stdio and over both transports of HTTP, whose tools do what no server should: for the faults of tools.
 
 use std::io::{BufRead, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -27,23 +28,57 @@ pub enum Reply {
 }
 
 /// The tools, each named after what it does.
-const TOOLS: [&str; 11] =
-    ["echo", "slow", "fail", "refuse", "wrong", "large", "flood", "garbage", "hang", "die", "environment"];
+const TOOLS: [&str; 12] = [
+    "echo",
+    "slow",
+    "fail",
+    "refuse",
+    "wrong",
+    "large",
+    "flood",
+    "garbage",
+    "hang",
+    "die",
+    "environment",
+    "cancelled",
+];
 
-/// What `request` leads to. `listing` says how the list of tools behaves: `good`, `hang`, `endless`, `garbage`, `names`, or `builtin`
-/// for the tools behind web search and code interpreter.
-pub fn reply(request: &Value, listing: &str) -> Reply {
-    let parameters = &request["params"];
-    match request["method"].as_str().unwrap_or_default() {
-        "initialize" => Reply::Result(json!({
-            "protocolVersion": parameters["protocolVersion"], "capabilities": { "tools": {} },
-            "serverInfo": { "name": "hostile", "version": "1" }
-        })),
-        "ping" => Reply::Result(json!({})),
-        "tools/list" => list(listing),
-        "tools/call" => call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"]),
-        method if method.starts_with("notifications/") => Reply::None,
-        _ => Reply::Error(json!({ "code": -32601, "message": "no such method" })),
+/// The server, whatever it is reached by.
+#[derive(Debug)]
+pub struct ToolServer {
+    listing: String,
+    cancelled: AtomicUsize,
+}
+
+impl ToolServer {
+    /// `listing` says how the list of tools behaves: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools behind
+    /// web search and code interpreter, or `container` for the one in which gpt-oss runs commands.
+    pub fn new(listing: &str) -> Self {
+        Self { listing: listing.to_owned(), cancelled: AtomicUsize::new(0) }
+    }
+
+    /// What `request` leads to.
+    pub fn reply(&self, request: &Value) -> Reply {
+        let parameters = &request["params"];
+        match request["method"].as_str().unwrap_or_default() {
+            "initialize" => Reply::Result(json!({
+                "protocolVersion": parameters["protocolVersion"], "capabilities": { "tools": {} },
+                "serverInfo": { "name": "hostile", "version": "1" }
+            })),
+            "ping" => Reply::Result(json!({})),
+            "tools/list" => list(&self.listing),
+            "tools/call" if parameters["name"] == "cancelled" => {
+                let count = self.cancelled.load(Ordering::Relaxed).to_string();
+                Reply::Result(json!({ "content": [{ "type": "text", "text": count }] }))
+            }
+            "tools/call" => call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"]),
+            "notifications/cancelled" => {
+                self.cancelled.fetch_add(1, Ordering::Relaxed);
+                Reply::None
+            }
+            method if method.starts_with("notifications/") => Reply::None,
+            _ => Reply::Error(json!({ "code": -32601, "message": "no such method" })),
+        }
     }
 }
 
@@ -62,6 +97,7 @@ fn list(listing: &str) -> Reply {
             let tools = ["search", "open", "find", "python"].map(described);
             Reply::Result(json!({ "tools": tools }))
         }
+        "container" => Reply::Result(json!({ "tools": [described("exec")] })),
         _ => Reply::Result(json!({ "tools": TOOLS.map(described) })),
     }
 }
@@ -69,7 +105,9 @@ fn list(listing: &str) -> Reply {
 fn call(tool: &str, arguments: &Value) -> Reply {
     let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     match tool {
-        "echo" | "search" | "open" | "find" | "python" => Reply::Result(text(&arguments.to_string())),
+        "echo" | "search" | "open" | "find" | "python" | "exec" => {
+            Reply::Result(text(&arguments.to_string()))
+        }
         "slow" => {
             std::thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
             Reply::Result(text("slept"))
@@ -117,10 +155,11 @@ pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
 /// # Errors
 /// If they can't be read or written.
 pub fn serve_stdio(listing: &str) -> std::io::Result<()> {
+    let server = ToolServer::new(listing);
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(request) = serde_json::from_str::<Value>(&line?) else { continue };
-        let (id, reply) = (&request["id"], reply(&request, listing));
+        let (id, reply) = (&request["id"], server.reply(&request));
         match reply {
             Reply::Text(bytes) => {
                 let (before, behind) = around_text(id);

@@ -2,27 +2,32 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
-use crate::tool_server::{Reply, around_text, message, reply};
+use crate::listen::Listening;
+use crate::tool_server::{Reply, ToolServer, around_text, message};
 
-type Body = BoxBody<Bytes, Infallible>;
+pub(crate) type Body = BoxBody<Bytes, Infallible>;
 
 /// A running server; dropping it ends it.
 pub struct HttpToolServer {
-    /// Where it listens.
-    pub address: SocketAddr,
-    _tasks: JoinSet<()>,
+    listening: Listening,
+    state: Arc<State>,
+}
+
+struct State {
+    tools: ToolServer,
+    /// Requests being answered, and the most of them at a time.
+    open: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl HttpToolServer {
@@ -31,41 +36,66 @@ impl HttpToolServer {
     /// # Panics
     /// If the address can't be had.
     pub async fn start(address: SocketAddr) -> Self {
-        let listener = TcpListener::bind(address).await.expect("a free port");
-        let address = listener.local_addr().expect("bound");
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                let service = service_fn(answer);
-                let connection = hyper::server::conn::http1::Builder::new();
-                connections.spawn(async move {
-                    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
-                });
-            }
+        let state = Arc::new(State {
+            tools: ToolServer::new("good"),
+            open: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
         });
-        Self { address, _tasks: tasks }
+        let shared = Arc::clone(&state);
+        let listening = Listening::start(address, move |request| answer(request, Arc::clone(&shared)));
+        Self { listening: listening.await, state }
     }
 
     /// Its URL.
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("{}/mcp", self.listening.base_url())
+    }
+
+    /// Requests being answered right now.
+    pub fn open_requests(&self) -> usize {
+        self.state.open.load(Ordering::Relaxed)
+    }
+
+    /// The most requests that were being answered at a time.
+    pub fn most_open_requests(&self) -> usize {
+        self.state.most.load(Ordering::Relaxed)
     }
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Body>, std::io::Error> {
+/// Counts a request for as long as somebody waits for its answer.
+struct Open(Arc<State>);
+
+impl Open {
+    fn new(state: Arc<State>) -> Self {
+        let open = state.open.fetch_add(1, Ordering::Relaxed) + 1;
+        state.most.fetch_max(open, Ordering::Relaxed);
+        Self(state)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Response<Body>, std::io::Error> {
     if request.method() != Method::POST {
         return Ok(plain(StatusCode::METHOD_NOT_ALLOWED, "text/plain", ""));
     }
     let body = request.into_body().collect().await.map_err(std::io::Error::other)?.to_bytes();
     let request: Value = serde_json::from_slice(&body).map_err(std::io::Error::other)?;
+    let open = Open::new(Arc::clone(&state));
     let blocking = request.clone();
-    let reply = tokio::task::spawn_blocking(move || reply(&blocking, "good")).await?;
+    let reply = tokio::task::spawn_blocking(move || state.tools.reply(&blocking)).await?;
     let id = &request["id"];
     match &reply {
         Reply::None => Ok(plain(StatusCode::ACCEPTED, "text/plain", "")),
         Reply::Garbage => Ok(plain(StatusCode::OK, "application/json", "<html>Bad gateway</html>")),
-        Reply::Silence => std::future::pending().await,
+        Reply::Silence => {
+            let _open = open;
+            std::future::pending().await
+        }
         // hyper closes the connection.
         Reply::Death => Err(std::io::ErrorKind::ConnectionReset.into()),
         Reply::Text(bytes) => Ok(flood(id, *bytes)),
@@ -76,7 +106,7 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Body>, std::io::E
     }
 }
 
-fn plain(status: StatusCode, kind: &str, text: &str) -> Response<Body> {
+pub(crate) fn plain(status: StatusCode, kind: &str, text: &str) -> Response<Body> {
     let body = Full::new(Bytes::from(text.to_owned())).boxed();
     let response = Response::builder().status(status).header(header::CONTENT_TYPE, kind);
     response.body(body).expect("a plain response")

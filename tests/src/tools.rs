@@ -17,18 +17,25 @@ pub const CALL_TIME: Duration = Duration::from_secs(2);
 /// A server with the tool servers `hostile`, `unlisted` (its list never comes) and `builtin`, whose words are `rules`. `program`
 /// is the hostile MCP server.
 pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
-    let server = |listing: &str| ServerConfig {
-        endpoint: Endpoint::Command {
-            command: program.to_owned(),
-            args: vec![listing.to_owned()],
-            env: Vec::new(),
-        },
+    setup_with(folder, program, rules, Vec::new())
+}
+
+/// The same, with `more` servers.
+pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, Endpoint)>) -> Setup {
+    let command = |listing: &str| {
+        let (command, args) = (program.to_owned(), vec![listing.to_owned()]);
+        Endpoint::Command { command, args, env: Vec::new() }
+    };
+    let server = |endpoint| ServerConfig {
+        endpoint,
         allowed_tools: None,
         require_approval: Approval::Always,
         timeout: Some(CALL_TIME),
     };
     let servers = [("hostile", "good"), ("unlisted", "hang"), ("builtin", "builtin")];
-    let servers: BTreeMap<_, _> = servers.map(|(label, listing)| (label.to_owned(), server(listing))).into();
+    let servers = servers.map(|(label, listing)| (label, command(listing))).into_iter().chain(more);
+    let servers: BTreeMap<_, _> =
+        servers.map(|(label, endpoint)| (label.to_owned(), server(endpoint))).collect();
     let builtin = Some("builtin".to_owned());
     let config = McpConfig { servers, web_search: builtin.clone(), code_interpreter: builtin };
     let limits = McpLimits { start_time: Duration::from_secs(1), rounds: 4, ..McpLimits::default() };

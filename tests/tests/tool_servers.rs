@@ -1,11 +1,13 @@
-//! Tool servers that misbehave, over stdio and over HTTP: each fault is an error of its call, within time and memory, and the next
+//! Tool servers that misbehave, over stdio and over both transports of HTTP: each fault is an error of its call, within time and memory, and the next
 //! call works.
 
 use std::time::{Duration, Instant};
 
 use host::limits::McpLimits;
-use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig};
+use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
+use http::{HeaderValue, header};
 use tests::tool_server_http::HttpToolServer;
+use tests::tool_server_sse::{KEY, SseToolServer};
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -26,8 +28,16 @@ fn stdio() -> McpServer {
 
 async fn http() -> (McpServer, HttpToolServer) {
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
-    let endpoint = Endpoint::Url { url: listening.url(), headers: Vec::new() };
+    let endpoint = Endpoint::Url(UrlEndpoint::new(listening.url()));
     (McpServer::new("hostile", configured(endpoint), McpLimits::default()), listening)
+}
+
+/// The stream at this path of a server that speaks server-sent events, asked with its key.
+fn sse(listening: &SseToolServer, path: &str, transport: UrlTransport) -> McpServer {
+    let headers = vec![(header::AUTHORIZATION, HeaderValue::from_static(KEY))];
+    let endpoint = UrlEndpoint { headers, transport, ..UrlEndpoint::new(listening.url(path)) };
+    let limits = McpLimits { start_time: Duration::from_secs(1), ..McpLimits::default() };
+    McpServer::new("hostile", configured(Endpoint::Url(endpoint)), limits)
 }
 
 /// What every fault leads to, whatever the transport.
@@ -61,6 +71,47 @@ async fn every_fault_behind_a_url_is_an_error_of_its_call_and_the_next_call_work
     faults(&server).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_behind_an_event_stream_is_an_error_of_its_call_and_the_next_call_works() {
+    let listening = SseToolServer::start().await;
+    let server = sse(&listening, "sse", UrlTransport::Sse);
+    faults(&server).await;
+    assert_eq!(server.call("flood", "").await, Err(McpError::TooLarge(16 << 20)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_of_the_older_transport_is_found_out_unless_another_is_named() {
+    let listening = SseToolServer::start().await;
+    let found = sse(&listening, "sse", UrlTransport::Either).call("echo", "{}").await;
+    assert_eq!(found, Ok("{}".to_owned()));
+    let named = sse(&listening, "sse", UrlTransport::Streamable).call("echo", "{}").await;
+    assert_eq!(named, Err(McpError::Status(405)));
+    // Both transports are refused: the first one's reason is told.
+    let missing = sse(&listening, "missing", UrlTransport::Either).tools().await;
+    assert_eq!(missing, Err(McpError::Status(405)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
+    let listening = SseToolServer::start().await;
+    for (path, said) in [
+        ("silent", "did not answer within 1 s"),
+        ("ended", "ended before it named an endpoint"),
+        ("foreign", "endpoint is on another origin"),
+        ("flood", "larger than"),
+        ("moved", "neither JSON nor an event stream"),
+        ("page", "neither JSON nor an event stream"),
+        ("missing", "HTTP status 404"),
+    ] {
+        let error = sse(&listening, path, UrlTransport::Sse).tools().await.expect_err(path);
+        assert!(error.to_string().contains(said), "{path}: {error}");
+    }
+    let mut url = UrlEndpoint::new(listening.url("sse"));
+    url.transport = UrlTransport::Sse;
+    let without_key = McpServer::new("hostile", configured(Endpoint::Url(url)), McpLimits::default());
+    assert_eq!(without_key.tools().await, Err(McpError::Status(401)));
+}
+
 /// The most memory that this process has while `work` runs, in bytes beyond what it had before.
 async fn growth(work: impl Future<Output = ()>) -> usize {
     let resident = || {
@@ -80,7 +131,8 @@ async fn growth(work: impl Future<Output = ()>) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
     let (behind_url, _listening) = http().await;
-    for server in [stdio(), behind_url] {
+    let older = SseToolServer::start().await;
+    for server in [stdio(), behind_url, sse(&older, "sse", UrlTransport::Sse)] {
         let grown = growth(async {
             for _ in 0..3 {
                 let result = server.call("flood", "").await;
@@ -139,8 +191,9 @@ async fn a_child_gets_no_environment_but_its_own() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_reached_is_an_error_at_once() {
     let nowhere = Endpoint::Command { command: "no-such-program".into(), args: Vec::new(), env: Vec::new() };
-    let nobody = Endpoint::Url { url: "http://127.0.0.1:9/mcp".into(), headers: Vec::new() };
-    for endpoint in [nowhere, nobody] {
+    let nobody = UrlEndpoint::new("http://127.0.0.1:9/mcp");
+    let older = UrlEndpoint { transport: UrlTransport::Sse, ..nobody.clone() };
+    for endpoint in [nowhere, Endpoint::Url(nobody), Endpoint::Url(older)] {
         let server = McpServer::new("none", configured(endpoint), McpLimits::default());
         assert_eq!(server.tools().await, Err(McpError::Unreachable));
         assert_eq!(server.call("echo", "").await, Err(McpError::Unreachable));

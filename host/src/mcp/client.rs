@@ -40,7 +40,10 @@ impl Connection {
     {
         let service = Client.serve(transport).await.map_err(|error| {
             tracing::debug!(%error, "handshake with a tool server failed");
-            McpError::Unreachable
+            match McpError::of_handshake(&error) {
+                _ if overflowed.load(Ordering::Relaxed) => McpError::TooLarge(most),
+                error => error,
+            }
         })?;
         Ok(Self { service, overflowed, most })
     }

@@ -7,15 +7,19 @@
 mod bounded;
 mod client;
 mod config;
+mod config_file;
 mod error;
 mod http;
 mod output;
 mod request_url;
 mod server;
 mod servers;
+mod sse;
 mod stdio;
+mod tls;
 
-pub use config::{Approval, ConfigError, Endpoint, McpConfig, ServerConfig};
+pub use config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
+pub use config_file::ConfigError;
 pub use error::McpError;
 pub use request_url::{RequestUrls, UrlError};
 pub use server::{McpServer, McpTool};

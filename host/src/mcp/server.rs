@@ -50,6 +50,20 @@ struct State {
     failed: Option<(Instant, McpError)>,
 }
 
+/// Counts a call by how it ended, once.
+struct Counted<'a> {
+    server: &'a str,
+    outcome: &'static str,
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let server = self.server.to_owned();
+        metrics::counter!("sluice_tool_calls_total", "server" => server, "outcome" => self.outcome)
+            .increment(1);
+    }
+}
+
 impl McpServer {
     /// A server that isn't connected yet.
     pub fn new(label: impl Into<String>, config: ServerConfig, limits: McpLimits) -> Self {
@@ -84,18 +98,21 @@ impl McpServer {
 
     /// Runs a tool; `arguments` are the JSON text that the model wrote. Dropping this cancels the call.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
-        let time = self.config.timeout.unwrap_or(self.limits.call_time);
-        let arguments = object(arguments)?;
-        let run = async |connection: &Connection| connection.call(tool, arguments, time).await;
-        let result = match timeout(time, self.calls.acquire()).await {
-            Ok(_turn) => self.within(time, run).await,
-            Err(_) => Err(McpError::Timeout(time)),
-        };
-        let result = result.and_then(|result| output::text(&result, self.limits.output_bytes));
-        let outcome = if result.is_ok() { "completed" } else { "failed" };
-        metrics::counter!("sluice_tool_calls_total", "server" => self.label.clone(), "outcome" => outcome)
-            .increment(1);
+        let mut counted = Counted { server: &self.label, outcome: "cancelled" };
+        let result = self.run(tool, arguments).await;
+        counted.outcome = if result.is_ok() { "completed" } else { "failed" };
         result
+    }
+
+    async fn run(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
+        let time = self.call_time();
+        let arguments = object(arguments)?;
+        let call = async |connection: &Connection| connection.call(tool, arguments, time).await;
+        let result = match timeout(time, self.calls.acquire()).await {
+            Ok(_turn) => self.within(time, call).await?,
+            Err(_) => return Err(McpError::Timeout(time)),
+        };
+        output::text(&result, self.limits.output_bytes)
     }
 
     /// Runs `exchange` over the open connection, within `time`. A connection that it leaves in doubt is given up: those who
@@ -144,19 +161,24 @@ impl McpServer {
     }
 
     async fn open(&self) -> Result<Connection, McpError> {
-        let (most, overflowed) = (self.limits.message_bytes, Arc::new(AtomicBool::new(false)));
+        let most = self.limits.message_bytes;
         match &self.config.endpoint {
             Endpoint::Command { command, args, env } => {
+                let overflowed = Arc::new(AtomicBool::new(false));
                 let child = stdio::spawn((command, args, env), most, Arc::clone(&overflowed));
                 let child = child.map_err(|error| self.unreachable(&error))?;
                 Connection::open(child, overflowed, most).await
             }
-            Endpoint::Url { url, headers } => {
-                let endpoint = HttpEndpoint { url, headers, public_only: self.public_only, most };
-                let transport = http::connect(&endpoint).map_err(|error| self.unreachable(&error))?;
-                Connection::open(transport, overflowed, most).await
+            Endpoint::Url(at) => {
+                let (public_only, post_time) = (self.public_only, self.call_time());
+                http::open(&HttpEndpoint { at, public_only, most, post_time }).await
             }
         }
+    }
+
+    /// Time of one call.
+    fn call_time(&self) -> Duration {
+        self.config.timeout.unwrap_or(self.limits.call_time)
     }
 
     fn unreachable(&self, error: &dyn std::error::Error) -> McpError {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::config::{Endpoint, McpConfig, ServerConfig, header};
+use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint};
+use super::config_file::header;
 use super::request_url::{RequestUrls, UrlError};
 use super::server::McpServer;
 use crate::limits::McpLimits;
@@ -62,9 +63,9 @@ impl McpServers {
         let headers = headers.into_iter().map(header).collect::<Result<_, _>>();
         let headers = headers.map_err(RequestServerError::Header)?;
         let config = ServerConfig {
-            endpoint: Endpoint::Url { url: url.to_owned(), headers },
+            endpoint: Endpoint::Url(UrlEndpoint { headers, ..UrlEndpoint::new(url) }),
             allowed_tools: None,
-            require_approval: super::Approval::Always,
+            require_approval: Approval::Always,
             timeout: None,
         };
         let public = self.0.request_urls == RequestUrls::Public;

@@ -1,0 +1,57 @@
+//! Which certificates the tool servers behind `https` URLs are trusted by: the system's (or those of `SSL_CERT_FILE` and
+//! `SSL_CERT_DIR`), or those of a file that the operator names for one server, and then no others.
+
+use std::path::Path;
+use std::sync::Once;
+
+use reqwest::{Certificate, ClientBuilder};
+use rustls::CertificateError;
+
+/// Sets up TLS for a client of one server. Where its URL has none, no certificates are needed to start.
+pub(super) fn with_tls(
+    builder: ClientBuilder,
+    is_https: bool,
+    ca_file: Option<&Path>,
+) -> Result<ClientBuilder, String> {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // An error says that somebody else installed one: as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    Ok(match ca_file {
+        _ if !is_https => {
+            let nobody = rustls::RootCertStore::empty();
+            let tls = rustls::ClientConfig::builder().with_root_certificates(nobody).with_no_client_auth();
+            builder.tls_backend_preconfigured(tls)
+        }
+        Some(file) => builder.tls_certs_only(certificates(file)?),
+        None => builder,
+    })
+}
+
+/// The certificates of a PEM file; at least one.
+pub(super) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
+    let place = file.display();
+    let pem = std::fs::read(file).map_err(|error| format!("{place}: {error}"))?;
+    let certificates = Certificate::from_pem_bundle(&pem);
+    let certificates =
+        certificates.map_err(|error| format!("{place}: no PEM file of certificates: {error}"))?;
+    if certificates.is_empty() {
+        return Err(format!("{place} holds no certificate: expected PEM"));
+    }
+    Ok(certificates)
+}
+
+/// What is wrong with a server's certificate, in words without names.
+pub(super) fn words(error: &CertificateError) -> &'static str {
+    match error {
+        CertificateError::UnknownIssuer => "is of an issuer that is not trusted here",
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "is not valid yet",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "is for another name"
+        }
+        CertificateError::Revoked => "is revoked",
+        _ => "is not valid",
+    }
+}
