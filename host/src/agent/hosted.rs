@@ -24,10 +24,19 @@ pub struct HostedTools {
     pub purpose: Purpose,
     /// Those that the request allows; none: all.
     pub allowed: Option<Vec<String>>,
+    /// Those of them that the model is shown and may call in this answer; none: all.
+    pub chosen: Option<Vec<String>>,
     /// Which calls the client is asked for.
     pub approval: ApprovalRule,
     /// The client has the list already: it isn't told again.
     pub listed: bool,
+}
+
+impl HostedTools {
+    /// Whether the model may call any.
+    pub fn may_be_called(&self) -> bool {
+        self.chosen.as_ref().is_none_or(|chosen| !chosen.is_empty())
+    }
 }
 
 /// What a server's tools are to the client.

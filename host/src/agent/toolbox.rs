@@ -21,7 +21,10 @@ pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
 /// The tools.
 #[derive(Debug, Default)]
 pub(super) struct Toolbox {
+    /// By the names that the model has for them.
     routes: HashMap<String, Route>,
+    /// All that the request allows, by label and name: also those that the model isn't shown.
+    allowed: HashMap<(String, String), Route>,
 }
 
 /// Where a call goes.
@@ -49,6 +52,10 @@ impl Toolbox {
                 consent: if asks { Consent::Asked } else { Consent::NotNeeded },
             };
             let route = Route { server: Arc::clone(&hosted.server), called };
+            self.allowed.insert((label.to_owned(), tool.name.clone()), route.clone());
+            if hosted.chosen.as_ref().is_some_and(|chosen| !chosen.contains(&tool.name)) {
+                continue;
+            }
             let full = format!("{label}.{}", tool.name);
             let taken = self.routes.contains_key(name) || job.tools.iter().any(|tool| tool.name == *name);
             let name = if taken { full.clone() } else { name.to_owned() };
@@ -67,7 +74,7 @@ impl Toolbox {
         out: &mut Vec<RoundEvent>,
     ) -> Result<(Route, String), RoundEvent> {
         let Approved { id: call_id, server, name, arguments } = approved;
-        let route = self.routes.get(&format!("{server}.{name}")).cloned();
+        let route = self.allowed.get(&(server.clone(), name.clone())).cloned();
         let consent = Consent::Given(call_id.clone());
         let called = Called { kind: CallKind::Mcp, server, name, consent };
         out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
@@ -122,7 +129,7 @@ fn declare(name: &str, tool: &McpTool, job: &mut Job) {
 
 /// The names that a template's `builtin_tools` takes.
 pub(super) fn builtin_names(tools: &[HostedTools]) -> Vec<Value> {
-    let has = |purpose| tools.iter().any(|tools| tools.purpose == purpose);
+    let has = |purpose| tools.iter().any(|tools| tools.purpose == purpose && tools.may_be_called());
     let names = [("browser", Purpose::WebSearch), ("python", Purpose::CodeInterpreter)];
     names.into_iter().filter(|(_, purpose)| has(*purpose)).map(|(name, _)| json!(name)).collect()
 }

@@ -114,9 +114,14 @@ const CHOICES: [KindOf; 1] = [KindOf {
     fields: &[
         Field::supported("mode", Shape::OneOf(&["auto", "required"]), "`required` is refused")
             .but(&["\"required\""]),
-        Field::supported("tools", Shape::List(&ANY_OBJECT), "the tools that the model sees").required(),
+        Field::supported(
+            "tools",
+            Shape::List(&ANY_OBJECT),
+            "functions, custom tools and namespaces by `name`, `mcp` by `server_label` and, where one tool is meant, `name`, others by `type`",
+        )
+        .required(),
     ],
-    note: "the model sees these tools only",
+    note: "the model sees these tools only; what the server runs of the others isn't listed or run either",
 }];
 
 const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();

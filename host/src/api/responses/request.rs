@@ -8,13 +8,14 @@ use super::super::ids::{Clock, Ids};
 use super::super::json::{Object, parse_object};
 use super::super::options;
 use super::super::request::{Call, Defaults};
-use super::super::tools::choice;
+use super::super::tools::{Choice, choice};
 use super::super::warnings::{Warnings, printable};
 use super::machine::{ResponsesMachine, Telling};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
-use crate::agent::Hosted;
+use crate::agent::{Hosted, HostedTools};
 use crate::model::{Beginning, Job, Truncation};
+use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
 /// A request that was understood.
@@ -53,7 +54,12 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
     let (hosted, shown) = hosted::request::read(&body, max_calls, &defaults.mcp, &mut warnings)?;
     let mut declared = tools::declared(&body, defaults.limits.tools, &mut warnings)?;
     let choice = declared.flat_choice(choice(&body)?);
-    let tool_choice = declared.functions.choose(&choice);
+    let mut tool_choice = declared.functions.choose(&choice);
+    let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
+    let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
+    if matches!(choice, Choice::Allowed(_)) && hosted.as_ref().is_some_and(is_callable) {
+        tool_choice = ToolChoice::Auto;
+    }
     declared.shown.extend(shown);
     let echo = echo::read(&body, std::mem::take(&mut declared.shown), defaults)?;
     let include = Include::read(&body, &echo, &mut warnings)?;

@@ -38,11 +38,11 @@ pub(super) fn declared(body: &Object<'_>, max: usize, warnings: &mut Warnings) -
 impl Declared {
     /// The choice among them, in flat names.
     pub(super) fn flat_choice(&self, choice: Choice) -> Choice {
-        let Choice::Allowed(mut names) = choice else { return choice };
+        let Choice::Allowed(mut allowed) = choice else { return choice };
         let meant: Vec<String> =
-            names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
-        names.extend(meant);
-        Choice::Allowed(names)
+            allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
+        allowed.names.extend(meant);
+        Choice::Allowed(allowed)
     }
 
     /// The list `tools` of an object.

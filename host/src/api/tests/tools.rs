@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::json::{Object, Path};
-use super::super::tools::{Choice, Functions, choice};
+use super::super::tools::{Allowed, Choice, Functions, choice};
 use super::super::{chat, responses};
 use super::job;
 use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
@@ -72,13 +72,22 @@ fn a_custom_tool_that_is_none_is_refused_by_name() {
 
 #[test]
 fn a_choice_of_tools_is_read_in_both_shapes() {
-    let flat = json!({ "type": "allowed_tools", "mode": "auto",
-        "tools": [{ "type": "function", "name": "f" }, { "type": "custom", "name": "g" }, { "type": "web_search" }] });
-    let names = |names: &[&str]| Choice::Allowed(names.iter().map(|name| (*name).to_owned()).collect());
-    assert_eq!(chosen(&flat), Ok(names(&["f", "g", "web_search"])));
+    let flat = json!({ "type": "allowed_tools", "mode": "auto", "tools": [
+        { "type": "function", "name": "f" }, { "type": "custom", "name": "g" }, { "type": "web_search" },
+        { "type": "mcp", "server_label": "time" }, { "type": "mcp", "server_label": "docs", "name": "f" } ] });
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let allowed = Allowed {
+        names: names(&["f", "g"]),
+        kinds: names(&["web_search"]),
+        servers: vec![("time".to_owned(), None), ("docs".to_owned(), Some("f".to_owned()))],
+    };
+    assert_eq!(chosen(&flat), Ok(Choice::Allowed(allowed)));
     let nested = json!({ "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [
         { "type": "function", "function": { "name": "f" } }, { "type": "custom", "custom": { "name": "g" } }] } });
-    assert_eq!(chosen(&nested), Ok(names(&["f", "g"])));
+    assert_eq!(
+        chosen(&nested),
+        Ok(Choice::Allowed(Allowed { names: names(&["f", "g"]), ..Allowed::default() }))
+    );
 }
 
 #[test]
@@ -91,6 +100,14 @@ fn what_would_force_a_call_is_refused() {
         (
             json!({ "type": "allowed_tools", "allowed_tools": { "mode": "required", "tools": [] } }),
             "tool_choice.allowed_tools.mode: \"required\" needs",
+        ),
+        (
+            json!({ "type": "mcp", "server_label": "time", "name": "now" }),
+            "tool_choice: a forced choice needs constrained decoding",
+        ),
+        (
+            json!({ "type": "allowed_tools", "tools": [{ "type": "mcp" }] }),
+            "tool_choice.tools[0].server_label: missing",
         ),
         (json!({ "type": "allowed_tools" }), "tool_choice.tools: missing: expected a list of tools"),
         (json!({ "type": "allowed_tools", "mode": "never", "tools": [] }), "tool_choice.mode: expected"),
@@ -125,5 +142,8 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
 #[test]
 fn of_no_tools_none_can_be_called() {
     let mut functions = Functions::default();
-    assert_eq!(functions.choose(&Choice::Allowed(vec!["f".to_owned()])), ToolChoice::None);
+    assert_eq!(
+        functions.choose(&Choice::Allowed(Allowed { names: vec!["f".to_owned()], ..Allowed::default() })),
+        ToolChoice::None
+    );
 }

@@ -15,7 +15,18 @@ pub(crate) enum Choice {
     /// No call.
     None,
     /// Any of these, or none.
-    Allowed(Vec<String>),
+    Allowed(Allowed),
+}
+
+/// Tools that are allowed, each by what it is known by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// Tools that clients run, by name.
+    pub(crate) names: Vec<String>,
+    /// Tools that have no name, by type.
+    pub(crate) kinds: Vec<String>,
+    /// MCP servers by label, each with the one tool that is meant; none: all of them.
+    pub(crate) servers: Vec<(String, Option<String>)>,
 }
 
 /// Reads `tool_choice`: `auto`, `none`, or `allowed_tools` in mode `auto`. Everything else needs constraints.
@@ -57,14 +68,24 @@ fn allowed(choice: Object<'_>) -> Result<Choice, ApiError> {
     }
     let path = allowed.at("tools");
     let tools = allowed.list("tools")?.ok_or_else(|| path.missing("a list of tools"))?;
-    let name = |(index, value)| {
-        let tool = Object::new(value, path.element(index))?;
+    let mut all = Allowed::default();
+    for (index, value) in tools.iter().enumerate() {
+        all.add(Object::new(value, path.element(index))?)?;
+    }
+    Ok(Choice::Allowed(all))
+}
+
+impl Allowed {
+    fn add(&mut self, tool: Object<'_>) -> Result<(), ApiError> {
         let kind = tool.required_string("type")?;
-        let named = tool.object(kind)?.unwrap_or(tool);
-        // Tools that the server runs have no name here: their type is what they are called by.
-        Ok(named.string("name")?.unwrap_or(kind).to_owned())
-    };
-    Ok(Choice::Allowed(tools.iter().enumerate().map(name).collect::<Result<_, ApiError>>()?))
+        let name = tool.object(kind)?.unwrap_or(tool).string("name")?.map(str::to_owned);
+        match (kind, name) {
+            ("mcp", name) => self.servers.push((tool.required_string("server_label")?.to_owned(), name)),
+            (_, Some(name)) => self.names.push(name),
+            (kind, None) => self.kinds.push(kind.to_owned()),
+        }
+        Ok(())
+    }
 }
 
 impl Functions {
@@ -77,9 +98,9 @@ impl Functions {
                 self.declarations.clear();
                 ToolChoice::None
             }
-            Choice::Allowed(names) => {
-                self.tools.retain(|tool| names.contains(&tool.name));
-                self.declarations.retain(|tool| names.contains(&tool.name));
+            Choice::Allowed(allowed) => {
+                self.tools.retain(|tool| allowed.names.contains(&tool.name));
+                self.declarations.retain(|tool| allowed.names.contains(&tool.name));
                 if self.tools.is_empty() { ToolChoice::None } else { ToolChoice::Auto }
             }
         }

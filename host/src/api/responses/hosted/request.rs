@@ -7,6 +7,7 @@ use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
 use crate::api::json::Object;
+use crate::api::tools::{Allowed, Choice};
 use crate::api::warnings::{Warnings, printable};
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use std::sync::Arc;
@@ -58,6 +59,34 @@ pub(in super::super) fn read(
     Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
 }
 
+/// Leaves what the model may call, and nothing if that is nothing; servers of calls that the client has agreed to stay, unseen.
+pub(in super::super) fn choose(hosted: Hosted, choice: &Choice) -> Option<Hosted> {
+    let Choice::Allowed(allowed) = choice else { return Some(hosted) };
+    let Hosted { mut tools, max_calls, approved } = hosted;
+    for tools in &mut tools {
+        tools.chosen = chosen(tools, allowed);
+    }
+    let is_awaited = |label: &str| approved.iter().any(|call| call.server == label);
+    tools.retain(|tools| tools.may_be_called() || is_awaited(tools.server.label()));
+    (!tools.is_empty()).then_some(Hosted { tools, max_calls, approved })
+}
+
+/// The tools of a server that are allowed; none: all.
+fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
+    let by_kind = |fits: fn(&str) -> bool| {
+        if allowed.kinds.iter().any(|kind| fits(kind)) { None } else { Some(Vec::new()) }
+    };
+    match tools.purpose {
+        Purpose::WebSearch => by_kind(is_web_search),
+        Purpose::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
+        // An entry without a name makes all of them none.
+        Purpose::Mcp => {
+            let of_server = allowed.servers.iter().filter(|(label, _)| label == tools.server.label());
+            of_server.map(|(_, name)| name.clone()).collect()
+        }
+    }
+}
+
 /// Whether tools of this type are read here.
 pub(in super::super) fn is_hosted(kind: &str) -> bool {
     kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
@@ -80,7 +109,7 @@ fn builtin(kind: &str, servers: &McpServers) -> Option<HostedTools> {
         _ => return None,
     };
     let approval = ApprovalRule::all(Approval::Never);
-    Some(HostedTools { server, purpose, allowed: None, approval, listed: false })
+    Some(HostedTools { server, purpose, allowed: None, chosen: None, approval, listed: false })
 }
 
 fn mcp(
@@ -94,7 +123,7 @@ fn mcp(
     let allowed = tool.get("allowed_tools").map(|value| names(value, tool, "allowed_tools")).transpose()?;
     let approval = approval(tool, server.require_approval())?;
     let listed = listed.contains(&label);
-    Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, approval, listed }))
+    Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
 }
 
 /// The configured server of this label, else the one at the tool's URL, where requests may name any.

@@ -1,0 +1,238 @@
+//! What requests choose of the tools that the server runs, clients that leave while one runs, and calls in Harmony's own words.
+
+use std::time::{Duration, Instant};
+
+use host::mcp::{Endpoint, UrlEndpoint, UrlTransport};
+use http::{HeaderValue, header};
+use serde_json::{Value, json};
+use tests::client::{json_request, open, post};
+use tests::server::TestServer;
+use tests::tool_server_http::HttpToolServer;
+use tests::tool_server_sse::{KEY, SseToolServer};
+use tests::tools::{calls, item, request, setup, setup_with, streamed, then_done, types};
+
+const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
+
+/// A request with all kinds of tools, of which `allowed` are.
+fn choosing(allowed: &Value) -> Value {
+    json!({
+        "model": "qwen3-tiny", "input": "Go.", "stream": true, "enable_response_messages": true,
+        "tools": [
+            { "type": "mcp", "server_label": "hostile", "require_approval": "never" },
+            { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } },
+            { "type": "function", "name": "mine", "parameters": { "type": "object" } }
+        ],
+        "tool_choice": { "type": "allowed_tools", "mode": "auto", "tools": allowed }
+    })
+}
+
+/// Names of the tools that the model was shown.
+fn shown(response: &Value) -> Vec<String> {
+    let prompt = response["input_messages"][0]["message"].as_str().expect("the prompt");
+    let declarations = prompt.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    declarations.filter_map(|tool| tool["function"]["name"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_listed_nor_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let words = calls(&[
+        ("echo", json!({ "a": 1 })),
+        ("fail", json!({})),
+        ("browser.search", json!({ "query": "oslo" })),
+        ("python", json!({ "code": "1" })),
+    ]);
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &then_done(&words))).await;
+    let search = ["browser.search", "browser.open", "browser.find"];
+    // What is allowed; what the model is then shown; which of its calls the server runs, and whether a list is told.
+    for (allowed, seen, ran, listed) in [
+        (
+            json!([{ "type": "mcp", "server_label": "hostile", "name": "echo" }]),
+            &["echo"][..],
+            &["mcp_call"][..],
+            true,
+        ),
+        (json!([{ "type": "web_search" }]), &search[..], &["web_search_call"][..], false),
+        (json!([{ "type": "web_search_preview" }]), &search[..], &["web_search_call"][..], false),
+        (json!([{ "type": "code_interpreter" }]), &["python"][..], &["code_interpreter_call"][..], false),
+        (json!([{ "type": "function", "name": "mine" }]), &["mine"][..], &[][..], false),
+        // A function's name is none of a tool that the server runs.
+        (json!([{ "type": "function", "name": "web_search" }]), &[][..], &[][..], false),
+        (json!([{ "type": "mcp", "server_label": "other" }]), &[][..], &[][..], false),
+    ] {
+        let (_, response) = streamed(&server, &choosing(&allowed)).await;
+        assert_eq!(shown(&response), seen, "{allowed}");
+        let kinds = types(&response);
+        let server_calls: Vec<&str> = kinds
+            .iter()
+            .copied()
+            .filter(|kind| kind.ends_with("_call") && *kind != "function_call")
+            .collect();
+        assert_eq!(server_calls, ran, "{allowed}");
+        assert_eq!(kinds.contains(&"mcp_list_tools"), listed, "{allowed}");
+        assert_eq!(response["tools"].as_array().map(Vec::len), Some(4), "{allowed}");
+    }
+    let (_, response) = streamed(
+        &server,
+        &choosing(&json!([
+            { "type": "mcp", "server_label": "hostile" }, { "type": "function", "name": "mine" }
+        ])),
+    )
+    .await;
+    assert_eq!(shown(&response).len(), 13, "all of the server and the function");
+    assert_eq!(item(&response, "mcp_call")["name"], "echo");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_agreed_to_runs_though_its_tool_is_no_longer_shown() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let rules = json!([{ "when": { "contains": "{\"a\":1}" }, "text": "<think>\n</think>\n\nIt ran." }]);
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
+    let mut body = choosing(&json!([{ "type": "function", "name": "mine" }]));
+    body["input"] = json!([
+        { "role": "user", "content": "Go." },
+        { "type": "mcp_approval_request", "id": "mcpr_1", "server_label": "hostile", "name": "echo", "arguments": "{\"a\": 1}" },
+        { "type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true },
+    ]);
+    let (_, response) = streamed(&server, &body).await;
+    assert_eq!(item(&response, "mcp_call")["output"], "{\"a\":1}");
+    assert_eq!(item(&response, "message")["content"][0]["text"], "It ran.");
+    assert_eq!(shown(&response), ["mine"]);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forced_call_of_a_servers_tool_is_refused_in_words() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &then_done("Hi."))).await;
+    for choice in [
+        json!({ "type": "mcp", "server_label": "hostile", "name": "echo" }),
+        json!({ "type": "web_search" }),
+        json!({ "type": "code_interpreter" }),
+    ] {
+        let mut body = request("hostile", false);
+        body["tool_choice"] = choice.clone();
+        let answer = post(server.address, "/v1/responses", &body).await;
+        assert_eq!(answer.status, 400, "{choice}");
+        let error = &answer.json()["error"];
+        assert_eq!(error["param"], "tool_choice", "{choice}");
+        assert!(error["message"].as_str().is_some_and(|said| said.contains("forced choice")), "{error}");
+    }
+    server.stop().await;
+}
+
+/// Calls `hang`, then asks how many calls the server was told to give up.
+fn leaving() -> Value {
+    json!([
+        { "when": { "last_role": "user", "last_user_contains": "Go" }, "text": calls(&[("hang", json!({}))]) },
+        { "when": { "last_role": "user" }, "text": calls(&[("cancelled", json!({}))]) },
+        { "when": { "last_role": "tool" }, "text": "<think>\n</think>\n\nDone." },
+    ])
+}
+
+/// How many calls a server was told to give up, asked by a request of its own.
+async fn given_up(server: &TestServer, label: &str) -> Value {
+    let mut body = request(label, true);
+    body["input"] = json!("How many?");
+    let (_, response) = streamed(server, &body).await;
+    item(&response, "mcp_call")["output"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
+    let (listening, older) =
+        (HttpToolServer::start(([127, 0, 0, 1], 0).into()).await, SseToolServer::start().await);
+    let headers = vec![(header::AUTHORIZATION, HeaderValue::from_static(KEY))];
+    let events = UrlEndpoint { headers, transport: UrlTransport::Sse, ..UrlEndpoint::new(older.url("sse")) };
+    let more =
+        vec![("web", Endpoint::Url(UrlEndpoint::new(listening.url()))), ("events", Endpoint::Url(events))];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(setup_with(folder.path(), HOSTILE, &leaving(), more)).await;
+    for label in ["hostile", "web", "events"] {
+        let body = request(label, true).to_string();
+        let mut stream = open(server.address, json_request("/v1/responses", body)).await;
+        let mut seen = Vec::new();
+        while !String::from_utf8_lossy(&seen).contains("mcp_call_arguments.done") {
+            seen.extend(stream.next().await.expect("the stream goes on"));
+        }
+        // The call is on its way.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(listening.open_requests(), usize::from(label == "web"));
+        let began = Instant::now();
+        drop(stream);
+        // Well before the call's own time is over, by which it would be given up too.
+        while given_up(&server, label).await != json!("1") {
+            assert!(began.elapsed() < Duration::from_secs(1), "{label}: the call goes on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert_eq!(listening.open_requests(), 0, "the request is open still");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_beyond_the_bound_wait_for_their_turn() {
+    let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
+    let slow = || ("slow", json!({ "ms": 200 }));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut setup = setup(folder.path(), HOSTILE, &then_done(&calls(&[slow(), slow(), slow()])));
+    setup.limits.mcp.calls_at_once = 2;
+    let server = TestServer::start(setup).await;
+    let mut body = request("other", true);
+    body["tools"][0]["server_url"] = json!(listening.url());
+    let (_, response) = streamed(&server, &body).await;
+    assert_eq!(types(&response).iter().filter(|kind| **kind == "mcp_call").count(), 3);
+    assert_eq!(listening.most_open_requests(), 2);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_a_request_names_may_speak_the_older_transport() {
+    let older = SseToolServer::start().await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let rules = then_done(&calls(&[("echo", json!({ "a": 1 }))]));
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
+    let mut body = request("other", true);
+    body["tools"][0]["server_url"] = json!(older.url("sse"));
+    body["tools"][0]["authorization"] = json!(KEY.trim_start_matches("Bearer "));
+    let (_, response) = streamed(&server, &body).await;
+    assert_eq!(item(&response, "mcp_call")["output"], "{\"a\":1}");
+    body["tools"][0]["authorization"] = Value::Null;
+    let (_, response) = streamed(&server, &body).await;
+    let error = &item(&response, "mcp_list_tools")["error"];
+    assert!(error.as_str().is_some_and(|said| said.contains("HTTP status 401")), "{error}");
+    server.stop().await;
+}
+
+/// A template of Harmony's shape, as far as it matters here.
+const HARMONY: &str = "{% for message in messages %}<|start|>{{ message.role }}<|message|>{{ message.content }}<|end|>{% endfor %}\
+    {% if add_generation_prompt %}<|start|>assistant{% endif %}";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn harmonys_container_runs_on_the_server_of_that_label() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let call = "<|channel|>analysis to=container.exec <|constrain|>json<|message|>{\"cmd\":[\"ls\"]}<|call|>";
+    let rules = json!([
+        { "when": { "tool_results": 0 }, "text": call },
+        { "when": { "contains": "{\"cmd\":[\"ls\"]}" }, "text": "<|channel|>final<|message|>Done.<|return|>" },
+    ]);
+    let container = Endpoint::Command {
+        command: HOSTILE.to_owned(),
+        args: vec!["container".to_owned()],
+        env: Vec::new(),
+    };
+    let mut setup =
+        setup_with(folder.path(), HOSTILE, &rules, vec![("container", container)]).with_parser("harmony");
+    setup.model.chat_template = Some(HARMONY.to_owned());
+    let server = TestServer::start(setup).await;
+    let (_, response) = streamed(&server, &request("container", true)).await;
+    assert_eq!(types(&response), ["mcp_list_tools", "mcp_call", "message"], "{response:#}");
+    let call = item(&response, "mcp_call");
+    assert_eq!((&call["server_label"], &call["name"]), (&json!("container"), &json!("exec")));
+    assert_eq!(
+        (&call["arguments"], &call["output"]),
+        (&json!("{\"cmd\":[\"ls\"]}"), &json!("{\"cmd\":[\"ls\"]}"))
+    );
+    server.stop().await;
+}
