@@ -14,10 +14,11 @@ HOST = os.environ.get("SLUICE_HOST", str(ROOT / "target/release/host"))
 class Server:
     """`host serve` on a free port, with every stream checked against the event grammar."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, env=None):
         self.log = tempfile.TemporaryFile("w+")
         command = [HOST, "serve", "--listen", "127.0.0.1:0", "--check-streams", *arguments]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        env = {**os.environ, **(env or {})}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.address = self._address()
 
     def _address(self):
@@ -27,12 +28,12 @@ class Server:
         self.log.seek(0)
         raise RuntimeError(f"the server did not start:\n{self.log.read()}")
 
-    def metric(self, name):
-        """The sum of a metric over its labels."""
+    def metric(self, name, label=""):
+        """The sum of a metric over its labels, or over those that hold `label` (`name="value"`)."""
         with urllib.request.urlopen(self.address + "/metrics", timeout=10) as answer:
             text = answer.read().decode()
-        rows = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.M)
-        return sum(map(float, rows))
+        rows = re.findall(rf"^{name}({{[^}}]*}})? (\S+)$", text, re.M)
+        return sum(float(value) for labels, value in rows if label in labels)
 
     def stop(self):
         """Ends the server; fails if a stream broke the grammar or the server panicked."""

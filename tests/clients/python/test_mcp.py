@@ -1,23 +1,14 @@
 """Tools that the server runs, on reference servers from PyPI (over stdio) and npm (over stdio and streamable HTTP)."""
 import json
-import os
 import pathlib
-import socket
-import subprocess
 import sys
-import time
 
 import pytest
 from conftest import client_of
 from server import Server, replay_file
+from tool_servers import EVERYTHING, ask, call, listening
 
-HERE = pathlib.Path(__file__).resolve().parent
 TIME = str(pathlib.Path(sys.executable).parent / "mcp-server-time")
-EVERYTHING = str(HERE.parent / "node/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
-
-
-def call(name, arguments):
-    return f'<think>\nA tool.\n</think>\n\n<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
 
 
 RULES = [
@@ -32,21 +23,9 @@ RULES = [
 
 @pytest.fixture(scope="module")
 def everything():
-    """The reference server behind a URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["node", EVERYTHING, "streamableHttp"]
-    process = subprocess.Popen(command, env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL)
-    for _ in range(100):
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except OSError:
-            time.sleep(0.1)
-    yield f"http://127.0.0.1:{port}/mcp"
-    process.terminate()
-    process.wait(10)
+    """The reference server of Node.js behind a URL."""
+    with listening(lambda port: ["node", EVERYTHING, "streamableHttp"]) as port:
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +41,6 @@ def client(tmp_path_factory, everything):
     server = Server("--engine", replay_file(folder, RULES), "--mcp", str(config))
     yield client_of(server)
     server.stop()
-
-
-def ask(client, label, text, **options):
-    tools = [{"type": "mcp", "server_label": label, **options}]
-    with client.responses.stream(model="qwen3-tiny", input=text, tools=tools) as stream:
-        kinds = [event.type for event in stream]
-        return kinds, stream.get_final_response()
 
 
 def test_the_time_server_answers_and_the_model_uses_it(client):

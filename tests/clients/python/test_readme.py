@@ -1,10 +1,12 @@
 """The README's own examples, as they stand there, against the default server."""
 import json
+import os
 import re
 import subprocess
 import sys
 
-from server import ROOT
+from server import HOST, ROOT
+from tool_servers import free_port
 
 README = (ROOT / "README.md").read_text()
 DEFAULT = "http://127.0.0.1:8000"
@@ -36,3 +38,14 @@ def test_the_python_example_runs(embedded):
     (example,) = blocks("python")
     output = run([sys.executable, "-c"], example, embedded).splitlines()
     assert "response.completed" in output and len(output[-1]) > 10
+
+
+def test_the_demonstration_of_tools_calls_the_reference_servers():
+    (demo,) = [block.strip() for block in blocks("sh") if "tools-demo.sh" in block]
+    env = {**os.environ, "SLUICE_HOST": HOST, "SLUICE_ADDRESS": f"127.0.0.1:{free_port()}"}
+    shown = subprocess.run(["bash", "-c", demo], cwd=ROOT, env=env, capture_output=True, text=True, check=True, timeout=300).stdout
+    last = [line for line in shown.splitlines() if line.startswith("data: {")][-1]
+    response = json.loads(last.removeprefix("data: "))["response"]
+    assert response["status"] == "completed"
+    time, total = [item["output"] for item in response["output"] if item["type"] == "mcp_call"]
+    assert json.loads(time)["timezone"] == "Asia/Tokyo" and "42" in total
