@@ -1,7 +1,7 @@
 //! What a token costs on its way from the engine's step to the socket, in CPU time of one thread (µs per token, socket writes
 //! excluded), and what a live stream holds (KiB). `parser` measures the sandbox alone.
 //!
-//! `cargo bench --profile dist -p tests --bench stream`
+//! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use host::api::frames::Frames;
@@ -15,13 +15,15 @@ const LENGTHS: [usize; 3] = [1 << 10, 1 << 14, 1 << 16];
 /// The same way (parse, events, JSON) in vLLM 0.33's Python server, from a measurement of its own: it isn't run here.
 const VLLM: &str = "vLLM 0.33, measured apart: 16 to 33; for a custom tool's 16k-token input 38 s in all";
 
-fn path_figures(runtime: &tokio::runtime::Runtime) {
+fn path_figures(runtime: &tokio::runtime::Runtime, asked: &[String]) {
+    let is_asked =
+        |protocol: Protocol| asked.is_empty() || asked.iter().any(|name| *name == format!("{protocol:?}"));
     println!(
         "\nwhole path, engine step to SSE bytes (detokenizer, markers, parser, turn, events, JSON): µs of CPU per token"
     );
     println!("{:12} {:12}{:>9}{:>9}{:>9}", "item", "protocol", "1k", "16k", "64k");
     for shape in Shape::ALL {
-        for protocol in Protocol::ALL {
+        for protocol in Protocol::ALL.into_iter().filter(|protocol| is_asked(*protocol)) {
             if shape == Shape::Summary && protocol != Protocol::Responses {
                 continue; // they have no dialects
             }
@@ -80,6 +82,7 @@ fn live_figures(runtime: &tokio::runtime::Runtime) {
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    path_figures(&runtime);
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    path_figures(&runtime, &asked);
     live_figures(&runtime);
 }
