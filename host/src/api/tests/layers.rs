@@ -1,34 +1,32 @@
 //! The two layers of event code, read off the sources: leaves take plain values only, so that whatever runs tools or stores
 //! responses can build the same events, and only leaves spell event types.
+//!
+//! Names prove nothing, since a type can have several. So paths are followed: leaves, with the few modules below them, are a set
+//! that nothing enters from outside but a few crates, neither by `use` nor by a path in the code, an attribute or a string.
+
+mod paths;
 
 use std::path::{Path, PathBuf};
 
-/// Rooms and types that leaves mustn't know.
-const FORBIDDEN: [&str; 12] = [
-    "crate::",
-    "engine::",
-    "host::",
-    "TurnEvent",
-    "ItemHead",
-    "ItemStatus",
-    "TurnEnd",
-    "TurnFailure",
-    "Payload",
-    "StreamParser",
-    "Machine",
-    "Job",
-];
+use paths::{module_of, violation};
 
-/// What leaves may take of the protocols' common room.
-const SHARED: [&str; 3] = ["super::super::frames::", "super::super::obfuscation::", "super::super::schema::"];
+/// What leaves are built of, in `src/api`.
+const BELOW: [&str; 3] = ["frames.rs", "obfuscation.rs", "schema.rs"];
+/// Leaves in `src/api/responses`, beside all of `events`.
+const LEAVES: [&str; 4] = ["items.rs", "resource.rs", "written.rs", "hosted/items.rs"];
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/responses")
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-fn sources(paths: Vec<PathBuf>) -> Vec<(String, String)> {
+fn responses() -> PathBuf {
+    sources().join("api/responses")
+}
+
+/// Each file's name below `src`, and what stands in it.
+fn read(paths: Vec<PathBuf>) -> Vec<(String, String)> {
     let read = |path: PathBuf| {
-        let name = path.strip_prefix(folder()).unwrap().display().to_string();
+        let name = path.strip_prefix(sources()).unwrap().display().to_string();
         (name, std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
     };
     paths.into_iter().map(read).collect()
@@ -41,44 +39,73 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 
 /// Leaf builders: all of `events`, and what they are built of.
 fn leaves() -> Vec<(String, String)> {
-    let mut paths = files_of(&folder().join("events"));
-    paths
-        .extend(["items.rs", "resource.rs", "written.rs", "hosted/items.rs"].map(|name| folder().join(name)));
-    sources(paths)
+    let mut paths = files_of(&responses().join("events"));
+    paths.extend(LEAVES.map(|name| responses().join(name)));
+    paths.extend(BELOW.map(|name| sources().join("api").join(name)));
+    read(paths)
 }
 
-/// The first line of code, tests and comments apart, that knows what a leaf mustn't know.
-fn forbidden(source: &str) -> Option<&str> {
-    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
-    code.lines().find(|line| {
-        let line = line.trim_start();
-        let outside = line.starts_with("use super::super::")
-            && !SHARED.iter().any(|shared| line.starts_with(&format!("use {shared}")))
-            && !line.starts_with("use super::super::items::");
-        !line.starts_with("//") && (outside || FORBIDDEN.iter().any(|word| line.contains(word)))
-    })
+/// The modules of the leaves.
+fn modules(leaves: &[(String, String)]) -> Vec<Vec<String>> {
+    leaves.iter().map(|(name, _)| module_of(name)).collect()
 }
 
 #[test]
 fn leaf_builders_take_plain_values_only() {
     let leaves = leaves();
-    assert!(leaves.len() >= 7, "{} files of leaves: where are they?", leaves.len());
-    for (name, source) in leaves {
-        assert_eq!(forbidden(&source), None, "{name} knows more than plain values");
+    assert!(leaves.len() >= 10, "{} files of leaves: where are they?", leaves.len());
+    let inside = modules(&leaves);
+    for (name, source) in &leaves {
+        assert_eq!(violation(&module_of(name), source, &inside), None, "{name} knows more than plain values");
     }
+}
+
+/// What is wrong with a leaf that has this line.
+fn told(line: &str) -> Option<String> {
+    let source = format!(
+        "//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use crate::turn::Turn; }}\n"
+    );
+    violation(&module_of("api/responses/events/message.rs"), &source, &modules(&leaves()))
 }
 
 #[test]
 fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
     for line in [
         "use crate::turn::Usage;",
-        "use crate::parser::contract::Phase;",
-        "pub(super) fn opened(head: &ItemHead) -> Event<()> {",
-        "use super::super::ids::Ids;",
+        "use crate::turn as t;",
+        "use crate::{turn};",
+        "pub(super) use super::super::super::super::turn::ItemHead;",
+        "use super::super::machine::{self, ResponsesMachine};",
+        "use super::super::{items, machine::ResponsesMachine};",
+        "use super::super::items::{\n    Item as T,\n};",
+        "use super::*;",
+        "use super::super::super::ids::Ids;",
+        "use engine::Token;",
+        "use ::host::turn::Usage;",
+        "extern crate engine as e;",
+        "pub(in super::super) type Head = super::super::super::super::turn::ItemHead;",
+        "fn opened(head: &crate::turn::ItemHead) {}",
+        "fn token(token: engine::Token) {}",
+        "#[serde(serialize_with = \"crate::turn::write\")]",
+        "include!(\"../machine.rs\");",
     ] {
-        assert_eq!(forbidden(&format!("//! A leaf.\n\n{line}\n")), Some(line));
+        assert!(told(line).is_some(), "{line}");
     }
-    assert_eq!(forbidden("// crate::turn is a comment\nuse super::super::frames::Frames;\n"), None);
+}
+
+#[test]
+fn leaves_may_know_leaves_and_what_they_are_built_of() {
+    for line in [
+        "use super::super::items::{Item, Status};",
+        "use super::super::super::{frames::Frames, schema::tagged};",
+        "use crate::api::frames::Frames;",
+        "use std::fmt;\nfn f(x: fmt::Error) { let _ = (u8::from(true), Self::new(), serde_json::json!(1)); }",
+        "pub(in super::super) fn f(number: u32) -> u8 { number as u8 }",
+        "// crate::turn is a comment",
+        "let x = 1; // and so is crate::turn",
+    ] {
+        assert_eq!(told(line), None, "{line}");
+    }
 }
 
 #[test]
@@ -86,8 +113,7 @@ fn only_leaves_spell_event_types() {
     let spelt =
         |source: &str| source.lines().find(|line| line.contains("kind: \"response.")).map(str::to_owned);
     assert!(leaves().iter().any(|(_, source)| spelt(source).is_some()));
-    let leaf = |name: &str| name.starts_with("events");
-    for (name, source) in sources(files_of(&folder())).into_iter().filter(|(name, _)| !leaf(name)) {
+    for (name, source) in read(files_of(&responses())) {
         assert_eq!(spelt(&source), None, "{name} builds an event by itself");
     }
 }

@@ -1,0 +1,140 @@
+//! Paths in Rust sources, followed as far as modules go: enough of the language for files that keep to it, and what it can't follow
+//! (globs, aliases, `include!`) is a violation by itself.
+
+/// Crates of plain values.
+const CRATES: [&str; 5] = ["std", "serde", "serde_json", "schemars", "bytes"];
+/// First segments that are types of the language, or a tool's.
+const BUILT_IN: [&str; 10] = ["clippy", "u8", "u16", "u32", "u64", "usize", "i64", "f64", "str", "char"];
+
+/// The module that is in the file `name`, which is given from `src` on.
+pub(super) fn module_of(name: &str) -> Vec<String> {
+    let name = name.strip_suffix(".rs").unwrap();
+    name.split('/').filter(|part| *part != "mod").map(str::to_owned).collect()
+}
+
+/// The first path in the code of `module`, tests and comments apart, that leads out of the modules `inside`; or what hides one.
+pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>]) -> Option<String> {
+    let code = code(source);
+    for word in ["include!", "extern crate", "macro_rules!", "#[path"] {
+        if code.contains(word) {
+            return Some(word.to_owned());
+        }
+    }
+    let (uses, rest) = split_uses(&code);
+    let mut known = declared(&rest);
+    let mut paths = Vec::new();
+    for used in uses {
+        if used.contains('*') || used.split_whitespace().any(|word| word == "as") {
+            return Some(format!("use {used}"));
+        }
+        expand("", &used, &mut paths);
+    }
+    known.extend(paths.iter().map(|path| last(path)));
+    paths.extend(written(&rest, &known));
+    paths.into_iter().find(|path| !allowed(path, module, &declared(&rest), inside))
+}
+
+/// The source without comments, tests, and `pub(in …)`, whose path says who sees and not what is seen.
+fn code(source: &str) -> String {
+    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = source.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let mut parts = code.split("pub(in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |code, part| code + "pub " + part.split_once(')').map_or(part, |(_, rest)| rest))
+}
+
+/// What each `use` says, and the code without them.
+fn split_uses(code: &str) -> (Vec<String>, String) {
+    let (mut uses, mut rest) = (Vec::new(), String::new());
+    for statement in code.split_inclusive(';') {
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        match words.iter().position(|word| *word == "use") {
+            Some(at) => {
+                rest.extend([" ", &words[..at].join(" "), " "]);
+                uses.push(words[at + 1..].join(" ").trim_end_matches(';').to_owned());
+            }
+            None => rest.push_str(statement),
+        }
+    }
+    (uses, rest)
+}
+
+/// The paths of a tree such as `a::{b, c::{self, d}}`.
+fn expand(before: &str, tree: &str, paths: &mut Vec<String>) {
+    let tree = tree.trim();
+    let Some((head, inner)) = tree.split_once('{') else {
+        if !tree.is_empty() {
+            paths.push(format!("{before}{}", tree.strip_suffix("::self").unwrap_or(tree)));
+        }
+        return;
+    };
+    let inner = inner.strip_suffix('}').unwrap_or(inner);
+    let (mut depth, mut begin) = (0, 0);
+    for (at, character) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                let part = inner[begin..at].trim();
+                let part = if part == "self" { "" } else { part };
+                let before = format!("{before}{}", head.trim());
+                if part.is_empty() && begin < at {
+                    paths.push(before.trim_end_matches("::").to_owned());
+                } else {
+                    expand(&before, part, paths);
+                }
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Modules that the code declares.
+fn declared(code: &str) -> Vec<String> {
+    let words: Vec<&str> = code.split_whitespace().collect();
+    let modules = words.windows(2).filter(|pair| pair[0] == "mod");
+    modules.map(|pair| pair[1].trim_end_matches([';', '{']).to_owned()).collect()
+}
+
+/// The paths of several segments in the code, but those that begin with a type, or with a name in `known`.
+fn written(code: &str, known: &[String]) -> Vec<String> {
+    let of_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
+    let paths = code.split(|character| !of_path(character)).map(|path| path.trim_end_matches(':'));
+    let paths = paths.filter(|path| path.contains("::"));
+    let followed = |path: &&str| {
+        let first = path.trim_start_matches(':').split("::").next().unwrap_or_default();
+        let is_type = first.starts_with(char::is_uppercase) || first.is_empty();
+        !is_type && !BUILT_IN.contains(&first) && !known.iter().any(|name| name == first)
+    };
+    paths.filter(followed).map(str::to_owned).collect()
+}
+
+fn last(path: &str) -> String {
+    path.rsplit("::").next().unwrap_or_default().to_owned()
+}
+
+/// Whether a path stays among the modules `inside`, or leads to a crate that anybody may know.
+fn allowed(path: &str, module: &[String], declared: &[String], inside: &[Vec<String>]) -> bool {
+    let mut at = module.to_vec();
+    let mut segments = path.split("::").peekable();
+    match segments.peek() {
+        Some(&"crate") => {
+            at.clear();
+            segments.next();
+        }
+        Some(&("self" | "super")) => {}
+        Some(first) if declared.iter().any(|name| name == first) => {}
+        Some(first) => return CRATES.contains(first),
+        None => return false,
+    }
+    for segment in segments {
+        match segment {
+            "self" => {}
+            "super" => drop(at.pop()),
+            name => at.push(name.to_owned()),
+        }
+    }
+    inside.iter().any(|module| at.starts_with(module))
+}
