@@ -6,7 +6,8 @@ use anyhow::Context;
 use host::api::seal::Seal;
 
 /// The seal that the operator names: a file, or `none` for a key of this process alone. Without a word of the operator it is a file
-/// in the user's data folder; where there is no such folder, or it can't be used, what was sealed is lost with the process.
+/// in the user's data folder; where there can't be one, what was sealed is lost with the process. One that is there and wrong is
+/// never passed over: it may have been read by others, and conversations may depend on it.
 pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
     match given {
         Some(file) if file.as_os_str() == "none" => return Ok(Seal::random()),
@@ -17,10 +18,16 @@ pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
         tracing::info!("no data folder: encrypted reasoning is lost at a restart; --seal-key keeps it");
         return Ok(Seal::random());
     };
-    Ok(Seal::from_file(&file).unwrap_or_else(|error| {
-        tracing::warn!(%error, "no key file: encrypted reasoning is lost at a restart; --seal-key keeps it");
-        Seal::random()
-    }))
+    match Seal::from_file(&file) {
+        Err(error) if error.is_of_the_file() => {
+            Err(error).context("the key that seals reasoning (--seal-key names another, or `none`)")
+        }
+        Err(error) => {
+            tracing::warn!(%error, "no key file: encrypted reasoning is lost at a restart; --seal-key keeps it");
+            Ok(Seal::random())
+        }
+        Ok(seal) => Ok(seal),
+    }
 }
 
 fn default_file() -> Option<PathBuf> {

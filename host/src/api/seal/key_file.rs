@@ -35,6 +35,18 @@ enum Reason {
     Count,
 }
 
+impl KeyFileError {
+    /// Whether the file is there and wrong in itself: open to others, or no file of keys. Else it can't be had: its folder can't be
+    /// made, read or written.
+    pub fn is_of_the_file(&self) -> bool {
+        match &self.reason {
+            Reason::Private(PrivateError::Io(_)) => false,
+            Reason::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+            Reason::Private(_) | Reason::Line(_) | Reason::Count => true,
+        }
+    }
+}
+
 impl Seal {
     /// With the keys in `file`, which is made if it isn't there.
     ///
