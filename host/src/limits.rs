@@ -1,6 +1,14 @@
-//! Every bound of the server in one table, with the value it has by default. Bounds are the operator's to change.
+//! Every bound of the server in one table, with the value it has by default. Bounds are the operator's to change: the rows of
+//! `switches` say under which names.
+
+mod bound;
+mod switches;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
+
+pub use bound::{Bound, Bounded, Unit};
 
 /// What a request, a client or a parser may use.
 #[derive(Debug, Clone)]
@@ -15,6 +23,8 @@ pub struct Limits {
     pub header_time: Duration,
     /// Time for a request's body to arrive.
     pub body_time: Duration,
+    /// Time for which the rest of a body that was refused is taken.
+    pub rest_time: Duration,
     /// Nesting of JSON in requests.
     pub json_depth: usize,
     /// Stop strings of a request.
@@ -23,6 +33,11 @@ pub struct Limits {
     pub choices: u32,
     /// Prompts of one completions request.
     pub prompts: usize,
+    /// Answers that one request may ask for: its choices for all of its prompts. No more than half of what the engine computes at a
+    /// time, so that nobody else has to wait until they end.
+    pub sequences: usize,
+    /// Alternatives that are told with a token.
+    pub top_logprobs: u8,
     /// Tokens with a bias of their own.
     pub biased_tokens: usize,
     /// Texts that a request may ban.
@@ -109,10 +124,13 @@ impl Default for Limits {
             headers: 64,
             header_time: Duration::from_secs(5),
             body_time: Duration::from_mins(1),
+            rest_time: Duration::from_secs(2),
             json_depth: 64,
             stop_strings: 16,
             choices: 16,
             prompts: 16,
+            sequences: 32,
+            top_logprobs: 20,
             biased_tokens: 300,
             bad_words: 128,
             bad_word_bytes: 512,

@@ -8,12 +8,16 @@ use std::process::{Command, Output};
 mod guests;
 
 fn host(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_host"))
-        .args(arguments)
-        .env("RUST_LOG", "off")
-        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
-        .output()
-        .expect("the binary runs")
+    command(arguments).output().expect("the binary runs")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.args(arguments).env("RUST_LOG", "off");
+    for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] {
+        command.env(variable, env!("CARGO_TARGET_TMPDIR"));
+    }
+    command
 }
 
 /// `host serve` with these arguments fails; the line that it prints.

@@ -45,6 +45,8 @@ pub(crate) enum Shape {
     Text,
     /// A whole number between two, both included; the ends of `i64` are no bounds.
     Integer(i64, i64),
+    /// A whole number between two, both included, of which the operator may change the second.
+    UpTo(i64, i64),
     /// A number between two, both included.
     Number(f64, f64),
     /// One of these strings.

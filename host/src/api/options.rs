@@ -36,10 +36,24 @@ fn narrow(number: f64) -> f32 {
     number as f32
 }
 
-/// `n`: choices for each prompt.
-pub(crate) fn choices(body: &Object<'_>, limits: &Limits) -> Result<u32, ApiError> {
-    let n = body.integer("n", 1..=limits.choices.into())?;
-    Ok(n.map_or(1, |n| u32::try_from(n).expect("the range was checked")))
+/// `n`: choices for each of so many prompts.
+pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Result<u32, ApiError> {
+    let n = body.integer("n", 1..=limits.choices.into())?.unwrap_or(1);
+    let n = u32::try_from(n).expect("the range was checked");
+    let (answers, most) = (prompts.saturating_mul(n as usize), limits.sequences);
+    if answers > most {
+        return Err(body.at("n").invalid(format_args!(
+            "{n} choices for each of {prompts} prompts are {answers} answers, of which one request may ask for {most}: \
+             send several requests"
+        )));
+    }
+    Ok(n)
+}
+
+/// How many tokens are told beside each: the integer `name`.
+pub(crate) fn alternatives(body: &Object<'_>, name: &str, limits: &Limits) -> Result<Option<u8>, ApiError> {
+    let count = body.integer(name, 0..=limits.top_logprobs.into())?;
+    Ok(count.map(|count| u8::try_from(count).expect("the range was checked")))
 }
 
 /// `{"TOKEN ID": BIAS}`.

@@ -1,11 +1,12 @@
 //! Arguments about tools that the server runs.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use host::limits::McpLimits;
 use host::mcp::{McpConfig, McpServers, RequestUrls};
+
+use super::limits::Switches;
 
 #[derive(clap::Args)]
 pub(super) struct McpArguments {
@@ -15,30 +16,14 @@ pub(super) struct McpArguments {
     /// Tool servers that requests may name by URL: `none`, `public` (HTTPS to public addresses), or `any`.
     #[arg(long, value_name = "none|public|any", default_value = "none")]
     mcp_request_urls: RequestUrls,
-    /// Seconds that one call of a tool may take where the file doesn't say.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    mcp_call_seconds: u64,
-    /// KiB of a tool's output that the model reads; a longer one fails the call.
-    #[arg(long, value_name = "KIB", default_value_t = 1024)]
-    mcp_output: usize,
-    /// Calls of one answer that run at a time.
-    #[arg(long, value_name = "CALLS", default_value_t = 8)]
-    mcp_parallel: usize,
-    /// Turns that one answer may have.
-    #[arg(long, value_name = "TURNS", default_value_t = 32)]
-    mcp_turns: usize,
+    #[command(flatten)]
+    limits: Switches<McpLimits>,
 }
 
 impl McpArguments {
     /// The bounds that they set.
     pub(super) fn limits(&self) -> McpLimits {
-        McpLimits {
-            call_time: Duration::from_secs(self.mcp_call_seconds),
-            output_bytes: self.mcp_output << 10,
-            calls_at_once: self.mcp_parallel.max(1),
-            rounds: self.mcp_turns.max(1),
-            ..McpLimits::default()
-        }
+        self.limits.0.clone()
     }
 
     /// The servers of the file.

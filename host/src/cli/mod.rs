@@ -1,15 +1,16 @@
 //! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
 
+mod limits;
 mod lint;
 mod mcp;
 mod parser;
-mod sandbox;
 mod seal;
 mod serve;
 mod values;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
@@ -39,7 +40,8 @@ enum StreamCommand {
 
 /// Runs the command; an error is one line on stderr and exit status 1.
 pub(crate) fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
+    let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
@@ -53,7 +55,22 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
+/// Prints what clap has to say, and ends the process as it would; of a value that can't be used only what is wrong, in one line.
+fn refuse(error: &clap::Error) -> ! {
+    if !matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let said = text.split("\n\nFor more").next().unwrap_or_default();
+    eprintln!("{}", words(said));
+    std::process::exit(error.exit_code());
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The error and its causes, without line breaks.
 fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+    words(&format!("{error:#}"))
 }

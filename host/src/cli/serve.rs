@@ -9,14 +9,14 @@ use anyhow::Context;
 use engine::models::Progress;
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Keys, Server};
-use host::limits::Limits;
+use host::limits::{Limits, ParserLimits};
 use host::model::{EngineChoice, Model, ModelOptions, Pin};
 use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::limits::Switches;
 use super::mcp::McpArguments;
-use super::sandbox::SandboxArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
     #[command(flatten)]
-    sandbox: SandboxArguments,
+    parser_limits: Switches<ParserLimits>,
     /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
     #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
     parser_fault: FaultPolicy,
@@ -70,7 +70,8 @@ pub(super) struct Arguments {
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
     reasoning_events: ReasoningEvents,
     /// File of the key that seals what clients keep for this server (encrypted reasoning), made if it isn't there; `none`: a key
-    /// of this process alone [default: sluice/seal.key in the user's data folder].
+    /// of this process alone [default: sluice/seal.key in the user's data folder, or a key of this process alone, with a warning,
+    /// where there can be no such file].
     #[arg(long, value_name = "FILE|none")]
     seal_key: Option<PathBuf>,
     #[command(flatten)]
@@ -90,6 +91,20 @@ pub(super) struct Arguments {
     /// Log as JSON lines.
     #[arg(long)]
     log_json: bool,
+    #[command(flatten)]
+    limits: Switches<Limits>,
+}
+
+impl Arguments {
+    fn limits(&self) -> anyhow::Result<Limits> {
+        let limits = self.limits.0.clone();
+        let Limits { sequences, waiting_requests: waiting, .. } = limits;
+        anyhow::ensure!(
+            sequences <= waiting,
+            "--max-sequences {sequences} is more than --max-waiting {waiting}: no such request could be sure of its place"
+        );
+        Ok(Limits { parser: self.parser_limits.0.clone(), mcp: self.mcp.limits(), ..limits })
+    }
 }
 
 /// Threads that make prompts at one time: more would only take the cores from each other and from the engine.
@@ -112,9 +127,9 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     // First of all: until somebody waits for it, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
-    let limits =
-        Limits { parser: arguments.sandbox.limits(), mcp: arguments.mcp.limits(), ..Limits::default() };
+    let limits = arguments.limits()?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
+    let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let options = model_options(&arguments)?;
     let model = tokio::task::block_in_place(|| Model::load(&options, &limits, &mut show_progress))?;
     let (temperature, top_p) = model.default_sampling();
@@ -125,7 +140,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         mcp,
         temperature: temperature.into(),
         top_p: top_p.into(),
-        seal: super::seal::load(arguments.seal_key.as_deref())?,
+        seal,
     };
     let summary = model.summary();
     let name = model.names()[0].clone();

@@ -9,6 +9,7 @@ use super::super::tools::{self, Functions};
 use super::super::warnings::{Warnings, printable};
 use super::machine::{Asked, ChatMachine};
 use super::{fields, messages};
+use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
 use crate::prompt::Conversation;
 
@@ -68,7 +69,7 @@ pub(in crate::api) fn job(
     let messages = messages::messages(body, warnings)?;
     let effort = options::effort(body, "reasoning_effort")?;
     let max_tokens = body.count("max_tokens", 1)?;
-    let n = Some(options::choices(body, &defaults.limits)?);
+    let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
         conversation: Conversation { messages, tools: functions.declarations },
         beginning: beginning(body)?,
@@ -77,7 +78,7 @@ pub(in crate::api) fn job(
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
         template_arguments: options::template_arguments(body, effort, defaults)?,
         sampling: SamplingRequest { n, ..options::sampling(body, &defaults.limits)? },
-        logprobs: logprobs(body)?,
+        logprobs: logprobs(body, &defaults.limits)?,
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
@@ -103,10 +104,10 @@ fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
 }
 
 /// How many alternatives to tell with each token of the content; none: no log-probabilities.
-fn logprobs(body: &Object<'_>) -> Result<Option<u8>, ApiError> {
-    let top = body.integer("top_logprobs", 0..=20)?.unwrap_or(0);
+fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
+    let top = options::alternatives(body, "top_logprobs", limits)?.unwrap_or(0);
     if body.boolean("logprobs")? == Some(true) {
-        return Ok(Some(u8::try_from(top).expect("the range was checked")));
+        return Ok(Some(top));
     }
     if top > 0 {
         return Err(body.at("top_logprobs").invalid("logprobs must be true for it"));

@@ -31,7 +31,7 @@ const FIELDS: [Field; 15] = [
     Field::supported(
         "prompt",
         Shape::Either(&[Shape::Text, TOKENS, TEXTS, Shape::List(&TOKENS)]),
-        "text or token ids, or a list of at most 16 of either; control tokens in it are control tokens",
+        "text or token ids, or a list of at most 16 of either, each with its `n` choices, of which a request may have 32; control tokens in it are control tokens",
     )
     .required(),
     RETURN_TOKEN_IDS,

@@ -23,9 +23,9 @@ pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Resul
     let map = parse_object(body, defaults.limits.json_depth)?;
     let body = Object::body(&map);
     let mut warnings = Warnings::of_fields(&body, fields::TABLES);
-    let n = options::choices(&body, &defaults.limits)?;
-    refuse_what_is_not_there(&body, n)?;
     let prompts = prompts(&body, defaults.limits.prompts)?;
+    let n = options::choices(&body, prompts.len(), &defaults.limits)?;
+    refuse_what_is_not_there(&body, n)?;
     let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
     let asked = Asked {
         echo: echo(&body, &prompts)?,
@@ -46,7 +46,6 @@ pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Resul
 }
 
 fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) -> Result<Job, ApiError> {
-    let logprobs = body.integer("logprobs", 0..=20)?;
     Ok(Job {
         conversation: Conversation::default(),
         beginning: Beginning::Raw(prompts),
@@ -55,7 +54,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         parallel_tool_calls: true,
         template_arguments: Vec::new(),
         sampling: SamplingRequest { n: Some(n), ..options::sampling(body, &defaults.limits)? },
-        logprobs: logprobs.map(|count| u8::try_from(count).expect("the range was checked")),
+        logprobs: options::alternatives(body, "logprobs", &defaults.limits)?,
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),

@@ -74,7 +74,7 @@ pub(crate) const STOP: Field = Field::supported(
 
 /// `n`.
 pub(crate) const CHOICES: Field =
-    Field::supported("n", Shape::Integer(1, 16), "so many answers to one prompt, side by side");
+    Field::supported("n", Shape::UpTo(1, 16), "so many answers to one prompt, side by side");
 
 /// `stream_options` of Chat Completions and Completions.
 pub(crate) const STREAM_OPTIONS: Field = Field::supported(
@@ -95,4 +95,4 @@ pub(crate) const RETURN_TOKEN_IDS: Field = Field::supported(
 );
 
 /// How many ids a token may have beside it.
-pub(crate) const ALTERNATIVES: Shape = Shape::Integer(0, 20);
+pub(crate) const ALTERNATIVES: Shape = Shape::UpTo(0, 20);

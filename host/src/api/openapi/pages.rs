@@ -101,6 +101,7 @@ fn words(shape: &Shape) -> String {
         Shape::Boolean => "boolean".to_owned(),
         Shape::Text => "string".to_owned(),
         Shape::Integer(min, max) => integer(*min, *max),
+        Shape::UpTo(min, max) => format!("integer, {min} to {max} by default"),
         Shape::Number(min, max) => format!("number, {min} to {max}"),
         Shape::OneOf(values) => {
             values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")

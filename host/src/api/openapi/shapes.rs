@@ -36,7 +36,12 @@ fn property(field: &Field, named: &mut Map<String, Value>) -> Value {
         Support::Warned => "Ignored, with a warning.",
         _ => "",
     };
-    let description = [support, field.note].join(" ").trim().to_owned();
+    let bound = match field.shape {
+        Shape::UpTo(_, max) => format!("At most {max} by default."),
+        _ => String::new(),
+    };
+    let said = [support, &bound, field.note].into_iter().filter(|part| !part.is_empty());
+    let description = said.collect::<Vec<_>>().join(" ");
     if !description.is_empty() {
         if property.get("$ref").is_some() {
             property = json!({ "allOf": [property] });
@@ -74,6 +79,7 @@ fn schema(shape: &Shape, named: &mut Map<String, Value>) -> Value {
             }
             schema
         }
+        Shape::UpTo(min, _) => json!({ "type": "integer", "minimum": min }),
         Shape::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
         Shape::OneOf(values) => json!({ "type": "string", "enum": values }),
         Shape::List(inner) => json!({ "type": "array", "items": schema(inner, named) }),

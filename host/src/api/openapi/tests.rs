@@ -193,7 +193,7 @@ fn numbers_have_the_bounds_that_the_tables_say() {
                     reader.refusal(&name, json!(min - 0.005));
                     reader.refusal(&name, json!(max + 0.5));
                 }
-                Shape::Integer(min, max) => {
+                Shape::Integer(min, max) | Shape::UpTo(min, max) => {
                     reader.taken(&name, json!(min));
                     reader.taken(&name, json!(max));
                     if let (Some(less), Some(more)) = (min.checked_sub(1), max.checked_add(1)) {

@@ -28,7 +28,7 @@ pub(super) fn read(body: &Object<'_>, tools: Vec<Value>, defaults: &Defaults) ->
         top_p: body.number("top_p", 0.0..=1.0)?.unwrap_or(defaults.top_p),
         presence_penalty: body.number("presence_penalty", -2.0..=2.0)?.unwrap_or(0.0),
         frequency_penalty: body.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(0.0),
-        top_logprobs: top_logprobs(body)?,
+        top_logprobs: options::alternatives(body, "top_logprobs", &defaults.limits)?.unwrap_or(0),
         temperature: body.number("temperature", 0.0..=2.0)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
         max_output_tokens: body.count("max_output_tokens", 1)?,
@@ -62,11 +62,6 @@ fn truncation(body: &Object<'_>) -> Result<&'static str, ApiError> {
         Some("auto") => Ok("auto"),
         Some(_) => Err(body.at("truncation").invalid("expected auto or disabled")),
     }
-}
-
-fn top_logprobs(body: &Object<'_>) -> Result<u8, ApiError> {
-    let number = body.integer("top_logprobs", 0..=20)?.unwrap_or(0);
-    Ok(u8::try_from(number).expect("the range was checked"))
 }
 
 fn safety_identifier(body: &Object<'_>) -> Result<Option<String>, ApiError> {

@@ -9,7 +9,7 @@ use host::model::find_parser;
 use host::parser::PluginSource;
 use parser_sdk::testing::case::case_files;
 
-use crate::cli::sandbox::SandboxArguments;
+use crate::cli::limits::Switches;
 
 /// Which parser: what every command about one has.
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub(super) struct Which {
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
     #[command(flatten)]
-    sandbox: SandboxArguments,
+    limits: Switches<ParserLimits>,
 }
 
 impl Which {
@@ -32,7 +32,7 @@ impl Which {
 
     /// What it may use.
     pub(super) fn limits(&self) -> ParserLimits {
-        self.sandbox.limits()
+        self.limits.0.clone()
     }
 
     /// The case files of `given`, or of the folder beside the parser's sources.
@@ -43,7 +43,7 @@ impl Which {
 
     /// The parser, ready to be played to.
     pub(super) fn load(&self) -> anyhow::Result<Sandboxed> {
-        Sandboxed::new(self.source()?, &self.sandbox.limits()).map_err(anyhow::Error::msg)
+        Sandboxed::new(self.source()?, &self.limits.0).map_err(anyhow::Error::msg)
     }
 
     /// The folder `cases` beside the sources of the parser: `plugins/NAME/cases` for `plugins/NAME.wasm`.

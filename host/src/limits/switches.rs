@@ -1,0 +1,68 @@
+//! The bounds that have switches, a row each: name, unit, range, what it bounds, where it is kept.
+//!
+//! The command line makes its switches of these rows, and `docs/limits.md` has them as tables. Bounds without a row are no matter of
+//! taste: they are a protocol's, or a parser's author counts on them.
+
+use super::bound::Field::{Time, U8, U32, U64, Usize};
+use super::bound::Unit::{Count, Kib, Mib, Milliseconds, Seconds};
+use super::bound::{Bound, Bounded, bound};
+use super::{Limits, McpLimits, ParserLimits};
+
+impl Bounded for Limits {
+    const HEADING: &'static str = "Limits";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("max-body", Mib, 1..=1024, "Size of a request's body", |l| Usize(&mut l.body_bytes)),
+        bound("max-header", Kib, 8..=1024, "Size of a request's header block", |l| Usize(&mut l.header_bytes)),
+        bound("max-headers", Count("FIELDS"), 16..=1024, "Header fields of a request", |l| Usize(&mut l.headers)),
+        bound("header-seconds", Seconds, 1..=600, "Time for a request's header block to arrive", |l| Time(&mut l.header_time)),
+        bound("body-seconds", Seconds, 1..=3600, "Time for a request's body to arrive", |l| Time(&mut l.body_time)),
+        bound("max-json-depth", Count("LEVELS"), 8..=120, "Nesting of a request's JSON", |l| Usize(&mut l.json_depth)),
+        bound("max-choices", Count("CHOICES"), 1..=1024, "Choices for one prompt (`n`)", |l| U32(&mut l.choices)),
+        bound("max-prompts", Count("PROMPTS"), 1..=1024, "Prompts of a request to `/v1/completions`", |l| Usize(&mut l.prompts)),
+        bound("max-sequences", Count("ANSWERS"), 1..=1024, "Answers of one request, choices for all of its prompts; the engine writes 64 at a time, for everybody", |l| Usize(&mut l.sequences)),
+        bound("max-top-logprobs", Count("TOKENS"), 1..=255, "Alternatives told with each token (`top_logprobs`; `logprobs` of `/v1/completions`)", |l| U8(&mut l.top_logprobs)),
+        bound("max-logit-bias", Count("TOKENS"), 1..=100_000, "Tokens with a bias of their own (`logit_bias`)", |l| Usize(&mut l.biased_tokens)),
+        bound("max-bad-words", Count("TEXTS"), 1..=10_000, "Texts that a request bans (`bad_words`)", |l| Usize(&mut l.bad_words)),
+        bound("max-bad-word", Count("BYTES"), 1..=65_536, "Length of each of them", |l| Usize(&mut l.bad_word_bytes)),
+        bound("max-stop-strings", Count("TEXTS"), 1..=1024, "Texts that end an answer (`stop`, `stop_sequences`)", |l| Usize(&mut l.stop_strings)),
+        bound("max-stop-tokens", Count("TOKENS"), 1..=1024, "Tokens that end an answer (`stop_token_ids`)", |l| Usize(&mut l.stop_tokens)),
+        bound("max-tools", Count("TOOLS"), 1..=10_000, "Tools of a request", |l| Usize(&mut l.tools)),
+        bound("prompt-bytes-per-token", Count("BYTES"), 1..=1024, "Text of a prompt per token of context; more is refused before it is tokenised", |l| Usize(&mut l.prompt_bytes_per_token)),
+        bound("template-fuel", Count("INSTRUCTIONS"), 100_000..=10_000_000_000, "What a chat template may run for one prompt", |l| U64(&mut l.template_fuel)),
+        bound("template-output", Mib, 1..=1024, "What a chat template may write beside the request's own text", |l| Usize(&mut l.template_output)),
+        bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that wait for the engine; more are refused with 429", |l| Usize(&mut l.waiting_requests)),
+        bound("stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that wait for its client; more, and the engine leaves it aside for that long", |l| Usize(&mut l.stream_queue)),
+        bound("send-buffer", Kib, 4..=16_384, "The kernel's send buffer of a connection", |l| Usize(&mut l.send_buffer)),
+        bound("slow-reader-seconds", Seconds, 1..=3600, "Time after which a client that reads nothing is cut off", |l| Time(&mut l.slow_reader)),
+        bound("keep-alive-seconds", Seconds, 1..=3600, "Silence of a stream after which a comment is sent", |l| Time(&mut l.keep_alive)),
+        bound("heartbeat-seconds", Seconds, 1..=3600, "Silence of a stream after which an event is sent, where the protocol has one for that", |l| Time(&mut l.heartbeat)),
+        bound("grace-seconds", Seconds, 1..=3600, "Time that streams get to end when the server is told to stop", |l| Time(&mut l.grace)),
+    ];
+}
+
+impl Bounded for ParserLimits {
+    const HEADING: &'static str = "Limits of parsers";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("parser-memory", Mib, 1..=1024, "Memory of a parser for each stream; parsers in Python need 64", |l| Usize(&mut l.memory_bytes)),
+        bound("parser-call-time", Milliseconds, 1..=10_000, "CPU time of one call of a parser", |l| Time(&mut l.call_time)),
+        bound("parser-file", Mib, 1..=1024, "Size of a parser's file", |l| U64(&mut l.file_bytes)),
+        bound("parser-held", Kib, 1..=65_536, "Text that a parser may leave undecided", |l| Usize(&mut l.held_bytes)),
+    ];
+}
+
+impl Bounded for McpLimits {
+    const HEADING: &'static str = "Limits of tools that the server runs";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("mcp-start-seconds", Seconds, 1..=3600, "Time for a tool server to start and to list its tools", |l| Time(&mut l.start_time)),
+        bound("mcp-call-seconds", Seconds, 1..=86_400, "Time of one call of a tool where the file doesn't say", |l| Time(&mut l.call_time)),
+        bound("mcp-message", Mib, 1..=1024, "Size of one message of a tool server", |l| Usize(&mut l.message_bytes)),
+        bound("mcp-output", Kib, 1..=1_048_576, "A tool's output that the model reads; a longer one fails the call", |l| Usize(&mut l.output_bytes)),
+        bound("mcp-tools", Count("TOOLS"), 1..=10_000, "Tools taken of one server", |l| Usize(&mut l.tools_per_server)),
+        bound("mcp-server-parallel", Count("CALLS"), 1..=1024, "Calls to one server at a time", |l| Usize(&mut l.calls_per_server)),
+        bound("mcp-parallel", Count("CALLS"), 1..=1024, "Calls of one answer at a time", |l| Usize(&mut l.calls_at_once)),
+        bound("mcp-turns", Count("TURNS"), 1..=1024, "Turns of one answer", |l| Usize(&mut l.rounds)),
+    ];
+}

@@ -1,0 +1,230 @@
+//! Switches of `host serve` as an operator meets them: limits that can't be, and where the key of sealed reasoning lies.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// `host serve` on a free port, without the tests' own folders.
+fn serve(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.args([&["serve", "--listen", "127.0.0.1:0", "--parser", "none"], arguments].concat());
+    command.env("RUST_LOG", "warn").env_remove("HOME").env_remove("XDG_DATA_HOME");
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command
+}
+
+/// The one line with which it fails, and its exit status.
+fn refused(mut command: Command) -> (String, i32) {
+    let output = command.output().expect("the binary runs");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    assert!(error.starts_with("error: ") && output.stdout.is_empty(), "{error}");
+    (error, output.status.code().expect("it ends by itself"))
+}
+
+/// A server that runs.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(mut command: Command) -> Self {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let said: Vec<String> = lines.take_while(|line| !line.starts_with("try ")).collect();
+        let address = said.iter().find_map(|line| line.split_once("http://"));
+        let address = address.unwrap_or_else(|| panic!("it doesn't serve: {said:?}")).1.to_owned();
+        Self { child, address }
+    }
+
+    /// What it answers to this body.
+    fn post(&self, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        stream.write_all((head + body).as_bytes()).expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+
+    /// Ends it; what it logged.
+    fn log(mut self) -> String {
+        self.child.kill().expect("it runs");
+        let mut log = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("UTF-8");
+        self.child.wait().expect("it ends");
+        log
+    }
+}
+
+/// What it logs until it has served.
+fn served(command: Command) -> String {
+    Serving::start(command).log()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// A file with this text and mode.
+fn write(file: &Path, content: &str, mode: u32) {
+    fs::write(file, content).expect("written");
+    fs::set_permissions(file, Permissions::from_mode(mode)).expect("it is ours");
+}
+
+fn key() -> String {
+    "0f".repeat(32) + "\n"
+}
+
+#[test]
+fn limits_of_0_and_absurd_ones_are_refused_in_one_line() {
+    for (switch, value, range) in [
+        ("--max-body", "0", "1..=1024"),
+        ("--max-body", "5000", "1..=1024"),
+        ("--max-choices", "0", "1..=1024"),
+        ("--max-top-logprobs", "256", "1..=255"),
+        ("--grace-seconds", "0", "1..=3600"),
+        ("--parser-memory", "0", "1..=1024"),
+        ("--mcp-turns", "0", "1..=1024"),
+    ] {
+        let (error, status) = refused(serve(&[switch, value]));
+        assert!(error.contains(switch) && error.contains(&format!("{value} is not in {range}")), "{error}");
+        assert_eq!(status, 2, "{error}");
+    }
+    let (error, _) = refused(serve(&["--max-tools", "many"]));
+    assert!(error.contains("--max-tools <TOOLS>"), "{error}");
+    let (error, _) = refused(serve(&["--max-sequences", "9", "--max-waiting", "8"]));
+    assert!(error.contains("--max-sequences 9 is more than --max-waiting 8"), "{error}");
+}
+
+#[test]
+fn limits_that_were_set_hold_for_requests() {
+    let names = [
+        "max-choices",
+        "max-stop-strings",
+        "max-stop-tokens",
+        "max-tools",
+        "max-logit-bias",
+        "max-bad-words",
+    ];
+    let mut arguments: Vec<String> = names.map(|name| format!("--{name}=1")).into();
+    arguments.extend(
+        ["--max-top-logprobs=1", "--max-bad-word=2", "--max-prompts=1", "--max-json-depth=8"]
+            .map(str::to_owned),
+    );
+    let server = Serving::start(serve(&arguments.iter().map(String::as_str).collect::<Vec<_>>()));
+    let tool = r#"{"type": "function", "function": {"name": "f"}}"#;
+    for (path, field, part) in [
+        ("chat/completions", r#""n": 2"#.to_owned(), "n: expected an integer from 1 to 1"),
+        ("chat/completions", r#""stop": ["a", "b"]"#.to_owned(), "stop: at most 1"),
+        ("chat/completions", r#""stop_token_ids": [1, 2]"#.to_owned(), "stop_token_ids: at most 1"),
+        ("chat/completions", format!(r#""tools": [{tool}, {tool}]"#), "tools: at most 1"),
+        ("chat/completions", r#""logit_bias": {"1": 1, "2": 1}"#.to_owned(), "logit_bias: at most 1"),
+        ("chat/completions", r#""bad_words": ["a", "b"]"#.to_owned(), "bad_words: at most 1"),
+        ("chat/completions", r#""bad_words": ["abc"]"#.to_owned(), "bad_words[0]: it is longer than 2"),
+        (
+            "chat/completions",
+            r#""logprobs": true, "top_logprobs": 2"#.to_owned(),
+            "top_logprobs: expected an integer from 0 to 1",
+        ),
+        ("chat/completions", r#""x": [[[[[[[[1]]]]]]]]"#.to_owned(), "nested deeper than 8"),
+        ("completions", r#""logprobs": 2"#.to_owned(), "logprobs: expected an integer from 0 to 1"),
+        ("completions", r#""prompt": ["a", "b"]"#.to_owned(), "prompt: at most 1"),
+        ("responses", r#""top_logprobs": 2"#.to_owned(), "top_logprobs: expected an integer from 0 to 1"),
+    ] {
+        let begin = match path {
+            "chat/completions" => r#""messages": [{"role": "user", "content": "x"}]"#,
+            "responses" => r#""input": "x""#,
+            _ => r#""prompt": "x""#,
+        };
+        let answer = server.post(&format!("/v1/{path}"), &format!(r#"{{"model": "m", {begin}, {field}}}"#));
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(part), "{field}: {answer}");
+    }
+    server.log();
+}
+
+#[test]
+fn help_says_what_the_limits_are_and_short_help_leaves_them_out() {
+    let help = |flag| String::from_utf8(serve(&[flag]).output().expect("it runs").stdout).expect("UTF-8");
+    let words = help("--help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("--max-body <MIB> Size of a request's body [default: 32; 1 to 1024]"), "{words}");
+    assert!(words.contains("[default: 60; 1 to 86400]"), "{words}");
+    assert!(!help("-h").contains("--max-body"));
+}
+
+#[test]
+fn a_key_file_that_was_named_is_used_or_the_server_does_not_start() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("seal.key");
+    let named = |file: &Path| refused(serve(&["--seal-key", text(file)]));
+    for (content, mode, part) in [
+        (&key()[1..], 0o600, "line 1: expected a key of 64 hexadecimal digits"),
+        ("", 0o600, "expected 1 to 16 keys"),
+        (&key(), 0o644, "its mode is 644: others have access; chmod 600 it"),
+    ] {
+        write(&file, content, mode);
+        let (error, status) = named(&file);
+        assert!(error.contains("--seal-key") && error.contains(text(&file)), "{error}");
+        assert!(error.contains(part) && !error.contains("0f0f"), "{error}");
+        assert_eq!(status, 1);
+    }
+    // Nobody can have a file below a file, or read a folder as one: not root either.
+    assert!(named(&file.join("seal.key")).0.contains("Not a directory"));
+    assert!(named(folder.path()).0.contains("not a plain file"));
+    let link = folder.path().join("link");
+    symlink(&file, &link).expect("a link");
+    assert!(named(&link).0.contains("not a plain file"));
+}
+
+#[test]
+fn the_key_is_made_in_the_data_folder_and_is_the_same_the_next_time() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("sluice/seal.key");
+    let mut keys = (0..2).map(|_| {
+        let mut command = serve(&[]);
+        command.env("XDG_DATA_HOME", folder.path());
+        assert_eq!(served(command), "");
+        assert_eq!(fs::metadata(&file).expect("it was made").permissions().mode() & 0o777, 0o600);
+        fs::read_to_string(&file).expect("a key")
+    });
+    assert_eq!(keys.next(), keys.next());
+}
+
+#[test]
+fn where_the_data_folder_cannot_be_written_a_warning_says_what_is_lost() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let mut command = serve(&[]);
+    command.env("HOME", file.path());
+    let log = served(command);
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("WARN"), "{log}");
+    assert!(log.contains("encrypted reasoning is lost at a restart") && log.contains("seal.key"), "{log}");
+}
+
+#[test]
+fn a_key_in_the_data_folder_that_is_wrong_is_not_passed_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("sluice")).expect("made");
+    let file = folder.path().join("sluice/seal.key");
+    for (content, mode) in [(&*key(), 0o644), ("short", 0o600)] {
+        write(&file, content, mode);
+        let mut command = serve(&[]);
+        command.env("XDG_DATA_HOME", folder.path());
+        let (error, status) = refused(command);
+        assert!(error.contains(text(&file)) && error.contains("--seal-key"), "{error}");
+        assert_eq!(status, 1);
+        assert_eq!(fs::read_to_string(&file).expect("it stays"), content);
+    }
+    fs::write(&file, [0xff; 64]).expect("written");
+    let mut command = serve(&[]);
+    command.env("XDG_DATA_HOME", folder.path());
+    assert!(refused(command).0.contains("UTF-8"));
+}
