@@ -5,34 +5,43 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use bytes::{Bytes, BytesMut};
+use http::Version;
 use http_body_util::BodyExt;
 
 use crate::api::error::ApiError;
 use crate::limits::Limits;
 
-/// Time for which the rest of a body that was refused is taken.
-const REST_TIME: Duration = Duration::from_secs(2);
-
 /// The whole body of a JSON request.
 pub(super) async fn read_json(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
     check_type(&request)?;
-    let sends_at_once = !request.headers().contains_key(http::header::EXPECT);
-    let checked = check_length(&request, limits.body_bytes);
+    let length = check_length(&request, limits.body_bytes);
+    let comes_unasked = !waits_to_be_asked(&request);
     let mut body = request.into_body();
-    let whole = match checked {
-        Ok(()) => read(&mut body, limits.body_bytes, limits.body_time).await,
-        Err(error) => Err(error),
-    };
-    if whole.as_ref().is_err_and(|error| error.status == 413) && sends_at_once {
-        discard(body, 2 * limits.body_bytes).await;
+    if let Err(error) = length {
+        if comes_unasked {
+            discard(body, limits).await;
+        }
+        return Err(error);
+    }
+    // From here on the client was asked for the body, if it waited for that: hyper does it when reading begins.
+    let whole = read(&mut body, limits.body_bytes, limits.body_time).await;
+    if whole.as_ref().is_err_and(|error| error.status == 413) {
+        discard(body, limits).await;
     }
     whole
 }
 
-/// Takes what a client still sends of a body that is too large, up to `most` bytes and for a short while: most clients read an answer
-/// only after they have written all, and one whose connection is closed before that never learns why.
-async fn discard(mut body: Body, most: usize) {
-    let mut left = most;
+/// Whether the client holds its body back until it is asked for it, `100 Continue` (RFC 9110, 10.1.1).
+fn waits_to_be_asked(request: &Request) -> bool {
+    let expects = request.headers().get(http::header::EXPECT);
+    request.version() > Version::HTTP_10
+        && expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Takes what a client still sends of a body that is too large, up to twice the limit and for a short while: most clients read an
+/// answer only after they have written all, and one whose connection is closed before that never learns why.
+async fn discard(mut body: Body, limits: &Limits) {
+    let mut left = limits.body_bytes.saturating_mul(2);
     let discarding = async {
         while let Some(Ok(frame)) = body.frame().await {
             left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
@@ -42,7 +51,7 @@ async fn discard(mut body: Body, most: usize) {
         }
     };
     // Who is slower has had its chance.
-    let _ = tokio::time::timeout(REST_TIME, discarding).await;
+    let _ = tokio::time::timeout(limits.rest_time, discarding).await;
 }
 
 fn check_type(request: &Request) -> Result<(), ApiError> {
