@@ -106,7 +106,7 @@ const CUSTOM: [Field; 3] = [
     Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
 ];
 
-const MESSAGE: [Field; 8] = [
+const MESSAGE: [Field; 9] = [
     Field::supported(
         "role",
         Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]),
@@ -126,6 +126,7 @@ const MESSAGE: [Field; 8] = [
         Shape::Text,
         "what the assistant thought; the template decides what is shown",
     ),
+    Field::supported("refusal", Shape::Text, "of the assistant: shown to the model as its text"),
     Field::supported("tool_call_id", Shape::Text, "the call that it is the result of"),
     Field::supported(
         "tool_calls",

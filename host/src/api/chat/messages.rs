@@ -56,10 +56,15 @@ fn required_content(message: Object<'_>, warnings: &mut Warnings) -> Result<Stri
 }
 
 fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
-    let text = match message.get("content") {
+    let mut text = match message.get("content") {
         None => String::new(),
         Some(content) => content::text(content, message.at("content"), warnings)?,
     };
+    // What the assistant said instead of an answer; the protocol keeps it apart, the model didn't.
+    if let Some(refusal) = message.string("refusal")?.filter(|refusal| !refusal.is_empty()) {
+        let between = if text.is_empty() { "" } else { "\n" };
+        text = [&text, between, refusal].concat();
+    }
     let reasoning = match message.string("reasoning_content")? {
         Some(reasoning) => Some(reasoning),
         None => message.string("reasoning")?,

@@ -52,6 +52,24 @@ fn messages_of_all_roles_are_taken() {
 }
 
 #[test]
+fn what_the_assistant_refused_is_its_text() {
+    let given = json!([
+        { "role": "user", "content": "a" },
+        { "role": "assistant", "content": null, "refusal": "No." },
+        { "role": "user", "content": "b" },
+        { "role": "assistant", "content": [{ "type": "text", "text": "Well." }, { "type": "refusal", "refusal": "Still no." }], "refusal": null },
+        { "role": "user", "content": "c" },
+        { "role": "assistant", "content": "Hm.", "refusal": "Never." },
+    ]);
+    let said: Vec<Message> =
+        messages(&given).into_iter().filter(|message| message.role == Role::Assistant).collect();
+    let expected = ["No.", "Well.\nStill no.", "Hm.\nNever."];
+    assert_eq!(said, expected.map(|text| Message::text(Role::Assistant, text)));
+    let wrong = refused(&json!({ "messages": [{ "role": "assistant", "refusal": 5 }] }));
+    assert!(wrong.starts_with("messages[0].refusal: expected a string"), "{wrong}");
+}
+
+#[test]
 fn declarations_reach_the_template_as_they_are() {
     let tool =
         r#"{"type":"function","function":{"parameters":{"type":"object"},"name":"f","description":"d"}}"#;
