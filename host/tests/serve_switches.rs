@@ -17,29 +17,59 @@ fn serve(arguments: &[&str]) -> Command {
 }
 
 /// The one line with which it fails, and its exit status.
-fn refused(mut command: Command) -> (String, i32) {
-    let output = command.output().expect("the binary runs");
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
+fn refused(command: Command) -> (String, i32) {
+    let mut running = Running::start(command);
+    assert_eq!(running.said(), [""; 0], "it serves");
+    let error = running.log();
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
-    assert!(error.starts_with("error: ") && output.stdout.is_empty(), "{error}");
-    (error, output.status.code().expect("it ends by itself"))
+    assert!(error.starts_with("error: "), "{error}");
+    let status = running.0.wait().expect("it ends");
+    (error, status.code().expect("it ends by itself"))
+}
+
+/// The binary while it runs; it ends with this.
+struct Running(Child);
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs"))
+    }
+
+    /// The lines that it prints until it serves.
+    fn said(&mut self) -> Vec<String> {
+        let lines = BufReader::new(self.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        lines.take_while(|line| !line.starts_with("try ")).collect()
+    }
+
+    /// What it logs until it ends.
+    fn log(&mut self) -> String {
+        let mut log = String::new();
+        self.0.stderr.take().expect("piped").read_to_string(&mut log).expect("UTF-8");
+        log
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A server that runs.
 struct Serving {
-    child: Child,
+    running: Running,
     address: String,
 }
 
 impl Serving {
-    fn start(mut command: Command) -> Self {
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-        let said: Vec<String> = lines.take_while(|line| !line.starts_with("try ")).collect();
+    fn start(command: Command) -> Self {
+        let mut running = Running::start(command);
+        let said = running.said();
         let address = said.iter().find_map(|line| line.split_once("http://"));
         let address = address.unwrap_or_else(|| panic!("it doesn't serve: {said:?}")).1.to_owned();
-        Self { child, address }
+        Self { running, address }
     }
 
     /// What it answers to this body.
@@ -57,11 +87,8 @@ impl Serving {
 
     /// Ends it; what it logged.
     fn log(mut self) -> String {
-        self.child.kill().expect("it runs");
-        let mut log = String::new();
-        self.child.stderr.take().expect("piped").read_to_string(&mut log).expect("UTF-8");
-        self.child.wait().expect("it ends");
-        log
+        self.running.0.kill().expect("it runs");
+        self.running.log()
     }
 }
 
@@ -148,7 +175,6 @@ fn limits_that_were_set_hold_for_requests() {
         let answer = server.post(&format!("/v1/{path}"), &format!(r#"{{"model": "m", {begin}, {field}}}"#));
         assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(part), "{field}: {answer}");
     }
-    server.log();
 }
 
 #[test]

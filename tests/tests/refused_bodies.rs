@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 const HELLO: &str = r#"{"model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2}"#;
 const LIMIT: usize = 64 << 10;
+/// A limit, and less than twice as much: far more than the kernel's buffers hold, so it can only be sent whole if the server reads on.
+const LARGE: usize = 16 << 20;
+const MUCH: usize = 30 << 20;
 /// Longer than any test waits.
 const NEVER: Duration = Duration::from_hours(1);
 
@@ -76,12 +79,11 @@ async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
 /// A body of unknown length: the server asks for it, finds that it is too large, and owes the client the time to send the rest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_told_to_go_on_is_heard_out() {
-    const LARGE: usize = 4 << 20;
     let server = server(LARGE, NEVER).await;
     let mut stream = begin(&server, "transfer-encoding: chunked\r\nexpect: 100-continue\r\n").await;
     asked_for_the_body(&mut stream).await;
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, "x".repeat(1 << 20));
-    for _ in 0..7 {
+    for _ in 0..MUCH >> 20 {
         stream.write_all(chunk.as_bytes()).await.expect("it is taken");
     }
     stream.write_all(b"0\r\n\r\n").await.expect("written");
@@ -91,14 +93,12 @@ async fn who_was_told_to_go_on_is_heard_out() {
     server.stop().await;
 }
 
-/// More than the kernel's buffers hold: it can only be written whole if the server reads on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_sends_at_once_is_heard_out_whatever_else_it_expects() {
-    const LARGE: usize = 16 << 20;
     let server = server(LARGE, NEVER).await;
     for expect in ["", "expect: something-else\r\n"] {
-        let mut stream = begin(&server, &format!("content-length: {}\r\n{expect}", 30 << 20)).await;
-        stream.write_all(&vec![b'x'; 30 << 20]).await.expect("all of it is taken");
+        let mut stream = begin(&server, &format!("content-length: {MUCH}\r\n{expect}")).await;
+        stream.write_all(&vec![b'x'; MUCH]).await.expect("all of it is taken");
         let mut answer = vec![0; 12];
         stream.read_exact(&mut answer).await.expect("an answer");
         assert_eq!(answer, b"HTTP/1.1 413");
