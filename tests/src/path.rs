@@ -55,7 +55,9 @@ impl Shape {
                 let summary = (self == Self::Summary).then_some("auto");
                 json!({ "model": "m", "input": "x", "stream": true, "tools": [function, custom], "reasoning": { "summary": summary } })
             }
-            Protocol::Completions => json!({ "model": "m", "prompt": "x", "stream": true }),
+            Protocol::Completions => {
+                json!({ "model": "m", "prompt": "x", "stream": true, "max_tokens": u32::MAX })
+            }
             Protocol::Chat => {
                 let tools = json!([{ "type": "function", "function": function }, { "type": "custom", "custom": custom }]);
                 json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "stream": true, "tools": tools })
