@@ -14,3 +14,10 @@ echo "== real clients"
 # `cargo test` has built the binaries, too.
 BUILT=${CARGO_TARGET_DIR:-$PWD/target}/release
 SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/clients/run.sh
+
+# Real agents only where they are asked for, by name (`SLUICE_AGENTS=light`): they are 300 MB and more.
+if [ -n "${SLUICE_AGENTS:-}" ]; then
+    echo "== real agents: $SLUICE_AGENTS"
+    # shellcheck disable=SC2086 # a list of words
+    SLUICE_HOST=$BUILT/host tests/agents/run.sh $SLUICE_AGENTS
+fi
