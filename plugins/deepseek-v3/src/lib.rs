@@ -3,14 +3,19 @@
 //! Up to R1 a call is `function<｜tool▁sep｜>NAME`, a line's end and fenced JSON; from V3.1 on it is `NAME<｜tool▁sep｜>{…}`. What stands before
 //! the separator tells them apart. `parser_sdk::sections` says what the markers do. V3.2 has another format, and isn't served.
 
-mod grammar;
-
+use parser_sdk::Descriptor;
+use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Trim};
+
+/// Longest name of a tool, in bytes: a header has 256 in all.
+const NAME: usize = 200;
+
+/// The parser of one stream.
+pub type DeepSeekV3 = Sections<DeepSeek>;
 
 /// The format, by the chat templates of the models.
 #[derive(Debug)]
-struct DeepSeek;
+pub struct DeepSeek;
 
 impl Format for DeepSeek {
     const MARKS: &'static [(&'static str, Mark)] = &[
@@ -30,43 +35,26 @@ impl Format for DeepSeek {
         ("<｜tool▁output▁end｜>", Mark::Markup),
     ];
     const KIND: Option<&'static str> = Some("function");
-}
+    const OPENING: &'static [&'static str] = &["<｜Assistant｜>"];
+    // From V3.1 on a prompt without reasoning ends in `</think>`.
+    const ENDS_THOUGHT: bool = true;
 
-/// The parser of one stream.
-#[derive(Debug)]
-pub struct DeepSeekV3(Sections<DeepSeek>);
-
-impl Parser for DeepSeekV3 {
-    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
+    fn describe() -> Descriptor {
+        Descriptor {
             name: "deepseek-v3".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: vec!["deepseek_v3".into()],
-            markers: Sections::<DeepSeek>::markers(),
-            stops: Sections::<DeepSeek>::stops(),
-            trim: Trim { reasoning: true, content: true },
-            history_call_ids: None,
-        })
+            ..Descriptor::default()
+        }
     }
 
-    fn start(request: &Request) -> Result<Self, String> {
-        Ok(Self(Sections::start(request)))
-    }
-
-    fn text(&mut self, chunk: &str, out: &mut Output) {
-        self.0.text(chunk, out);
-    }
-
-    fn marker(&mut self, index: usize, out: &mut Output) {
-        self.0.marker(index, out);
-    }
-
-    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        self.0.finish(reason, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
+    /// In either of the two spellings.
+    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
+        let name = tool.name_without(NAME, |char| char.is_whitespace() || "{`".contains(char))?;
+        let arguments = tool.arguments.json();
+        let fenced = literal(&format!("{name}\n```json\n"));
+        let function = format!("\"function\" {separator} {fenced} {arguments} \"\\n```\"");
+        Ok(format!("{} {separator} {arguments} | {function}", literal(name)))
     }
 }
 

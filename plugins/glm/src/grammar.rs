@@ -21,14 +21,11 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let mut lark = Lark::new(&MARKERS, markers)?;
     lark.text("value", AROUND_VALUES)?;
     turn.inputs().for_each(|input| lark.input(input));
-    let calls: Result<Vec<String>, String> = turn.tools.iter().map(|tool| call(&lark, tool)).collect();
-    let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
-    lark.rule("call", &format!("{open} ({}) {close}", calls?.join(" | ")));
+    let calls = turn.any_tool(|tool| call(&lark, tool))?;
+    let (open, close, opening) = (lark.marker(CALL), lark.marker(CALL_END), lark.marker(TURN));
+    lark.rule("call", &format!("{open} ({calls}) {close}"));
     let think = format!("{} text {}", lark.marker(THINK), lark.marker(THINK_END));
-    lark.rule("think", &think);
-    let body = turn.body(&lark, &turn.calls("call"))?;
-    let opening = format!("({})?", lark.marker(TURN));
-    Ok(Some(lark.start(&format!("{opening} (gap? think)? {body}"))))
+    turn.grammar(lark, &opening, &think, &turn.calls("call")).map(Some)
 }
 
 fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {

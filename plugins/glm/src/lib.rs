@@ -9,8 +9,8 @@
 
 mod grammar;
 
-use parser_sdk::params::{Body, Mark, Progress, Schemas, Style};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Prose, Request, Tools, Trim};
+use parser_sdk::params::{Calls, Mark, Style};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 13] = [
     "<think>",
@@ -38,23 +38,19 @@ const NAME: usize = 256;
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Glm {
-    tools: Tools,
-    schemas: Schemas,
-    prose: Prose,
+    calls: Calls,
     state: State,
     name: String,
-    call: Option<Body>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Prose,
+    /// In prose, or in an open call.
+    Between,
     /// After a `<tool_call>` that was none and went out as text: its `</tool_call>` goes the same way.
     Mentioned,
     /// After `<tool_call>`.
     Name,
-    /// In an open call.
-    Call,
 }
 
 impl Parser for Glm {
@@ -71,16 +67,13 @@ impl Parser for Glm {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        let (state, prose) = (State::Prose, Prose::default());
-        Ok(Self { tools, schemas, prose, state, name: String::new(), call: None })
+        Ok(Self { calls: Calls::new(request, Style::Elements), state: State::Between, name: String::new() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
-        match (self.state, &mut self.call) {
-            (State::Name, _) => self.read_name(chunk, out),
-            (State::Call, Some(call)) => call.text(chunk, out),
-            _ => self.prose.flow(out),
+        match self.state {
+            State::Name => self.read_name(chunk, out),
+            State::Between | State::Mentioned => self.calls.text(chunk, out),
         }
     }
 
@@ -89,34 +82,22 @@ impl Parser for Glm {
         if self.state == State::Name {
             match mark {
                 Mark::Key | Mark::End if self.has_name() => self.open("", literal.len(), out),
-                Mark::Stop if self.tools.contains(self.name.trim()) => self.open("", literal.len(), out),
+                Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.deny(literal.len(), out),
             }
         }
-        match self.call.as_mut().map(|call| call.mark(mark, literal, out)) {
-            Some(Progress::Inside) => {}
-            Some(Progress::Closed) => {
-                (self.state, self.call) = (State::Prose, None);
-                self.prose.go_on(out);
-            }
-            Some(Progress::Left) => {
-                (self.state, self.call) = (State::Prose, None);
-                self.outside(index, out);
-            }
-            None => self.outside(index, out),
+        if !self.calls.mark(mark, literal, out) {
+            self.outside(index, out);
         }
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let is_whole = reason == FinishReason::Stop || self.name.ends_with(char::is_whitespace);
-        if self.state == State::Name && is_whole && self.tools.contains(self.name.trim()) {
+        if self.state == State::Name && is_whole && self.names_a_tool() {
             self.open("", 0, out);
         }
-        match &mut self.call {
-            Some(call) => call.finish(reason, out),
-            None => self.prose.release(0, out),
-        }
+        self.calls.finish(reason, out);
     }
 
     fn constrain(request: &Request) -> Result<Option<String>, String> {
@@ -127,19 +108,19 @@ impl Parser for Glm {
 impl Glm {
     /// A marker outside calls.
     fn outside(&mut self, index: usize, out: &mut Output) {
-        let was_mentioned = self.state == State::Mentioned;
+        let (was_mentioned, prose) = (self.state == State::Mentioned, &mut self.calls.prose);
         if index == CALL_END || mark(index) == Mark::Stop {
-            self.state = State::Prose;
+            self.state = State::Between;
         }
         match index {
-            THINK => self.prose.reasoning(out),
-            CALL if !self.tools.is_empty() => {
+            THINK => prose.reasoning(out),
+            CALL if !self.calls.tools.is_empty() => {
                 self.state = State::Name;
                 self.name.clear();
             }
-            CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.go_on(out),
-            THINK_END | 8.. => self.prose.content(out),
-            _ => self.prose.flow(out),
+            CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.go_on(out),
+            THINK_END | 8.. => prose.content(out),
+            _ => prose.flow(out),
         }
     }
 
@@ -152,13 +133,13 @@ impl Glm {
         let (name, second) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let second = second.trim_start();
         let (head, body) = (self.name.len() - second.len(), second.len());
-        if body > 0 && head <= NAME && self.tools.payload(name) == Payload::Text {
+        if body > 0 && head <= NAME && self.calls.tools.payload(name) == Payload::Text {
             self.name.truncate(head);
             self.open("", body, out);
             return self.text(&text[self.name.len() - before..], out);
         }
         let has_words = second.trim_end().contains(char::is_whitespace);
-        if has_words || self.name.len() > NAME || !(second.is_empty() || self.tools.contains(name)) {
+        if has_words || self.name.len() > NAME || !(second.is_empty() || self.calls.tools.contains(name)) {
             self.deny(0, out);
         }
     }
@@ -169,13 +150,17 @@ impl Glm {
         name.contains(char::is_alphanumeric) && !name.contains(char::is_whitespace)
     }
 
+    fn names_a_tool(&self) -> bool {
+        self.calls.tools.contains(self.name.trim())
+    }
+
     /// The end of a key, and none began: the name and the key are one word, or two.
     fn split_name(&mut self, keep: usize, out: &mut Output) {
         let words = self.name.trim();
-        let names = self.tools.names().filter(|name| words.starts_with(name));
+        let names = self.calls.tools.names().filter(|name| words.starts_with(name));
         if let Some(name) = names.max_by_key(|name| name.len()).map(str::to_owned) {
             let key = words[name.len()..].trim_start().to_owned();
-            if self.schemas.arguments(&name, self.tools.payload(&name)).expects(&key) {
+            if self.calls.schemas.arguments(&name, self.calls.tools.payload(&name)).expects(&key) {
                 self.name = name;
                 return self.open(&key, keep, out);
             }
@@ -185,20 +170,17 @@ impl Glm {
 
     /// Opens the call, in its first key if that was read; the `keep` youngest bytes are behind its header.
     fn open(&mut self, key: &str, keep: usize, out: &mut Output) {
-        let name = self.name.trim();
-        out.drop(out.held() - keep);
-        let payload = self.tools.payload(name);
-        out.tool_call(name, payload);
-        let body = Body::new(Style::Elements, self.schemas.arguments(name, payload));
-        self.call = Some(if key.is_empty() { body } else { body.in_key(key) });
-        self.state = State::Call;
-        self.prose.turn_to_content();
+        let call = self.calls.open(self.name.trim(), keep, out);
+        if !key.is_empty() {
+            call.begin_in_key(key);
+        }
+        self.state = State::Between;
     }
 
     /// What is held is no call, and prose; but for the `keep` youngest bytes.
     fn deny(&mut self, keep: usize, out: &mut Output) {
         self.state = State::Mentioned;
-        self.prose.release(keep, out);
+        self.calls.prose.release(keep, out);
     }
 }
 

@@ -6,8 +6,7 @@
 use parser_sdk::Request;
 use parser_sdk::grammar::{Arguments, Callable, Lark, Markers, Turn, literal};
 
-use crate::header::RAW;
-use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START};
+use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START, WORDS};
 
 /// Longest name of a tool, in bytes: a header has a bound.
 const NAME: usize = 128;
@@ -19,8 +18,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let [start, end, message, channel, constrain] =
         [START, END, MESSAGE, CHANNEL, CONSTRAIN].map(|index| lark.marker(index));
     turn.inputs().for_each(|input| lark.input(input));
-    let calls: Result<Vec<String>, String> = turn.tools.iter().map(|tool| call(&lark, tool)).collect();
-    let call = calls?.join(" | ");
+    let call = turn.any_tool(|tool| call(&lark, tool))?;
     let next = format!("{end} {start} \"assistant\"");
     lark.rule("analysis", &format!("{channel} \"analysis\" {message} text {next}"));
     lark.rule("preamble", &format!("{channel} \"commentary\" {message} text {next}"));
@@ -45,7 +43,7 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let message = lark.marker(MESSAGE);
     Ok(match &tool.arguments {
         Arguments::Text(Some(input)) => {
-            format!("{head} \" \" {constrain} {} {message} {}", literal(RAW), input.rule())
+            format!("{head} \" \" {constrain} {} {message} {}", literal(WORDS.raw), input.rule())
         }
         arguments => format!("{head} (\" \" {constrain} \"json\")? {message} {}", arguments.json()),
     })

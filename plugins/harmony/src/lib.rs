@@ -12,9 +12,8 @@
 //! - Where the request forbids calls, the channel decides alone.
 
 mod grammar;
-mod header;
 
-use header::Header;
+use parser_sdk::header::{Header, Part, Words};
 use parser_sdk::json;
 use parser_sdk::{
     Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolChoice, Tools,
@@ -31,6 +30,19 @@ const CALL: usize = 6;
 const END_OF_TEXT: usize = 7;
 /// Bytes of a header that are held, at most, when a further marker comes.
 const HELD: usize = 1024;
+/// What stands before the names of declared tools.
+const FUNCTIONS: &str = "functions.";
+
+/// The words of headers.
+static WORDS: Words = Words {
+    model: "assistant",
+    others: &["user", "system", "developer", "tool", "python"],
+    channels: &["analysis", "commentary", "final"],
+    types: &["json", "code"],
+    raw: "text",
+    nobody: &["assistant", "user", "all"],
+    tool: FUNCTIONS,
+};
 
 /// The parser of one stream.
 #[derive(Debug)]
@@ -44,14 +56,11 @@ pub struct Harmony {
 
 /// Where a message's text goes.
 #[derive(Debug)]
-struct Body {
-    route: Route,
-    /// How arguments are read that aren't just any text.
-    arguments: Option<json::Body>,
+enum Body {
+    /// To reasoning or content; or it is no message, and is dropped.
+    Prose(Route),
+    Call(json::Body),
 }
-
-/// What is no message.
-const NOTHING: Body = Body { route: Route::Drop, arguments: None };
 
 impl Parser for Harmony {
     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
@@ -67,11 +76,11 @@ impl Parser for Harmony {
 
     fn start(request: &Request) -> Result<Self, String> {
         let tools = (request.tool_choice != ToolChoice::None).then(|| Tools::callable(request));
-        Ok(Self { tools, header: Some(Header::after(END)), body: NOTHING })
+        Ok(Self { tools, header: header(END), body: Body::Prose(Route::Drop) })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
-        let Some(header) = &mut self.header else { return self.body.text(chunk, out) };
+        let Some(header) = &mut self.header else { return self.body.text(chunk, 0, out) };
         if let Some(at) = header.push(chunk) {
             let text = header.read(false) + &chunk[at..];
             self.recover(&text, 0, false, out);
@@ -81,7 +90,7 @@ impl Parser for Harmony {
     fn marker(&mut self, index: usize, out: &mut Output) {
         let goes_on = matches!(index, MESSAGE | CHANNEL | CONSTRAIN);
         if let Some(header) = &mut self.header
-            && (!goes_on || header.after == END)
+            && (!goes_on || !header.has_begun())
         {
             let text = header.read(false);
             self.recover(&text, MARKERS[index].len() + 4, index == CALL, out);
@@ -94,16 +103,13 @@ impl Parser for Harmony {
         }
         match &mut self.header {
             Some(header) if goes_on => {
-                header.go_on(index);
+                header.go_on(part(index));
                 if index == MESSAGE {
-                    self.open("", true, out);
+                    self.open("", 0, true, out);
                 }
             }
-            None if matches!(index, MESSAGE | CONSTRAIN) => self.body.text("", out),
-            _ => {
-                self.header = matches!(index, START | CHANNEL | END).then(|| Header::after(index));
-                self.body = NOTHING;
-            }
+            None if matches!(index, MESSAGE | CONSTRAIN) => self.body.text("", 0, out),
+            _ => (self.header, self.body) = (header(index), Body::Prose(Route::Drop)),
         }
     }
 
@@ -127,66 +133,79 @@ impl Harmony {
         let calls = is_call && self.header.as_ref().is_some_and(|header| self.callee(header).is_some());
         if calls || !text.is_empty() {
             out.drop(out.held() - text.len() - tail);
-            self.open(text, is_call || text.starts_with('{'), out);
+            self.open(text, tail, is_call || text.starts_with('{'), out);
         }
     }
 
-    /// Begins the header's message, and its body with `text`.
-    fn open(&mut self, text: &str, may_call: bool, out: &mut Output) {
+    /// Begins the header's message, and its body with `text`, behind which the `keep` youngest bytes are held.
+    fn open(&mut self, text: &str, keep: usize, may_call: bool, out: &mut Output) {
         let Some(header) = self.header.take() else { return };
         if let Some((name, payload, arguments)) = self.callee(&header).filter(|_| may_call) {
-            self.body = Body { route: Route::Arguments, arguments };
+            self.body = Body::Call(arguments);
             out.tool_call(name, payload);
-        } else if header.foreign || header.channel == "analysis" {
-            self.body.route = Route::Reasoning;
+        } else if header.is_foreign || header.channel == "analysis" {
+            self.body = Body::Prose(Route::Reasoning);
         } else {
-            self.body.route = Route::Content;
+            self.body = Body::Prose(Route::Content);
             out.message(match header.channel {
                 "commentary" => Phase::Commentary,
                 "final" => Phase::Final,
                 _ => Phase::Unspecified,
             });
         }
-        self.body.text(text, out);
+        self.body.text(text, keep, out);
     }
 
     /// The tool that a header calls, what that takes, and how it is read.
-    fn callee(&self, header: &Header) -> Option<(String, Payload, Option<json::Body>)> {
-        let tools = self.tools.as_ref().filter(|_| !header.foreign)?;
-        let is_tool = |name: &&String| name.starts_with("functions.") || tools.contains(name);
+    fn callee(&self, header: &Header) -> Option<(String, Payload, json::Body)> {
+        let tools = self.tools.as_ref().filter(|_| !header.is_foreign)?;
+        let is_tool = |name: &&String| name.starts_with(FUNCTIONS) || tools.contains(name);
         let name = header.recipient.as_ref().or(header.misplaced.as_ref().filter(is_tool))?;
         if name == "python" && !tools.contains(name) {
-            return Some((name.clone(), Payload::Text, None));
+            return Some((name.clone(), Payload::Text, json::Body::raw()));
         }
-        let bare = name.strip_prefix("functions.").filter(|bare| !bare.is_empty() && !tools.contains(name));
+        let bare = name.strip_prefix(FUNCTIONS).filter(|bare| !bare.is_empty() && !tools.contains(name));
         let name = bare.unwrap_or(name);
         let payload = tools.payload(name);
-        let is_raw = header.raw && payload == Payload::Text;
-        Some((name.into(), payload, (!is_raw).then(|| json::Body::new(payload))))
+        let is_raw = header.is_raw && payload == Payload::Text;
+        Some((name.into(), payload, if is_raw { json::Body::raw() } else { json::Body::new(payload) }))
     }
 }
 
 impl Body {
-    fn text(&mut self, text: &str, out: &mut Output) {
-        match &mut self.arguments {
-            Some(arguments) => arguments.read(text.as_bytes(), out),
-            None => out.take(self.route, text.len()),
-        }
-        if out.held() == 0 && self.arguments.as_ref().is_none_or(json::Body::is_verbatim) {
-            out.until_marker(self.route);
+    /// Text, behind which the `keep` youngest bytes are held.
+    fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
+        match self {
+            Self::Prose(route) => out.flow(*route, keep),
+            Self::Call(arguments) => arguments.text(text, keep, out),
         }
     }
 
     /// A marker came, which is held.
     fn marker(&mut self, index: usize, out: &mut Output) {
-        match (&mut self.arguments, index) {
-            (Some(arguments), MESSAGE | CONSTRAIN) => arguments.release(out),
-            (Some(arguments), END_OF_TEXT) => arguments.finish(out),
-            (Some(arguments), _) => arguments.close(out),
-            (None, MESSAGE | CONSTRAIN) => {}
-            (None, _) if self.route == Route::Drop => {}
-            (None, _) => out.close(),
+        match (self, index) {
+            (Self::Call(arguments), MESSAGE | CONSTRAIN) => arguments.release(out),
+            (Self::Call(arguments), END_OF_TEXT) => arguments.finish(out),
+            (Self::Call(arguments), _) => arguments.close(out),
+            (Self::Prose(_), MESSAGE | CONSTRAIN) | (Self::Prose(Route::Drop), _) => {}
+            (Self::Prose(_), _) => out.close(),
         }
+    }
+}
+
+/// The header that begins with this marker, if one does.
+fn header(index: usize) -> Option<Header> {
+    let begun = matches!(index, START | CHANNEL | END);
+    begun.then(|| Header::new(&WORDS, part(index)))
+}
+
+/// What stands behind a marker in a header.
+fn part(index: usize) -> Part {
+    match index {
+        START => Part::Role,
+        CHANNEL => Part::Channel,
+        CONSTRAIN => Part::Type,
+        _ => Part::Nothing,
     }
 }
 

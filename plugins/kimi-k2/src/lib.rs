@@ -3,15 +3,21 @@
 //! A call is `<|tool_call_begin|>functions.NAME:INDEX<|tool_call_argument_begin|>{…}<|tool_call_end|>`; headers that are spelt otherwise
 //! are matched against the tools (`name`). `parser_sdk::sections` says what the markers do.
 
-mod grammar;
 mod name;
 
+use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Tools, Trim};
+use parser_sdk::{Descriptor, Tools};
+
+/// Longest name of a tool, in bytes: a header has 256 in all.
+const NAME: usize = 200;
+
+/// The parser of one stream.
+pub type KimiK2 = Sections<Kimi>;
 
 /// The format, by the chat templates of the models and their technical report, which spells the section in the singular.
 #[derive(Debug)]
-struct Kimi;
+pub struct Kimi;
 
 impl Format for Kimi {
     const MARKS: &'static [(&'static str, Mark)] = &[
@@ -30,47 +36,26 @@ impl Format for Kimi {
         ("<|im_system|>", Mark::Role),
         ("<|im_middle|>", Mark::Markup),
     ];
+    const OPENING: &'static [&'static str] = &["<|im_assistant|>", "assistant", "<|im_middle|>"];
 
-    fn name(header: &str, tools: &Tools) -> String {
-        name::matched(header, tools).to_owned()
-    }
-}
-
-/// The parser of one stream.
-#[derive(Debug)]
-pub struct KimiK2(Sections<Kimi>);
-
-impl Parser for KimiK2 {
-    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
-        Ok(Descriptor {
+    fn describe() -> Descriptor {
+        Descriptor {
             name: "kimi-k2".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             models: ["kimi_k2", "kimi_k25", "kimi_linear"].map(String::from).into(),
-            markers: Sections::<Kimi>::markers(),
-            stops: Sections::<Kimi>::stops(),
-            trim: Trim { reasoning: true, content: true },
             history_call_ids: Some("functions.{name}:{index}".into()),
-        })
+            ..Descriptor::default()
+        }
     }
 
-    fn start(request: &Request) -> Result<Self, String> {
-        Ok(Self(Sections::start(request)))
+    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
+        let name = tool.name_without(NAME, |char| char.is_whitespace() || "{`:".contains(char))?;
+        let header = literal(&format!("functions.{name}:"));
+        Ok(format!("gap? {header} /[0-9]{{1,4}}/ {separator} {}", tool.arguments.json()))
     }
 
-    fn text(&mut self, chunk: &str, out: &mut Output) {
-        self.0.text(chunk, out);
-    }
-
-    fn marker(&mut self, index: usize, out: &mut Output) {
-        self.0.marker(index, out);
-    }
-
-    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        self.0.finish(reason, out);
-    }
-
-    fn constrain(request: &Request) -> Result<Option<String>, String> {
-        grammar::of(request)
+    fn name(header: &str, tools: &Tools) -> String {
+        name::matched(header, tools).to_owned()
     }
 }
 

@@ -13,8 +13,7 @@ const NAME: usize = 64;
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any)?;
-    let calls: Result<Vec<String>, String> = turn.tools.iter().map(call).collect();
-    lark.rule("call", &calls?.join(" | "));
+    lark.rule("call", &turn.any_tool(call)?);
     lark.rule("calls", if turn.several { "call (\"; \" call)*" } else { "call" });
     lark.rule("OPENING", r"/[ \n\r\t]*[^<{\[ \n\r\t]/");
     let body = match turn.answer(&lark)? {

@@ -4,7 +4,7 @@
 //! A custom tool's input by its own grammar stands between newlines that are the format's, as templates write it.
 
 use parser_sdk::Request;
-use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, parameters};
+use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, literal, parameters};
 
 use crate::{CALL, CALL_END, FUNCTION, MARKERS, NAME, THINK, THINK_END, TURN, TURN_END};
 
@@ -22,18 +22,15 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let mut lark = Lark::new(&MARKERS, Markers::Any)?;
     lark.text("value", AROUND_VALUES)?;
     turn.inputs().try_for_each(|input| lark.input_before(input, LINE_AND_PARAMETER_END, &AROUND_VALUES))?;
-    let functions: Result<Vec<String>, String> =
-        turn.tools.iter().map(|tool| function(&lark, tool)).collect();
+    let functions = turn.any_tool(|tool| function(&lark, tool))?;
     let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
-    lark.rule("call", &format!("{open} gap? ({}) gap? {close}", functions?.join(" | ")));
+    lark.rule("call", &format!("{open} gap? ({functions}) gap? {close}"));
     let think = format!("{} text {}", lark.marker(THINK), lark.marker(THINK_END));
-    lark.rule("think", &think);
-    let body = turn.body(&lark, &turn.calls("call"))?;
-    let opening = format!("({} \"assistant\\n\")?", lark.marker(TURN));
-    Ok(Some(lark.start(&format!("{opening} (gap? think)? {body}"))))
+    let opening = format!("{} \"assistant\\n\"", lark.marker(TURN));
+    turn.grammar(lark, &opening, &think, &turn.calls("call")).map(Some)
 }
 
-fn function(lark: &Lark, tool: &parser_sdk::grammar::Callable<'_>) -> Result<String, String> {
+fn function(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
         let end = lark.marker(PARAMETER_END);

@@ -2,15 +2,15 @@
 //!
 //! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`, as the models' chat templates have it.
 //! Prose and string values go out until the next marker without the host asking again. The newline before an end belongs to the marker,
-//! so that nothing need be held to trim it. Inside a call, [`Body`] decides what is markup and what is a value that looks like it.
+//! so that nothing need be held to trim it. Inside a call, `params::Body` decides what is markup and what is a value that looks like it.
 //!
 //! A call opens when its header is whole and what a call goes on with follows; until then its bytes are held, and they are text where
 //! they stand if it doesn't. Outside a block the name must be that of a tool. Without tools to call, call markup is text.
 
 mod grammar;
 
-use parser_sdk::params::{Body, Mark, Progress, Schemas, Style};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Prose, Request, Tools, Trim};
+use parser_sdk::params::{Calls, Mark, Style};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 13] = [
     "<think>",
@@ -41,18 +41,16 @@ const NAME: usize = 256;
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Qwen3Coder {
-    tools: Tools,
-    schemas: Schemas,
-    prose: Prose,
+    calls: Calls,
     state: State,
     block: Block,
     name: String,
-    call: Option<Body>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Prose,
+    /// In prose, or in an open call.
+    Between,
     /// After `<|im_start|>`, up to the end of the line: the role.
     Role,
     /// After `<tool_call>`, before `<function=`.
@@ -61,8 +59,6 @@ enum State {
     Name,
     /// After `>`, before the first parameter.
     Named,
-    /// In an open call.
-    Call,
 }
 
 /// What surrounds the stream's place.
@@ -92,24 +88,19 @@ impl Parser for Qwen3Coder {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        let (state, block, prose) = (State::Prose, Block::None, Prose::default());
-        Ok(Self { tools, schemas, prose, state, block, name: String::new(), call: None })
+        let calls = Calls::new(request, Style::Attribute);
+        Ok(Self { calls, state: State::Between, block: Block::None, name: String::new() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         let mut rest = chunk;
         while !rest.is_empty() {
-            let read = match (self.state, &mut self.call) {
-                (State::Role, _) => self.role(rest, out),
-                (State::Announced | State::Named, _) => self.white(rest, out),
-                (State::Name, _) => self.read_name(rest, out),
-                (State::Call, Some(call)) => {
-                    call.text(rest, out);
-                    rest.len()
-                }
-                _ => {
-                    self.prose.flow(out);
+            let read = match self.state {
+                State::Role => self.role(rest, out),
+                State::Announced | State::Named => self.white(rest, out),
+                State::Name => self.read_name(rest, out),
+                State::Between => {
+                    self.calls.text(rest, out);
                     rest.len()
                 }
             };
@@ -127,15 +118,10 @@ impl Parser for Qwen3Coder {
             }
             State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
             State::Announced | State::Name | State::Named => self.deny(literal.len(), out),
-            State::Prose | State::Role | State::Call => {}
+            State::Between | State::Role => {}
         }
-        match self.call.as_mut().map(|call| call.mark(mark, literal, out)) {
-            Some(Progress::Inside) => {}
-            Some(Progress::Closed) => {
-                (self.state, self.call) = (State::Prose, None);
-                self.prose.go_on(out);
-            }
-            Some(Progress::Left) | None => self.outside(index, out),
+        if !self.calls.mark(mark, literal, out) {
+            self.outside(index, out);
         }
     }
 
@@ -143,10 +129,7 @@ impl Parser for Qwen3Coder {
         if self.state == State::Named && self.block == Block::Open {
             self.open(0, out);
         }
-        match &mut self.call {
-            Some(call) => call.finish(reason, out),
-            None => self.prose.release(0, out),
-        }
+        self.calls.finish(reason, out);
     }
 
     fn constrain(request: &Request) -> Result<Option<String>, String> {
@@ -157,46 +140,44 @@ impl Parser for Qwen3Coder {
 impl Qwen3Coder {
     /// A marker outside calls.
     fn outside(&mut self, index: usize, out: &mut Output) {
-        (self.state, self.call) = (State::Prose, None);
-        let (calls, block) = (!self.tools.is_empty(), self.block);
+        let (calls, block, prose) = (!self.calls.tools.is_empty(), self.block, &mut self.calls.prose);
+        self.state = State::Between;
         if matches!(index, CALL_END | TURN | TURN_END) {
             self.block = Block::None;
         }
         match index {
-            THINK => self.prose.reasoning(out),
-            THINK_END | TURN_END => self.prose.content(out),
+            THINK => prose.reasoning(out),
+            THINK_END | TURN_END => prose.content(out),
             TURN => {
                 out.drop_all();
-                self.prose.turn_to_content();
+                prose.turn_to_content();
                 self.state = State::Role;
             }
             CALL if calls => (self.state, self.block) = (State::Announced, Block::Open),
-            CALL_END if calls && block != Block::Mentioned => self.prose.go_on(out),
+            CALL_END if calls && block != Block::Mentioned => prose.go_on(out),
             FUNCTION if calls => {
                 self.state = State::Name;
                 self.name.clear();
             }
-            7.. if block == Block::Open => self.prose.go_on(out),
-            _ => self.prose.flow(out),
+            7.. if block == Block::Open => prose.go_on(out),
+            _ => prose.flow(out),
         }
     }
 
     /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
     fn role(&mut self, text: &str, out: &mut Output) -> usize {
-        let newline = text.find('\n');
-        let read = newline.map_or(text.len(), |at| at + 1);
-        out.drop(read);
-        if newline.is_some() {
-            self.state = State::Prose;
+        let end = out.drop_line(text.as_bytes());
+        if end.is_some() {
+            self.state = State::Between;
         }
-        read
+        end.unwrap_or(text.len())
     }
 
     /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
         let white = text.len() - text.trim_start().len();
         if white < text.len() {
-            if self.state == State::Named && self.tools.payload(self.name.trim()) == Payload::Text {
+            if self.state == State::Named && self.calls.tools.payload(self.name.trim()) == Payload::Text {
                 self.open(text.len() - white, out);
             } else {
                 self.deny(text.len() - white, out);
@@ -223,19 +204,16 @@ impl Qwen3Coder {
     fn has_name(&self) -> bool {
         let name = self.name.trim();
         let is_word = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '<');
-        is_word && (self.block == Block::Open || self.tools.contains(name))
+        is_word && (self.block == Block::Open || self.calls.tools.contains(name))
     }
 
     /// Opens the call; the `keep` youngest bytes are behind its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let name = self.name.trim();
-        let payload = self.tools.payload(name);
-        out.drop(out.held() - keep);
-        out.tool_call(name, payload);
-        let body = Body::new(Style::Attribute, self.schemas.arguments(name, payload));
-        self.call = Some(body.ending_anywhere(self.block != Block::Open));
-        self.state = State::Call;
-        self.prose.turn_to_content();
+        let call = self.calls.open(self.name.trim(), keep, out);
+        if self.block != Block::Open {
+            call.end_anywhere();
+        }
+        self.state = State::Between;
     }
 
     /// What is held is no call, and prose; but for the `keep` youngest bytes.
@@ -243,8 +221,8 @@ impl Qwen3Coder {
         if self.block == Block::Open {
             self.block = Block::Mentioned;
         }
-        self.state = State::Prose;
-        self.prose.release(keep, out);
+        self.state = State::Between;
+        self.calls.prose.release(keep, out);
     }
 }
 

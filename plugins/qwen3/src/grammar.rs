@@ -9,13 +9,10 @@ use crate::{CALL, CALL_END, MARKERS, THINK, THINK_END, TURN};
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any)?;
-    let calls: Result<Vec<String>, String> =
-        turn.tools.iter().map(|tool| named_json(&tool.tool.name, "arguments", &tool.arguments)).collect();
+    let calls = turn.any_tool(|tool| named_json(&tool.tool.name, "arguments", &tool.arguments))?;
     let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
-    lark.rule("call", &format!("{open} gap? ({}) gap? {close}", calls?.join(" | ")));
+    lark.rule("call", &format!("{open} gap? ({calls}) gap? {close}"));
     let think = format!("{} text {}", lark.marker(THINK), lark.marker(THINK_END));
-    lark.rule("think", &think);
-    let body = turn.body(&lark, &turn.calls("call"))?;
-    let opening = format!("({} \"assistant\\n\")?", lark.marker(TURN));
-    Ok(Some(lark.start(&format!("{opening} (gap? think)? {body}"))))
+    let opening = format!("{} \"assistant\\n\"", lark.marker(TURN));
+    turn.grammar(lark, &opening, &think, &turn.calls("call")).map(Some)
 }

@@ -147,13 +147,11 @@ impl Qwen3 {
 
     /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let newline = text.iter().position(|byte| *byte == b'\n');
-        let read = newline.map_or(text.len(), |at| at + 1);
-        out.drop(read);
-        if newline.is_some() {
+        let end = out.drop_line(text);
+        if end.is_some() {
             self.state = State::Prose;
         }
-        read
+        end.unwrap_or(text.len())
     }
 
     fn json(&mut self, text: &[u8], out: &mut Output) -> usize {

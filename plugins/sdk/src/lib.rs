@@ -9,6 +9,7 @@
 #[doc(hidden)]
 pub mod component;
 pub mod grammar;
+pub mod header;
 pub mod json;
 mod output;
 pub mod params;

@@ -78,6 +78,13 @@ impl Output {
         self.rest(Route::Drop);
     }
 
+    /// Drops `text`, which is held alone, up to the end of its line: after how many bytes that came, if it did.
+    pub fn drop_line(&mut self, text: &[u8]) -> Option<usize> {
+        let end = text.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        self.drop(end.unwrap_or(text.len()));
+        end
+    }
+
     /// Routes all that is held.
     pub fn rest(&mut self, route: Route) {
         self.take(route, self.held);

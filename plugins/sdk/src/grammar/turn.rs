@@ -125,9 +125,31 @@ impl<'a> Turn<'a> {
         })
     }
 
+    /// What `expression` says of each tool that may be called, any of these: a Lark expression; empty where there are none.
+    ///
+    /// # Errors
+    /// Those of `expression`.
+    pub fn any_tool(
+        &self,
+        expression: impl Fn(&Callable<'a>) -> Result<String, String>,
+    ) -> Result<String, String> {
+        Ok(self.tools.iter().map(expression).collect::<Result<Vec<_>, _>>()?.join(" | "))
+    }
+
     /// One call, or several with white space between them where that is allowed: a Lark expression, given that of a call.
     pub fn calls(&self, call: &str) -> String {
         if self.several { format!("{call} (gap? {call})*") } else { call.to_owned() }
+    }
+
+    /// The grammar of a turn that may be opened by the Lark expression `opening`, and then has reasoning, `think`, or not, and a message
+    /// or `calls`.
+    ///
+    /// # Errors
+    /// Those of [`Turn::body`].
+    pub fn grammar(&self, mut lark: Lark, opening: &str, think: &str, calls: &str) -> Result<String, String> {
+        lark.rule("think", think);
+        let body = self.body(&lark, calls)?;
+        Ok(lark.start(&format!("({opening})? (gap? think)? {body}")))
     }
 
     /// What comes after reasoning, where `calls` is the Lark expression of the turn's calls.

@@ -48,14 +48,14 @@ impl Body {
         Self { payload, place: Place::Before, held: 0, fenced: false, tail: Vec::new(), written: false }
     }
 
+    /// Arguments that are plain text, whatever they look like.
+    pub fn raw() -> Self {
+        Self { place: Place::Verbatim, ..Self::new(Payload::Text) }
+    }
+
     /// Whether there is nothing yet but white space.
     pub fn is_empty(&self) -> bool {
         matches!(self.place, Place::Before) && self.tail.is_empty()
-    }
-
-    /// Whether all that follows goes out as arguments, up to the marker that ends them.
-    pub fn is_verbatim(&self) -> bool {
-        matches!(self.place, Place::Verbatim) && !self.fenced
     }
 
     /// Whether they have ended by themselves. Of JSON that goes out verbatim only the host knows.
@@ -63,7 +63,15 @@ impl Body {
         matches!(self.place, Place::After)
     }
 
-    /// Reads on: `text` are the youngest bytes held.
+    /// Reads on, behind which the `keep` youngest bytes are held. What nothing but a marker can end goes out until the next one.
+    pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
+        self.read(text.as_bytes(), out);
+        if matches!(self.place, Place::Verbatim) && !self.fenced {
+            out.flow(Route::Arguments, keep);
+        }
+    }
+
+    /// The same for arguments that may end without a marker.
     pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
         let in_string = self.in_string();
         while !text.is_empty() {

@@ -10,53 +10,12 @@
 //! what might end it: the cost per byte is constant. What it can't hold is the end of a call as it would really stand, all of it:
 //! text doesn't tell the two apart.
 
-use super::Arguments;
 use super::coerce::white;
+use super::{Arguments, Mark, Progress, Style};
 use crate::{FinishReason, Output, Phase};
 
 /// Longest white space after an end, and longest key inside a value, that is waited for; bytes.
 const DOUBT: usize = 128;
-
-/// How a format spells a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline after `>` isn't the value's; one before the end should be part of the marker.
-    Attribute,
-    /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
-    Elements,
-}
-
-/// What a marker means inside a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// A key begins.
-    Key,
-    /// A key ends.
-    KeyEnd,
-    /// A value begins.
-    Value,
-    /// A value ends.
-    ValueEnd,
-    /// The call ends.
-    End,
-    /// What can't be inside a call: another one begins, or what surrounds calls ends.
-    Outside,
-    /// The turn ends.
-    Stop,
-    /// Nothing.
-    Other,
-}
-
-/// Whether the call goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// It does.
-    Inside,
-    /// It ended with this marker.
-    Closed,
-    /// It ended before this marker, complete or not; the marker is held, and nothing else.
-    Left,
-}
 
 /// An open call.
 #[derive(Debug)]
@@ -94,16 +53,15 @@ impl Body {
         Self { style, ends_anywhere: false, is_whole: false, arguments, state: State::Between, key, doubt }
     }
 
-    /// The same where nothing surrounds the call that could go on: its end inside a value counts whatever follows.
-    #[must_use]
-    pub fn ending_anywhere(self, ends_anywhere: bool) -> Self {
-        Self { ends_anywhere, ..self }
+    /// Nothing surrounds the call that could go on: its end inside a value counts whatever follows.
+    pub fn end_anywhere(&mut self) {
+        self.ends_anywhere = true;
     }
 
-    /// The same with its first key begun, whose text so far was dropped with the header.
-    #[must_use]
-    pub fn in_key(self, key: &str) -> Self {
-        Self { state: State::Key, key: key.to_owned(), ..self }
+    /// Its first key has begun, whose text so far was dropped with the header.
+    pub fn begin_in_key(&mut self, key: &str) {
+        self.state = State::Key;
+        key.clone_into(&mut self.key);
     }
 
     /// Text. Before the first parameter it is white space, or the call's body where the arguments are plain text.

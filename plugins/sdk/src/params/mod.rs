@@ -1,5 +1,6 @@
 //! Calls whose parameters are written one by one as text, each typed by the tool's JSON schema (Qwen3-Coder, GLM):
-//! [`Schemas`] says what each may be, [`Body`] reads a call from its first parameter on, [`Arguments`] writes the JSON.
+//! [`Schemas`] says what each may be, [`Body`] reads a call from its first parameter on, [`Arguments`] writes the JSON. [`Calls`] joins them
+//! for the whole stream.
 //!
 //! Invariant: the arguments written so far are a prefix of the call's final JSON, whatever the model writes. A value that is a string
 //! goes out as it comes; one that may be something else waits until that is excluded, or for its end.
@@ -9,14 +10,18 @@
 
 mod arguments;
 mod body;
+mod calls;
 mod coerce;
+mod mark;
 mod schema;
 mod schemas;
 mod types;
 
 pub use arguments::Arguments;
-pub use body::{Body, Mark, Progress, Style};
+pub use body::Body;
+pub use calls::Calls;
 pub use coerce::{Coerced, coerce};
+pub use mark::{Mark, Progress, Style};
 pub use schema::Schema;
 pub use schemas::Schemas;
 pub use types::Types;

@@ -1,19 +1,20 @@
 //! Formats with a token for each part of a call (Kimi K2, DeepSeek): a section of calls, and in each call a header, a separator and
-//! arguments. Such a parser is a table of markers, a rule for names, and [`Sections`] that does the rest.
+//! arguments. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
 //! bounded length, and what [`Body`] must, is held. The markers are tokens that mean one thing only, so they count wherever they stand:
 //! but inside arguments, where all that don't end them are text. A header that becomes none goes out as the text that it is.
 //! Where no tool may be called, calls are text.
 
+mod grammar;
+mod header;
+
 use std::marker::PhantomData;
 
+use self::header::{Head, Header};
+use crate::grammar::Callable;
 use crate::json::Body;
-use crate::{FinishReason, Output, Request, Route, Tools};
-
-/// Bytes that a header may have; a name is shorter.
-const HEADER: usize = 256;
-const FENCE: &str = "```";
+use crate::{Descriptor, FinishReason, Output, Parser, Request, Route, Tools, Trim};
 
 /// What a marker means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +43,23 @@ pub enum Mark {
 
 /// A format.
 pub trait Format {
-    /// The markers' literals and meanings.
+    /// The markers' literals and meanings. Where several mean the same, the first is the one that grammars allow.
     const MARKS: &'static [(&'static str, Mark)];
     /// What stands before the separator where the name follows it (DeepSeek V3: `function`).
     const KIND: Option<&'static str> = None;
+    /// What may open the model's turn, marker by marker and text by text.
+    const OPENING: &'static [&'static str];
+    /// Whether a prompt may end reasoning that it didn't begin.
+    const ENDS_THOUGHT: bool = false;
+
+    /// Who the parser is: what its descriptor says beside markers, stops and white space.
+    fn describe() -> Descriptor;
+
+    /// A call of `tool` between the markers that begin and end it, for grammars: a Lark expression, in which `separator` is one too.
+    ///
+    /// # Errors
+    /// The tool's name can't be written in this format.
+    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String>;
 
     /// The name that a header says; never empty.
     fn name(header: &str, tools: &Tools) -> String {
@@ -74,44 +88,23 @@ enum State {
     Body(Body),
 }
 
-/// A call's header as far as it has come; all its bytes are held.
-#[derive(Debug, Default)]
-struct Header {
-    text: String,
-    /// Where the separator stands in it.
-    separator: Option<usize>,
-    /// A marker came behind which none of it can follow.
-    ended: bool,
-}
+impl<F: Format> Parser for Sections<F> {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        let is_stop = |(_, (_, mark)): &(u32, &(&str, Mark))| *mark == Mark::TurnEnd;
+        Ok(Descriptor {
+            markers: Self::markers(),
+            stops: (0..).zip(F::MARKS).filter(is_stop).map(|(index, _)| index).collect(),
+            trim: Trim { reasoning: true, content: true },
+            ..F::describe()
+        })
+    }
 
-/// What a header amounts to.
-#[derive(Debug)]
-enum Head<'a> {
-    Unfinished,
-    /// It says this, and the arguments begin so far into its text.
-    Says(&'a str, usize),
-    Nothing,
-}
-
-impl<F: Format> Sections<F> {
-    /// A parser for one stream.
-    pub fn start(request: &Request) -> Self {
+    fn start(request: &Request) -> Result<Self, String> {
         let tools = Tools::callable(request);
-        Self { tools, prose: Route::Content, state: State::Prose, format: PhantomData }
+        Ok(Self { tools, prose: Route::Content, state: State::Prose, format: PhantomData })
     }
 
-    /// The descriptor's markers.
-    pub fn markers() -> Vec<String> {
-        F::MARKS.iter().map(|(literal, _)| (*literal).into()).collect()
-    }
-
-    /// The descriptor's stops.
-    pub fn stops() -> Vec<u32> {
-        (0..).zip(F::MARKS).filter(|(_, (_, mark))| *mark == Mark::TurnEnd).map(|(index, _)| index).collect()
-    }
-
-    /// See [`crate::Parser::text`].
-    pub fn text(&mut self, chunk: &str, out: &mut Output) {
+    fn text(&mut self, chunk: &str, out: &mut Output) {
         match &mut self.state {
             State::Prose | State::Mentioned => out.until_marker(self.prose),
             State::Role => self.role(chunk, out),
@@ -119,12 +112,11 @@ impl<F: Format> Sections<F> {
                 header.text.push_str(chunk);
                 self.read_header(out);
             }
-            State::Body(body) => read(body, chunk, out),
+            State::Body(body) => body.text(chunk, 0, out),
         }
     }
 
-    /// See [`crate::Parser::marker`].
-    pub fn marker(&mut self, index: usize, out: &mut Output) {
+    fn marker(&mut self, index: usize, out: &mut Output) {
         let (literal, mark) = F::MARKS[index];
         let settled = match &mut self.state {
             State::Header(_) => self.mark_in_header(mark, literal, out),
@@ -136,13 +128,22 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// See [`crate::Parser::finish`].
-    pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.state {
             State::Body(body) if body.has_ended() && reason == FinishReason::Stop => body.close(out),
             State::Body(body) => body.release(out),
             _ => out.rest(self.prose),
         }
+    }
+
+    fn constrain(request: &Request) -> Result<Option<String>, String> {
+        grammar::of::<F>(request)
+    }
+}
+
+impl<F: Format> Sections<F> {
+    fn markers() -> Vec<String> {
+        F::MARKS.iter().map(|(literal, _)| (*literal).into()).collect()
     }
 
     /// Reads the word after a role's marker.
@@ -168,7 +169,7 @@ impl<F: Format> Sections<F> {
                 out.drop(out.held() - arguments.len());
                 out.tool_call(name, payload);
                 let mut body = Body::new(payload);
-                read(&mut body, arguments, out);
+                body.text(arguments, 0, out);
                 (self.state, self.prose) = (State::Body(body), Route::Content);
             }
             Head::Nothing => {
@@ -237,68 +238,6 @@ impl<F: Format> Sections<F> {
     }
 }
 
-impl Header {
-    /// What it amounts to; `kind` is what may stand before the separator instead of the name.
-    fn head(&self, kind: Option<&str>) -> Head<'_> {
-        let known = &self.text[..self.text.floor_char_boundary(HEADER)];
-        let (before, behind) = match self.separator {
-            None => ("", known),
-            Some(at) if kind.is_some_and(|kind| ["", kind].contains(&known[..at].trim())) => {
-                known.split_at(at)
-            }
-            Some(at) => return says(&known[..at], at),
-        };
-        if self.ended {
-            return self.unless_prose(says(behind, known.len()));
-        }
-        match arguments(behind) {
-            Head::Unfinished if self.text.len() > HEADER => Head::Nothing,
-            Head::Says("", at) => says(before, before.len() + at),
-            Head::Says(name, at) => self.unless_prose(says(name, before.len() + at)),
-            other => other,
-        }
-    }
-
-    /// A name without a separator is one word, or else the marker was only mentioned.
-    fn unless_prose<'a>(&self, head: Head<'a>) -> Head<'a> {
-        match head {
-            Head::Says(name, _) if self.separator.is_none() && name.contains(char::is_whitespace) => {
-                Head::Nothing
-            }
-            head => head,
-        }
-    }
-}
-
-/// A header that says this, white space aside.
-fn says(name: &str, at: usize) -> Head<'_> {
-    match name.trim() {
-        "" => Head::Nothing,
-        name => Head::Says(name, at),
-    }
-}
-
-/// A name that its line or its arguments, an object or a fence, end.
-fn arguments(text: &str) -> Head<'_> {
-    let name = text.trim_start();
-    let Some(end) = name.find(['\n', '{', '`']) else { return Head::Unfinished };
-    let rest = name[end..].trim_start();
-    if rest.starts_with('{') || rest.starts_with(FENCE) {
-        Head::Says(name[..end].trim_end(), text.len() - rest.len())
-    } else if FENCE.starts_with(rest) {
-        Head::Unfinished
-    } else {
-        Head::Nothing
-    }
-}
-
-fn read(body: &mut Body, text: &str, out: &mut Output) {
-    body.read(text.as_bytes(), out);
-    if body.is_verbatim() {
-        out.until_marker(Route::Arguments);
-    }
-}
-
 /// A marker while arguments are read.
 fn mark_in_body(body: &mut Body, mark: Mark, literal: &str, out: &mut Output) -> bool {
     match mark {
@@ -310,7 +249,7 @@ fn mark_in_body(body: &mut Body, mark: Mark, literal: &str, out: &mut Output) ->
             return true;
         }
         _ => {
-            read(body, literal, out);
+            body.text(literal, 0, out);
             return true;
         }
     }

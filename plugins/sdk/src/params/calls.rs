@@ -1,0 +1,66 @@
+//! Prose and the calls in it, of a format whose calls are written as elements. A parser finds the header of a call and hands the rest to
+//! [`Calls`].
+//!
+//! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out as prose.
+
+use super::{Body, Mark, Progress, Schemas, Style};
+use crate::{FinishReason, Output, Prose, Request, Tools};
+
+/// The tools of a stream, the call that is open, if one is, and the prose around calls.
+#[derive(Debug)]
+pub struct Calls {
+    /// The tools that may be called.
+    pub tools: Tools,
+    /// What they may be given.
+    pub schemas: Schemas,
+    /// What surrounds calls.
+    pub prose: Prose,
+    style: Style,
+    open: Option<Body>,
+}
+
+impl Calls {
+    /// For one stream of a format that spells parameters so.
+    pub fn new(request: &Request, style: Style) -> Self {
+        let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
+        Self { tools, schemas, prose: Prose::default(), style, open: None }
+    }
+
+    /// Text that is no header's.
+    pub fn text(&mut self, text: &str, out: &mut Output) {
+        match &mut self.open {
+            Some(call) => call.text(text, out),
+            None => self.prose.flow(out),
+        }
+    }
+
+    /// A marker; its `literal` is what was held last. Returns whether that settles it: it doesn't outside calls.
+    pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
+        let Some(call) = &mut self.open else { return false };
+        let progress = call.mark(mark, literal, out);
+        if progress != Progress::Inside {
+            self.open = None;
+        }
+        if progress == Progress::Closed {
+            self.prose.go_on(out);
+        }
+        progress != Progress::Left
+    }
+
+    /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose after it is content.
+    pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut Body {
+        let payload = self.tools.payload(name);
+        out.drop(out.held() - keep);
+        out.tool_call(name, payload);
+        self.prose.turn_to_content();
+        self.open.insert(Body::new(self.style, self.schemas.arguments(name, payload)))
+    }
+
+    /// The turn ends.
+    pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        match &mut self.open {
+            Some(call) => call.finish(reason, out),
+            None => self.prose.release(0, out),
+        }
+    }
+}
