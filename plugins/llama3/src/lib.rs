@@ -9,9 +9,11 @@
 
 mod grammar;
 
-use parser_sdk::json::{Bare, Body, Call, Name, Progress, Scanner, Verdict};
-use parser_sdk::python::{Keywords, Opening};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim};
+use parser_sdk::json::{Bare, Name, Object, Verdict};
+use parser_sdk::python::Keywords;
+use parser_sdk::{
+    Descriptor, FinishReason, OpenCall, Opening, Output, Parser, Payload, Request, Route, Tools, Trim,
+};
 
 const MARKERS: [&str; 8] = [
     "<|python_tag|>",
@@ -31,9 +33,6 @@ const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
 
 /// Names of tools that take code.
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
-
-/// Longest head of a call that is waited for; what stands behind it decides nothing, however it was cut.
-const HEAD: usize = 160;
 
 const START: State = State::Open(Name::Declared, b" \n\r\t");
 /// What separates calls, and brackets too many.
@@ -57,15 +56,10 @@ enum State {
     Role,
     /// In an object that may be a call; before it so much markup is held.
     Bare(Bare, usize),
-    Call(Call, Name),
-    /// After `<|python_tag|>`: what follows it, until it is clear what it is.
-    Tag(String),
-    Keywords(Keywords),
-    /// In code, which goes this way.
-    Code(Route),
-    /// After `<function=`: the same.
-    Function(String),
-    Arguments(Body, Scanner),
+    /// In a call, behind which one of such a name may begin.
+    Call(OpenCall, Name),
+    /// After this marker, which may announce a call: what follows it, until it is clear what it is.
+    Head(usize, String),
 }
 
 impl Parser for Llama3 {
@@ -102,21 +96,20 @@ impl Parser for Llama3 {
             return self.text(literal, out);
         }
         match &mut self.state {
-            State::Arguments(body, _) if index == FUNCTION_END => {
-                body.close(out);
+            State::Call(OpenCall::Object(arguments), _) if index == FUNCTION_END => {
+                arguments.close(out);
                 out.drop_all();
                 return self.state = State::Open(Name::Declared, SEPARATORS);
             }
             State::Open(..) if index == FUNCTION_END => return out.drop_all(),
-            State::Tag(head) if index == FUNCTION && head.trim_ascii().is_empty() => {
+            State::Head(TAG, head) if index == FUNCTION && head.trim_ascii().is_empty() => {
                 out.drop(out.held() - literal.len());
             }
             _ => self.end(literal.len(), true, out),
         }
         match index {
-            TAG if !self.tools.is_empty() => self.state = State::Tag(String::new()),
-            FUNCTION if !self.tools.is_empty() => self.state = State::Function(String::new()),
-            TAG | FUNCTION | FUNCTION_END => self.prose(out),
+            TAG | FUNCTION if !self.tools.is_empty() => self.state = State::Head(index, String::new()),
+            TAG | FUNCTION | FUNCTION_END => self.go_on(false, out),
             _ => {
                 out.drop_all();
                 self.state = if index == HEADER { State::Role } else { START };
@@ -149,55 +142,36 @@ impl Llama3 {
                 }
                 return read;
             }
-            State::Prose => self.prose(out),
+            State::Prose => out.until_marker(Route::Content),
             State::Role => {
-                let read = text.find('\n').unwrap_or(text.len());
-                out.drop(read);
-                self.state = if read < text.len() { START } else { State::Role };
-                return read;
+                let end = out.drop_line(text.as_bytes());
+                self.state = if end.is_some() { START } else { State::Role };
+                return end.unwrap_or(text.len());
             }
             State::Bare(..) => return self.bare(text, out),
-            State::Tag(head) => {
+            State::Head(marker, head) => {
                 head.push_str(text);
-                self.tagged(out);
+                let (marker, head) = (*marker, std::mem::take(head));
+                self.announced(marker, head, out);
             }
-            State::Code(route) => out.until_marker(*route),
-            State::Function(head) => {
-                head.push_str(text);
-                self.function(out);
+            State::Call(call, name) => {
+                let (end, name) = (call.read(text, &self.tools, out), *name);
+                if end.is_some() {
+                    self.state = State::Open(name, SEPARATORS);
+                }
+                return end.unwrap_or(text.len());
             }
-            State::Call(..) | State::Keywords(_) | State::Arguments(..) => return self.call(text, out),
         }
         text.len()
     }
 
-    /// Reads on in an open call.
-    fn call(&mut self, text: &str, out: &mut Output) -> usize {
-        let (end, name) = match &mut self.state {
-            State::Call(call, name) => match call.read(text.as_bytes(), &self.tools, out) {
-                Progress::Closed(read) => (Some(read), *name),
-                Progress::Unfinished | Progress::NotACall => (None, *name),
-            },
-            State::Keywords(keywords) => (keywords.read(text, out), Name::Any),
-            State::Arguments(body, scanner) => {
-                let end = scanner.read(text.as_bytes());
-                body.read(&text.as_bytes()[..end.unwrap_or(text.len())], out);
-                if end.is_some() {
-                    body.close(out);
-                }
-                (end, Name::Declared)
-            }
-            _ => (None, Name::Declared),
-        };
-        if end.is_some() {
-            self.state = State::Open(name, SEPARATORS);
-        }
-        end.unwrap_or(text.len())
-    }
-
-    fn prose(&mut self, out: &mut Output) {
+    /// What is held is no call, but prose or code.
+    fn go_on(&mut self, is_code: bool, out: &mut Output) {
         self.state = State::Prose;
-        out.until_marker(Route::Content);
+        if is_code {
+            self.code(out);
+        }
+        self.read("", out);
     }
 
     /// Looks at an object that may be a call, and reads it as one when it is.
@@ -207,69 +181,58 @@ impl Llama3 {
         match verdict {
             Verdict::Undecided => {}
             Verdict::Call => {
-                self.state = State::Call(bare.call(*before, &self.tools, out), bare.name());
+                let call = OpenCall::Named(bare.call(*before, &self.tools, out));
+                self.state = State::Call(call, bare.name());
                 return read;
             }
-            Verdict::Content if *before > 0 => self.code(0, out),
-            Verdict::Content => self.prose(out),
+            Verdict::Content => {
+                let is_code = *before > 0;
+                self.go_on(is_code, out);
+            }
         }
         text.len()
     }
 
-    /// Decides what follows `<|python_tag|>`: an object, `NAME.call(` with a keyword, or code.
-    fn tagged(&mut self, out: &mut Output) {
-        let State::Tag(head) = &self.state else { return };
-        let body = head.trim_ascii_start().to_owned();
-        if body.starts_with(['{', '[']) {
-            self.state = State::Bare(Bare::of(Name::Any), out.held() - body.len());
-            return self.text(&body, out);
-        }
-        match Opening::of(&body[..body.floor_char_boundary(HEAD)], ".call") {
-            Opening::Unclear if body.len() < HEAD => {}
-            Opening::Call(name, read) if self.interpreter.is_none() || self.tools.contains(name) => {
-                out.drop(out.held() - (body.len() - read));
-                out.tool_call(name, Payload::Json);
-                self.state = State::Keywords(Keywords::default());
-                self.text(&body[read..], out);
+    /// Decides what follows a marker: `<|python_tag|>` an object, `NAME.call(` with a keyword, or code; `<function=` a name and an object.
+    fn announced(&mut self, marker: usize, head: String, out: &mut Output) {
+        let code = head.trim_ascii_start();
+        let (opening, text) = match marker {
+            TAG if code.starts_with(['{', '[']) => {
+                self.state = State::Bare(Bare::of(Name::Any), out.held() - code.len());
+                return self.text(code, out);
             }
-            _ => self.code(0, out),
+            TAG => (Opening::of_code(code, ".call"), code),
+            _ => (Opening::of_element(&head), head.as_str()),
+        };
+        match opening {
+            Opening::Unclear => self.state = State::Head(marker, head),
+            Opening::Call(name, read) if marker == FUNCTION => {
+                let payload = self.tools.payload(name);
+                let call = State::Call(OpenCall::Object(Object::new(payload)), Name::Declared);
+                self.open(name, payload, call, &text[read..], out);
+            }
+            Opening::Call(name, read) if self.interpreter.is_none() || self.tools.contains(name) => {
+                let call = State::Call(OpenCall::Keywords(Keywords::default()), Name::Any);
+                self.open(name, Payload::Json, call, &text[read..], out);
+            }
+            _ => self.go_on(marker == TAG, out),
         }
     }
 
-    /// What is held is the tag and code, but for the last `bytes`: a call of the interpreter, or text if there is none.
-    fn code(&mut self, bytes: usize, out: &mut Output) {
-        let mut route = Route::Content;
-        self.state = State::Prose;
+    /// Opens a call whose head is held, and after it `rest`.
+    fn open(&mut self, name: &str, payload: Payload, call: State, rest: &str, out: &mut Output) {
+        out.drop(out.held() - rest.len());
+        out.tool_call(name, payload);
+        self.state = call;
+        self.text(rest, out);
+    }
+
+    /// What is held is the tag and code: a call of the interpreter, where there is one.
+    fn code(&mut self, out: &mut Output) {
         if let Some((name, payload)) = &self.interpreter {
             out.drop(MARKERS[TAG].len());
             out.tool_call(name, *payload);
-            route = Route::Arguments;
-            if *payload == Payload::Json {
-                out.derive("{\"code\": \"");
-                route = Route::ArgumentsEscaped;
-            }
-            self.state = State::Code(route);
-        }
-        out.take(route, out.held() - bytes);
-    }
-
-    /// Decides whether a name and an object follow `<function=`.
-    fn function(&mut self, out: &mut Output) {
-        let State::Function(head) = &self.state else { return };
-        let known = &head[..head.floor_char_boundary(HEAD)];
-        let (name, body) = known.split_once('>').unwrap_or((known, ""));
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-        let has_name = !name.is_empty() && name.bytes().all(is_name);
-        let body = body.trim_ascii_start();
-        if has_name && body.starts_with('{') {
-            let body = head[known.len() - body.len()..].to_owned();
-            let payload = self.tools.payload(name);
-            out.drop(out.held() - body.len());
-            out.tool_call(name, payload);
-            self.state = State::Arguments(Body::new(payload), Scanner::default());
-            self.text(&body, out);
-        } else if !has_name || !body.is_empty() || head.len() > HEAD {
-            self.prose(out);
+            self.state = State::Call(OpenCall::of_text("code", *payload, out), Name::Any);
         }
     }
 
@@ -278,27 +241,20 @@ impl Llama3 {
         match &self.state {
             State::Bare(bare, _) => bare.in_string(),
             State::Call(call, _) => call.in_string(),
-            State::Keywords(keywords) => keywords.in_string(),
-            State::Arguments(_, scanner) => scanner.in_string(),
-            State::Code(_) => true,
             _ => false,
         }
     }
 
     /// What is open or undecided ends before the last `bytes` held; it may be whole only if the model came this far by itself.
     fn end(&mut self, bytes: usize, by_itself: bool, out: &mut Output) {
-        match &mut self.state {
-            State::Tag(head) if !head.trim_ascii().is_empty() => self.code(bytes, out),
-            State::Bare(_, 1..) => self.code(bytes, out),
-            State::Keywords(_) => out.drop(out.held() - bytes),
-            State::Arguments(body, _) => body.release(out),
-            State::Call(call, _) if call.has_arguments() && by_itself => call.close(out),
-            State::Call(call, _) => call.release(out),
-            _ => out.content(out.held() - bytes),
+        match &self.state {
+            State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),
+            State::Bare(_, 1..) => self.code(out),
+            _ => {}
         }
-        if let (State::Code(route), true) = (&self.state, by_itself) {
-            out.derive(if *route == Route::ArgumentsEscaped { "\"}" } else { "" });
-            out.close();
+        match &mut self.state {
+            State::Call(call, _) => call.end(by_itself, bytes, out),
+            _ => out.content(out.held() - bytes),
         }
         self.state = State::Prose;
     }

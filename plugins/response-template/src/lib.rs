@@ -7,11 +7,8 @@
 
 use parser_sdk::json::Calls;
 use parser_sdk::params::{Arguments, Schemas};
-use parser_sdk::template::{Delimiter, Kind, Match, Parameter, Table};
+use parser_sdk::template::{Found, Kind, Meaning, Place, Table, Within};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
-
-/// Longest delimiter that is waited for, in bytes.
-const HEAD: usize = 256;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -20,7 +17,7 @@ pub struct ResponseTemplate {
     tools: Tools,
     schemas: Schemas,
     /// The region, by its field; none outside of all.
-    place: Option<usize>,
+    region: Option<usize>,
     /// What may be a delimiter: held.
     head: Option<String>,
     call: InCall,
@@ -35,27 +32,6 @@ enum InCall {
     Parameters(Arguments),
     /// In a parameter's value; whether a newline before it is still to be dropped.
     Value(Arguments, bool),
-}
-
-/// What a delimiter means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    Open(usize),
-    /// The region opens that is open already, or the message begins.
-    Again,
-    Close,
-    /// The field without `open` closes: the turn ends.
-    End,
-    Key,
-    ValueEnd,
-}
-
-/// What held text is.
-enum Found {
-    Text,
-    Undecided,
-    /// A delimiter: its meaning, its bytes, and what its group matched.
-    Delimiter(Meaning, usize, String),
 }
 
 impl Parser for ResponseTemplate {
@@ -73,7 +49,7 @@ impl Parser for ResponseTemplate {
     fn start(request: &Request) -> Result<Self, String> {
         let table = Table::read(&request.options)?;
         let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        Ok(Self { place: table.first, table, tools, schemas, head: None, call: InCall::No })
+        Ok(Self { region: table.first, table, tools, schemas, head: None, call: InCall::No })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -87,8 +63,8 @@ impl Parser for ResponseTemplate {
         let literal = self.table.markers.0[index].clone();
         if let Some(head) = self.head.take() {
             let joined = format!("{head}{literal}");
-            let ends = self.watched().any(|(meaning, end)| meaning == Meaning::End && end.trigger == index);
-            match self.find(&joined, false) {
+            let ends = self.table.announces(self.place(), index, true);
+            match self.table.find(self.place(), &joined, false) {
                 Found::Delimiter(meaning, bytes, group) if bytes <= head.len() => {
                     self.act(meaning, group, bytes, joined.len() - bytes, out);
                     self.body(&head[bytes..], literal.len(), out);
@@ -101,7 +77,7 @@ impl Parser for ResponseTemplate {
                 Found::Text => self.body(&head, literal.len(), out),
             }
         }
-        if self.watched().any(|(_, delimiter)| delimiter.trigger == index) {
+        if self.table.announces(self.place(), index, false) {
             self.decide(literal, out);
         } else {
             self.body(&literal, 0, out);
@@ -110,7 +86,7 @@ impl Parser for ResponseTemplate {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         if let Some(head) = self.head.take() {
-            let found = self.find(&head, true);
+            let found = self.table.find(self.place(), &head, true);
             self.settle(found, &head, out);
         }
         self.end_call(false, reason == FinishReason::Stop, 0, out);
@@ -122,71 +98,19 @@ impl Parser for ResponseTemplate {
 }
 
 impl ResponseTemplate {
-    /// The delimiters that count here: in a string of a call only the turn's end.
-    fn watched(&self) -> impl Iterator<Item = (Meaning, &Delimiter)> {
-        let fields = &self.table.fields;
-        let all = if self.in_string() { &[] } else { &fields[..] };
-        // Calls that can't be are text of the field without `open`, where there is one.
-        let calls = !self.tools.is_empty() || self.table.implicit.is_none();
-        let outside = all
-            .iter()
-            .enumerate()
-            .filter(move |(_, field)| self.place.is_none() && (calls || field.kind.is_text()));
-        let opens = outside
-            .flat_map(|(index, field)| field.open.iter().map(move |open| (Meaning::Open(index), open)));
-        let ends = self.table.implicit.iter().flat_map(|implicit| &fields[*implicit].close);
-        let region = self.place.and_then(|place| all.get(place));
-        let again =
-            region.filter(|_| self.place == self.table.first).into_iter().flat_map(|field| &field.open);
-        let anchors = self.table.anchors.iter().filter(|_| matches!(self.call, InCall::No));
-        let inner = |close: &&Delimiter| self.table.markers.0[close.trigger].starts_with(['}', ']']);
-        let in_json = matches!(&self.call, InCall::Json(calls) if calls.is_open());
-        let closes =
-            region.into_iter().flat_map(|field| &field.close).filter(move |close| !(in_json && inner(close)));
-        let parameter = self.parameter();
-        let keys =
-            parameter.filter(|_| matches!(self.call, InCall::Parameters(_))).map(|parameter| &parameter.key);
-        let value = parameter.filter(|_| matches!(self.call, InCall::Value(..)));
-        opens
-            .chain(ends.map(|end| (Meaning::End, end)))
-            .chain(again.chain(anchors).map(|open| (Meaning::Again, open)))
-            .chain(closes.map(|close| (Meaning::Close, close)))
-            .chain(keys.into_iter().map(|key| (Meaning::Key, key)))
-            .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))
-    }
-
-    /// How the present region writes parameters.
-    fn parameter(&self) -> Option<&Parameter> {
-        match &self.table.fields[self.place?].kind {
-            Kind::Named(parameter) => parameter.as_ref(),
-            _ => None,
-        }
-    }
-
-    fn in_string(&self) -> bool {
-        matches!(&self.call, InCall::Json(calls) if calls.in_string())
-    }
-
-    /// What `head` is: the longest delimiter, once no other may come of it.
-    fn find(&self, head: &str, is_end: bool) -> Found {
-        // What stands behind decides nothing, however it was cut.
-        let known = &head[..head.floor_char_boundary(HEAD)];
-        let (mut found, mut longest) = (Found::Text, 0);
-        for (meaning, delimiter) in self.watched() {
-            match delimiter.pattern.matches(known) {
-                Match::Partial if !is_end && head.len() <= HEAD => return Found::Undecided,
-                Match::Yes(bytes, group) if bytes > longest => {
-                    longest = bytes;
-                    found = Found::Delimiter(meaning, bytes, group.unwrap_or_default());
-                }
-                _ => {}
-            }
-        }
-        found
+    fn place(&self) -> Place {
+        let within = match &self.call {
+            InCall::No => Within::NoCall,
+            InCall::Json(calls) if calls.in_string() => Within::String,
+            InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
+            InCall::Parameters(_) => Within::Parameters,
+            InCall::Value(..) => Within::Value,
+        };
+        Place { region: self.region, within, may_call: !self.tools.is_empty() }
     }
 
     fn decide(&mut self, head: String, out: &mut Output) {
-        match self.find(&head, false) {
+        match self.table.find(self.place(), &head, false) {
             Found::Undecided => self.head = Some(head),
             found => self.settle(found, &head, out),
         }
@@ -220,13 +144,13 @@ impl ResponseTemplate {
                     // A call that is still open is over, and incomplete: no later `close` may be taken for its end.
                     out.message(Phase::Unspecified);
                 }
-                (self.place, self.call) = (None, InCall::No);
+                (self.region, self.call) = (None, InCall::No);
             }
             Meaning::Key | Meaning::ValueEnd => match std::mem::replace(&mut self.call, InCall::No) {
                 InCall::Parameters(mut arguments) => {
                     out.drop(out.held() - keep);
                     arguments.begin(&group, out);
-                    let spaced = self.parameter().is_some_and(|parameter| parameter.spaced);
+                    let spaced = self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced);
                     self.call = InCall::Value(arguments, spaced);
                 }
                 InCall::Value(mut arguments, _) => {
@@ -239,7 +163,7 @@ impl ResponseTemplate {
     }
 
     fn open(&mut self, field: usize, name: String, keep: usize, out: &mut Output) {
-        self.place = Some(field);
+        self.region = Some(field);
         match &self.table.fields[field].kind {
             Kind::Content | Kind::Reasoning => {
                 out.drop(out.held() - keep);
@@ -271,7 +195,7 @@ impl ResponseTemplate {
         }
         match &mut self.call {
             InCall::No => {
-                let field = self.place.or(self.table.implicit).map(|field| &self.table.fields[field]);
+                let field = self.region.or(self.table.implicit).map(|field| &self.table.fields[field]);
                 out.flow(field.map_or(Route::Drop, |field| field.kind.route()), keep);
             }
             InCall::Json(calls) => {

@@ -11,6 +11,8 @@ pub mod component;
 pub mod grammar;
 pub mod header;
 pub mod json;
+mod open_call;
+mod opening;
 mod output;
 pub mod params;
 mod prose;
@@ -23,6 +25,8 @@ pub mod testing;
 mod tools;
 mod types;
 
+pub use open_call::OpenCall;
+pub use opening::Opening;
 pub use output::Output;
 pub use prose::Prose;
 pub use stream::Stream;

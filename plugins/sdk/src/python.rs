@@ -8,37 +8,6 @@ use crate::{Output, Route};
 /// Longest key or word that is kept. Python's own are shorter.
 const WORD: usize = 128;
 
-/// How code begins that may be one call of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening<'a> {
-    /// That isn't clear yet.
-    Unclear,
-    /// It isn't such a call.
-    Other,
-    /// With a callee of this name; so many bytes stand before its arguments, the first of which has a keyword, if there is any.
-    Call(&'a str, usize),
-}
-
-impl<'a> Opening<'a> {
-    /// How `code` begins, where a call is spelt as the tool's name, `suffix` (llama's `.call`), and keywords in parentheses.
-    pub fn of(code: &'a str, suffix: &str) -> Self {
-        let is_name = |name: &str| name.bytes().all(|byte| is_word(byte) || matches!(byte, b'-' | b'.'));
-        let Some((callee, arguments)) = code.split_once('(') else {
-            return if is_name(code) { Self::Unclear } else { Self::Other };
-        };
-        let Some(name) = callee.strip_suffix(suffix).filter(|name| !name.is_empty() && is_name(name)) else {
-            return Self::Other;
-        };
-        let first = arguments.trim_ascii_start();
-        let key = first.bytes().take_while(|byte| is_word(*byte)).count();
-        match (key, first.as_bytes().get(key)) {
-            (_, None) => Self::Unclear,
-            (1.., Some(b'=')) | (0, Some(b')')) => Self::Call(name, callee.len() + 1),
-            _ => Self::Other,
-        }
-    }
-}
-
 /// Keyword arguments being read, from behind the opening parenthesis.
 #[derive(Debug, Default)]
 pub struct Keywords {

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what turns out to be no call is left to the parser as text, with every byte since the last call held.
 
-use super::{Body, Call, Progress, Scanner};
+use super::{Call, Object, Progress};
 use crate::{Output, Payload, Tools};
 
 /// A region of calls being read.
@@ -21,7 +21,7 @@ enum State {
     Object(Call),
     /// After an object, where another one may follow.
     Between,
-    Arguments(Body, Scanner),
+    Arguments(Object),
     /// After arguments: nothing counts.
     Done,
     Text,
@@ -35,8 +35,7 @@ impl Calls {
 
     /// The arguments of a call that was opened.
     pub fn arguments(payload: Payload) -> Self {
-        let state = State::Arguments(Body::new(payload), Scanner::default());
-        Self { state, keys: <(String, String)>::default() }
+        Self { state: State::Arguments(Object::new(payload)), keys: <(String, String)>::default() }
     }
 
     /// A region in which nothing is a call.
@@ -53,7 +52,7 @@ impl Calls {
     pub fn in_string(&self) -> bool {
         match &self.state {
             State::Object(call) => call.in_string(),
-            State::Arguments(_, scanner) => scanner.in_string(),
+            State::Arguments(arguments) => arguments.in_string(),
             _ => false,
         }
     }
@@ -62,7 +61,7 @@ impl Calls {
     pub fn is_open(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_open(),
-            State::Arguments(_, scanner) => scanner.depth() > 0,
+            State::Arguments(arguments) => arguments.is_open(),
             _ => false,
         }
     }
@@ -104,13 +103,9 @@ impl Calls {
                     self.state = State::Before(0);
                 }
             }
-            State::Arguments(body, scanner) => {
-                let end = scanner.read(text);
-                read = end.unwrap_or(read);
-                body.read(&text[..read], out);
-                if end.is_some() {
-                    body.close(out);
-                    self.state = State::Done;
+            State::Arguments(arguments) => {
+                if let Some(end) = arguments.read(text, out) {
+                    (self.state, read) = (State::Done, end);
                 }
             }
             State::Done => out.drop(read),
@@ -126,8 +121,8 @@ impl Calls {
             State::Object(call) if !call.is_opened() => out.content(out.held() - bytes),
             State::Object(call) if is_closed || (by_itself && call.has_arguments()) => call.close(out),
             State::Object(call) => call.release(out),
-            State::Arguments(body, _) if is_closed => body.close(out),
-            State::Arguments(body, _) => body.release(out),
+            State::Arguments(arguments) if is_closed => arguments.close(out),
+            State::Arguments(arguments) => arguments.release(out),
             State::Before(_) | State::Text => out.content(out.held() - bytes),
             State::Between | State::Done => {}
         }

@@ -1,6 +1,6 @@
 //! JSON as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string,
-//! [`Call`] routes a call that is one JSON object, [`Body`] arguments that stand alone, [`Calls`] what stands between the markers of calls;
-//! [`Bare`] decides whether an object without markup is a call.
+//! [`Call`] routes a call that is one JSON object, [`Body`] arguments that stand alone, [`Object`] those that end by themselves, [`Calls`]
+//! what stands between the markers of calls; [`Bare`] decides whether an object without markup is a call.
 //!
 //! All do constant work per byte, keep no text but a short string, and can be cut anywhere.
 
@@ -9,6 +9,7 @@ mod body;
 mod call;
 mod calls;
 mod input;
+mod object;
 mod scanner;
 mod unescape;
 
@@ -16,5 +17,6 @@ pub use bare::{Bare, Name, Verdict};
 pub use body::Body;
 pub use call::{Call, Progress};
 pub use calls::Calls;
+pub use object::Object;
 pub use scanner::{Event, Scanner};
 pub use unescape::{Unescape, unescape};

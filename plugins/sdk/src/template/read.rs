@@ -1,0 +1,254 @@
+//! Reads a table from its JSON. What can't be followed is refused, by name.
+
+use serde_json::Value;
+
+use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table, parse};
+use crate::Trim;
+
+/// Keys of a table and of a field; those of contents that can be streamed.
+const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
+const FIELD: [&str; 11] = [
+    "open",
+    "open_pattern",
+    "close",
+    "close_pattern",
+    "content",
+    "content_args",
+    "repeats",
+    "join",
+    "optional",
+    "transform",
+    "transform_each",
+];
+const ARGS: [&str; 4] = ["strip", "allow_non_json", "tag_pattern", "value_parser"];
+
+/// A field as it is written.
+struct Written<'a>(&'a Value);
+
+impl<'a> Written<'a> {
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.0.get(key).filter(|value| !value.is_null())
+    }
+
+    /// A value that is a string, if there is one.
+    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+        let text = |value: &'a Value| value.as_str().ok_or_else(|| format!("{key} must be a string"));
+        self.get(key).map(text).transpose()
+    }
+
+    /// A value that is a string or several, if there is one.
+    fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, String> {
+        let Some(Value::Array(values)) = self.get(key) else {
+            return Ok(self.text(key)?.map(|text| vec![text]));
+        };
+        let texts: Option<_> = values.iter().map(Value::as_str).collect();
+        texts.map(Some).ok_or_else(|| format!("{key} must hold strings"))
+    }
+
+    fn is_set(&self, key: &str) -> bool {
+        self.get(key) == Some(&Value::Bool(true))
+    }
+}
+
+/// An object with none but these keys.
+fn known(value: &Value, keys: &[&str]) -> Result<(), String> {
+    let object = value.as_object().ok_or("an object was expected")?;
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown field `{key}`")),
+        None => Ok(()),
+    }
+}
+
+impl Table {
+    /// Reads the table among a parser's options: `response_template`, its JSON.
+    ///
+    /// # Errors
+    /// One line naming the construct that can't be followed.
+    pub fn read(options: &[(String, String)]) -> Result<Self, String> {
+        let option = |name| options.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        match (option("response_template"), option("response_schema")) {
+            (Some(json), _) => Self::of(json).map_err(|error| format!("response_template: {error}")),
+            (None, Some(_)) => {
+                Err("response_schema: x-regex needs the whole answer, give a response_template".into())
+            }
+            (None, None) => {
+                Err("response_template is missing, set it to that of tokenizer_config.json".into())
+            }
+        }
+    }
+
+    fn of(json: &str) -> Result<Self, String> {
+        let written: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        known(&written, &TABLE)?;
+        if let Some(version) = written.get("version").filter(|version| **version != 1) {
+            return Err(format!("version {version} isn't known, only 1 is"));
+        }
+        let mut table = Self { trim: Trim { reasoning: true, content: true }, ..Self::default() };
+        let fields = written.get("fields").and_then(Value::as_object).ok_or("fields are missing")?;
+        for (name, field) in fields {
+            table.field(name, field).map_err(|error| format!("field '{name}': {error}"))?;
+        }
+        table.anchor(&Written(&written))?;
+        Ok(table)
+    }
+
+    fn field(&mut self, name: &str, field: &Value) -> Result<(), String> {
+        known(field, &FIELD)?;
+        let written = Written(field);
+        let args = Written(written.get("content_args").unwrap_or(&Value::Null));
+        if !args.0.is_null() {
+            known(args.0, &ARGS)?;
+        }
+        let (open, begins) = self.delimiters(&written, "open", "open_pattern")?;
+        let (close, _) = self.delimiters(&written, "close", "close_pattern")?;
+        let strip = args.get("strip") != Some(&Value::Bool(false));
+        let (content, transform) = (written.text("content")?.unwrap_or("text"), written.get("transform"));
+        let kind = match (name, content, transform) {
+            ("content", "text", None) => {
+                self.trim.content = strip;
+                Kind::Content
+            }
+            ("thinking" | "reasoning" | "reasoning_content", "text", None) => {
+                self.trim.reasoning = strip;
+                Kind::Reasoning
+            }
+            ("tool_calls", "json" | "xml-inline", _) if begins || open.is_empty() => {
+                return Err("calls need an open of their own".into());
+            }
+            ("tool_calls", "json" | "xml-inline", Some(transform)) => {
+                self.calls(transform, written.is_set("transform_each"), content == "json", &args, &open)?
+            }
+            ("tool_calls", "json" | "xml-inline", None) => {
+                return Err("a transform to function is missing".into());
+            }
+            ("content" | "thinking" | "reasoning" | "reasoning_content" | "tool_calls", content, _) => {
+                return Err(format!("content '{content}', or its transform, can't be streamed"));
+            }
+            _ => {
+                return Err(
+                    "only content, reasoning_content, thinking and tool_calls have a place in an answer"
+                        .into(),
+                );
+            }
+        };
+        let index = Some(self.fields.len());
+        if begins {
+            self.first = index;
+        } else if open.is_empty() && std::mem::replace(&mut self.implicit, index).is_some() {
+            return Err("another field has no open either".into());
+        }
+        self.fields.push(Field { kind, open, close, repeats: written.is_set("repeats") });
+        Ok(())
+    }
+
+    /// Reads the anchor. A pattern that can't be followed matters to grammars alone.
+    fn anchor(&mut self, written: &Written<'_>) -> Result<(), String> {
+        let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
+            (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
+            (None, Some(regex)) => parse(regex),
+            (None, None) => Ok(Vec::new()),
+        };
+        self.is_anchored_somehow = anchors.is_err();
+        for anchor in anchors.unwrap_or_default() {
+            match anchor.0.first() {
+                Some(Piece::Literal(text)) if text.starts_with(['<', '[']) => {
+                    self.anchors.push(self.markers.delimiter(anchor.0)?);
+                }
+                _ => {
+                    self.markers.tokens(&anchor);
+                    self.plain_anchors.push(anchor);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A field's delimiters on one side, and whether one is the beginning of the message.
+    fn delimiters(
+        &mut self,
+        field: &Written<'_>,
+        literal: &str,
+        pattern: &str,
+    ) -> Result<(Vec<Delimiter>, bool), String> {
+        match (field.texts(literal)?, field.text(pattern)?) {
+            (Some(_), Some(_)) => Err(format!("give either {literal} or {pattern}")),
+            (None, Some(regex)) => self.markers.regex(regex).map_err(|error| format!("{pattern}: {error}")),
+            (texts, None) => {
+                let texts = texts.unwrap_or_default();
+                let delimiters =
+                    texts.iter().map(|text| self.markers.literal(text)).collect::<Result<_, _>>();
+                Ok((delimiters?, false))
+            }
+        }
+    }
+
+    /// Where a call's name and arguments stand.
+    fn calls(
+        &mut self,
+        transform: &Value,
+        each: bool,
+        is_json: bool,
+        args: &Written<'_>,
+        open: &[Delimiter],
+    ) -> Result<Kind, String> {
+        let function = Written(transform.get("function").ok_or("transform has no `function`")?);
+        if function.0 == "{content}" && is_json && !each {
+            let [name, arguments] = ["name", "arguments"].map(String::from);
+            return Ok(Kind::Objects { name, arguments, listed: false });
+        }
+        let (Some(name), Some(arguments)) = (function.text("name")?, function.text("arguments")?) else {
+            return Err("transform: function has no name and arguments".into());
+        };
+        if arguments == "{content}" && !each {
+            let name = inside(name).ok_or_else(|| format!("transform: {name} names nothing"))?;
+            if open.iter().any(|open| open.pattern.group() != Some(name)) {
+                return Err(format!("transform: open_pattern has no group '{name}'"));
+            }
+            return Ok(Kind::Named(if is_json { None } else { Some(self.written_parameter(args)?) }));
+        }
+        let key = |text| {
+            let key = if each { inside(text)? } else { inside(text)?.strip_prefix("content.")? };
+            (!key.contains('.') && is_json).then(|| key.to_owned())
+        };
+        match (key(name), key(arguments)) {
+            (Some(name), Some(arguments)) => Ok(Kind::Objects { name, arguments, listed: each }),
+            _ => Err(format!("transform: {name} and {arguments} aren't two keys of one object")),
+        }
+    }
+
+    /// `tag_pattern` of `xml-inline`: literal, key, literal, value, literal.
+    fn written_parameter(&mut self, args: &Written<'_>) -> Result<Parameter, String> {
+        let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
+        let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
+        if !["text", "json"].contains(&parser) {
+            return Err(format!("value_parser '{parser}' can't be streamed"));
+        }
+        let [Pattern(mut pieces)] =
+            <[Pattern; 1]>::try_from(parse(regex)?).map_err(|_| "tag_pattern with alternatives")?;
+        let is_group = |piece: &Piece, name: &str| matches!(piece, Piece::Run { group: Some(group), .. } if group == name);
+        let value = pieces
+            .iter()
+            .position(|piece| is_group(piece, "value"))
+            .ok_or("tag_pattern has no group 'value'")?;
+        let mut after = pieces.split_off(value).split_off(1);
+        let spaced = pieces.pop_if(|piece| *piece == Piece::Space).is_some();
+        let is_trimmed = after.first() == Some(&Piece::Space);
+        after.drain(..usize::from(is_trimmed));
+        let [Piece::Literal(end)] = &after[..] else {
+            return Err("tag_pattern: literal text must follow the value".into());
+        };
+        if !pieces.iter().any(|piece| is_group(piece, "key")) {
+            return Err("tag_pattern has no group 'key' before its value".into());
+        }
+        let mut ends = vec![self.markers.literal(end)?];
+        if is_trimmed {
+            ends.push(self.markers.whole(&format!("\n{end}")));
+        }
+        Ok(Parameter { key: self.markers.delimiter(pieces)?, end: ends, spaced })
+    }
+}
+
+/// What stands in the braces of a placeholder.
+fn inside(text: &str) -> Option<&str> {
+    text.strip_prefix('{')?.strip_suffix('}')
+}

@@ -1,0 +1,127 @@
+//! Which of a table's delimiters count at a place of the stream, and what held text is among them.
+//!
+//! Invariant: of a head only its first bytes decide, however it was cut.
+
+use super::{Delimiter, Kind, Match, Parameter, Table};
+
+/// Longest delimiter that is waited for, in bytes.
+const HEAD: usize = 256;
+
+/// A place of the stream.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The region, by its field; none outside of all.
+    pub region: Option<usize>,
+    /// Where in a region of calls.
+    pub within: Within,
+    /// Whether tools may be called.
+    pub may_call: bool,
+}
+
+/// Where in a region of calls a place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Within {
+    /// In none.
+    NoCall,
+    /// In a string of JSON: only the turn's end counts.
+    String,
+    /// In JSON, brackets of which are open or not.
+    Json {
+        /// Whether the next one that closes is its own.
+        is_open: bool,
+    },
+    /// Between parameters.
+    Parameters,
+    /// In a parameter's value.
+    Value,
+}
+
+/// What a delimiter means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// The region of this field opens.
+    Open(usize),
+    /// The region opens that is open already, or the message begins.
+    Again,
+    /// The region closes.
+    Close,
+    /// The field without `open` closes: the turn ends.
+    End,
+    /// A parameter begins.
+    Key,
+    /// A parameter's value ends.
+    ValueEnd,
+}
+
+/// What held text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// No delimiter.
+    Text,
+    /// That isn't clear yet.
+    Undecided,
+    /// A delimiter: its meaning, its bytes, and what its group matched.
+    Delimiter(Meaning, usize, String),
+}
+
+impl Table {
+    /// Whether a marker begins one of the delimiters that count here; where it `ends` the turn, of those that do.
+    pub fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
+        let counts = |meaning| !ends || meaning == Meaning::End;
+        self.watched(place).any(|(meaning, delimiter)| counts(meaning) && delimiter.trigger == marker)
+    }
+
+    /// What `head` is: the longest delimiter, once no other may come of it. Nothing more comes where it `is_all`.
+    pub fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
+        let known = &head[..head.floor_char_boundary(HEAD)];
+        let (mut found, mut longest) = (Found::Text, 0);
+        for (meaning, delimiter) in self.watched(place) {
+            match delimiter.pattern.matches(known) {
+                Match::Partial if !is_all && head.len() <= HEAD => return Found::Undecided,
+                Match::Yes(bytes, group) if bytes > longest => {
+                    longest = bytes;
+                    found = Found::Delimiter(meaning, bytes, group.unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// How a region writes parameters.
+    pub fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
+        match &self.fields[region?].kind {
+            Kind::Named(parameter) => parameter.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The delimiters that count here.
+    fn watched(&self, place: Place) -> impl Iterator<Item = (Meaning, &Delimiter)> {
+        let all = if place.within == Within::String { &[] } else { &self.fields[..] };
+        let region = place.region.and_then(|region| all.get(region));
+        // Calls that can't be are text of the field without `open`, where there is one.
+        let calls = place.may_call || self.implicit.is_none();
+        let outside = all.iter().enumerate().filter(move |_| place.region.is_none());
+        let opens = outside
+            .filter(move |(_, field)| calls || field.kind.is_text())
+            .flat_map(|(index, field)| field.open.iter().map(move |open| (Meaning::Open(index), open)));
+        let ends = self.implicit.iter().flat_map(|implicit| &self.fields[*implicit].close);
+        let again = region.filter(|_| place.region == self.first).into_iter().flat_map(|field| &field.open);
+        let anchors = self.anchors.iter().filter(move |_| place.within == Within::NoCall);
+        let is_inner = move |close: &&Delimiter| {
+            let literal = &self.markers.0[close.trigger];
+            place.within == Within::Json { is_open: true } && literal.starts_with(['}', ']'])
+        };
+        let closes = region.into_iter().flat_map(|field| &field.close).filter(move |close| !is_inner(close));
+        let parameter = self.parameter(place.region);
+        let key = parameter.filter(|_| place.within == Within::Parameters).map(|parameter| &parameter.key);
+        let value = parameter.filter(|_| place.within == Within::Value);
+        opens
+            .chain(ends.map(|end| (Meaning::End, end)))
+            .chain(again.chain(anchors).map(|open| (Meaning::Again, open)))
+            .chain(closes.map(|close| (Meaning::Close, close)))
+            .chain(key.into_iter().map(|key| (Meaning::Key, key)))
+            .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))
+    }
+}
