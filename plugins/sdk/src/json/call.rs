@@ -7,6 +7,7 @@
 //! The arguments of a custom tool are the decoded string `input` of their object; without one they go out as they are.
 
 use super::input::{Seek, Sought};
+use super::keys::{Key, Keys};
 use super::{Event, Scanner};
 use crate::{Output, Payload, Route, Tools};
 
@@ -34,8 +35,7 @@ pub struct Call {
     custom: bool,
     arguments: Option<Arguments>,
     input: Input,
-    /// Keys of name and arguments, where they aren't the usual ones.
-    keys: Option<(String, String)>,
+    keys: Keys,
 }
 
 /// The string `input` of arguments that may be a custom tool's.
@@ -50,14 +50,6 @@ enum Input {
     Inside(Arguments),
     /// It has been read, and the call's name isn't known yet.
     Read(Arguments),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Key {
-    Name,
-    Arguments,
-    #[default]
-    Other,
 }
 
 /// Where the arguments stand in the call, quotes excluded, and how they are routed.
@@ -77,8 +69,7 @@ impl Call {
     /// The same with other keys than `name` and `arguments`.
     #[must_use]
     pub fn with_keys(self, name: &str, arguments: &str) -> Self {
-        let usual = name == "name" && matches!(arguments, "arguments" | "parameters");
-        Self { keys: (!usual).then(|| (name.to_owned(), arguments.to_owned())), ..self }
+        Self { keys: Keys::new(name, arguments), ..self }
     }
 
     /// Whether the call is open to the client; there is no way back then.
@@ -185,14 +176,7 @@ impl Call {
     }
 
     fn key(&self) -> Key {
-        let key = self.scanner.string();
-        let key = match (key.as_deref(), &self.keys) {
-            (Some(key), Some((name, _))) if key == name => Key::Name,
-            (Some(key), Some((_, arguments))) if key == arguments => Key::Arguments,
-            (Some("name"), None) => Key::Name,
-            (Some("arguments" | "parameters"), None) => Key::Arguments,
-            _ => Key::Other,
-        };
+        let key = self.keys.key(self.scanner.string().as_deref());
         if key == Key::Arguments && self.arguments.is_some() { Key::Other } else { key }
     }
 

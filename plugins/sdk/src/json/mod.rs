@@ -9,6 +9,7 @@ mod body;
 mod call;
 mod calls;
 mod input;
+mod keys;
 mod object;
 mod scanner;
 mod unescape;

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use self::header::{Head, Header};
 use crate::grammar::Callable;
 use crate::json::Body;
-use crate::{Descriptor, FinishReason, Output, Parser, Request, Route, Tools, Trim};
+use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 /// What a marker means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,7 @@ pub trait Format {
 #[derive(Debug)]
 pub struct Sections<F> {
     tools: Tools,
-    /// Where prose goes: content or reasoning.
-    prose: Route,
+    prose: Prose,
     state: State,
     format: PhantomData<F>,
 }
@@ -101,12 +100,12 @@ impl<F: Format> Parser for Sections<F> {
 
     fn start(request: &Request) -> Result<Self, String> {
         let tools = Tools::callable(request);
-        Ok(Self { tools, prose: Route::Content, state: State::Prose, format: PhantomData })
+        Ok(Self { tools, prose: Prose::default(), state: State::Prose, format: PhantomData })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         match &mut self.state {
-            State::Prose | State::Mentioned => out.until_marker(self.prose),
+            State::Prose | State::Mentioned => self.prose.flow(out),
             State::Role => self.role(chunk, out),
             State::Header(header) => {
                 header.text.push_str(chunk);
@@ -132,7 +131,7 @@ impl<F: Format> Parser for Sections<F> {
         match &mut self.state {
             State::Body(body) if body.has_ended() && reason == FinishReason::Stop => body.close(out),
             State::Body(body) => body.release(out),
-            _ => out.rest(self.prose),
+            _ => self.prose.release(0, out),
         }
     }
 
@@ -153,7 +152,7 @@ impl<F: Format> Sections<F> {
         out.drop(word);
         if word < chunk.len() {
             self.state = State::Prose;
-            out.until_marker(self.prose);
+            self.prose.flow(out);
         }
     }
 
@@ -170,11 +169,12 @@ impl<F: Format> Sections<F> {
                 out.tool_call(name, payload);
                 let mut body = Body::new(payload);
                 body.text(arguments, 0, out);
-                (self.state, self.prose) = (State::Body(body), Route::Content);
+                self.state = State::Body(body);
+                self.prose.turn_to_content();
             }
             Head::Nothing => {
                 self.state = State::Mentioned;
-                out.until_marker(self.prose);
+                self.prose.flow(out);
             }
         }
     }
@@ -186,7 +186,7 @@ impl<F: Format> Sections<F> {
             Mark::Separator if header.separator.is_none() => header.separator = Some(header.text.len()),
             Mark::Separator | Mark::CallEnd | Mark::SectionEnd => header.ended = true,
             _ => {
-                out.take(self.prose, out.held() - literal.len());
+                self.prose.release(literal.len(), out);
                 self.state = State::Mentioned;
                 return false;
             }
@@ -195,7 +195,9 @@ impl<F: Format> Sections<F> {
         match &mut self.state {
             State::Body(body) if mark != Mark::Separator => {
                 body.close(out);
-                self.begin_prose(Route::Content, out);
+                self.state = State::Prose;
+                self.prose.turn_to_content();
+                self.prose.go_on(out);
             }
             _ => {}
         }
@@ -210,31 +212,20 @@ impl<F: Format> Sections<F> {
             if !mentioned {
                 self.state = State::Prose;
             }
-            return out.until_marker(self.prose);
+            return self.prose.flow(out);
         }
+        self.state = State::Prose;
         match mark {
-            Mark::Think => self.begin_prose(Route::Reasoning, out),
-            Mark::ThinkEnd | Mark::Section => {
-                out.drop_all();
-                if self.prose == Route::Reasoning {
-                    out.close();
-                }
-                self.begin_prose(Route::Content, out);
-            }
+            Mark::Think => self.prose.reasoning(out),
+            Mark::ThinkEnd | Mark::Section => self.prose.content(out),
             Mark::Call => self.state = State::Header(Header::default()),
             Mark::Role => {
                 out.drop_all();
-                (self.state, self.prose) = (State::Role, Route::Content);
+                self.prose.turn_to_content();
+                self.state = State::Role;
             }
-            _ => self.begin_prose(self.prose, out),
+            _ => self.prose.go_on(out),
         }
-    }
-
-    /// Drops the markup held and goes on with prose.
-    fn begin_prose(&mut self, prose: Route, out: &mut Output) {
-        out.drop_all();
-        (self.state, self.prose) = (State::Prose, prose);
-        out.until_marker(prose);
     }
 }
 

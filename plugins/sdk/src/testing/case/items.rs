@@ -1,0 +1,143 @@
+//! The items of a case as it spells them, and as the test kit has them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::testing::{Head, Item};
+use crate::{Payload, Phase, ToolCall};
+
+/// An item as cases spell it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum CaseItem {
+    /// Reasoning.
+    Reasoning {
+        /// All of it.
+        text: String,
+        /// How it ended.
+        #[serde(default, skip_serializing_if = "Status::is_completed")]
+        status: Status,
+    },
+    /// A message.
+    Message {
+        /// Its part in the answer, where the format says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<CasePhase>,
+        /// All of it.
+        text: String,
+        /// How it ended.
+        #[serde(default, skip_serializing_if = "Status::is_completed")]
+        status: Status,
+    },
+    /// A tool call.
+    ToolCall {
+        /// Name of the tool.
+        name: String,
+        /// Its arguments, to the byte.
+        arguments: String,
+        /// Whether they are plain text.
+        #[serde(default, skip_serializing_if = "CasePayload::is_json")]
+        payload: CasePayload,
+        /// How it ended.
+        #[serde(default, skip_serializing_if = "Status::is_completed")]
+        status: Status,
+    },
+}
+
+/// How an item ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Whole.
+    #[default]
+    Completed,
+    /// Cut off.
+    Incomplete,
+}
+
+/// The phase of a message, where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CasePhase {
+    /// A preamble beside calls.
+    Commentary,
+    /// The answer.
+    Final,
+}
+
+/// Kind of a call's arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CasePayload {
+    /// JSON.
+    #[default]
+    Json,
+    /// Plain text.
+    Text,
+}
+
+impl Status {
+    fn of(complete: bool) -> Self {
+        if complete { Self::Completed } else { Self::Incomplete }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+    fn is_completed(&self) -> bool {
+        *self == Self::Completed
+    }
+}
+
+impl CasePayload {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+    fn is_json(&self) -> bool {
+        *self == Self::Json
+    }
+}
+
+impl From<CaseItem> for Item {
+    fn from(item: CaseItem) -> Self {
+        let (head, text, status) = match item {
+            CaseItem::Reasoning { text, status } => (Head::Reasoning, text, status),
+            CaseItem::Message { phase, text, status } => {
+                let phase = match phase {
+                    None => Phase::Unspecified,
+                    Some(CasePhase::Commentary) => Phase::Commentary,
+                    Some(CasePhase::Final) => Phase::Final,
+                };
+                (Head::Message(phase), text, status)
+            }
+            CaseItem::ToolCall { name, arguments, payload, status } => {
+                let payload = match payload {
+                    CasePayload::Json => Payload::Json,
+                    CasePayload::Text => Payload::Text,
+                };
+                (Head::ToolCall(ToolCall { name, payload }), arguments, status)
+            }
+        };
+        Self { head, text, complete: status == Status::Completed }
+    }
+}
+
+impl From<Item> for CaseItem {
+    fn from(item: Item) -> Self {
+        let Item { head, text, complete } = item;
+        let status = Status::of(complete);
+        match head {
+            Head::Reasoning => Self::Reasoning { text, status },
+            Head::Message(phase) => {
+                let phase = match phase {
+                    Phase::Unspecified => None,
+                    Phase::Commentary => Some(CasePhase::Commentary),
+                    Phase::Final => Some(CasePhase::Final),
+                };
+                Self::Message { phase, text, status }
+            }
+            Head::ToolCall(ToolCall { name, payload }) => {
+                let payload = match payload {
+                    Payload::Json => CasePayload::Json,
+                    Payload::Text => CasePayload::Text,
+                };
+                Self::ToolCall { name, arguments: text, payload, status }
+            }
+        }
+    }
+}
