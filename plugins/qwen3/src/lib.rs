@@ -8,7 +8,7 @@
 mod grammar;
 
 use parser_sdk::json::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 6] =
     ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"];
@@ -23,8 +23,7 @@ const TURN_END: usize = 5;
 #[derive(Debug)]
 pub struct Qwen3 {
     tools: Tools,
-    /// Where prose goes: content or reasoning.
-    prose: Route,
+    prose: Prose,
     state: State,
     call: Call,
 }
@@ -56,8 +55,8 @@ impl Parser for Qwen3 {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let tools = Tools::callable(request);
-        Ok(Self { tools, prose: Route::Content, state: State::Prose, call: Call::default() })
+        let (tools, prose) = (Tools::callable(request), Prose::default());
+        Ok(Self { tools, prose, state: State::Prose, call: Call::default() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -65,7 +64,7 @@ impl Parser for Qwen3 {
         while !text.is_empty() {
             let read = match self.state {
                 State::Prose | State::Mentioned => {
-                    out.until_marker(self.prose);
+                    self.prose.flow(out);
                     text.len()
                 }
                 State::Role => self.role(text, out),
@@ -86,28 +85,23 @@ impl Parser for Qwen3 {
             }
             self.interrupt_call(MARKERS[index].len(), out);
         }
+        let was_mentioned = self.state == State::Mentioned;
+        self.state = State::Prose;
         match index {
-            THINK => self.begin_prose(Route::Reasoning, out),
-            THINK_END => self.end_reasoning(out),
+            THINK => self.prose.reasoning(out),
+            THINK_END => self.prose.content(out),
             CALL if !self.tools.is_empty() => {
                 self.state = State::Call;
                 self.call = Call::after(MARKERS[CALL].len());
             }
-            CALL_END if !self.tools.is_empty() && self.state != State::Mentioned => {
-                self.begin_prose(self.prose, out);
-            }
+            CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.go_on(out),
             TURN => {
                 out.drop_all();
-                (self.state, self.prose) = (State::Role, Route::Content);
+                self.prose.turn_to_content();
+                self.state = State::Role;
             }
-            TURN_END => {
-                out.drop_all();
-                self.state = State::Prose;
-            }
-            _ => {
-                self.state = State::Prose;
-                out.until_marker(self.prose);
-            }
+            TURN_END => out.drop_all(),
+            _ => self.prose.flow(out),
         }
     }
 
@@ -116,7 +110,7 @@ impl Parser for Qwen3 {
             return;
         }
         if !self.call.is_opened() {
-            out.rest(self.route_of_no_call());
+            self.deny(0, out);
         } else if self.call.has_arguments() && reason == FinishReason::Stop {
             self.call.close(out);
         } else {
@@ -130,21 +124,6 @@ impl Parser for Qwen3 {
 }
 
 impl Qwen3 {
-    /// Drops the markup held and goes on with prose.
-    fn begin_prose(&mut self, prose: Route, out: &mut Output) {
-        out.drop_all();
-        (self.state, self.prose) = (State::Prose, prose);
-        out.until_marker(prose);
-    }
-
-    fn end_reasoning(&mut self, out: &mut Output) {
-        out.drop_all();
-        if self.prose == Route::Reasoning {
-            out.close();
-        }
-        self.begin_prose(Route::Content, out);
-    }
-
     /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
         let end = out.drop_line(text);
@@ -158,7 +137,7 @@ impl Qwen3 {
         let was_opened = self.call.is_opened();
         let progress = self.call.read(text, &self.tools, out);
         if !was_opened && self.call.is_opened() {
-            self.prose = Route::Content;
+            self.prose.turn_to_content();
         }
         match progress {
             Progress::Unfinished => text.len(),
@@ -167,9 +146,9 @@ impl Qwen3 {
                 read
             }
             Progress::NotACall => {
-                self.prose = self.route_of_no_call();
                 self.state = State::Mentioned;
-                out.until_marker(self.prose);
+                self.deny(0, out);
+                self.prose.flow(out);
                 text.len()
             }
         }
@@ -196,31 +175,30 @@ impl Qwen3 {
             self.call.close(out);
             out.drop_all();
         } else {
-            self.prose = self.route_of_no_call();
-            out.rest(self.prose);
+            self.deny(0, out);
         }
         self.state = State::Prose;
-        out.until_marker(self.prose);
+        self.prose.flow(out);
     }
 
     /// Another marker, of `bytes` bytes, outside a string: the call ends here, and is whole only if its arguments are.
     fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
         if !self.call.is_opened() {
-            self.prose = self.route_of_no_call();
-            out.take(self.prose, out.held() - bytes);
+            self.deny(bytes, out);
         } else if self.call.has_arguments() {
             self.call.close(out);
         } else {
-            self.call.release(out);
-            // It is over, and incomplete: no later `close` may be taken for its end.
-            out.message(Phase::Unspecified);
+            self.call.give_up(out);
         }
         self.state = State::Prose;
     }
 
-    /// Where the held bytes of a call without a name go.
-    fn route_of_no_call(&self) -> Route {
-        if self.call.is_object() { Route::Content } else { self.prose }
+    /// What is held is no call, and prose, but for the `keep` youngest bytes. An object goes out as content.
+    fn deny(&mut self, keep: usize, out: &mut Output) {
+        if self.call.is_object() {
+            self.prose.turn_to_content();
+        }
+        self.prose.release(keep, out);
     }
 }
 

@@ -4,7 +4,7 @@
 //! `cases/` for everything the model was seen to write. The host holds the text; `Output` says where its bytes go and counts them.
 
 use parser_sdk::json::{Call, Progress};
-use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route, Tools, Trim};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"];
 const THINK: usize = 0;
@@ -18,8 +18,8 @@ const TURN_END: usize = 4;
 pub struct {{type}} {
     /// The tools that may be called.
     tools: Tools,
-    /// Where prose goes: content or reasoning.
-    prose: Route,
+    /// The text between calls: content or reasoning.
+    prose: Prose,
     /// The call whose JSON is being read.
     call: Option<Call>,
 }
@@ -40,17 +40,19 @@ impl Parser for {{type}} {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        Ok(Self { tools: Tools::callable(request), prose: Route::Content, call: None })
+        Ok(Self { tools: Tools::callable(request), prose: Prose::default(), call: None })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
-        let Some(call) = &mut self.call else {
-            return out.until_marker(self.prose);
-        };
-        match call.read(chunk.as_bytes(), &self.tools, out) {
-            Progress::Unfinished => {}
-            Progress::Closed(_) => self.go_on_with_prose(Route::Content, out),
-            Progress::NotACall => self.go_on_with_prose(self.prose, out),
+        let Some(call) = &mut self.call else { return self.prose.flow(out) };
+        let progress = call.read(chunk.as_bytes(), &self.tools, out);
+        if call.is_opened() {
+            // Reasoning ends here, if it was any.
+            self.prose.turn_to_content();
+        }
+        if progress != Progress::Unfinished {
+            self.call = None;
+            self.prose.flow(out);
         }
     }
 
@@ -61,41 +63,31 @@ impl Parser for {{type}} {
         }
         self.end_call(MARKERS[index].len(), out);
         match index {
-            THINK => self.begin_prose(Route::Reasoning, out),
-            THINK_END | CALL_END | TURN_END => self.begin_prose(Route::Content, out),
+            THINK => self.prose.reasoning(out),
+            THINK_END | CALL_END | TURN_END => self.prose.content(out),
             CALL if !self.tools.is_empty() => self.call = Some(Call::after(out.held())),
-            _ => out.rest(self.prose),
+            _ => self.prose.flow(out),
         }
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.call {
-            Some(call) if reason != FinishReason::Stop => call.release(out),
-            _ => self.end_call(0, out),
+            Some(call) if !call.is_opened() => self.prose.release(0, out),
+            Some(call) if call.has_arguments() && reason == FinishReason::Stop => call.close(out),
+            Some(call) => call.release(out),
+            None => {}
         }
     }
 }
 
 impl {{type}} {
-    /// Drops the markup held and goes on with prose.
-    fn begin_prose(&mut self, prose: Route, out: &mut Output) {
-        out.drop_all();
-        self.go_on_with_prose(prose, out);
-    }
-
-    /// What is held, and all text up to the next marker, is prose.
-    fn go_on_with_prose(&mut self, prose: Route, out: &mut Output) {
-        (self.prose, self.call) = (prose, None);
-        out.until_marker(prose);
-    }
-
     /// Ends the call, after which a marker of `marker` bytes came: it is complete if its arguments are whole. One that has no name
     /// yet was none, and its bytes are prose.
     fn end_call(&mut self, marker: usize, out: &mut Output) {
         match self.call.take() {
-            Some(call) if !call.is_opened() => out.take(self.prose, out.held() - marker),
+            Some(call) if !call.is_opened() => self.prose.release(marker, out),
             Some(mut call) if call.has_arguments() => call.close(out),
-            Some(mut call) => call.release(out),
+            Some(mut call) => call.give_up(out),
             None => {}
         }
     }

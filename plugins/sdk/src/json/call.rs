@@ -9,7 +9,7 @@
 use super::input::{Seek, Sought};
 use super::keys::{Key, Keys};
 use super::{Event, Scanner};
-use crate::{Output, Payload, Route, Tools};
+use crate::{Output, Payload, Phase, Route, Tools};
 
 /// What the bytes read so far amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +173,12 @@ impl Call {
             }
             self.input = Input::No;
         }
+    }
+
+    /// The same before prose: the call is over, and incomplete. No later `close` is taken for its end.
+    pub fn give_up(&mut self, out: &mut Output) {
+        self.release(out);
+        out.message(Phase::Unspecified);
     }
 
     fn key(&self) -> Key {
