@@ -2,9 +2,8 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use deepseek_v3_parser::DeepSeekV3;
-use parser_sdk::testing::{Item, Streams, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Run, Step, Stream, ToolKind, Until};
-use proptest::prelude::*;
+use parser_sdk::testing::{Streams, check_input_flows, check_long_arguments, check_turns, request, steps};
+use parser_sdk::{Op, Request, Route, Run, Step, ToolKind};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -83,27 +82,9 @@ fn any_cut_of_any_stream_gives_the_same_items() {
     streams(&[tools()]).check::<DeepSeekV3>();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_turn_of_items_comes_back_as_it_was(
-        reasoning in "[a-z ,.]{0,40}",
-        texts in proptest::collection::vec("[a-zA-Zü ,.]{0,30}", 4),
-        arguments in proptest::collection::vec("\\{\"a\": (\"[a-z<>/ü` ]{0,20}\"|[0-9]{1,4}|\\[1, \\{\\}\\])\\}", 3),
-        sizes in proptest::collection::vec(1..12_usize, 1..5),
-    ) {
-        let mut output = format!("<think>\n{reasoning}\n</think>\n\n{}", texts[0]);
-        let mut expected = vec![Item::reasoning(reasoning.trim()), Item::message(texts[0].trim())];
-        for (index, (arguments, text)) in arguments.iter().zip(&texts[1..]).enumerate() {
-            output.push_str(&section(index, arguments));
-            output.push_str(text);
-            expected.push(Item::call("add", arguments));
-            expected.push(Item::message(text.trim()));
-        }
-        expected.retain(|item| !item.text.is_empty());
-        prop_assert_eq!(play::<DeepSeekV3>(&tools(), "", cut(&output, &sizes), FinishReason::Stop), expected);
-    }
+#[test]
+fn a_turn_of_items_comes_back_as_it_was() {
+    check_turns::<DeepSeekV3>(&tools(), section);
 }
 
 /// A section with a call of `add` as V3 writes it, or as V3.1 does.
@@ -116,60 +97,43 @@ fn section(index: usize, arguments: &str) -> String {
 }
 
 #[test]
-fn prose_and_arguments_without_a_fence_go_out_until_the_next_marker() {
-    let mut stream = Stream::<DeepSeekV3>::start(&tools()).unwrap();
-    let asks_no_more =
-        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
-    assert!(asks_no_more(&stream.text("Hi"), Route::Content));
-    assert_eq!(stream.text(" there"), Step::Pass);
-    assert!(asks_no_more(&stream.marker(0), Route::Reasoning));
-    assert_eq!(stream.marker(4), Step::Hold);
-    assert_eq!(stream.text("add"), Step::Hold);
-    stream.marker(5);
-    assert!(asks_no_more(&stream.text(" {\"a\""), Route::Arguments));
-    assert_eq!(stream.text(": 1}"), Step::Pass);
+fn arguments_may_be_of_any_length() {
+    for spelling in [0, 1] {
+        check_long_arguments::<DeepSeekV3>(&tools(), "", |arguments| section(spelling, arguments));
+    }
 }
 
-#[test]
-fn fenced_arguments_come_out_with_every_chunk_but_what_may_be_the_fences_end() {
-    let mut stream = Stream::<DeepSeekV3>::start(&tools()).unwrap();
-    stream.marker(4);
-    stream.text("function");
-    stream.marker(5);
-    stream.text("add\n```json\n{\"a\": \"");
-    for _ in 0..1000 {
-        assert_eq!(stream.text("y\\n{ ``` x"), Step::Pass);
-    }
-    let step = stream.text("\"}\n``");
-    assert_eq!(step, Step::Ops(vec![Op::Bytes(Run { route: Route::Arguments, bytes: 2 })]));
+/// A call of this tool up to its arguments, in a fence.
+fn fenced(name_and_fence: &str) -> [&str; 4] {
+    ["<｜tool▁call▁begin｜>", "function", "<｜tool▁sep｜>", name_and_fence]
 }
 
 #[test]
 fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
-    let mut stream = Stream::<DeepSeekV3>::start(&tools()).unwrap();
-    stream.marker(4);
-    stream.text("function");
-    stream.marker(5);
-    stream.text("apply_patch\n```json\n");
-    stream.text("{\"input\": \"x");
-    for _ in 0..1000 {
-        let step = stream.text("y\\n{ ");
-        let until = Until { route: Route::ArgumentsUnescaped, bytes: "\"\\" };
-        assert_eq!(
-            step,
-            Step::Ops(vec![Op::Bytes(Run { route: until.route, bytes: 5 }), Op::UntilByte(until)])
-        );
-    }
+    let header = fenced("apply_patch\n```json\n");
+    check_input_flows::<DeepSeekV3>(&tools(), &[&header[..], &["{\"input\": \"x"]].concat());
 }
 
 #[test]
-fn arguments_may_be_of_any_length() {
-    let arguments = format!("{{\"a\": \"{}\"}}", "x🦀`\n".repeat(64 << 10));
-    let output = format!("{}After.", section(0, &arguments));
-    for size in [4, 4096] {
-        assert_eq!(
-            play::<DeepSeekV3>(&tools(), "", cut(&output, &[size]), FinishReason::Stop),
-            [Item::call("add", &arguments), Item::message("After.")]
-        );
-    }
+fn prose_and_arguments_without_a_fence_go_out_until_the_next_marker() {
+    let prose = ["Hi", " there", "<think>"];
+    let call = ["<｜tool▁call▁begin｜>", "add", "<｜tool▁sep｜>", " {\"a\"", ": 1}"];
+    let steps = steps::<DeepSeekV3>(&tools(), &[&prose[..], &call].concat());
+    let asks_no_more =
+        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
+    assert!(asks_no_more(&steps[0], Route::Content));
+    assert_eq!(steps[1], Step::Pass);
+    assert!(asks_no_more(&steps[2], Route::Reasoning));
+    assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
+    assert!(asks_no_more(&steps[6], Route::Arguments));
+    assert_eq!(steps[7], Step::Pass);
+}
+
+#[test]
+fn fenced_arguments_come_out_with_every_chunk_but_what_may_be_the_fences_end() {
+    let header = fenced("add\n```json\n{\"a\": \"");
+    let steps = steps::<DeepSeekV3>(&tools(), &[&header[..], &["y\\n{ ``` x"; 1_000], &["\"}\n``"]].concat());
+    let (last, rest) = steps.split_last().expect("steps");
+    assert!(rest[header.len()..].iter().all(|step| *step == Step::Pass));
+    assert_eq!(*last, Step::Ops(vec![Op::Bytes(Run { route: Route::Arguments, bytes: 2 })]));
 }

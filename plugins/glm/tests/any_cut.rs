@@ -2,9 +2,8 @@
 //! give the same items, arguments are JSON, and what is out at any moment is how they begin.
 
 use glm_parser::Glm;
-use parser_sdk::testing::{Streams, cut, play, request};
+use parser_sdk::testing::{Streams, check_string_parameters, cut, play, request};
 use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
-use proptest::prelude::*;
 use serde_json::Value;
 
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
@@ -81,21 +80,12 @@ fn arguments_are_written_as_sound_json_piece_by_piece() {
     streams(&[tools()]).check_written_arguments::<Glm>();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn string_values_come_back_as_they_were(
-        values in proptest::collection::vec("[a-z<>/=\\[\\]{}\"\\\\ü😀 \n\t]{0,30}", 1..6),
-        sizes in proptest::collection::vec(1..12_usize, 1..5),
-    ) {
-        let parameters: Vec<String> = values.iter().enumerate().map(|(index, value)| format!("<arg_key>p{index}</arg_key><arg_value>{value}</arg_value>\n")).collect();
-        let output = format!("<tool_call>get_weather{}</tool_call>", parameters.concat());
-        let items = play::<Glm>(&tools(), "", cut(&output, &sizes), FinishReason::Stop);
-        let arguments: Value = serde_json::from_str(&items[0].text).unwrap();
-        let got: Vec<&str> = arguments.as_object().unwrap().values().map(|value| value.as_str().unwrap()).collect();
-        prop_assert_eq!(got, values);
-    }
+#[test]
+fn string_values_come_back_as_they_were() {
+    let parameter =
+        |key: &str, value: &str| format!("<arg_key>{key}</arg_key><arg_value>{value}</arg_value>\n");
+    let call = |parameters: &str| format!("<tool_call>get_weather{parameters}</tool_call>");
+    check_string_parameters::<Glm>(&tools(), parameter, call);
 }
 
 #[test]

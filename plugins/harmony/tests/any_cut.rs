@@ -2,9 +2,9 @@
 //! (the test kit counts), text and arguments come out at once, and no marker ever does.
 
 use harmony_parser::Harmony;
-use parser_sdk::testing::{Head, Item, Streams, cut, play, request};
+use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{
-    FinishReason, Op, Parser, Payload, Phase, Request, Route, Step, Stream, ToolCall, ToolChoice, ToolKind,
+    FinishReason, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice, ToolKind,
 };
 use proptest::prelude::*;
 
@@ -149,15 +149,9 @@ proptest! {
     }
 }
 
-/// The steps that a parser answers a stream of markers and text with.
+/// The steps that a stream of markers and text is answered with.
 fn steps(parts: &[&str]) -> Vec<Step> {
-    let markers = Harmony::describe(&[]).expect("describe").markers;
-    let mut stream = Stream::<Harmony>::start(&tools()).expect("start");
-    let step = |part: &&str| match (0..).zip(&markers).find(|(_, marker)| marker == part) {
-        Some((index, _)) => stream.marker(index),
-        None => stream.text(part),
-    };
-    parts.iter().map(step).collect()
+    testing::steps::<Harmony>(&tools(), parts)
 }
 
 #[test]
@@ -209,10 +203,5 @@ fn markers_without_end_are_not_held() {
 
 #[test]
 fn arguments_of_any_length_go_out() {
-    let arguments = format!("{{\"text\": \"{}\"}}", "lorem ipsum ".repeat(24_000));
-    let output = format!("{CALL}{arguments}<|call|>");
-    for size in [7, 4096, usize::MAX] {
-        let got = play::<Harmony>(&tools(), PROMPT, cut(&output, &[size]), FinishReason::Stop);
-        assert_eq!(got, [Item::call("add", arguments.clone())]);
-    }
+    check_long_arguments::<Harmony>(&tools(), PROMPT, |arguments| format!("{CALL}{arguments}<|call|>"));
 }

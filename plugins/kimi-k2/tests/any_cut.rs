@@ -2,9 +2,8 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use kimi_k2_parser::KimiK2;
-use parser_sdk::testing::{Item, Streams, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Run, Step, Stream, ToolKind, Until};
-use proptest::prelude::*;
+use parser_sdk::testing::{Streams, check_input_flows, check_long_arguments, check_turns, request, steps};
+use parser_sdk::{Op, Request, Route, Step, ToolKind};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -79,27 +78,9 @@ fn any_cut_of_any_stream_gives_the_same_items() {
     streams(&[tools()]).check::<KimiK2>();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_turn_of_items_comes_back_as_it_was(
-        reasoning in "[a-z ,.]{0,40}",
-        texts in proptest::collection::vec("[a-zA-Zü ,.]{0,30}", 4),
-        arguments in proptest::collection::vec("\\{\"a\": (\"[a-z<>/ü` ]{0,20}\"|[0-9]{1,4}|\\[1, \\{\\}\\])\\}", 3),
-        sizes in proptest::collection::vec(1..12_usize, 1..5),
-    ) {
-        let mut output = format!("<think>\n{reasoning}\n</think>\n\n{}", texts[0]);
-        let mut expected = vec![Item::reasoning(reasoning.trim()), Item::message(texts[0].trim())];
-        for (index, (arguments, text)) in arguments.iter().zip(&texts[1..]).enumerate() {
-            output.push_str(&section(index, arguments));
-            output.push_str(text);
-            expected.push(Item::call("add", arguments));
-            expected.push(Item::message(text.trim()));
-        }
-        expected.retain(|item| !item.text.is_empty());
-        prop_assert_eq!(play::<KimiK2>(&tools(), "", cut(&output, &sizes), FinishReason::Stop), expected);
-    }
+#[test]
+fn a_turn_of_items_comes_back_as_it_was() {
+    check_turns::<KimiK2>(&tools(), section);
 }
 
 /// A section with a call of `add` as the model writes it.
@@ -111,45 +92,27 @@ fn section(index: usize, arguments: &str) -> String {
 }
 
 #[test]
-fn prose_and_arguments_go_out_until_the_next_marker() {
-    let mut stream = Stream::<KimiK2>::start(&tools()).unwrap();
-    let asks_no_more =
-        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
-    assert!(asks_no_more(&stream.text("Hi"), Route::Content));
-    assert_eq!(stream.text(" there"), Step::Pass);
-    assert!(asks_no_more(&stream.marker(0), Route::Reasoning));
-    assert_eq!(stream.marker(6), Step::Hold);
-    assert_eq!(stream.text("functions.add:0"), Step::Hold);
-    stream.marker(7);
-    assert!(asks_no_more(&stream.text(" {\"a\""), Route::Arguments));
-    assert_eq!(stream.text(": 1}"), Step::Pass);
+fn arguments_may_be_of_any_length() {
+    check_long_arguments::<KimiK2>(&tools(), "", |arguments| section(0, arguments));
 }
 
 #[test]
 fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
-    let mut stream = Stream::<KimiK2>::start(&tools()).unwrap();
-    stream.marker(6);
-    stream.text("functions.apply_patch:0");
-    stream.marker(7);
-    stream.text("{\"input\": \"x");
-    for _ in 0..1000 {
-        let step = stream.text("y\\n{ ");
-        let until = Until { route: Route::ArgumentsUnescaped, bytes: "\"\\" };
-        assert_eq!(
-            step,
-            Step::Ops(vec![Op::Bytes(Run { route: until.route, bytes: 5 }), Op::UntilByte(until)])
-        );
-    }
+    let header = ["<|tool_call_begin|>", "functions.apply_patch:0", "<|tool_call_argument_begin|>"];
+    check_input_flows::<KimiK2>(&tools(), &[&header[..], &["{\"input\": \"x"]].concat());
 }
 
 #[test]
-fn arguments_may_be_of_any_length() {
-    let arguments = format!("{{\"a\": \"{}\"}}", "x🦀`\n".repeat(64 << 10));
-    let output = format!("{}After.", section(0, &arguments));
-    for size in [4, 4096] {
-        assert_eq!(
-            play::<KimiK2>(&tools(), "", cut(&output, &[size]), FinishReason::Stop),
-            [Item::call("add", &arguments), Item::message("After.")]
-        );
-    }
+fn prose_and_arguments_go_out_until_the_next_marker() {
+    let prose = ["Hi", " there", "<think>"];
+    let call = ["<|tool_call_begin|>", "functions.add:0", "<|tool_call_argument_begin|>", " {\"a\"", ": 1}"];
+    let steps = steps::<KimiK2>(&tools(), &[&prose[..], &call].concat());
+    let asks_no_more =
+        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
+    assert!(asks_no_more(&steps[0], Route::Content));
+    assert_eq!(steps[1], Step::Pass);
+    assert!(asks_no_more(&steps[2], Route::Reasoning));
+    assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
+    assert!(asks_no_more(&steps[6], Route::Arguments));
+    assert_eq!(steps[7], Step::Pass);
 }

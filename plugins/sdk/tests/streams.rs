@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 
 use parser_sdk::testing::{Streams, request};
 use parser_sdk::{Descriptor, Output, Parser, Payload, Request, Route};
@@ -70,4 +71,42 @@ fn a_failure_is_shown_with_the_shortest_stream() {
     });
     assert!(failed);
     assert_eq!(*last.borrow(), ["a", "b"]);
+}
+
+/// What is drawn in a process with this seed: the output of the next test.
+fn drawn(seed: Option<&str>) -> String {
+    let mut process = Command::new(std::env::current_exe().expect("the path"));
+    process.args(["--exact", "streams_are_drawn", "--nocapture"]);
+    match seed {
+        Some(seed) => process.env("PARSER_TEST_SEED", seed),
+        None => process.env_remove("PARSER_TEST_SEED"),
+    };
+    let output = process.output().expect("it runs");
+    assert!(output.status.success() || seed == Some("x"), "{output:?}");
+    let said =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    said.lines().filter(|line| !line.starts_with("test result")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn streams_are_drawn() {
+    let requests = [request(&["f"])];
+    of(&requests, &["a", "b", "c"], &[]).each(|drawn| println!("{}", drawn.output()));
+}
+
+#[test]
+fn the_environment_chooses_the_streams() {
+    assert_eq!(drawn(None), drawn(Some("0")));
+    assert_eq!(drawn(Some("7")), drawn(Some("7")));
+    assert_ne!(drawn(Some("7")), drawn(None));
+    assert_ne!(drawn(Some("random")), drawn(Some("random")));
+    assert!(drawn(Some("x")).contains("PARSER_TEST_SEED is a number, or `random`"));
+}
+
+#[test]
+fn a_failure_says_how_to_repeat_it() {
+    let mut process = Command::new(std::env::current_exe().expect("the path"));
+    process.args(["--exact", "a_failure_is_shown_with_the_shortest_stream", "--nocapture"]);
+    let output = process.env("PARSER_TEST_SEED", "7").output().expect("it runs");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("with PARSER_TEST_SEED=7 fails"), "{output:?}");
 }

@@ -2,9 +2,8 @@
 //! (the test kit counts), arguments come out at once, and a step that goes on as before costs no list.
 
 use crate::turns::tools;
-use parser_sdk::testing::{Item, Streams, cut, play};
+use parser_sdk::testing::{Item, Streams, check_turns, play};
 use parser_sdk::{FinishReason, Request, Route, Step, Stream, Until};
-use proptest::prelude::*;
 use qwen3_parser::Qwen3;
 
 const FRAGMENTS: &[&str] = &[
@@ -70,27 +69,9 @@ fn any_cut_of_any_stream_gives_the_same_items() {
     streams(&[tools()]).check::<Qwen3>();
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_turn_of_items_comes_back_as_it_was(
-        reasoning in "[a-z ,.]{0,40}",
-        texts in proptest::collection::vec("[a-zA-Zü ,.]{0,30}", 4),
-        arguments in proptest::collection::vec("\\{\"a\": (\"[a-z<>/ü ]{0,20}\"|[0-9]{1,4}|\\[1, \\{\\}\\])\\}", 3),
-        sizes in proptest::collection::vec(1..12_usize, 1..5),
-    ) {
-        let mut output = format!("<think>\n{reasoning}\n</think>\n\n{}", texts[0]);
-        let mut expected = vec![Item::reasoning(reasoning.trim()), Item::message(texts[0].trim())];
-        for (arguments, text) in arguments.iter().zip(&texts[1..]) {
-            output.push_str(&call(arguments));
-            output.push_str(text);
-            expected.push(Item::call("add", arguments));
-            expected.push(Item::message(text.trim()));
-        }
-        expected.retain(|item| !item.text.is_empty());
-        prop_assert_eq!(play::<Qwen3>(&tools(), "", cut(&output, &sizes), FinishReason::Stop), expected);
-    }
+#[test]
+fn a_turn_of_items_comes_back_as_it_was() {
+    check_turns::<Qwen3>(&tools(), |_, arguments| call(arguments));
 }
 
 #[test]

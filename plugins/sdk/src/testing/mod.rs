@@ -24,10 +24,12 @@ mod broken_off;
 pub mod case;
 mod check;
 mod cut;
+mod explore;
 mod items;
 mod markers;
 mod scan;
 mod streams;
+mod written;
 
 pub use broken_off::check_broken_off;
 pub use check::check_cases;
@@ -35,6 +37,7 @@ pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
+pub use written::{check_input_flows, check_long_arguments, check_string_parameters, check_turns, steps};
 
 use self::items::Items;
 use self::markers::{Found, Markers};

@@ -1,12 +1,11 @@
 //! Any stream whatever, put together from fragments that hurt: the frame of every parser's property tests. A parser's test lists its fragments;
 //! what must hold of all streams is said here, once.
 //!
-//! Streams are the same in every run: number `n` is drawn from `n`. One that fails is made shorter while it still fails, then shown.
-
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+//! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others; one that fails is shown at its shortest (`explore`).
 
 use super::broken_off::{json_calls, play_tokens};
 use super::case::by_marker;
+use super::explore::{Explorer, Random, without_one};
 use super::{agree, check_broken_off, play};
 use crate::{FinishReason, Parser, Request};
 
@@ -55,7 +54,7 @@ impl Drawn<'_> {
     }
 }
 
-impl Streams<'_> {
+impl<'a> Streams<'a> {
     /// Of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
     /// anywhere begins as the whole does ([`check_broken_off`]); what ends the turn is never shown.
     ///
@@ -100,51 +99,22 @@ impl Streams<'_> {
     ///
     /// # Panics
     /// `holds` does; the shortest such stream is shown.
-    pub fn each(&self, holds: impl Fn(&Drawn<'_>)) {
-        let fails = |drawn: &Drawn<'_>| catch_unwind(AssertUnwindSafe(|| holds(drawn))).err();
-        for number in 0..self.count {
-            let mut drawn = self.draw(number);
-            let Some(mut failure) = fails(&drawn) else { continue };
-            let mut at = 0;
-            while at < drawn.fragments.len() {
-                let mut shorter = drawn.clone();
-                shorter.fragments.remove(at);
-                match fails(&shorter) {
-                    Some(same) => (drawn, failure, at) = (shorter, same, 0),
-                    None => at += 1,
-                }
-            }
-            eprintln!("stream {number}: {:?}, {:?}, cut {:?}", drawn.prompt, drawn.fragments, drawn.sizes);
-            resume_unwind(failure);
-        }
+    pub fn each(&self, holds: impl Fn(&Drawn<'a>)) {
+        let shorter = |drawn: &Drawn<'a>| {
+            let less = without_one(&drawn.fragments);
+            less.map(|fragments| Drawn { fragments, ..drawn.clone() }).collect()
+        };
+        Explorer::new(self.count).each(|random| self.draw(random), shorter, holds);
     }
 
-    fn draw(&self, number: u64) -> Drawn<'_> {
-        let mut random = Random(number);
+    fn draw(&self, random: &mut Random) -> Drawn<'a> {
         let count = random.below(self.longest + 1);
         Drawn {
             request: random.of(self.requests),
             prompt: random.of::<&str>(self.prompts),
             fragments: (0..count).map(|_| *random.of(self.fragments)).collect(),
-            sizes: (0..=random.below(SIZES)).map(|_| 1 + random.below(CHUNK)).collect(),
+            sizes: random.sizes(SIZES, CHUNK),
             reason: *random.of(&[FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled]),
         }
-    }
-}
-
-/// `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits") % bound
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
     }
 }
