@@ -5,8 +5,9 @@
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Arguments, Callable, Lark, Markers, Turn, literal};
+use parser_sdk::header::Words;
 
-use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START, WORDS};
+use crate::{CHANNEL, CONSTRAIN, END, Harmony, MARKERS, MESSAGE, START};
 
 /// Longest name of a tool, in bytes: a header has a bound.
 const NAME: usize = 128;
@@ -43,7 +44,7 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let message = lark.marker(MESSAGE);
     Ok(match &tool.arguments {
         Arguments::Text(Some(input)) => {
-            format!("{head} \" \" {constrain} {} {message} {}", literal(WORDS.raw), input.rule())
+            format!("{head} \" \" {constrain} {} {message} {}", literal(Harmony::RAW), input.rule())
         }
         arguments => format!("{head} (\" \" {constrain} \"json\")? {message} {}", arguments.json()),
     })

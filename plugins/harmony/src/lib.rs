@@ -13,7 +13,7 @@
 
 mod grammar;
 
-use parser_sdk::header::{Header, Part, Words};
+use parser_sdk::header::{Header, Part, Word, Words};
 use parser_sdk::json;
 use parser_sdk::{
     Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolChoice, Tools,
@@ -30,28 +30,29 @@ const CALL: usize = 6;
 const END_OF_TEXT: usize = 7;
 /// Bytes of a header that are held, at most, when a further marker comes.
 const HELD: usize = 1024;
-/// What stands before the names of declared tools.
-const FUNCTIONS: &str = "functions.";
-
-/// The words of headers.
-static WORDS: Words = Words {
-    model: "assistant",
-    others: &["user", "system", "developer", "tool", "python"],
-    channels: &["analysis", "commentary", "final"],
-    types: &["json", "code"],
-    raw: "text",
-    nobody: &["assistant", "user", "all"],
-    tool: FUNCTIONS,
-};
-
 /// The parser of one stream.
 #[derive(Debug)]
 pub struct Harmony {
     /// None where calls are forbidden.
     tools: Option<Tools>,
     /// The one being read; without it, text is of the body.
-    header: Option<Header>,
+    header: Option<Header<Harmony>>,
     body: Body,
+}
+
+impl Words for Harmony {
+    const KNOWN: &'static [(&'static str, Word)] = &[
+        ("analysis", Word::Channel),
+        ("commentary", Word::Channel),
+        ("final", Word::Channel),
+        ("assistant", Word::Model),
+        ("json", Word::Type),
+        ("code", Word::Type),
+    ];
+    const OTHERS: &'static [&'static str] = &["user", "system", "developer", "tool", "python"];
+    const NOBODY: &'static [&'static str] = &["assistant", "user", "all"];
+    const TOOL: &'static str = "functions.";
+    const RAW: &'static str = "text";
 }
 
 /// Where a message's text goes.
@@ -157,14 +158,14 @@ impl Harmony {
     }
 
     /// The tool that a header calls, what that takes, and how it is read.
-    fn callee(&self, header: &Header) -> Option<(String, Payload, json::Body)> {
+    fn callee(&self, header: &Header<Self>) -> Option<(String, Payload, json::Body)> {
         let tools = self.tools.as_ref().filter(|_| !header.is_foreign)?;
-        let is_tool = |name: &&String| name.starts_with(FUNCTIONS) || tools.contains(name);
+        let is_tool = |name: &&String| name.starts_with(Self::TOOL) || tools.contains(name);
         let name = header.recipient.as_ref().or(header.misplaced.as_ref().filter(is_tool))?;
         if name == "python" && !tools.contains(name) {
             return Some((name.clone(), Payload::Text, json::Body::raw()));
         }
-        let bare = name.strip_prefix(FUNCTIONS).filter(|bare| !bare.is_empty() && !tools.contains(name));
+        let bare = name.strip_prefix(Self::TOOL).filter(|bare| !bare.is_empty() && !tools.contains(name));
         let name = bare.unwrap_or(name);
         let payload = tools.payload(name);
         let is_raw = header.is_raw && payload == Payload::Text;
@@ -194,9 +195,9 @@ impl Body {
 }
 
 /// The header that begins with this marker, if one does.
-fn header(index: usize) -> Option<Header> {
+fn header(index: usize) -> Option<Header<Harmony>> {
     let begun = matches!(index, START | CHANNEL | END);
-    begun.then(|| Header::new(&WORDS, part(index)))
+    begun.then(|| Header::new(part(index)))
 }
 
 /// What stands behind a marker in a header.

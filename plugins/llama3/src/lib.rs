@@ -155,11 +155,9 @@ impl Llama3 {
                 self.announced(marker, head, out);
             }
             State::Call(call, name) => {
-                let (end, name) = (call.read(text, &self.tools, out), *name);
-                if end.is_some() {
-                    self.state = State::Open(name, SEPARATORS);
-                }
-                return end.unwrap_or(text.len());
+                let Some(read) = call.read(text, &self.tools, out) else { return text.len() };
+                self.state = State::Open(*name, SEPARATORS);
+                return read;
             }
         }
         text.len()

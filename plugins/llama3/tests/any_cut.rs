@@ -2,7 +2,7 @@
 //! the same items, the turn's end is never shown, and arguments come out at once.
 
 use llama3_parser::Llama3;
-use parser_sdk::testing::{Streams, check_long_arguments, request};
+use parser_sdk::testing::{Streams, check_long_arguments, request, steps};
 use parser_sdk::{Request, Route, Step, Stream, Until};
 
 const FRAGMENTS: &[&str] = &[
@@ -115,4 +115,11 @@ fn prose_is_routed_until_the_next_marker() {
     let mut stream = Stream::<Llama3>::start(&request(&["add"])).unwrap();
     let Step::Ops(ops) = stream.text("Hi") else { panic!("routed") };
     assert_eq!(ops.last(), Some(&parser_sdk::Op::UntilMarker(Route::Content)));
+}
+
+#[test]
+fn a_string_among_keywords_is_asked_about_where_it_may_end() {
+    let steps = steps::<Llama3>(&request(&["add"]), &["<|python_tag|>", "add.call(a='x", " and so on"]);
+    let until = parser_sdk::Op::UntilByte(Until { route: Route::ArgumentsEscaped, bytes: "'\\" });
+    assert!(matches!(&steps[2], Step::Ops(ops) if ops.last() == Some(&until)), "{steps:?}");
 }

@@ -4,6 +4,8 @@
 //!
 //! Invariant: a header is bounded, and what is read in it doesn't depend on how it was cut.
 
+use std::marker::PhantomData;
+
 /// Words between two markers; one more makes it prose. Sound headers have three (`commentary to=functions.x json`).
 const WORDS: usize = 6;
 /// Bytes likewise.
@@ -12,22 +14,28 @@ const BYTES: usize = 256;
 const TO: &str = "to=";
 
 /// The words of a format's headers.
-#[derive(Debug)]
-pub struct Words {
-    /// The role of the model.
-    pub model: &'static str,
-    /// Those of others. A name with a dot is another's, too.
-    pub others: &'static [&'static str],
-    /// Where messages go.
-    pub channels: &'static [&'static str],
-    /// What their content may be.
-    pub types: &'static [&'static str],
-    /// The type of content that is plain text, where JSON is usual.
-    pub raw: &'static str,
+pub trait Words {
+    /// What a header says beside names.
+    const KNOWN: &'static [(&'static str, Word)];
+    /// Roles other than the model's. A name with a dot is another's, too.
+    const OTHERS: &'static [&'static str];
     /// Recipients that are no tool.
-    pub nobody: &'static [&'static str],
+    const NOBODY: &'static [&'static str];
     /// What stands before the name of a tool, in any place.
-    pub tool: &'static str,
+    const TOOL: &'static str;
+    /// The type of content that is plain text, where JSON is usual.
+    const RAW: &'static str;
+}
+
+/// What a known word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The role of the model; anything may follow it at once.
+    Model,
+    /// Where messages go.
+    Channel,
+    /// What their content may be.
+    Type,
 }
 
 /// What a marker begins.
@@ -45,7 +53,7 @@ pub enum Part {
 
 /// A header between two of its characters.
 #[derive(Debug)]
-pub struct Header {
+pub struct Header<W> {
     /// The tool addressed, as written.
     pub recipient: Option<String>,
     /// A name where a channel should be.
@@ -56,16 +64,16 @@ pub struct Header {
     pub is_foreign: bool,
     /// Whether the content is plain text.
     pub is_raw: bool,
-    words: &'static Words,
+    words: PhantomData<W>,
     part: Part,
     text: String,
     count: usize,
 }
 
-impl Header {
+impl<W: Words> Header<W> {
     /// One that begins with this.
-    pub fn new(words: &'static Words, part: Part) -> Self {
-        let (recipient, misplaced, text) = (None, None, String::new());
+    pub fn new(part: Part) -> Self {
+        let (recipient, misplaced, text, words) = (None, None, String::new(), PhantomData);
         Self {
             recipient,
             misplaced,
@@ -101,7 +109,7 @@ impl Header {
     /// A marker came, and it goes on with this: what came before is read, and what that leaves was garbage.
     pub fn go_on(&mut self, part: Part) {
         let garbage = self.read(false);
-        self.is_raw |= self.part == Part::Type && garbage.trim() == self.words.raw;
+        self.is_raw |= self.part == Part::Type && garbage.trim() == W::RAW;
         self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
         (self.part, self.count) = (part, 0);
     }
@@ -117,58 +125,55 @@ impl Header {
         let is_prose = matches!(self.part, Part::Nothing | Part::Role) && self.recipient.is_none();
         if is_prose && !rest.is_empty() {
             self.channel = "";
-            rest = named.strip_prefix(self.words.model).map_or(named, str::trim_start);
+            rest = match first::<W>(named) {
+                Some((_, Word::Model, behind)) => behind.trim_start(),
+                _ => named,
+            };
         }
-        let begun = |word: &str| word.starts_with(rest) || rest.starts_with('<');
-        let is_cut = is_cut && self.has_begun() && self.words.known().chain([TO, self.words.tool]).any(begun);
+        let mut known = W::KNOWN.iter().map(|(word, _)| *word).chain([TO, W::TOOL]);
+        let mut is_begun = || rest.starts_with('<') || known.any(|word| word.starts_with(rest));
+        let is_cut = is_cut && self.has_begun() && is_begun();
         if is_cut { String::new() } else { rest.to_owned() }
     }
 
     /// Reads a name in the place of a role or a channel; returns what follows, as `word` does.
     fn name<'a>(&mut self, text: &'a str) -> &'a str {
         let name = name_of(text);
-        if text.starts_with(TO) || self.words.first(text).is_some() {
+        if text.starts_with(TO) || first::<W>(text).is_some() {
             return text;
         }
         if self.part == Part::Role {
-            self.is_foreign = self.words.others.contains(&name) || name.contains('.');
+            self.is_foreign = W::OTHERS.contains(&name) || name.contains('.');
         } else if self.part == Part::Channel && !name.is_empty() {
             self.misplaced = Some(name.into());
         }
-        let is_read = self.part == Part::Role || name.starts_with(self.words.tool);
+        let is_read = self.part == Part::Role || name.starts_with(W::TOOL);
         if is_read { text[name.len()..].trim_start() } else { text }
     }
 
     /// Reads a recipient or a known word.
     fn word<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let Some(rest) = text.strip_prefix(TO) else {
-            let (word, rest) = self.words.first(text)?;
-            if self.words.channels.contains(&word) {
+            let (word, kind, rest) = first::<W>(text)?;
+            if kind == Word::Channel {
                 self.channel = word;
             }
             return Some(rest);
         };
         let name = name_of(rest);
-        if !name.is_empty() && !self.words.nobody.contains(&name) {
+        if !name.is_empty() && !W::NOBODY.contains(&name) {
             self.recipient = Some(name.into());
         }
         Some(&rest[name.len()..])
     }
 }
 
-impl Words {
-    /// What a header says beside names.
-    fn known(&self) -> impl Iterator<Item = &'static str> {
-        self.channels.iter().chain(self.types).chain([&self.model]).copied()
-    }
-
-    /// The known word that a text begins with, and what follows it: perhaps at once, but no small letter that makes another word of it.
-    fn first<'a>(&self, text: &'a str) -> Option<(&'static str, &'a str)> {
-        let word = self.known().find(|word| text.starts_with(word))?;
-        let rest = &text[word.len()..];
-        let ends = word == self.model || rest.starts_with(TO) || !rest.starts_with(char::is_lowercase);
-        ends.then_some((word, rest))
-    }
+/// The known word that a text begins with, and what follows it: perhaps at once, but no small letter that makes another word of it.
+fn first<W: Words>(text: &str) -> Option<(&'static str, Word, &str)> {
+    let (word, kind) = *W::KNOWN.iter().find(|(word, _)| text.starts_with(word))?;
+    let rest = &text[word.len()..];
+    let ends = kind == Word::Model || rest.starts_with(TO) || !rest.starts_with(char::is_lowercase);
+    ends.then_some((word, kind, rest))
 }
 
 /// The name that a text begins with.

@@ -38,6 +38,7 @@ impl OpenCall {
     }
 
     /// Reads on up to its end, where it is closed: after how many bytes that came.
+    #[inline]
     pub fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         match self {
             Self::Named(call) => match call.read(text.as_bytes(), tools, out) {

@@ -1,6 +1,6 @@
 //! Python's keyword arguments, `city="Oslo", days=3)`, written as a JSON object while they arrive. Pythonic formats use it inside an open call.
 //!
-//! Invariant: strings go out with every piece, and nothing is held but a backslash. Values are literals: strings (`'` or `"`), numbers,
+//! Invariant: strings go out with every piece, up to their end without the host asking again, and nothing is held but a backslash. Values are literals: strings (`'` or `"`), numbers,
 //! `True`, `False`, `None`, lists and dicts of these. What is none of them goes out as it stands, and so isn't JSON: no guess is made.
 
 use crate::{Output, Route};
@@ -38,7 +38,7 @@ impl Keywords {
 
     /// Reads on. After the closing parenthesis the call is closed, and the answer is how many bytes that took.
     pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
-        let bytes = text.as_bytes();
+        let (bytes, was_in_string) = (text.as_bytes(), self.in_string());
         let mut index = 0;
         while let Some(&byte) = bytes.get(index) {
             index += match self.place {
@@ -58,6 +58,9 @@ impl Keywords {
                     bytes.len() - index
                 }
             };
+        }
+        if let (true, Place::String(quote)) = (was_in_string, self.place) {
+            out.until_byte(Route::ArgumentsEscaped, if quote == b'"' { "\"\\" } else { "'\\" });
         }
         None
     }
