@@ -30,6 +30,7 @@ const CALL: usize = 6;
 const END_OF_TEXT: usize = 7;
 /// Bytes of a header that are held, at most, when a further marker comes.
 const HELD: usize = 1024;
+
 /// The parser of one stream.
 #[derive(Debug)]
 pub struct Harmony {

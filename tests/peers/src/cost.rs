@@ -14,7 +14,7 @@ pub(crate) const BUDGET: Duration = Duration::from_secs(2);
 const DELTAS: usize = 32_768;
 const STREAMS: usize = 3;
 /// Deltas between two looks at the clock.
-const BLOCK: usize = 64;
+const BLOCK: usize = 512;
 
 /// Nanoseconds per delta.
 #[derive(Clone, Copy)]
