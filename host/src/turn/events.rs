@@ -97,3 +97,44 @@ impl fmt::Debug for TurnEvents {
         f.debug_list().entries(self.iter()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::ItemStatus;
+
+    fn close() -> TurnEvent {
+        TurnEvent::Close(ItemStatus::Completed)
+    }
+
+    fn told(events: &mut TurnEvents, text: &str) {
+        events.text().text.push_str(text);
+    }
+
+    #[test]
+    fn what_was_cleared_or_taken_out_is_never_seen_again() {
+        let mut events = TurnEvents::default();
+        told(&mut events, "old");
+        events.push(close());
+        told(&mut events, "older");
+        events.clear();
+        assert_eq!(events[..], []);
+        told(&mut events, "new");
+        assert_eq!(events[..], [TurnEvent::Text("new".into())]);
+        assert_eq!(events.drain().collect::<Vec<_>>(), [TurnEvent::Text("new".into())]);
+        told(&mut events, "next");
+        told(&mut events, " word");
+        assert_eq!(events.into_iter().collect::<Vec<_>>(), [TurnEvent::Text("next word".into())]);
+    }
+
+    #[test]
+    fn a_text_that_says_nothing_is_taken_back() {
+        let mut events = TurnEvents::default();
+        events.push(close());
+        events.text();
+        events.drop_empty_text();
+        assert_eq!(events[..], [close()]);
+        events.drop_empty_text();
+        assert_eq!(events.len(), 1);
+    }
+}

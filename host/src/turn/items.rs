@@ -93,6 +93,7 @@ impl Items {
         self.decide(route, text, tokens, out)
     }
 
+    /// The same where something has to be decided: an item begins, white space may be its end, or it is arguments.
     #[inline(never)]
     fn decide(
         &mut self,
