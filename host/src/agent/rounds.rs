@@ -37,13 +37,10 @@ impl Rounds {
     /// closed by then. `events` has what happened, perhaps nothing. Not to be called when all have ended. Cancel safe: dropped
     /// before it is ready, it takes nothing with it.
     pub async fn next(&mut self) -> (usize, Option<Ended>) {
+        self.forget();
         match &mut self.0 {
-            Kind::One { choices, events } => {
-                events.clear();
-                choices.next(events).await
-            }
+            Kind::One { choices, events } => choices.next(events).await,
             Kind::Several { several, events, over } => {
-                events.clear();
                 let ended = several.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
@@ -53,20 +50,21 @@ impl Rounds {
 
     /// Ends the answer as failed, from outside; open items are closed, calls under way end at once. Nothing, if all have ended.
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<Ended>) {
+        self.forget();
         match &mut self.0 {
-            Kind::One { choices, events } => {
-                events.clear();
-                choices.abort(failure, events)
-            }
-            Kind::Several { events, over: true, .. } => {
-                events.clear();
-                (0, None)
-            }
+            Kind::One { choices, events } => choices.abort(failure, events),
+            Kind::Several { over: true, .. } => (0, None),
             Kind::Several { several, events, over } => {
-                events.clear();
                 *over = true;
                 (0, Some(several.abort(failure, events)))
             }
+        }
+    }
+
+    fn forget(&mut self) {
+        match &mut self.0 {
+            Kind::One { events, .. } => events.clear(),
+            Kind::Several { events, .. } => events.clear(),
         }
     }
 

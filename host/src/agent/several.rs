@@ -117,7 +117,7 @@ impl Several {
             Stage::Turn(mut turn) => {
                 let ended = turn.abort(failure.clone(), &mut self.raw);
                 self.raw_turns.extend(turn.take_raw());
-                self.add(ended.usage);
+                self.usage += ended.usage;
                 self.take(out);
             }
             Stage::Listing(listing) => out.extend(listing.unfinished().map(|server| {
@@ -232,7 +232,7 @@ impl Several {
         if let Stage::Turn(turn) = &mut self.stage {
             self.raw_turns.extend(turn.take_raw());
         }
-        self.add(ended.usage);
+        self.usage += ended.usage;
         let after = match ended.end {
             TurnEnd::Failed(_) | TurnEnd::Cancelled => {
                 self.cancel_calls(out);
@@ -247,18 +247,6 @@ impl Several {
 
     fn cancel_calls(&mut self, out: &mut Vec<RoundEvent>) {
         out.extend(self.calls.cancel().into_iter().map(|id| call_ended(id, Err(STOPPED.to_owned()))));
-    }
-
-    fn add(&mut self, usage: Usage) {
-        let sum = &mut self.usage;
-        for (sum, more) in [
-            (&mut sum.input_tokens, usage.input_tokens),
-            (&mut sum.cached_tokens, usage.cached_tokens),
-            (&mut sum.output_tokens, usage.output_tokens),
-            (&mut sum.reasoning_tokens, usage.reasoning_tokens),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
     }
 
     fn end(&mut self, end: TurnEnd) -> Ended {

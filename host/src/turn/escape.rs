@@ -37,7 +37,7 @@ pub(super) struct Unescape {
     length: usize,
 }
 
-/// Length of `\uXXXX`.
+/// Length of `\uhhhh`.
 const UNIT: usize = 6;
 
 impl Unescape {
@@ -111,7 +111,7 @@ impl Unescape {
         true
     }
 
-    /// A whole `\uXXXX`: a character, or half of one.
+    /// A whole `\uhhhh`: a character, or half of one.
     fn unit(&mut self, out: &mut String) {
         let unit = self.value(2);
         if let Some(decoded) = char::from_u32(unit) {
@@ -122,7 +122,7 @@ impl Unescape {
         }
     }
 
-    /// Two `\uXXXX`, the first a high surrogate.
+    /// Two `\uhhhh`, the first a high surrogate.
     fn pair(&mut self, out: &mut String) {
         let (high, low) = (self.value(2), self.value(2 + UNIT));
         if (0xdc00..0xe000).contains(&low) {

@@ -81,9 +81,9 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
-        self.input_tokens += more.input_tokens;
-        self.cached_tokens += more.cached_tokens;
-        self.output_tokens += more.output_tokens;
-        self.reasoning_tokens += more.reasoning_tokens;
+        self.input_tokens = self.input_tokens.saturating_add(more.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(more.cached_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(more.output_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(more.reasoning_tokens);
     }
 }

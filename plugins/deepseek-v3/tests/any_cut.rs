@@ -2,7 +2,9 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use deepseek_v3_parser::DeepSeekV3;
-use parser_sdk::testing::{Streams, check_input_flows, check_long_arguments, check_turns, request, steps};
+use parser_sdk::testing::{
+    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request, steps,
+};
 use parser_sdk::{Op, Request, Route, Run, Step, ToolKind};
 
 const FRAGMENTS: &[&str] = &[
@@ -116,17 +118,7 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
 
 #[test]
 fn prose_and_arguments_without_a_fence_go_out_until_the_next_marker() {
-    let prose = ["Hi", " there", "<think>"];
-    let call = ["<｜tool▁call▁begin｜>", "add", "<｜tool▁sep｜>", " {\"a\"", ": 1}"];
-    let steps = steps::<DeepSeekV3>(&tools(), &[&prose[..], &call].concat());
-    let asks_no_more =
-        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
-    assert!(asks_no_more(&steps[0], Route::Content));
-    assert_eq!(steps[1], Step::Pass);
-    assert!(asks_no_more(&steps[2], Route::Reasoning));
-    assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
-    assert!(asks_no_more(&steps[6], Route::Arguments));
-    assert_eq!(steps[7], Step::Pass);
+    check_asked_once::<DeepSeekV3>(&tools(), ["<｜tool▁call▁begin｜>", "add", "<｜tool▁sep｜>"]);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use kimi_k2_parser::KimiK2;
-use parser_sdk::testing::{Streams, check_input_flows, check_long_arguments, check_turns, request, steps};
-use parser_sdk::{Op, Request, Route, Step, ToolKind};
+use parser_sdk::testing::{
+    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request,
+};
+use parser_sdk::{Request, ToolKind};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -104,15 +106,8 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
 
 #[test]
 fn prose_and_arguments_go_out_until_the_next_marker() {
-    let prose = ["Hi", " there", "<think>"];
-    let call = ["<|tool_call_begin|>", "functions.add:0", "<|tool_call_argument_begin|>", " {\"a\"", ": 1}"];
-    let steps = steps::<KimiK2>(&tools(), &[&prose[..], &call].concat());
-    let asks_no_more =
-        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
-    assert!(asks_no_more(&steps[0], Route::Content));
-    assert_eq!(steps[1], Step::Pass);
-    assert!(asks_no_more(&steps[2], Route::Reasoning));
-    assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
-    assert!(asks_no_more(&steps[6], Route::Arguments));
-    assert_eq!(steps[7], Step::Pass);
+    check_asked_once::<KimiK2>(
+        &tools(),
+        ["<|tool_call_begin|>", "functions.add:0", "<|tool_call_argument_begin|>"],
+    );
 }

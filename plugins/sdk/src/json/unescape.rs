@@ -63,7 +63,7 @@ impl Unescape {
         }
     }
 
-    /// One UTF-16 unit of a `\uXXXX`.
+    /// One UTF-16 unit of a `\uhhhh`.
     fn unit(&mut self, unit: u32, decoded: &mut Vec<u8>) {
         let code = match (self.high, unit) {
             (Some(high), 0xdc00..=0xdfff) => {

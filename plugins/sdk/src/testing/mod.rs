@@ -37,7 +37,9 @@ pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
-pub use written::{check_input_flows, check_long_arguments, check_string_parameters, check_turns, steps};
+pub use written::{
+    check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns, steps,
+};
 
 use self::items::Items;
 use self::markers::{Found, Markers};

@@ -141,6 +141,24 @@ pub fn check_input_flows<P: Parser>(request: &Request, head: &[&str]) {
     }
 }
 
+/// A parser of marked sections is asked once for prose, for reasoning and for the arguments behind a call's `head` (marker, name, marker):
+/// each goes out up to the next marker. The head waits.
+///
+/// # Panics
+/// It isn't so.
+pub fn check_asked_once<P: Parser>(request: &Request, head: [&str; 3]) {
+    let prose = ["Hi", " there", "<think>"];
+    let steps = steps::<P>(request, &[&prose[..], &head, &[" {\"a\"", ": 1}"]].concat());
+    let asks_no_more =
+        |step: &Step, route| matches!(step, Step::Ops(ops) if ops.last() == Some(&Op::UntilMarker(route)));
+    assert!(asks_no_more(&steps[0], Route::Content));
+    assert_eq!(steps[1], Step::Pass);
+    assert!(asks_no_more(&steps[2], Route::Reasoning));
+    assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
+    assert!(asks_no_more(&steps[6], Route::Arguments));
+    assert_eq!(steps[7], Step::Pass);
+}
+
 /// The steps that a parser answers a stream with, given marker by marker (their literals) and text by text.
 pub fn steps<P: Parser>(request: &Request, parts: &[&str]) -> Vec<Step> {
     let markers = P::describe(&request.options).expect("describe").markers;
