@@ -1,0 +1,122 @@
+//! Requests over plain sockets: bodies sent whole or all but their last byte, each with a deadline.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// The status of an answer, or what came instead.
+pub(crate) type Answer = Result<u16, &'static str>;
+
+/// Sends `at_once` requests with this body at one time.
+pub(crate) fn post(
+    address: SocketAddr,
+    path: &str,
+    body: &[u8],
+    at_once: usize,
+    deadline: Instant,
+) -> Vec<Answer> {
+    together(at_once, || {
+        let mut socket = connect(address, deadline)?;
+        let sent = send(&mut socket, path, body.len(), body, deadline);
+        match status(&mut socket, deadline) {
+            Err(fault) => Err(sent.err().unwrap_or(fault)),
+            answer => answer,
+        }
+    })
+}
+
+/// Sends all but the last byte of `at_once` bodies and holds them open together until `hold` has passed since the last was sent.
+pub(crate) fn hold(
+    address: SocketAddr,
+    path: &str,
+    body: &[u8],
+    at_once: usize,
+    hold: Duration,
+    deadline: Instant,
+) -> Vec<Answer> {
+    let all_sent = Barrier::new(at_once);
+    together(at_once, || {
+        let until = deadline - hold;
+        let socket = connect(address, until).and_then(|mut socket| {
+            send(&mut socket, path, body.len(), &body[..body.len() - 1], until).map(|()| socket)
+        });
+        all_sent.wait();
+        let held = Instant::now() + hold;
+        status(&mut socket?, held).map_err(|_| "held")
+    })
+}
+
+/// The answers as one word each, with how many of them there are.
+pub(crate) fn summary(answers: &[Answer]) -> String {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for answer in answers {
+        *counts.entry(answer.map_or_else(str::to_owned, |status| status.to_string())).or_default() += 1;
+    }
+    let word = |(answer, count): (&String, &usize)| match count {
+        1 => answer.clone(),
+        _ => format!("{count}x{answer}"),
+    };
+    counts.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn together(at_once: usize, request: impl Fn() -> Answer + Sync) -> Vec<Answer> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(&request)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a client doesn't panic")).collect()
+    })
+}
+
+fn connect(address: SocketAddr, deadline: Instant) -> Result<TcpStream, &'static str> {
+    TcpStream::connect_timeout(&address, left(deadline)).map_err(|_| "no-connection")
+}
+
+fn send(
+    socket: &mut TcpStream,
+    path: &str,
+    length: usize,
+    body: &[u8],
+    deadline: Instant,
+) -> Result<(), &'static str> {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nanthropic-version: 2023-06-01\r\n\
+         content-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).map_err(|_| "cut")?;
+    for part in body.chunks(1 << 20) {
+        socket.set_write_timeout(Some(left(deadline))).map_err(|_| "cut")?;
+        socket.write_all(part).map_err(|error| fault(&error, "not-read"))?;
+    }
+    Ok(())
+}
+
+/// The status of the answer, which is read to its end.
+fn status(socket: &mut TcpStream, deadline: Instant) -> Answer {
+    let mut answer = Vec::new();
+    let mut part = [0; 1 << 16];
+    loop {
+        socket.set_read_timeout(Some(left(deadline))).map_err(|_| "cut")?;
+        match socket.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => answer.extend_from_slice(&part[..count]),
+            Err(error) if answer.is_empty() => return Err(fault(&error, "no-answer")),
+            Err(_) => break,
+        }
+    }
+    let _ = socket.shutdown(Shutdown::Both);
+    let code = answer.get(9..12).and_then(|code| std::str::from_utf8(code).ok()?.parse().ok());
+    code.ok_or("cut")
+}
+
+fn fault(error: &std::io::Error, late: &'static str) -> &'static str {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => late,
+        _ => "cut",
+    }
+}
+
+/// Time to the deadline; a socket's timeout can't be zero.
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+}

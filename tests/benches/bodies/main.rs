@@ -1,0 +1,103 @@
+//! What bodies of about 30 MiB cost the server and its other clients, a row for each shape: time to the answer, peak memory beyond
+//! the idle server's, the slowest `/health`, the longest gap of a paced stream. Each shape meets a server of its own.
+//!
+//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]`: the shapes whose names contain one of these words. The server is
+//! the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+#![expect(clippy::print_stdout, reason = "its result is what it prints")]
+
+mod client;
+mod server;
+mod shapes;
+mod watch;
+
+use std::time::{Duration, Instant};
+
+use server::ServerProcess;
+use shapes::{SHAPES, Shape};
+
+/// Time that one shape may take; a request that has no answer by then is given up.
+const SHAPE_TIME: Duration = Duration::from_secs(60);
+/// Time for which unfinished bodies are held open.
+const HOLD: Duration = Duration::from_secs(5);
+/// What one body may hold: three times its size, and this.
+const SPARE_MIB: f64 = 16.0;
+/// What bodies at once may hold: the server's budget for all of them, and what isn't counted in it.
+const TOGETHER_MIB: f64 = 256.0 + 64.0;
+const HEALTH_BAR: Duration = Duration::from_millis(50);
+const GAP_BAR: Duration = Duration::from_millis(100);
+
+/// What was measured while one shape was under way.
+struct Row {
+    body_mib: f64,
+    /// Status codes or faults, with how often.
+    answers: String,
+    time: Duration,
+    peak_mib: f64,
+    peak_bar_mib: f64,
+    health: Duration,
+    gap: Duration,
+}
+
+impl Row {
+    /// What is over its bar.
+    fn over(&self) -> Vec<&'static str> {
+        let bars = [
+            ("peak", self.peak_mib > self.peak_bar_mib),
+            ("health", self.health > HEALTH_BAR),
+            ("gap", self.gap > GAP_BAR),
+        ];
+        bars.into_iter().filter(|(_, over)| *over).map(|(what, _)| what).collect()
+    }
+
+    fn print(&self, name: &str) {
+        let over = self.over();
+        let verdict = if over.is_empty() { "ok".to_owned() } else { format!("over: {}", over.join(", ")) };
+        println!(
+            "{name:22}{:9.1}  {:20}{:8.2}{:10.0}{:8.0}{:11.1}{:9.1}  {verdict}",
+            self.body_mib,
+            self.answers,
+            self.time.as_secs_f64(),
+            self.peak_mib,
+            self.peak_bar_mib,
+            self.health.as_secs_f64() * 1e3,
+            self.gap.as_secs_f64() * 1e3,
+        );
+    }
+}
+
+fn measure(shape: &Shape) -> Row {
+    let body = (shape.body)();
+    let server = ServerProcess::start();
+    let stream = watch::PacedStream::start(server.address);
+    let health = watch::Health::start(server.address);
+    let idle = server.resident_mib();
+    server.reset_peak();
+    stream.reset();
+    health.reset();
+    let began = Instant::now();
+    let deadline = began + SHAPE_TIME;
+    let answers = if shape.unfinished {
+        client::hold(server.address, shape.path, &body, shape.at_once, HOLD, deadline)
+    } else {
+        client::post(server.address, shape.path, &body, shape.at_once, deadline)
+    };
+    let time = began.elapsed();
+    let (health, gap) = (health.stop(), stream.stop());
+    let peak_mib = (server.peak_mib() - idle).max(0.0);
+    let body_mib = shapes::mib(body.len());
+    let peak_bar_mib = if shape.at_once > 1 { TOGETHER_MIB } else { 3.0 * body_mib + SPARE_MIB };
+    Row { body_mib, answers: client::summary(&answers), time, peak_mib, peak_bar_mib, health, gap }
+}
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    println!(
+        "{:22}{:>9}  {:20}{:>8}{:>10}{:>8}{:>11}{:>9}",
+        "shape", "body MiB", "answers", "s", "peak MiB", "bar", "health ms", "gap ms"
+    );
+    for shape in SHAPES {
+        if asked.is_empty() || asked.iter().any(|word| shape.name.contains(word.as_str())) {
+            measure(shape).print(shape.name);
+        }
+    }
+}

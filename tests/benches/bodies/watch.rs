@@ -1,0 +1,129 @@
+//! What other clients see meanwhile: the slowest answer of `/health`, and the longest gap between chunks of a paced stream.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::server::PACED;
+
+/// Time between two requests of `/health`.
+const POLL: Duration = Duration::from_millis(5);
+/// Time after which the server counts as silent.
+const SILENCE: Duration = Duration::from_mins(2);
+
+/// A thread and the longest time that it has seen.
+struct Watch {
+    longest_us: Arc<AtomicU64>,
+    stopped: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Calls `wait` again and again; each returns the time it took, or nothing if the server is gone, which counts as `SILENCE`.
+    /// Returns after the first.
+    fn start(mut wait: impl FnMut() -> Option<Duration> + Send + 'static) -> Self {
+        let (longest_us, stopped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (begun, first) = mpsc::sync_channel(1);
+        let shared = (longest_us.clone(), stopped.clone());
+        let thread = std::thread::spawn(move || {
+            let (longest_us, stopped) = shared;
+            while !stopped.load(Ordering::Acquire) {
+                let time = wait();
+                let micros = time.unwrap_or(SILENCE).as_micros();
+                longest_us.fetch_max(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::AcqRel);
+                let _ = begun.try_send(());
+                if time.is_none() {
+                    return;
+                }
+            }
+        });
+        first.recv().expect("the thread waits once at least");
+        Self { longest_us, stopped, thread }
+    }
+
+    fn reset(&self) {
+        self.longest_us.store(0, Ordering::Release);
+    }
+
+    /// The longest time since `reset`, with the one under way.
+    fn stop(self) -> Duration {
+        self.stopped.store(true, Ordering::Release);
+        self.thread.join().expect("it doesn't panic");
+        Duration::from_micros(self.longest_us.load(Ordering::Acquire))
+    }
+}
+
+/// Asks for `/health` on one connection that is kept.
+pub(crate) struct Health(Watch);
+
+impl Health {
+    pub(crate) fn start(address: SocketAddr) -> Self {
+        let mut socket = connect(address);
+        Self(Watch::start(move || {
+            std::thread::sleep(POLL);
+            let began = Instant::now();
+            let mut answer = [0; 4096];
+            socket.write_all(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").ok()?;
+            let count = socket.read(&mut answer).ok()?;
+            answer[..count].starts_with(b"HTTP/1.1 200").then(|| began.elapsed())
+        }))
+    }
+
+    pub(crate) fn reset(&self) {
+        self.0.reset();
+    }
+
+    pub(crate) fn stop(self) -> Duration {
+        self.0.stop()
+    }
+}
+
+/// Reads one long answer.
+pub(crate) struct PacedStream(Watch);
+
+impl PacedStream {
+    /// Returns when chunks have begun to come.
+    pub(crate) fn start(address: SocketAddr) -> Self {
+        let mut socket = connect(address);
+        let body = serde_json::json!({
+            "model": "bench", "stream": true, "messages": [{"role": "user", "content": PACED}],
+        });
+        let body = body.to_string();
+        write!(
+            socket,
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("the server reads");
+        let mut part = [0; 1 << 16];
+        let mut next = move || {
+            let began = Instant::now();
+            let count = socket.read(&mut part).ok()?;
+            let ended = count == 0 || part[..count].windows(6).any(|bytes| bytes == b"[DONE]");
+            (!ended).then(|| began.elapsed())
+        };
+        for _ in 0..4 {
+            next().expect("the answer has begun");
+        }
+        Self(Watch::start(next))
+    }
+
+    pub(crate) fn reset(&self) {
+        self.0.reset();
+    }
+
+    pub(crate) fn stop(self) -> Duration {
+        self.0.stop()
+    }
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("the server listens");
+    socket.set_read_timeout(Some(SILENCE)).expect("a time above zero");
+    socket.set_nodelay(true).expect("a TCP socket");
+    socket
+}
