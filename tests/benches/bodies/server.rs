@@ -1,9 +1,9 @@
 //! The binary `host` as a process of its own: its address and its memory. It is killed when dropped.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
@@ -15,6 +15,8 @@ const PACE_MS: u64 = 20;
 
 pub(crate) struct ServerProcess {
     child: Child,
+    /// Stdout, open as long as the server writes to it.
+    _stdout: Lines<BufReader<ChildStdout>>,
     _folder: tempfile::TempDir,
     pub(crate) address: SocketAddr,
 }
@@ -46,12 +48,13 @@ impl ServerProcess {
             .stderr(Stdio::null())
             .spawn()
             .expect("the server starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let address = lines
+            .by_ref()
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("address")?.trim().strip_prefix("http://")?.parse().ok())
             .expect("the server prints its address");
-        Self { child, _folder: folder, address }
+        Self { child, _stdout: lines, _folder: folder, address }
     }
 
     /// Memory that it has now.

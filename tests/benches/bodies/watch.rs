@@ -92,13 +92,12 @@ impl PacedStream {
             "model": "bench", "stream": true, "messages": [{"role": "user", "content": PACED}],
         });
         let body = body.to_string();
-        write!(
-            socket,
+        let request = format!(
             "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
              content-length: {}\r\n\r\n{body}",
             body.len()
-        )
-        .expect("the server reads");
+        );
+        socket.write_all(request.as_bytes()).expect("the server reads");
         let mut part = [0; 1 << 16];
         let mut next = move || {
             let began = Instant::now();
