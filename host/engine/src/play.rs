@@ -134,18 +134,25 @@ enum Next {
 }
 
 /// When the next step is due.
-struct Clock {
+pub(crate) struct Clock {
     pace: Duration,
     /// How far behind the steps may be: as many as a queue would hold.
     lag: Duration,
-    due: Option<Instant>,
+    pub(crate) due: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Clock {
-    fn new(pace: Duration, queue: usize) -> Self {
+    pub(crate) fn new(pace: Duration, queue: usize) -> Self {
         let steps = u32::try_from(queue).unwrap_or(u32::MAX);
         Self { pace, lag: pace.saturating_mul(steps), due: None, sleep: None }
+    }
+
+    /// One step was taken at `now`: the next is due a pace after the one before it, however late that was taken, but never more than
+    /// the lag behind.
+    pub(crate) fn taken(&mut self, now: Instant) {
+        let due = self.due.unwrap_or(now);
+        self.due = Some(now.checked_sub(self.lag).map_or(due, |earliest| due.max(earliest)) + self.pace);
     }
 
     fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -159,9 +166,7 @@ impl Clock {
                 return Poll::Pending;
             }
         }
-        let now = Instant::now();
-        let due = self.due.unwrap_or(now);
-        self.due = Some(now.checked_sub(self.lag).map_or(due, |earliest| due.max(earliest)) + self.pace);
+        self.taken(Instant::now());
         Poll::Ready(())
     }
 }

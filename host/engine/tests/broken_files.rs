@@ -103,6 +103,26 @@ fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
 }
 
 #[test]
+fn threads_and_contexts_out_of_range_are_refused_with_the_range() {
+    let files = ModelFiles::Directory(golden("odd-f32"));
+    let usual = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, context: None };
+    let context = cpu::load(&files, &usual, &mut |_| {}).unwrap().shape().context;
+    for threads in [0, cpu::MAX_THREADS + 1] {
+        let error = cpu::load(&files, &CpuOptions { threads, ..usual }, &mut |_| {}).unwrap_err().to_string();
+        assert_eq!(error, format!("{threads} threads: expected 1 to 512, the most that start here"));
+    }
+    for asked in [0, context + 1] {
+        let options = CpuOptions { context: Some(asked), ..usual };
+        let error = cpu::load(&files, &options, &mut |_| {}).unwrap_err().to_string();
+        let said =
+            format!("a context of {asked} tokens: expected 1 to {context}, the most that the model has");
+        assert_eq!(error, said);
+    }
+    let most = CpuOptions { context: Some(context), ..usual };
+    assert_eq!(cpu::load(&files, &most, &mut |_| {}).unwrap().shape().context, context);
+}
+
+#[test]
 fn a_file_cut_anywhere_is_truncated() {
     let folder = copy("tied-bf16");
     let path = folder.path().join("model.safetensors");

@@ -1,7 +1,9 @@
 //! Switches for the limits that have one (`limits::Bounded`): `-h` leaves them out, `--help` shows each with its default and range.
 
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command};
 use host::limits::{Bound, Bounded};
+
+use super::values::number;
 
 /// The limits that the switches make of the usual ones.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ fn argument<L: Bounded>(bound: &Bound<L>) -> Arg {
     Arg::new(bound.switch)
         .long(bound.switch)
         .value_name(bound.unit.name())
-        .value_parser(value_parser!(u64).range(bound.range.clone()))
+        .value_parser(number::<u64>(bound.range.clone()))
         .help(format!("{} [default: {}; {least} to {most}]", bound.help, bound.default()))
         .help_heading(L::HEADING)
         .hide_short_help(true)

@@ -2,6 +2,7 @@
 
 mod limits;
 mod lint;
+mod listen;
 mod mcp;
 mod parser;
 mod seal;
@@ -55,14 +56,20 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Prints what clap has to say, and ends the process as it would; of a value that can't be used only what is wrong, in one line.
+/// Prints what clap has to say, and ends the process as it would: what is wrong in one line, then the usage unless only a value is
+/// wrong.
 fn refuse(error: &clap::Error) -> ! {
-    if !matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) {
-        error.exit();
-    }
     let text = error.render().to_string();
-    let said = text.split("\n\nFor more").next().unwrap_or_default();
+    if !text.starts_with("error: ") {
+        error.exit(); // Help or the version.
+    }
+    let only_a_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
+    let end = if only_a_value { "\n\nFor more" } else { "\n\n" };
+    let (said, rest) = text.split_once(end).unwrap_or((&text, ""));
     eprintln!("{}", words(said));
+    if !only_a_value {
+        eprintln!("\n{}", rest.trim_end());
+    }
     std::process::exit(error.exit_code());
 }
 

@@ -6,23 +6,27 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use engine::models::Progress;
+use clap::builder::NonEmptyStringValueParser;
+use engine::cpu::MAX_THREADS;
+use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Keys, Server};
 use host::limits::{Limits, ParserLimits};
-use host::model::{EngineChoice, Model, ModelOptions, Pin};
+use host::model::{EngineChoice, LoadError, Model, ModelOptions, Pin};
 use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::Switches;
+use super::listen::{ListenAddress, listen};
 use super::mcp::McpArguments;
+use super::values::number;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache
     /// [default: the tiny test model inside the binary].
-    #[arg(long, value_name = "DIR|ORG/NAME")]
+    #[arg(long, value_name = "DIR|ORG/NAME", value_parser = NonEmptyStringValueParser::new())]
     model: Option<String>,
     /// Output parser: `auto` takes the one that claims the model; else a file, or a name in the plugins folder or among the
     /// shipped ones; `none` treats all text as content.
@@ -48,23 +52,23 @@ pub(super) struct Arguments {
     /// What generates: `cpu`, or `replay:FILE` for scripted outputs.
     #[arg(long, default_value = "cpu", value_name = "cpu|replay:FILE")]
     engine: EngineChoice,
-    /// Threads of the CPU engine [default: all cores].
-    #[arg(long)]
+    /// Threads of the CPU engine, 1 to 512 [default: all cores].
+    #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
     /// Memory of the KV cache in MiB.
-    #[arg(long, default_value_t = 1024, value_name = "MIB")]
+    #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: usize,
-    /// Tokens of prompt and answer together [default: what the model has].
-    #[arg(long, value_name = "TOKENS")]
+    /// Tokens of prompt and answer together, no more than the model has [default: what it has].
+    #[arg(long, value_name = "TOKENS", value_parser = number::<usize>(1..=MAX_CONTEXT))]
     context: Option<usize>,
     /// Chat template to use instead of the model's.
     #[arg(long, value_name = "FILE")]
     chat_template: Option<PathBuf>,
     /// Template argument that requests may set in `chat_template_kwargs` (repeatable).
-    #[arg(long, value_name = "NAME", default_values_t = ["enable_thinking".to_owned(), "reasoning_effort".to_owned()])]
+    #[arg(long, value_name = "NAME", default_values = ["enable_thinking", "reasoning_effort"], value_parser = NonEmptyStringValueParser::new())]
     template_argument: Vec<String>,
     /// Name that clients ask for (repeatable) [default: the model's].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     served_model_name: Vec<String>,
     /// How the Responses API shows reasoning where the request doesn't say.
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
@@ -76,12 +80,12 @@ pub(super) struct Arguments {
     seal_key: Option<PathBuf>,
     #[command(flatten)]
     mcp: McpArguments,
-    /// Address to listen on.
-    #[arg(long, default_value = "127.0.0.1:8000")]
-    listen: SocketAddr,
+    /// Address to listen on: a port alone is one of the loopback interface, a host's name is looked up.
+    #[arg(long, value_name = "[HOST:]PORT", default_value = "127.0.0.1:8000")]
+    listen: ListenAddress,
     /// Address for operators: parsers and their reload, metrics [default: none]. It asks for the same keys; keep it local.
-    #[arg(long, value_name = "ADDRESS")]
-    admin_listen: Option<SocketAddr>,
+    #[arg(long, value_name = "[HOST:]PORT")]
+    admin_listen: Option<ListenAddress>,
     /// Key that clients must send as `Authorization: Bearer KEY` (repeatable).
     #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',')]
     api_key: Vec<String>,
@@ -107,6 +111,10 @@ impl Arguments {
     }
 }
 
+/// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
+const MAX_KV_CACHE_MIB: u64 = 1 << 24;
+/// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
+const MAX_CONTEXT: u64 = 1 << 24;
 /// Threads that make prompts at one time: more would only take the cores from each other and from the engine.
 const PROMPT_THREADS: usize = 16;
 
@@ -131,7 +139,14 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let options = model_options(&arguments)?;
-    let model = tokio::task::block_in_place(|| Model::load(&options, &limits, &mut show_progress))?;
+    // Taken before weights are read: whoever forgot a running server hears of it at once.
+    let socket = arguments.listen.bind("--listen").await?;
+    let admin_socket = match &arguments.admin_listen {
+        Some(address) => Some(address.bind("--admin-listen").await?),
+        None => None,
+    };
+    let model = tokio::task::block_in_place(|| Model::load(&options, &limits, &mut show_progress))
+        .map_err(with_switch)?;
     let (temperature, top_p) = model.default_sampling();
     let defaults = Defaults {
         template_arguments: arguments.template_argument.clone(),
@@ -147,20 +162,31 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let keyed = !arguments.api_key.is_empty();
     let app =
         App::new(model.clone(), limits, Keys::new(&arguments.api_key), defaults, arguments.check_streams);
-    let cannot_listen = |address| format!("can't listen on {address}");
-    let listen = arguments.listen;
-    let mut server = Server::bind(listen, app).await.with_context(|| cannot_listen(listen))?;
+    let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
-    if let Some(listen) = arguments.admin_listen {
-        addresses.push(("admin", server.bind_admin(listen).await.with_context(|| cannot_listen(listen))?));
-    }
+    addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
+    // Whatever it warns of is said before the summary, which is what an operator looks at.
+    let follow_plugin_files = model.follow_plugin_files();
     announce(&summary, &name, &addresses, keyed)?;
     tokio::select! {
         () = run_until_told(server) => {}
-        () = model.follow_plugin_files() => {}
+        () = follow_plugin_files => {}
         () = reload_on_hangup(&model, hangup) => {}
     }
     Ok(())
+}
+
+/// An error of the engine with the switch that it is about.
+fn with_switch(error: LoadError) -> anyhow::Error {
+    let switch = match &error {
+        LoadError::Engine(models::LoadError::Threads { .. }) => "--threads",
+        LoadError::Engine(models::LoadError::Context { .. }) => "--context",
+        LoadError::Engine(
+            models::LoadError::CacheTooSmall { .. } | models::LoadError::CacheTooLarge { .. },
+        ) => "--kv-cache",
+        _ => return error.into(),
+    };
+    anyhow::Error::from(error).context(switch)
 }
 
 /// SIGHUP loads the parser again; never ready.

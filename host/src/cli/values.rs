@@ -1,8 +1,21 @@
 //! Values of options that name something of the library: the library's types stay free of the command line.
 
+use std::ops::RangeInclusive;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use host::api::{Protocol, ReasoningEvents};
 use host::turn::FaultPolicy;
+
+/// A parser for whole numbers in `range`; whatever is none is refused with the range.
+pub(super) fn number<N: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let given = text.parse().ok().filter(|number| range.contains(number));
+        let number = given.and_then(|number| N::try_from(number).ok());
+        number.ok_or_else(|| format!("{text} is not in {}..={}", range.start(), range.end()))
+    }
+}
 
 /// A parser for one of these words.
 fn word<T: Copy + Send + Sync + 'static>(

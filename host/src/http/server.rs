@@ -78,13 +78,23 @@ pub struct Server {
 impl Server {
     /// Binds; nothing is answered before `run`.
     pub async fn bind(address: SocketAddr, app: App) -> std::io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, admin: None, app })
+        Ok(Self::on(TcpListener::bind(address).await?, None, app))
+    }
+
+    /// On sockets that listen already; the second is for the routes that operators use.
+    pub fn on(listener: TcpListener, admin: Option<TcpListener>, app: App) -> Self {
+        Self { listener, admin, app }
     }
 
     /// Binds a second address, for the routes that operators use; the answer is the address bound.
     pub async fn bind_admin(&mut self, address: SocketAddr) -> std::io::Result<SocketAddr> {
         let listener = self.admin.insert(TcpListener::bind(address).await?);
         listener.local_addr()
+    }
+
+    /// The address for operators, if there is one.
+    pub fn admin_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// The address bound, with the port that the system chose where 0 was asked for.

@@ -108,12 +108,14 @@ impl Model {
         })
     }
 
-    /// Reloads whenever a plugin file changes. Never ready.
-    pub async fn follow_plugin_files(&self) {
+    /// Begins to watch the plugin files at once; the future, which is never ready, reloads whenever one changes.
+    pub fn follow_plugin_files(&self) -> impl Future<Output = ()> {
         let mut changes = self.0.parsers.changes();
-        loop {
-            changes.next().await;
-            self.reload_parsers("watch").await;
+        async move {
+            loop {
+                changes.next().await;
+                self.reload_parsers("watch").await;
+            }
         }
     }
 

@@ -36,6 +36,9 @@ pub use rope::{QkvShape, RopeAngles, RopeNorms, qk_norm_rope_write, qk_norm_rope
 
 use pool::Pool;
 
+/// The most threads that a set may have: more cores than any machine gives to one model.
+pub const MAX_THREADS: usize = 512;
+
 /// A set of threads and the instructions they may use: what every operation runs on.
 #[derive(Debug)]
 pub struct Cpu {
@@ -44,7 +47,8 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// `threads` threads, the caller's among them (at least one), with the best instructions of this machine.
+    /// `threads` threads, the caller's among them (at least one; fewer where the system starts no more), with the best instructions
+    /// of this machine.
     pub fn new(threads: usize) -> Self {
         Self::with_isa(threads, Isa::detect())
     }

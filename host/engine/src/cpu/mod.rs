@@ -7,6 +7,7 @@ mod backend;
 mod check;
 mod storage;
 
+pub use kernels::cpu::MAX_THREADS;
 use kernels::cpu::{BLOCK_SIZE, Cpu, KvCache, KvShape};
 
 use crate::batch::{Batch, RunError, Runner, RunnerShape};
@@ -18,18 +19,18 @@ use backend::CpuBackend;
 /// What a CPU runner may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads that compute, the engine's own among them; at least one.
+    /// Threads that compute, the engine's own among them; 1 to [`MAX_THREADS`].
     pub threads: usize,
     /// Memory for keys and values.
     pub kv_cache_bytes: usize,
-    /// A bound on a sequence's length below the model's own.
+    /// A bound on a sequence's length; at least one, at most the model's own.
     pub context: Option<usize>,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { threads, kv_cache_bytes: 1 << 30, context: None }
+        Self { threads: threads.min(MAX_THREADS), kv_cache_bytes: 1 << 30, context: None }
     }
 }
 
@@ -60,12 +61,13 @@ impl CpuRunner {
         options: &CpuOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
-        let mut backend = CpuBackend::new(Cpu::new(options.threads.max(1)), cache(config, options)?);
+        let context = context(config, options)?;
+        let mut backend = CpuBackend::new(threads(options)?, cache(config, options)?);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
             name: backend.name(),
             vocab: config.vocab(),
-            context: options.context.map_or(config.context(), |bound| bound.clamp(1, config.context())),
+            context,
             block_size: BLOCK_SIZE,
             blocks: backend.blocks(),
         };
@@ -87,6 +89,26 @@ impl Runner for CpuRunner {
     }
 }
 
+/// As many threads as were asked for.
+fn threads(options: &CpuOptions) -> Result<Cpu, LoadError> {
+    let asked = options.threads;
+    if !(1..=MAX_THREADS).contains(&asked) {
+        return Err(LoadError::Threads { asked, most: MAX_THREADS });
+    }
+    let cpu = Cpu::new(asked);
+    let started = cpu.threads();
+    if started < asked { Err(LoadError::Threads { asked, most: started }) } else { Ok(cpu) }
+}
+
+/// The length that sequences may have.
+fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
+    let most = config.context();
+    match options.context {
+        Some(asked) if !(1..=most).contains(&asked) => Err(LoadError::Context { asked, most }),
+        asked => Ok(asked.unwrap_or(most)),
+    }
+}
+
 /// As many blocks as the memory allows.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
     let (layers, kv_heads, head_dim) = config.kv_heads();
@@ -98,5 +120,5 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
         return Err(LoadError::CacheTooSmall { bytes: options.kv_cache_bytes, block });
     }
     let bytes = options.kv_cache_bytes as u64;
-    KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::Memory { what: "the KV cache", bytes })
+    KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::CacheTooLarge { bytes })
 }

@@ -60,6 +60,28 @@ pub enum LoadError {
         /// How much.
         bytes: u64,
     },
+    /// The machine doesn't have the memory for the cache.
+    #[error("not enough memory for a KV cache of {bytes} bytes")]
+    CacheTooLarge {
+        /// What was allowed.
+        bytes: u64,
+    },
+    /// That many threads can't compute.
+    #[error("{asked} threads: expected 1 to {most}, the most that start here")]
+    Threads {
+        /// What was asked for.
+        asked: usize,
+        /// What can be had.
+        most: usize,
+    },
+    /// Sequences can't have that length.
+    #[error("a context of {asked} tokens: expected 1 to {most}, the most that the model has")]
+    Context {
+        /// What was asked for.
+        asked: usize,
+        /// What the model has.
+        most: usize,
+    },
     /// The cache can't hold anything.
     #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
     CacheTooSmall {

@@ -1,10 +1,12 @@
 //! Played output: steps, ends, pace.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::fake::request;
-use crate::generation::{Finish, GenerationRequest, Step};
-use crate::play::{PlayedEnd, PlayedOutput};
+use crate::generation::{Finish, Generation, GenerationRequest, Step};
+use crate::play::{Clock, PlayedEnd, PlayedOutput};
 
 fn output(tokens: &[u32], tokens_per_step: usize, end: PlayedEnd) -> PlayedOutput {
     PlayedOutput { tokens: tokens.to_vec(), tokens_per_step, pace: None, end }
@@ -74,35 +76,47 @@ fn other_ends_are_played_as_written() {
     assert!(matches!(play(output(&[1], 1, PlayedEnd::Stop), &no_stop).1, Finish::Error(_)));
 }
 
+/// The next step if it is due now; breaks off the wait for it if not.
+async fn due_now(generation: &mut Generation) -> Option<Step> {
+    tokio::select! {
+        biased;
+        step = generation.next() => step,
+        () = std::future::ready(()) => None,
+    }
+}
+
 #[test]
 fn output_that_hangs_gives_its_tokens_and_then_nothing() {
     let mut generation = output(&[1, 2, 3], 2, PlayedEnd::Hang).play(&ask(9));
     runtime().block_on(async {
         assert_eq!(ids(&generation.next().await.unwrap()), [1, 2]);
         assert_eq!(ids(&generation.next().await.unwrap()), [3]);
-        let silence = tokio::time::timeout(Duration::from_millis(50), generation.next()).await;
-        assert!(silence.is_err());
+        assert_eq!(due_now(&mut generation).await, None);
     });
 }
 
 #[test]
-fn steps_come_at_the_pace_and_a_late_reader_finds_only_a_queue_full_due() {
-    let paced =
-        PlayedOutput { pace: Some(Duration::from_millis(4)), ..output(&[0; 100], 1, PlayedEnd::Stop) };
-    let mut generation = paced.play(&GenerationRequest { queue: 4, ..ask(99) });
+fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
+    let ms = Duration::from_millis;
+    let (mut clock, start) = (Clock::new(ms(4), 4), Instant::now());
+    let mut take = |at| {
+        clock.taken(start + ms(at));
+        clock.due.unwrap().duration_since(start)
+    };
+    // Taken as they are due, and a little late: the next is due a pace after this one was.
+    assert_eq!([0, 4, 9].map(&mut take), [ms(4), ms(8), ms(12)]);
+    // Back after long: the step that was due, four that wait, and then the pace again.
+    assert_eq!([200; 5].map(&mut take), [ms(188), ms(192), ms(196), ms(200), ms(204)]);
+    assert_eq!([204, 208].map(&mut take), [ms(208), ms(212)]);
+}
+
+#[test]
+fn the_first_step_is_due_at_once_and_the_second_is_waited_for() {
+    let paced = PlayedOutput { pace: Some(Duration::from_hours(1)), ..output(&[1, 2], 1, PlayedEnd::Stop) };
+    let mut generation = paced.play(&ask(99));
     runtime().block_on(async {
-        let start = Instant::now();
-        for step in 0..5 {
-            generation.next().await;
-            assert!(start.elapsed() >= Duration::from_millis(step * 4));
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        let back = Instant::now();
-        for step in 0..20 {
-            generation.next().await;
-            // Four waited, the fifth is due now, and the rest come at the pace again.
-            assert!(back.elapsed() >= Duration::from_millis(4) * u32::saturating_sub(step, 4));
-        }
+        assert_eq!(due_now(&mut generation).await.map(|step| ids(&step)), Some(vec![1]));
+        assert_eq!(due_now(&mut generation).await, None);
     });
 }
 
@@ -113,9 +127,8 @@ fn waiting_for_a_step_can_be_broken_off_without_losing_one() {
     runtime().block_on(async {
         let mut seen = Vec::new();
         while seen.len() < 2 {
-            if let Ok(step) = tokio::time::timeout(Duration::from_millis(3), generation.next()).await {
-                seen.extend(ids(&step.unwrap()));
-            }
+            seen.extend(due_now(&mut generation).await.iter().flat_map(ids));
+            tokio::task::yield_now().await;
         }
         assert_eq!(seen, [1, 2]);
     });

@@ -37,8 +37,8 @@ impl Which {
 
     /// The case files of `given`, or of the folder beside the parser's sources.
     pub(super) fn case_files(&self, given: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
-        let folder = given.map_or_else(|| self.cases(), |folder| Ok(folder.to_owned()))?;
-        case_files(&folder).map_err(anyhow::Error::msg)
+        let Some(folder) = given else { return case_files(&self.cases()?).map_err(anyhow::Error::msg) };
+        case_files(folder).map_err(anyhow::Error::msg).context("--cases")
     }
 
     /// The parser, ready to be played to.

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     json: bool,
     /// What the random chunkings are made of.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = crate::cli::values::number::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Print this case as a Responses and a Chat Completions stream instead.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["case", "json"])]

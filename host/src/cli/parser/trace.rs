@@ -28,7 +28,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TOOLS.json")]
     tools: Option<PathBuf>,
     /// Characters that come in one step.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = crate::cli::values::number::<u16>(1..=65_535))]
     step: u16,
     /// Setting handed to the parser (repeatable).
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::cli::values::key_value)]
@@ -69,11 +69,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// The options as a case that expects nothing.
 fn as_case(arguments: &Arguments, input: &Path) -> anyhow::Result<Value> {
-    let text = std::fs::read_to_string(input).with_context(|| input.display().to_string())?;
+    let text = std::fs::read_to_string(input).with_context(|| format!("--input {}", input.display()))?;
     let tools = match &arguments.tools {
         None => json!([]),
         Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("--tools {}", file.display()))?;
             serde_json::from_str(&text).with_context(|| file.display().to_string())?
         }
     };
