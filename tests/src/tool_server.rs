@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub enum Reply {
 }
 
 /// The tools, each named after what it does.
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 14] = [
     "echo",
     "slow",
     "fail",
@@ -41,20 +42,51 @@ const TOOLS: [&str; 12] = [
     "die",
     "environment",
     "cancelled",
+    "begun",
+    "meet",
 ];
 
 /// The server, whatever it is reached by.
 #[derive(Debug)]
 pub struct ToolServer {
     listing: String,
+    /// Calls that it was told to give up.
     cancelled: AtomicUsize,
+    /// Calls of `hang` that it has taken.
+    begun: AtomicUsize,
+    meeting: Meeting,
+}
+
+/// Calls that wait for each other, in pairs.
+#[derive(Debug, Default)]
+struct Meeting {
+    arrived: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Meeting {
+    /// Waits for the other call of the pair. Where calls run one after the other none comes, so the wait has an end.
+    fn attend(&self) -> &'static str {
+        let mut arrived = self.arrived.lock().expect("nobody panics with it");
+        *arrived += 1;
+        let both = (*arrived).next_multiple_of(2);
+        self.changed.notify_all();
+        let waiting =
+            self.changed.wait_timeout_while(arrived, Duration::from_secs(20), |arrived| *arrived < both);
+        if waiting.expect("nobody panics with it").1.timed_out() { "nobody came" } else { "met" }
+    }
 }
 
 impl ToolServer {
     /// `listing` says how the list of tools behaves: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools behind
     /// web search and code interpreter, or `container` for the one in which gpt-oss runs commands.
     pub fn new(listing: &str) -> Self {
-        Self { listing: listing.to_owned(), cancelled: AtomicUsize::new(0) }
+        Self {
+            listing: listing.to_owned(),
+            cancelled: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            meeting: Meeting::default(),
+        }
     }
 
     /// What `request` leads to.
@@ -67,17 +99,29 @@ impl ToolServer {
             })),
             "ping" => Reply::Result(json!({})),
             "tools/list" => list(&self.listing),
-            "tools/call" if parameters["name"] == "cancelled" => {
-                let count = self.cancelled.load(Ordering::Relaxed).to_string();
-                Reply::Result(json!({ "content": [{ "type": "text", "text": count }] }))
+            "tools/call" => {
+                self.call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"])
             }
-            "tools/call" => call(parameters["name"].as_str().unwrap_or_default(), &parameters["arguments"]),
             "notifications/cancelled" => {
                 self.cancelled.fetch_add(1, Ordering::Relaxed);
                 Reply::None
             }
             method if method.starts_with("notifications/") => Reply::None,
             _ => Reply::Error(json!({ "code": -32601, "message": "no such method" })),
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Reply {
+        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed).to_string();
+        match tool {
+            "cancelled" => Reply::Result(text(&count(&self.cancelled))),
+            "begun" => Reply::Result(text(&count(&self.begun))),
+            "meet" => Reply::Result(text(self.meeting.attend())),
+            "hang" => {
+                self.begun.fetch_add(1, Ordering::Relaxed);
+                Reply::Silence
+            }
+            _ => call(tool, arguments),
         }
     }
 }
@@ -102,8 +146,12 @@ fn list(listing: &str) -> Reply {
     }
 }
 
+/// A result of this text.
+fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
 fn call(tool: &str, arguments: &Value) -> Reply {
-    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
     match tool {
         "echo" | "search" | "open" | "find" | "python" | "exec" => {
             Reply::Result(text(&arguments.to_string()))

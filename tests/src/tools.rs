@@ -22,6 +22,17 @@ pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
 
 /// The same, with `more` servers.
 pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, Endpoint)>) -> Setup {
+    setup_within(folder, program, rules, more, CALL_TIME)
+}
+
+/// The same, with `call_time` for each call: far more than a test takes where a call must end for another reason.
+pub fn setup_within(
+    folder: &Path,
+    program: &str,
+    rules: &Value,
+    more: Vec<(&str, Endpoint)>,
+    call_time: Duration,
+) -> Setup {
     let command = |listing: &str| {
         let (command, args) = (program.to_owned(), vec![listing.to_owned()]);
         Endpoint::Command { command, args, env: Vec::new() }
@@ -30,7 +41,7 @@ pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, 
         endpoint,
         allowed_tools: None,
         require_approval: Approval::Always,
-        timeout: Some(CALL_TIME),
+        timeout: Some(call_time),
     };
     let servers = [("hostile", "good"), ("unlisted", "hang"), ("builtin", "builtin")];
     let servers = servers.map(|(label, listing)| (label, command(listing))).into_iter().chain(more);
@@ -43,6 +54,19 @@ pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, 
     setup.mcp = McpServers::new(config, RequestUrls::Any, &limits);
     setup.limits.mcp = limits;
     setup
+}
+
+/// Waits for an event that can only be asked for.
+///
+/// # Panics
+/// If a minute has passed without it.
+pub async fn eventually(what: &str, mut has_happened: impl AsyncFnMut() -> bool) {
+    let asking = async {
+        while !has_happened().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_mins(1), asking).await.is_ok(), "{what}: never happened");
 }
 
 /// What Qwen3 writes to call tools.

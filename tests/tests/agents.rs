@@ -1,13 +1,13 @@
 //! Answers in which the server runs tools, end to end: scripted turns, a real tool server.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::client::{json_request, open, post};
 use tests::mask::masked;
 use tests::server::TestServer;
 use tests::tool_server_http::HttpToolServer;
-use tests::tools::{calls, item, request, setup, streamed, then_done, types};
+use tests::tools::{calls, item, request, setup, setup_within, streamed, then_done, types};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
 
@@ -118,19 +118,17 @@ async fn what_goes_wrong_with_a_tool_is_a_failed_call_and_the_model_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_one_turn_run_beside_each_other() {
-    // Two servers, as a child that works for 800 ms answers one call at a time.
+    // Each call waits until the other is there.
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
-    let slow = json!({ "ms": 800 });
-    let (server, _folder) = serving(&then_done(&calls(&[("slow", slow.clone()), ("slow", slow)]))).await;
+    let (server, _folder) = serving(&then_done(&calls(&[("meet", json!({})), ("meet", json!({}))]))).await;
     let mut body = request("other", true);
     body["tools"][0]["server_url"] = json!(listening.url());
-    let began = Instant::now();
     let (_, response) = streamed(&server, &body).await;
-    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
     assert_eq!(
         types(&response),
         ["mcp_list_tools", "reasoning", "mcp_call", "mcp_call", "reasoning", "message"]
     );
+    assert_eq!([&response["output"][2]["output"], &response["output"][3]["output"]], ["met", "met"]);
     server.stop().await;
 }
 
@@ -227,8 +225,8 @@ async fn a_model_that_never_stops_calling_is_stopped() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stops_ends_calls_under_way_at_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let rules = then_done(&calls(&[("slow", json!({ "ms": 60_000 }))]));
-    let mut setup = setup(folder.path(), HOSTILE, &rules);
+    let rules = then_done(&calls(&[("hang", json!({}))]));
+    let mut setup = setup_within(folder.path(), HOSTILE, &rules, Vec::new(), Duration::from_hours(1));
     setup.limits.grace = Duration::from_millis(1);
     let server = TestServer::start(setup).await;
     let address = server.address;
@@ -237,12 +235,10 @@ async fn a_server_that_stops_ends_calls_under_way_at_once() {
     while !String::from_utf8_lossy(&body).contains("mcp_call_arguments.done") {
         body.extend(stream.next().await.expect("the stream goes on"));
     }
-    let began = Instant::now();
     server.stop().await;
     while let Some(more) = stream.next().await {
         body.extend(more);
     }
-    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let mut check = host::api::Protocol::Responses.check();
     check.feed(&body).and_then(|()| check.finish()).expect("the stream ends well");
     assert!(String::from_utf8_lossy(&body).contains("response.failed"));

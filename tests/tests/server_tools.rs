@@ -1,6 +1,6 @@
 //! What requests choose of the tools that the server runs, clients that leave while one runs, and calls in Harmony's own words.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use host::mcp::{Endpoint, UrlEndpoint, UrlTransport};
 use http::{HeaderValue, header};
@@ -9,7 +9,9 @@ use tests::client::{json_request, open, post};
 use tests::server::TestServer;
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
-use tests::tools::{calls, item, request, setup, setup_with, streamed, then_done, types};
+use tests::tools::{
+    calls, eventually, item, request, setup, setup_with, setup_within, streamed, then_done, types,
+};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
 
@@ -122,19 +124,20 @@ async fn a_forced_call_of_a_servers_tool_is_refused_in_words() {
     server.stop().await;
 }
 
-/// Calls `hang`, then asks how many calls the server was told to give up.
+/// Calls `hang`, or the tool that the user names.
 fn leaving() -> Value {
     json!([
         { "when": { "last_role": "user", "last_user_contains": "Go" }, "text": calls(&[("hang", json!({}))]) },
+        { "when": { "last_role": "user", "last_user_contains": "begun" }, "text": calls(&[("begun", json!({}))]) },
         { "when": { "last_role": "user" }, "text": calls(&[("cancelled", json!({}))]) },
         { "when": { "last_role": "tool" }, "text": "<think>\n</think>\n\nDone." },
     ])
 }
 
-/// How many calls a server was told to give up, asked by a request of its own.
-async fn given_up(server: &TestServer, label: &str) -> Value {
+/// What a tool server counts of its calls, `begun` or `cancelled`, asked by a request of its own.
+async fn counted(server: &TestServer, label: &str, what: &str) -> Value {
     let mut body = request(label, true);
-    body["input"] = json!("How many?");
+    body["input"] = json!(what);
     let (_, response) = streamed(server, &body).await;
     item(&response, "mcp_call")["output"].clone()
 }
@@ -148,7 +151,14 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
     let more =
         vec![("web", Endpoint::Url(UrlEndpoint::new(listening.url()))), ("events", Endpoint::Url(events))];
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let server = TestServer::start(setup_with(folder.path(), HOSTILE, &leaving(), more)).await;
+    let server = TestServer::start(setup_within(
+        folder.path(),
+        HOSTILE,
+        &leaving(),
+        more,
+        Duration::from_hours(1), // A call that is over was given up, and not for its time.
+    ))
+    .await;
     for label in ["hostile", "web", "events"] {
         let body = request(label, true).to_string();
         let mut stream = open(server.address, json_request("/v1/responses", body)).await;
@@ -156,33 +166,29 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
         while !String::from_utf8_lossy(&seen).contains("mcp_call_arguments.done") {
             seen.extend(stream.next().await.expect("the stream goes on"));
         }
-        // The call is on its way.
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        eventually("the call arrives", async || counted(&server, label, "begun").await == "1").await;
         assert_eq!(listening.open_requests(), usize::from(label == "web"));
-        let began = Instant::now();
         drop(stream);
-        // Well before the call's own time is over, by which it would be given up too.
-        while given_up(&server, label).await != json!("1") {
-            assert!(began.elapsed() < Duration::from_secs(1), "{label}: the call goes on");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        eventually("the call is given up", async || counted(&server, label, "cancelled").await == "1").await;
+        eventually("its request is closed", async || listening.open_requests() == 0).await;
     }
-    assert_eq!(listening.open_requests(), 0, "the request is open still");
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_beyond_the_bound_wait_for_their_turn() {
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
-    let slow = || ("slow", json!({ "ms": 200 }));
+    // Two by two, as a call waits until another is there.
+    let meet = || ("meet", json!({}));
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut setup = setup(folder.path(), HOSTILE, &then_done(&calls(&[slow(), slow(), slow()])));
+    let mut setup = setup(folder.path(), HOSTILE, &then_done(&calls(&[meet(), meet(), meet(), meet()])));
     setup.limits.mcp.calls_at_once = 2;
     let server = TestServer::start(setup).await;
     let mut body = request("other", true);
     body["tools"][0]["server_url"] = json!(listening.url());
     let (_, response) = streamed(&server, &body).await;
-    assert_eq!(types(&response).iter().filter(|kind| **kind == "mcp_call").count(), 3);
+    let met = response["output"].as_array().expect("a list").iter().filter(|item| item["output"] == "met");
+    assert_eq!(met.count(), 4, "{response:#}");
     assert_eq!(listening.most_open_requests(), 2);
     server.stop().await;
 }

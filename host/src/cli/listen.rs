@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
 /// Connections that the kernel holds until they are accepted, as for tokio's own listeners.
@@ -47,15 +47,20 @@ impl ListenAddress {
                 addresses.extend(found.with_context(|| format!("{switch}: no address of {name} is known"))?);
             }
         }
-        let mut failed = Vec::new();
-        for address in addresses {
-            match bind(address) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => failed.push(refusal(address, &error)),
-            }
-        }
-        bail!("{switch}: {}", failed.join("; "))
+        bind_first(&addresses).map_err(|failed| anyhow::anyhow!("{switch}: {failed}"))
     }
+}
+
+/// A socket bound to the first of these addresses that can be had, or why none can.
+fn bind_first(addresses: &[SocketAddr]) -> Result<TcpSocket, String> {
+    let mut failed = Vec::new();
+    for address in addresses {
+        match bind(*address) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failed.push(refusal(*address, &error)),
+        }
+    }
+    Err(failed.join("; "))
 }
 
 fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
@@ -98,6 +103,19 @@ mod tests {
         assert_eq!(read("0.0.0.0:80"), ip("0.0.0.0", 80));
         assert_eq!(read("[::1]:0"), ip("::1", 0));
         assert_eq!(read("localhost:8000"), ListenAddress { host: Err("localhost".to_owned()), port: 8000 });
+    }
+
+    #[test]
+    fn the_first_address_that_can_be_had_is_taken() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken = listener.local_addr().unwrap();
+        let foreign: SocketAddr = "192.0.2.1:0".parse().unwrap();
+        let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let bound = bind_first(&[taken, foreign, free]).unwrap().local_addr().unwrap();
+        assert!(bound.ip().is_loopback() && bound != taken, "{bound}");
+        let error = bind_first(&[taken, foreign]).unwrap_err();
+        assert!(error.contains(&format!("{taken}: in use")), "{error}");
+        assert!(error.contains("; can't listen on 192.0.2.1:0: no address of this machine"), "{error}");
     }
 
     #[test]

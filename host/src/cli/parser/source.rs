@@ -38,7 +38,9 @@ impl Which {
     /// The case files of `given`, or of the folder beside the parser's sources.
     pub(super) fn case_files(&self, given: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
         let Some(folder) = given else { return case_files(&self.cases()?).map_err(anyhow::Error::msg) };
-        case_files(folder).map_err(anyhow::Error::msg).context("--cases")
+        let files = case_files(folder).map_err(anyhow::Error::msg).context("--cases")?;
+        anyhow::ensure!(!files.is_empty(), "--cases: {}: no case files (NAME.json)", folder.display());
+        Ok(files)
     }
 
     /// The parser, ready to be played to.

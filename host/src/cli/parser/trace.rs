@@ -75,7 +75,7 @@ fn as_case(arguments: &Arguments, input: &Path) -> anyhow::Result<Value> {
         Some(file) => {
             let text =
                 std::fs::read_to_string(file).with_context(|| format!("--tools {}", file.display()))?;
-            serde_json::from_str(&text).with_context(|| file.display().to_string())?
+            serde_json::from_str(&text).with_context(|| format!("--tools {}", file.display()))?
         }
     };
     let characters: Vec<char> = text.chars().collect();

@@ -1,0 +1,136 @@
+//! How `host serve` starts and stops: where it listens, what it prints last, and signals at any time.
+
+use std::io::{BufRead as _, BufReader, Lines, PipeReader, Read as _, Write as _, pipe};
+use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// A server with stdout and stderr in one pipe; it ends with this.
+struct Server {
+    child: Child,
+    lines: Lines<BufReader<PipeReader>>,
+}
+
+impl Server {
+    /// `host serve` with these arguments, which say where to listen.
+    fn start(arguments: &[&str]) -> Self {
+        let (reader, writer) = pipe().expect("a pipe");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+        command.args([&["serve", "--parser", "none", "--seal-key", "none"], arguments].concat());
+        command.env("RUST_LOG", "info").env_remove("SLUICE_API_KEY").stdin(Stdio::null());
+        command.stdout(writer.try_clone().expect("a pipe")).stderr(writer);
+        Self { child: command.spawn().expect("the binary runs"), lines: BufReader::new(reader).lines() }
+    }
+
+    /// The lines up to the one that has this text.
+    fn until(&mut self, text: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        while !lines.last().is_some_and(|line: &String| line.contains(text)) {
+            let line = self.lines.next().unwrap_or_else(|| panic!("no {text:?} among {lines:#?}"));
+            lines.push(line.expect("UTF-8"));
+        }
+        lines
+    }
+
+    /// The address in the summary.
+    fn address(&mut self) -> String {
+        let lines = self.until("try ");
+        let address = lines.iter().find_map(|line| line.strip_prefix("address  http://"));
+        address.unwrap_or_else(|| panic!("no address in {lines:#?}")).to_owned()
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits until it ends by itself: the rest of its lines, and how it ended.
+    fn end(&mut self) -> (Vec<String>, ExitStatus) {
+        let rest = self.lines.by_ref().map(|line| line.expect("UTF-8")).collect();
+        (rest, self.child.wait().expect("it ends"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The answer to this request, up to `end`.
+fn ask(address: &str, request: &str, end: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.write_all(request.as_bytes()).expect("written");
+    let mut answer = Vec::new();
+    let mut byte = [0];
+    while !answer.ends_with(end.as_bytes()) {
+        stream.read_exact(&mut byte).expect("the answer goes on");
+        answer.push(byte[0]);
+    }
+    (String::from_utf8(answer).expect("UTF-8"), stream)
+}
+
+#[test]
+fn a_port_alone_is_one_of_the_loopback_interface_and_names_are_looked_up() {
+    for (listen, starts) in
+        [("0", "127.0.0.1:"), (":0", "127.0.0.1:"), ("127.0.0.1:0", "127.0.0.1:"), ("localhost:0", "")]
+    {
+        let mut server = Server::start(&["--listen", listen, "--admin-listen", listen]);
+        let address = server.address();
+        assert!(address.starts_with(starts) && !address.ends_with(":0"), "{listen}: {address}");
+        let (answer, _) = ask(&address, "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n", "\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+#[test]
+fn the_summary_comes_after_everything_that_is_logged_about_the_start() {
+    let mut server = Server::start(&["--listen", "0", "--plugins", "no-such-folder"]);
+    let lines = server.until("try ");
+    let at = |text: &str| lines.iter().position(|line| line.contains(text)).expect(text);
+    assert!(at("not watched") < at("model    "), "{lines:#?}");
+    let summary = &lines[at("model    ")..];
+    assert!(summary.iter().all(|line| !line.contains("host::")), "{lines:#?}");
+}
+
+#[test]
+fn a_signal_while_it_starts_ends_it_at_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fifo = folder.path().join("template");
+    for (signal, number) in [("-TERM", 15), ("-INT", 2)] {
+        let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
+        assert!(made.success());
+        let mut server = Server::start(&["--listen", "0", "--chat-template", fifo.to_str().expect("UTF-8")]);
+        // Opened once the server reads it; as nothing is ever written, the start goes no further.
+        let _template = std::fs::File::options().write(true).open(&fifo).expect("a reader");
+        server.signal(signal);
+        let (lines, status) = server.end();
+        assert_eq!(status.signal(), Some(number), "{lines:#?}");
+        assert!(!lines.iter().any(|line| line.starts_with("address")), "{lines:#?}");
+        std::fs::remove_file(&fifo).expect("removed");
+    }
+}
+
+#[test]
+fn the_first_interrupt_waits_for_streams_and_the_second_does_not() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let script = folder.path().join("replay.json");
+    std::fs::write(&script, r#"{"rules": [{"text": "x", "finish": "hang"}]}"#).expect("written");
+    let engine = format!("replay:{}", script.display());
+    let mut server = Server::start(&["--listen", "0", "--engine", &engine, "--grace-seconds", "3600"]);
+    let address = server.address();
+    let body = r#"{"model": "qwen3-tiny", "input": "x", "stream": true}"#;
+    let request = format!(
+        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let (_, _stream) = ask(&address, &request, "output_text.delta");
+    server.signal("-INT");
+    assert!(server.until("stopping").last().expect("a line").contains("tasks=1"));
+    server.signal("-INT");
+    let (lines, status) = server.end();
+    assert!(status.success(), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("told to stop again")), "{lines:#?}");
+}
