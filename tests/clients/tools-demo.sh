@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
 # Serves scripted words (docs/replay.md) with reference tool servers (the time, from PyPI; sums, from npm where Node.js is installed) and
 # asks one question: the answer streams by, the server's own calls of the tools in the middle of it. With `--serve` the server goes on.
+# What has to be installed for that is printed first: it goes into ignored folders beside this script, and nowhere else.
 set -euo pipefail
 HERE=$(cd "$(dirname "$0")" && pwd)
 VENV=$HERE/python/.venv
 EVERYTHING=$HERE/node/node_modules/@modelcontextprotocol/server-everything/dist/index.js
 if [ ! -x "$VENV/bin/mcp-server-time" ]; then
+    {
+        echo "installing into $VENV, from PyPI:"
+        sed -n 's/^[^#]/  &/p' "$HERE/python/requirements.txt"
+    } >&2
     python3 -m venv "$VENV"
     "$VENV/bin/pip" install --quiet --disable-pip-version-check -r "$HERE/python/requirements.txt"
     cp "$HERE/python/requirements.txt" "$VENV/"
 fi
 if command -v npm >/dev/null && [ ! -f "$EVERYTHING" ]; then
+    {
+        echo "installing into $HERE/node/node_modules, from npm:"
+        sed -n 's/.*"devDependencies": {\(.*\)}.*/  \1/p' "$HERE/node/package.json"
+    } >&2
     (cd "$HERE/node" && npm ci --no-audit --no-fund --loglevel=error >&2)
     cp "$HERE/node/package-lock.json" "$HERE/node/node_modules/.installed"
 fi

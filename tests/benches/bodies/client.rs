@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// The status of an answer, or what came instead.
 pub(crate) type Answer = Result<u16, &'static str>;
 
+/// An unfinished body that was held open to the end: nothing is due.
+pub(crate) const HELD: &str = "held";
+
 /// Sends `at_once` requests with this body at one time.
 pub(crate) fn post(
     address: SocketAddr,
@@ -44,7 +47,7 @@ pub(crate) fn hold(
         });
         all_sent.wait();
         let held = Instant::now() + hold;
-        status(&mut socket?, held).map_err(|_| "held")
+        status(&mut socket?, held).map_err(|_| HELD)
     })
 }
 

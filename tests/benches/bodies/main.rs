@@ -31,6 +31,8 @@ struct Row {
     body_mib: f64,
     /// Status codes or faults, with how often.
     answers: String,
+    /// Whether each request got what is due to it, whatever the status.
+    answered: bool,
     time: Duration,
     peak_mib: f64,
     peak_bar_mib: f64,
@@ -42,6 +44,7 @@ impl Row {
     /// What is over its bar.
     fn over(&self) -> Vec<&'static str> {
         let bars = [
+            ("answers", !self.answered),
             ("peak", self.peak_mib > self.peak_bar_mib),
             ("health", self.health > HEALTH_BAR),
             ("gap", self.gap > GAP_BAR),
@@ -86,7 +89,8 @@ fn measure(shape: &Shape) -> Row {
     let peak_mib = (server.peak_mib() - idle).max(0.0);
     let body_mib = shapes::mib(body.len());
     let peak_bar_mib = if shape.at_once > 1 { TOGETHER_MIB } else { 3.0 * body_mib + SPARE_MIB };
-    Row { body_mib, answers: client::summary(&answers), time, peak_mib, peak_bar_mib, health, gap }
+    let answered = answers.iter().all(|answer| answer.is_ok() || *answer == Err(client::HELD));
+    Row { body_mib, answers: client::summary(&answers), answered, time, peak_mib, peak_bar_mib, health, gap }
 }
 
 fn main() {

@@ -47,7 +47,7 @@ impl ServerProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("the server starts");
+            .expect("the server's binary is there: cargo build --profile dist -p host, or name one with SLUICE_HOST");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let address = lines
             .by_ref()
@@ -75,7 +75,7 @@ impl ServerProcess {
     fn status_mib(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let Some(line) = line else { return f64::NAN }; // it has died
+        let Some(line) = line else { return f64::INFINITY }; // it has died, of its memory mostly
         let kib: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
         kib / 1024.0
     }
