@@ -125,7 +125,8 @@ fn replay_files_that_are_none() {
 fn an_address_in_use_is_said() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound").to_string();
-    assert!(refusal(&["--listen", &address]).contains(&address));
+    let error = refusal(&["--listen", &address]);
+    assert!(error.contains(&address) && error.contains("in use: stop what listens there"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
+//! Every row of `cli_refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
 //! names the switch or the file, then the usage where the arguments don't fit each other.
 
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
 mod guests;
 
-const ROWS: &str = include_str!("refusals.txt");
+const ROWS: &str = include_str!("cli_refusals.txt");
 
 /// Files that rows name, and an address in use.
 struct Fixture {
