@@ -1,8 +1,11 @@
 //! How `host serve` starts and stops: where it listens, what it prints last, and signals at any time.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Lines, PipeReader, Read as _, Write as _, pipe};
 use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// A server with stdout and stderr in one pipe; it ends with this.
@@ -37,6 +40,19 @@ impl Server {
         let lines = self.until("try ");
         let address = lines.iter().find_map(|line| line.strip_prefix("address  http://"));
         address.unwrap_or_else(|| panic!("no address in {lines:#?}")).to_owned()
+    }
+
+    /// The end of this FIFO that is written, once the server has opened the other.
+    fn writer_of(&mut self, fifo: &Path) -> File {
+        let open = || File::options().write(true).custom_flags(libc::O_NONBLOCK).open(fifo);
+        loop {
+            match open() {
+                Ok(file) => return file,
+                Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ENXIO), "{error}"),
+            }
+            assert!(self.child.try_wait().expect("a child").is_none(), "{:#?}", self.end().0);
+            std::thread::yield_now();
+        }
     }
 
     fn signal(&self, signal: &str) {
@@ -103,8 +119,8 @@ fn a_signal_while_it_starts_ends_it_at_once() {
         let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
         assert!(made.success());
         let mut server = Server::start(&["--listen", "0", "--chat-template", fifo.to_str().expect("UTF-8")]);
-        // Opened once the server reads it; as nothing is ever written, the start goes no further.
-        let _template = std::fs::File::options().write(true).open(&fifo).expect("a reader");
+        // It reads the template, of which nothing is ever written: the start goes no further.
+        let _template = server.writer_of(&fifo);
         server.signal(signal);
         let (lines, status) = server.end();
         assert_eq!(status.signal(), Some(number), "{lines:#?}");
