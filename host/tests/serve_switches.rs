@@ -77,7 +77,7 @@ impl Serving {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all((head + body).as_bytes()).expect("written");
         let mut answer = String::new();

@@ -125,7 +125,7 @@ async fn a_client_that_sends_one_byte_at_a_time_is_served() {
     let server = TestServer::start(Setup::default()).await;
     let body = hello().to_string();
     let request = format!(
-        "POST /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use engine::models::Progress;
 use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Keys, Server};
+use host::http::{App, Server};
 use host::limits::{Limits, ParserLimits};
 use host::model::{EngineChoice, Model, ModelOptions, Pin};
 use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::access::AccessArguments;
 use super::limits::Switches;
 use super::mcp::McpArguments;
 
@@ -82,9 +83,8 @@ pub(super) struct Arguments {
     /// Address for operators: parsers and their reload, metrics [default: none]. It asks for the same keys; keep it local.
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
-    /// Key that clients must send as `Authorization: Bearer KEY` (repeatable).
-    #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',')]
-    api_key: Vec<String>,
+    #[command(flatten)]
+    access: AccessArguments,
     /// Check every stream against the event grammar while it is sent (costs CPU; on in debug builds).
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
@@ -144,15 +144,18 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     };
     let summary = model.summary();
     let name = model.names()[0].clone();
-    let keyed = !arguments.api_key.is_empty();
-    let app =
-        App::new(model.clone(), limits, Keys::new(&arguments.api_key), defaults, arguments.check_streams);
+    let access = arguments.access.access();
+    let keyed = !access.keys.is_empty();
+    let app = App::new(model.clone(), limits, access, defaults, arguments.check_streams);
     let cannot_listen = |address| format!("can't listen on {address}");
     let listen = arguments.listen;
     let mut server = Server::bind(listen, app).await.with_context(|| cannot_listen(listen))?;
     let mut addresses = vec![("address", server.address()?)];
     if let Some(listen) = arguments.admin_listen {
         addresses.push(("admin", server.bind_admin(listen).await.with_context(|| cannot_listen(listen))?));
+    }
+    if !keyed {
+        super::access::warn_of_public(&addresses)?;
     }
     announce(&summary, &name, &addresses, keyed)?;
     tokio::select! {

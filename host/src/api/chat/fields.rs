@@ -90,7 +90,8 @@ const TOOLS: Kinds = Kinds {
     open: true,
 };
 
-const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();
+const NAME: Field =
+    Field::supported("name", Shape::Text, "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`").required();
 const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
 
 const FUNCTION: [Field; 4] = [
@@ -106,7 +107,7 @@ const CUSTOM: [Field; 3] = [
     Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
 ];
 
-const MESSAGE: [Field; 9] = [
+const MESSAGE: [Field; 10] = [
     Field::supported(
         "role",
         Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]),
@@ -117,6 +118,11 @@ const MESSAGE: [Field; 9] = [
         "content",
         Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]),
         "text; images, files and audio become a placeholder, with a warning",
+    ),
+    Field::supported(
+        "function_call",
+        ANY_OBJECT,
+        "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`",
     ),
     Field::supported("name", Shape::Text, "of a tool whose result it is; else ignored"),
     Field::supported("prefix", Shape::Boolean, "of the last message: the answer goes on with it"),
