@@ -66,6 +66,10 @@ impl Stream {
         self.fault.as_ref()
     }
 
+    pub(super) fn malformed_calls(&self) -> &[String] {
+        self.router.ledger.items.malformed()
+    }
+
     pub(super) fn tokens(&self) -> TokenCounts {
         self.router.ledger.tokens.counts()
     }
@@ -253,7 +257,6 @@ impl Stream {
         if self.failed.is_none() && reason == FinishReason::Stop {
             self.failed = self.router.ledger.items.broken().map(failure::broken_call);
         }
-        self.report_malformed();
         self.router.ledger.tokens.finish();
         self.check_balance(taken);
         match (self.failed.clone(), reason) {
@@ -270,18 +273,6 @@ impl Stream {
         let Some(call) = self.router.ledger.items.open_call() else { return };
         let whole = reason == FinishReason::Stop && call.is_whole();
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
-    }
-
-    /// Whole calls whose arguments are no JSON are passed on as they are; whoever runs the server should know.
-    fn report_malformed(&self) {
-        for tool in self.router.ledger.items.malformed() {
-            metrics::counter!("sluice_malformed_arguments_total", "parser" => self.name.clone()).increment(1);
-            tracing::warn!(
-                parser = self.name,
-                tool = quoted(tool),
-                "the model called a tool with arguments that are no JSON"
-            );
-        }
     }
 
     /// Each byte must have gone somewhere once. Anything else is a fault of this server.

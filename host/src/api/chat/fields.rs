@@ -2,7 +2,7 @@
 
 use super::super::fields::sampling::{
     ALTERNATIVES, CHOICES, EFFORTS, MODEL, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
-    TEMPLATE_ARGUMENTS,
+    TEMPLATE_ARGUMENTS, TOOL_NAME,
 };
 use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, Tables};
 
@@ -90,19 +90,17 @@ const TOOLS: Kinds = Kinds {
     open: true,
 };
 
-const NAME: Field =
-    Field::supported("name", Shape::Text, "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`").required();
 const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
 
 const FUNCTION: [Field; 4] = [
-    NAME,
+    TOOL_NAME,
     DESCRIPTION,
     Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
     Field::supported("strict", Shape::Boolean, ""),
 ];
 
 const CUSTOM: [Field; 3] = [
-    NAME,
+    TOOL_NAME,
     DESCRIPTION,
     Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
 ];
