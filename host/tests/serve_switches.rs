@@ -10,8 +10,13 @@ use std::process::{Child, Command, Stdio};
 /// `host serve` on a free port, without the tests' own folders.
 fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
-    command.args([&["serve", "--listen", "127.0.0.1:0", "--parser", "none"], arguments].concat());
-    command.env("RUST_LOG", "warn").env_remove("HOME").env_remove("XDG_DATA_HOME");
+    let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+    command.args([&["serve", "--parser", "none"], listen, arguments].concat());
+    command
+        .env("RUST_LOG", "warn")
+        .env_remove("HOME")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("SLUICE_API_KEY");
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
@@ -77,7 +82,7 @@ impl Serving {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all((head + body).as_bytes()).expect("written");
         let mut answer = String::new();
@@ -253,4 +258,50 @@ fn a_key_in_the_data_folder_that_is_wrong_is_not_passed_over() {
     let mut command = serve(&[]);
     command.env("XDG_DATA_HOME", folder.path());
     assert!(refused(command).0.contains("UTF-8"));
+}
+
+#[test]
+fn a_key_set_to_nothing_stops_the_server_and_an_unset_one_is_no_key() {
+    let with = |value: &str| {
+        let mut command = serve(&[]);
+        command.env("SLUICE_API_KEY", value);
+        command
+    };
+    for command in
+        [serve(&["--api-key", ""]), serve(&["--api-key", "a,,b"]), with(""), with("a, ,b"), with("a,")]
+    {
+        let (error, status) = refused(command);
+        assert!(error.contains("--api-key") && error.contains("a key is empty"), "{error}");
+        assert_eq!(status, 2, "{error}");
+    }
+    Serving::start(serve(&[]));
+}
+
+#[test]
+fn hosts_and_origins_that_are_none_are_refused() {
+    for (switch, value, part) in [
+        ("--allow-host", "http://a.example", "expected a host name without scheme or port"),
+        ("--allow-host", "a.example:80", "expected a host name without scheme or port"),
+        ("--cors-origin", "app.example", "expected an origin such as https://app.example"),
+        ("--cors-origin", "https://app.example/x", "expected an origin such as https://app.example"),
+    ] {
+        let (error, _) = refused(serve(&[switch, value]));
+        assert!(error.contains(switch) && error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_public_address_without_a_key_is_warned_of_before_the_banner() {
+    let warned = |arguments: &[&str]| {
+        let mut running = Running::start(serve(arguments));
+        let said = running.said();
+        assert!(said.iter().any(|line| line.starts_with("address ")), "it doesn't serve: {said:?}");
+        running.0.kill().expect("it runs");
+        let first = said[0].starts_with("warning  no API key: everybody who can reach 0.0.0.0:");
+        (first, running.log().matches("no API key").count())
+    };
+    assert_eq!(warned(&["--listen", "0.0.0.0:0"]), (true, 1));
+    assert_eq!(warned(&["--admin-listen", "0.0.0.0:0"]), (true, 1));
+    assert_eq!(warned(&["--listen", "0.0.0.0:0", "--api-key", "secret"]), (false, 0));
+    assert_eq!(warned(&[]), (false, 0));
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use host::api::Defaults;
-use host::http::{App, Keys, Server};
+use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
 use host::limits::Limits;
 use host::mcp::McpServers;
 use host::model::{EngineChoice, Model, ModelOptions};
@@ -21,6 +21,10 @@ pub struct Setup {
     pub limits: Limits,
     /// Keys; none: open.
     pub keys: Vec<String>,
+    /// Host names allowed beside loopback names.
+    pub hosts: Vec<HostName>,
+    /// Origins whose pages may read answers.
+    pub cors_origins: Vec<CorsOrigin>,
     /// Servers of tools.
     pub mcp: McpServers,
     /// Whether parsers are loaded again when their files change.
@@ -47,7 +51,8 @@ impl Default for Setup {
             served_names: Vec::new(),
         };
         let mcp = McpServers::default();
-        Self { model, limits: Limits::default(), keys: Vec::new(), mcp, watch: false }
+        let (keys, hosts, cors_origins) = Default::default();
+        Self { model, limits: Limits::default(), keys, hosts, cors_origins, mcp, watch: false }
     }
 }
 
@@ -91,10 +96,16 @@ impl TestServer {
     /// # Panics
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
-        let Setup { model, limits, keys, mcp, watch } = setup;
+        let Setup { model, limits, keys, hosts, cors_origins, mcp, watch } = setup;
         let model = Model::load(&model, &limits, &mut |_| {}).expect("the model loads");
         let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
-        let app = App::new(model.clone(), limits, Keys::new(&keys), defaults, true);
+        let app = App::new(
+            model.clone(),
+            limits,
+            Access { keys: Keys::new(&keys), hosts, cors_origins },
+            defaults,
+            true,
+        );
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");

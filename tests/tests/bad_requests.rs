@@ -74,6 +74,8 @@ async fn huge_bodies_wrong_types_wrong_routes() {
     plain.headers_mut().insert("content-type", http::HeaderValue::from_static("text/plain"));
     error(&send(address, plain).await, 415);
     error(&get(address, "/v1/nothing").await, 404);
+    let path = error(&get(address, "/v1/models/%ff").await, 400);
+    assert_eq!(path["code"], "invalid_path");
     error(&get(address, "/v1/responses").await, 405);
     assert_eq!(get(address, "/health").await.status, 200);
     lives(&server).await;
@@ -120,12 +122,51 @@ async fn malformed_http_is_refused() {
     server.stop().await;
 }
 
+/// The error object of an answer to a head that the server can't read.
+fn bare_error(answer: &str, status: u16) -> Value {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
+    assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+    assert!(
+        head.contains("\r\nx-request-id: req_") && head.contains("\r\ncontent-type: application/json"),
+        "{head}"
+    );
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    for field in ["message", "type", "param", "code"] {
+        assert!(body["error"].get(field).is_some(), "{body} lacks {field}");
+    }
+    body["error"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heads_that_cannot_be_read_get_the_error_object_and_the_whole_of_it() {
+    let server = TestServer::start(Setup::default()).await;
+    let many = format!("GET /health HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(100));
+    let large = format!("GET /health HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(200 << 10));
+    let long = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "y".repeat(66_000));
+    let first = "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    for (head, status, code) in [
+        ("nonsense\r\n\r\n", 400, "malformed_request"),
+        ("GET /health HTTP/1.1\r\nno colon\r\n\r\n", 400, "malformed_request"),
+        ("GET /health HTTP/3.0\r\n\r\n", 400, "malformed_request"),
+        (&many, 431, "header_too_large"),
+        (&large, 431, "header_too_large"),
+        (&long, 414, "uri_too_long"),
+    ] {
+        assert_eq!(bare_error(&raw(&server, head.as_bytes()).await, status)["code"], code);
+        let second = raw(&server, [first, head].concat().as_bytes()).await;
+        let second = second.split_once("{\"status\":\"ok\"}").expect("the first is answered").1.to_owned();
+        assert_eq!(bare_error(&second, status)["code"], code);
+    }
+    lives(&server).await;
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_sends_one_byte_at_a_time_is_served() {
     let server = TestServer::start(Setup::default()).await;
     let body = hello().to_string();
     let request = format!(
-        "POST /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");

@@ -6,6 +6,8 @@ use host::api::Protocol;
 use serde_json::{Value, json};
 use tests::client::{get, json_request, open, post};
 use tests::server::{Setup, TestServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// One rule per state that an answer can be left in.
 fn rules() -> Value {
@@ -53,6 +55,7 @@ async fn whoever_leaves_is_cancelled_and_whoever_stays_is_told() {
     let server = TestServer::start(setup).await;
     leaving_while_silent_or_streaming(&server).await;
     leaving_before_the_answer(&server).await;
+    leaving_after_half_closing(&server).await;
     keep_alives_and_heartbeats(&server).await;
     not_reading(&server).await;
     stopping(server).await;
@@ -75,6 +78,28 @@ async fn leaving_before_the_answer(server: &TestServer) {
         let waiting = tokio::time::timeout(Duration::from_millis(300), open(server.address, request)).await;
         assert!(waiting.is_err(), "{text}: no answer yet");
         settles(server, text).await;
+    }
+}
+
+/// Who only ends its sending side is still there, until it closes the connection.
+async fn leaving_after_half_closing(server: &TestServer) {
+    for stream in [false, true] {
+        let body = ask("silent", stream).to_string();
+        let length = body.len();
+        let request = format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let mut client = TcpStream::connect(server.address).await.expect("a connection");
+        client.write_all(request.as_bytes()).await.expect("written");
+        client.shutdown().await.expect("half-closed");
+        let mut read = vec![0; 4096];
+        // Not streamed, these are interim answers; more of them come while it stays.
+        for _ in 0..3 {
+            assert!(client.read(&mut read).await.expect("it is not cut off") > 0);
+        }
+        assert!(under_way(server).await > 0.0);
+        drop(client);
+        settles(server, "half-closed").await;
     }
 }
 

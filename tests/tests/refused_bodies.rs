@@ -25,8 +25,9 @@ async fn server(limit: usize, rest_time: Duration) -> TestServer {
 
 /// A connection on which a head with these lines was sent.
 async fn begin(server: &TestServer, lines: &str) -> TcpStream {
-    let head =
-        format!("POST /v1/responses HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n{lines}\r\n");
+    let head = format!(
+        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{lines}\r\n"
+    );
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
     stream.write_all(head.as_bytes()).await.expect("written");
     stream

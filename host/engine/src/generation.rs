@@ -150,12 +150,12 @@ pub enum Finish {
 /// A request that can't be queued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
-    /// Nothing in it, or more than the context (or the whole cache) holds.
-    #[error("the prompt has {tokens} tokens, the context holds {context}")]
+    /// Nothing in it, or so much that the context (or the whole cache) has no room for a token of the answer.
+    #[error("the prompt has {tokens} tokens, the context is {context} with the answer")]
     PromptLength {
         /// Tokens of the prompt.
         tokens: usize,
-        /// Tokens that fit.
+        /// Tokens of prompt and answer together that fit.
         context: usize,
     },
     /// An id that the model doesn't have.

@@ -65,8 +65,9 @@ impl LocalEngine {
     }
 
     fn check(&self, prompt: &[u32]) -> Result<(), SubmitError> {
-        let context = self.info.context.saturating_sub(1);
-        if prompt.is_empty() || prompt.len() > context {
+        let context = self.info.context;
+        // The answer has one token at least.
+        if prompt.is_empty() || prompt.len() >= context {
             return Err(SubmitError::PromptLength { tokens: prompt.len(), context });
         }
         self.check_ids(prompt.iter())

@@ -65,6 +65,24 @@ impl ApiError {
         Self::new(401, "authentication_error", "invalid_api_key", message)
     }
 
+    /// 403: a request to a host name that the operator doesn't allow.
+    pub fn host_not_allowed(host: &str) -> Self {
+        let host = printable(host);
+        let message = format!(
+            "Requests to the host `{host}` are refused: use localhost, or start the server with --allow-host and that name."
+        );
+        Self::new(403, "permission_error", "host_not_allowed", message)
+    }
+
+    /// 403: a request of a web page whose origin the operator doesn't allow.
+    pub fn origin_not_allowed(origin: &str) -> Self {
+        let origin = printable(origin);
+        let message = format!(
+            "Requests of pages from `{origin}` are refused: start the server with --cors-origin and that origin to allow them."
+        );
+        Self::new(403, "permission_error", "origin_not_allowed", message)
+    }
+
     /// 404: no such route.
     pub fn not_found(method: &str, path: &str) -> Self {
         let message = format!(
@@ -79,6 +97,28 @@ impl ApiError {
     pub fn method_not_allowed(method: &str, allowed: &str) -> Self {
         let message = format!("Method {} is not allowed here: use {allowed}.", printable(method));
         Self::new(405, "invalid_request_error", "method_not_allowed", message)
+    }
+
+    /// 400: the path's percent-encoding isn't UTF-8.
+    pub fn unreadable_path() -> Self {
+        let message = "The path is not UTF-8 once its percent-encoding is undone: encode names as UTF-8.";
+        Self::new(400, "invalid_request_error", "invalid_path", message)
+    }
+
+    /// A head that can't be read: 431 and 414 where it is too large, else 400.
+    pub fn unreadable_head(status: u16) -> Self {
+        let (code, message) = match status {
+            431 => (
+                "header_too_large",
+                "The request has too many headers, or they are too large: send fewer, or raise --max-headers or --max-header.",
+            ),
+            414 => ("uri_too_long", "The request's target is too long: send a shorter one."),
+            _ => (
+                "malformed_request",
+                "The request's first line or one of its headers is not HTTP/1.1: send it as RFC 9112 has it.",
+            ),
+        };
+        Self::new(status, "invalid_request_error", code, message)
     }
 
     /// 413: the body has more than `limit` bytes.
@@ -201,6 +241,12 @@ mod tests {
     fn every_refusal_has_openais_shape() {
         let all = [
             (401, ApiError::unauthorised()),
+            (403, ApiError::host_not_allowed("a")),
+            (403, ApiError::origin_not_allowed("http://a")),
+            (400, ApiError::unreadable_path()),
+            (400, ApiError::unreadable_head(400)),
+            (414, ApiError::unreadable_head(414)),
+            (431, ApiError::unreadable_head(431)),
             (404, ApiError::not_found("GET", "/v2")),
             (405, ApiError::method_not_allowed("PUT", "POST")),
             (413, ApiError::too_large(5)),

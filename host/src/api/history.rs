@@ -65,6 +65,17 @@ impl History {
         self.messages.push(Message { tool_call_id, name, ..Message::text(Role::Tool, text) });
     }
 
+    /// The id of the last call of the tool `name`.
+    pub(crate) fn last_call(&self, name: &str) -> Option<&str> {
+        let calls = self.messages.iter().rev().flat_map(|message| message.tool_calls.iter().rev());
+        calls.into_iter().find(|call| call.name == name).map(|call| call.id.as_str())
+    }
+
+    /// Messages so far.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
     /// The last message if it is the assistant's and `fits`, else a new one.
     fn assistant(&mut self, fits: impl Fn(&Message) -> bool) -> &mut Message {
         let joins = self.messages.last().is_some_and(|last| last.role == Role::Assistant && fits(last));

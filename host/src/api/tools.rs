@@ -3,6 +3,7 @@
 //! one string, `input`.
 
 mod choice;
+mod name;
 
 use serde_json::{Map, Value, json};
 
@@ -31,10 +32,7 @@ pub(crate) struct Functions {
 impl Functions {
     /// Adds a function; its fields stand in `function`. `declaration` is shown to templates as it is.
     pub(crate) fn add(&mut self, function: Object<'_>, declaration: Value) -> Result<(), ApiError> {
-        let name = function.required_string("name")?;
-        if name.is_empty() {
-            return Err(function.at("name").invalid("a tool needs a name"));
-        }
+        let name = name::declared(&function)?;
         let parameters_json = match function.get("parameters") {
             None => "{}".to_owned(),
             Some(schema @ Value::Object(_)) => schema.to_string(),
@@ -55,10 +53,7 @@ impl Functions {
     /// Adds a custom tool; `name`, `description` and `format` stand in `custom`. Its grammar is told to the model in words: output
     /// is not constrained by it.
     pub(crate) fn add_custom(&mut self, custom: Object<'_>) -> Result<(), ApiError> {
-        let name = custom.required_string("name")?;
-        if name.is_empty() {
-            return Err(custom.at("name").invalid("a tool needs a name"));
-        }
+        let name = name::declared(&custom)?;
         let description = custom.string("description")?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());

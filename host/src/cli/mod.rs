@@ -1,5 +1,6 @@
 //! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
 
+mod access;
 mod limits;
 mod lint;
 mod listen;

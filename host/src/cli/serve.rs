@@ -10,13 +10,14 @@ use clap::builder::NonEmptyStringValueParser;
 use engine::cpu::MAX_THREADS;
 use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Keys, Server};
+use host::http::{App, Server};
 use host::limits::{Limits, ParserLimits};
 use host::model::{EngineChoice, LoadError, Model, ModelOptions, Pin};
 use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::access::AccessArguments;
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::mcp::McpArguments;
@@ -86,9 +87,8 @@ pub(super) struct Arguments {
     /// Address for operators: parsers and their reload, metrics [default: none]. It asks for the same keys; keep it local.
     #[arg(long, value_name = "[HOST:]PORT")]
     admin_listen: Option<ListenAddress>,
-    /// Key that clients must send as `Authorization: Bearer KEY` (repeatable).
-    #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',')]
-    api_key: Vec<String>,
+    #[command(flatten)]
+    access: AccessArguments,
     /// Check every stream against the event grammar while it is sent (costs CPU; on in debug builds).
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
@@ -159,14 +159,17 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     };
     let summary = model.summary();
     let name = model.names()[0].clone();
-    let keyed = !arguments.api_key.is_empty();
-    let app =
-        App::new(model.clone(), limits, Keys::new(&arguments.api_key), defaults, arguments.check_streams);
+    let access = arguments.access.access();
+    let keyed = !access.keys.is_empty();
+    let app = App::new(model.clone(), limits, access, defaults, arguments.check_streams);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
     // Whatever it warns of is said before the summary, which is what an operator looks at.
     let follow_plugin_files = model.follow_plugin_files();
+    if !keyed {
+        super::access::warn_of_public(&addresses)?;
+    }
     announce(&summary, &name, &addresses, keyed)?;
     tokio::select! {
         () = run_until_told(server) => {}

@@ -2,6 +2,8 @@
 //!
 //! They ask for the same keys as the other routes, and none of them is served on the main address.
 
+use std::net::IpAddr;
+
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
@@ -12,14 +14,14 @@ use super::server::App;
 use crate::model::LoadResult;
 
 /// All routes, in the layers of the main address.
-pub(super) fn router(app: App) -> Router {
+pub(super) fn router(app: App, listen: IpAddr) -> Router {
     let open = Router::new().route("/health", gotten(health));
     let keyed = Router::new()
         .route("/admin/parsers", gotten(parsers))
         .route("/admin/parsers/reload", posted(reload))
         .route("/metrics", gotten(scrape))
         .fallback(no_route);
-    layered(app, open, keyed)
+    layered(app, listen, open, keyed)
 }
 
 async fn parsers(State(app): State<App>) -> Response {

@@ -55,14 +55,22 @@ pub(super) fn warn(response: &mut Response, warnings: &[String]) {
 #[derive(Clone)]
 pub(super) struct RequestId(pub(super) String);
 
+impl RequestId {
+    /// A new one.
+    pub(super) fn random() -> Self {
+        Self(format!("req_{}", crate::random::hex::<12>()))
+    }
+}
+
 /// The layer: takes the client's `x-request-id` where it is a short plain word, else makes one; every answer carries it.
 pub(super) async fn identify(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let id = match given {
-        Some(id) if is_plain(id) => id.to_owned(),
-        _ => format!("req_{}", crate::random::hex::<12>()),
+        Some(id) if is_plain(id) => RequestId(id.to_owned()),
+        _ => RequestId::random(),
     };
-    request.extensions_mut().insert(RequestId(id.clone()));
+    request.extensions_mut().insert(id.clone());
+    let RequestId(id) = id;
     let anthropic = request.uri().path().starts_with(MESSAGES);
     let mut response = next.run(request).await;
     if anthropic {

@@ -15,9 +15,15 @@ use crate::api::error::ApiError;
 pub struct Keys(Vec<[u8; 32]>);
 
 impl Keys {
-    /// Keeps digests, not the keys.
+    /// Keeps digests, not the keys. An empty one is no key.
     pub fn new<S: AsRef<str>>(keys: &[S]) -> Self {
-        Self(keys.iter().map(|key| Sha256::digest(key.as_ref().as_bytes()).into()).collect())
+        let keys = keys.iter().filter(|key| !key.as_ref().is_empty());
+        Self(keys.map(|key| Sha256::digest(key.as_ref().as_bytes()).into()).collect())
+    }
+
+    /// Whether no key is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether `key` is one of them. All are compared, whichever matches.
@@ -30,7 +36,7 @@ impl Keys {
 
 /// The layer: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401.
 pub(super) async fn require_key(State(app): State<App>, request: Request, next: Next) -> Response {
-    if app.keys.0.is_empty() || presented(&request).any(|key| app.keys.allow(key)) {
+    if app.access.keys.is_empty() || presented(&request).any(|key| app.access.keys.allow(key)) {
         return next.run(request).await;
     }
     refuse(&ApiError::unauthorised())

@@ -1,55 +1,86 @@
 //! One connection: hyper's HTTP/1.1 with limits on the head, ended by the client, by the server's stop, or by a stream in it
-//! whose client reads nothing any more.
+//! whose client reads nothing any more. A client that only ends its sending side gets its answer; `socket` tells it from one that left.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Router;
+use axum::response::Response;
+use http::{Request, Version};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::server::App;
+use super::socket::{Link, Socket};
 
 /// Cuts the connection that a request came on. Put into each request's extensions.
 #[derive(Clone)]
 pub(super) struct Cut(pub(super) CancellationToken);
 
+/// Bytes of a refused head's rest that are taken so that its client reads why.
+const REFUSED_HEAD_REST: usize = 1 << 20;
+
 /// Serves one connection to its end.
 pub(super) async fn serve(app: App, router: Router, stream: TcpStream) {
-    let cut = Cut(CancellationToken::new());
-    let service = router.map_request({
-        let cut = cut.clone();
-        move |mut request: http::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(cut.clone());
-            request.map(axum::body::Body::new)
-        }
-    });
     let limits = &app.limits;
+    let cut = Cut(CancellationToken::new());
+    let link = Link::new(stream);
+    let service = service(router, cut.clone(), Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
+        .half_close(true)
         .header_read_timeout(limits.header_time)
         .max_headers(limits.headers)
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(64 << 10));
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let connection = builder.serve_connection(TokioIo::new(Socket::new(Arc::clone(&link))), service);
     let mut connection = std::pin::pin!(connection);
     let stopping = app.stopping.clone();
-    let result = tokio::select! {
-        result = connection.as_mut() => result,
-        () = cut.0.cancelled() => return,
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::select! {
-                result = connection.as_mut() => result,
-                () = cut.0.cancelled() => return,
-            }
+    let serving = async {
+        tokio::select! {
+            result = connection.as_mut() => return result,
+            () = stopping.cancelled() => {}
         }
+        connection.as_mut().graceful_shutdown();
+        connection.await
+    };
+    let result = tokio::select! {
+        result = serving => result,
+        () = cut.0.cancelled() => return,
+        () = link.gone(limits.keep_alive) => return tracing::debug!("the client left"),
     };
     if let Err(error) = result {
         tracing::debug!(%error, "connection ended");
     }
+    if link.refused_head.load(Ordering::Relaxed) {
+        link.linger(limits.rest_time, REFUSED_HEAD_REST).await;
+    }
+}
+
+/// The routes of one connection: each request learns how to cut it, and the socket when one waits for the head of its answer.
+fn service(
+    router: Router,
+    cut: Cut,
+    link: Arc<Link>,
+) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
+    service_fn(move |mut request: Request<Incoming>| {
+        // Older clients know no interim answers.
+        link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
+        request.extensions_mut().insert(cut.clone());
+        let (router, link) = (router.clone(), Arc::clone(&link));
+        async move {
+            let answer = router.oneshot(request.map(axum::body::Body::new)).await;
+            link.awaits_head.store(false, Ordering::Relaxed);
+            answer
+        }
+    })
 }
 
 /// Applies the socket options that every connection has.

@@ -3,19 +3,24 @@
 //! Invariants: nothing here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold
 //! more of its data than the limits say; whatever happens to one connection, the others don't notice.
 
+mod access;
 mod admin;
 mod answer;
 mod auth;
 mod body;
 mod connection;
+mod cors;
 mod count;
 mod guard;
+mod head_fault;
 mod metrics;
 mod routes;
 mod server;
 mod silence;
+mod socket;
 mod stream;
 mod tokens;
 
+pub use access::{Access, CorsOrigin, HostName};
 pub use auth::Keys;
 pub use server::{App, Server};

@@ -1,20 +1,25 @@
 //! The routes, as a table, and the layers around them.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{MatchedPath, Path, Request, State};
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use futures_util::FutureExt;
+use tower::util::option_layer;
 
+use super::access::{HostCheck, check_host};
 use super::answer::{RequestId, identify, json, refuse, typed};
 use super::auth::require_key;
+use super::cors;
 use super::count::count_tokens;
 use super::guard::refuse_malformed;
 use super::metrics;
@@ -27,9 +32,9 @@ use crate::api::{Protocol, models, openapi};
 /// A route: its method, its path, what answers.
 type Route = (&'static str, &'static str, MethodRouter<App>);
 
-/// All routes. Layers run from the last added to the first: id, log, panic guard, malformed requests, key.
-pub(super) fn router(app: App) -> Router {
-    layered(app, routes(open()), routes(keyed()).fallback(no_route))
+/// All routes, for a listener on `listen`.
+pub(super) fn router(app: App, listen: IpAddr) -> Router {
+    layered(app, listen, routes(open()), routes(keyed()).fallback(no_route))
 }
 
 fn routes(routes: Vec<Route>) -> Router<App> {
@@ -66,10 +71,14 @@ fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Ro
     ("post", path, posted(handler))
 }
 
-/// The layers that every listener has: only `open` is answered without a key where keys are set.
-pub(super) fn layered(app: App, open: Router<App>, keyed: Router<App>) -> Router {
+/// The layers that every listener has: only `open` is answered without a key where keys are set. They run from the last added to the
+/// first: id, log, panic guard, malformed requests, host, CORS (whose preflights carry no key), key.
+pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router<App>) -> Router {
     let keyed = keyed.layer(from_fn_with_state(app.clone(), require_key));
+    let check = HostCheck::new(&app.access, listen);
     open.merge(keyed)
+        .layer(option_layer(cors::layer(&app.access.cors_origins)))
+        .layer(option_layer(check.map(|check| from_fn_with_state(check, check_host))))
         .layer(from_fn(refuse_malformed))
         .layer(from_fn(survive_panics))
         .layer(from_fn(log))
@@ -107,7 +116,8 @@ async fn list_models(State(app): State<App>) -> Response {
     json(200, to_json(&models::ModelList::new(models.collect())))
 }
 
-async fn one_model(State(app): State<App>, axum::extract::Path(id): axum::extract::Path<String>) -> Response {
+async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
+    let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
     if !app.model.is_named(&id) {
         return refuse(&ApiError::model_not_found(&id));
     }

@@ -1,6 +1,6 @@
 //! The server: what all routes share, the accept loop, and the order in which it stops.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::auth::Keys;
+use super::access::Access;
 use super::{admin, connection, metrics, routes};
 use crate::limits::Limits;
 use crate::model::Model;
@@ -24,8 +24,8 @@ pub struct Shared {
     pub model: Model,
     /// Bounds.
     pub limits: Limits,
-    /// Keys that clients may use.
-    pub keys: Keys,
+    /// Who may use the server.
+    pub access: Access,
     /// What protocols need to know to read requests.
     pub defaults: crate::api::Defaults,
     /// Checks every stream that goes out against the event grammar.
@@ -51,14 +51,14 @@ impl App {
     pub fn new(
         model: Model,
         limits: Limits,
-        keys: Keys,
+        access: Access,
         defaults: crate::api::Defaults,
         check_streams: bool,
     ) -> Self {
         Self(Arc::new(Shared {
             model,
             limits,
-            keys,
+            access,
             defaults,
             check_streams,
             stopping: CancellationToken::new(),
@@ -107,8 +107,8 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
         metrics::install();
-        let router = routes::router(app.clone());
-        let admin_router = admin::router(app.clone());
+        let router = routes::router(app.clone(), ip_of(&listener));
+        let admin_router = admin::router(app.clone(), ip_of(admin.as_ref().unwrap_or(&listener)));
         let mut stop = std::pin::pin!(stop);
         let mut upkeep = tokio::time::interval(Duration::from_secs(5));
         loop {
@@ -122,6 +122,11 @@ impl Server {
         drop((listener, admin));
         drain(&app).await;
     }
+}
+
+/// The address listened on; where the system doesn't say, one that has its `Host` headers checked.
+fn ip_of(listener: &TcpListener) -> IpAddr {
+    listener.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip())
 }
 
 /// The next connection of the second address, if there is one.

@@ -191,6 +191,7 @@ impl TurnStream {
         if let Some(fault) = turn.fault() {
             report(fault);
         }
+        turn.malformed_calls().iter().for_each(|tool| report_malformed(tool));
         self.usage.reasoning_tokens = turn.tokens().reasoning;
         Ended { end, usage: self.usage }
     }
@@ -227,4 +228,10 @@ fn engine_failure() -> TurnFailure {
 fn report(fault: &Fault) {
     metrics::counter!("sluice_parser_faults_total", "parser" => fault.parser.clone()).increment(1);
     tracing::warn!(parser = %fault.parser, reason = %fault.reason, "the parser failed");
+}
+
+/// A whole call whose arguments are no JSON: protocols that can carry them pass them on.
+fn report_malformed(tool: &str) {
+    metrics::counter!("sluice_malformed_arguments_total").increment(1);
+    tracing::warn!(tool, "the model called a tool with arguments that are no JSON");
 }

@@ -90,8 +90,8 @@ impl Source {
 
 /// Refuses what an engine would refuse.
 fn check_length(request: &GenerationRequest, info: &EngineInfo) -> Result<(), StartError> {
-    let (tokens, context) = (request.prompt.len(), info.context.saturating_sub(1));
-    if tokens == 0 || tokens > context {
+    let (tokens, context) = (request.prompt.len(), info.context);
+    if tokens == 0 || tokens >= context {
         return Err(engine::SubmitError::PromptLength { tokens, context }.into());
     }
     Ok(())

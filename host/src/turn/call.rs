@@ -94,6 +94,11 @@ impl Call {
         self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
     }
 
+    /// Whether arguments that should be JSON aren't. None at all are those of a tool without parameters.
+    pub(super) fn is_malformed(&self) -> bool {
+        self.json.as_deref().is_some_and(|json| !json.trim().is_empty()) && !self.is_whole()
+    }
+
     fn note(&mut self, written: &str) {
         if let Some(json) = &mut self.json {
             json.push_str(written);

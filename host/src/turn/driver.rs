@@ -83,6 +83,11 @@ impl Turn {
         self.stream.fault()
     }
 
+    /// Names of the calls so far that were whole and whose arguments aren't JSON; at most 16.
+    pub fn malformed_calls(&self) -> &[String] {
+        self.stream.malformed_calls()
+    }
+
     /// The tokens fed by `step` (pieces with an id) whose first byte is settled; all of them after `finish`, and the one that
     /// ended the turn if it was a marker.
     pub fn tokens(&self) -> TokenCounts {

@@ -25,7 +25,12 @@ pub(super) struct Items {
     white_bytes: usize,
     /// Name of the first call that was cut off.
     broken: Option<String>,
+    /// Names of the whole calls whose arguments are no JSON, as far as they are to be told of.
+    malformed: Vec<String>,
 }
+
+/// Malformed calls of one turn that are told of.
+const MALFORMED: usize = 16;
 
 #[derive(Debug)]
 enum Open {
@@ -44,7 +49,15 @@ pub(super) enum OpenKind {
 
 impl Items {
     pub(super) fn new(trim: Trim, white_bytes: usize) -> Self {
-        Self { open: None, trim, visible: true, white: Delta::default(), white_bytes, broken: None }
+        Self {
+            open: None,
+            trim,
+            visible: true,
+            white: Delta::default(),
+            white_bytes,
+            broken: None,
+            malformed: Vec::new(),
+        }
     }
 
     pub(super) fn kind(&self) -> OpenKind {
@@ -164,6 +177,11 @@ impl Items {
         self.broken.as_deref()
     }
 
+    /// Names of the calls that were whole and whose arguments aren't JSON.
+    pub(super) fn malformed(&self) -> &[String] {
+        &self.malformed
+    }
+
     /// Closes what is open.
     pub(super) fn end(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         self.white = Delta::default();
@@ -175,6 +193,10 @@ impl Items {
                     self.broken = Some(call.name().to_owned());
                 }
                 write(self.visible, out, |out| call.finish(&mut out.text));
+                if status == ItemStatus::Completed && call.is_malformed() && self.malformed.len() < MALFORMED
+                {
+                    self.malformed.push(call.name().to_owned());
+                }
                 call.is_told()
             }
         };

@@ -66,6 +66,10 @@ impl Stream {
         self.fault.as_ref()
     }
 
+    pub(super) fn malformed_calls(&self) -> &[String] {
+        self.router.ledger.items.malformed()
+    }
+
     pub(super) fn tokens(&self) -> TokenCounts {
         self.router.ledger.tokens.counts()
     }

@@ -20,6 +20,8 @@ const run = streamText({
     }),
   },
   stopWhen: stepCountIs(3),
+  // Without it items are sent as references to what the server should have stored.
+  providerOptions: { openai: { store: false } },
   maxRetries: 0,
   onError: ({ error }) => {
     throw error;

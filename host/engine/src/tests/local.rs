@@ -102,8 +102,8 @@ fn too_many_waiting_requests_are_refused_and_leaving_makes_room() {
 fn requests_that_cannot_be_served_are_refused_with_the_reason() {
     let engine = engine(LocalOptions::default());
     let refused = |prompt: Vec<u32>| engine.submit(request(prompt, 1)).unwrap_err();
-    assert_eq!(refused(vec![]), SubmitError::PromptLength { tokens: 0, context: 199 });
-    assert_eq!(refused(vec![1; 200]), SubmitError::PromptLength { tokens: 200, context: 199 });
+    assert_eq!(refused(vec![]), SubmitError::PromptLength { tokens: 0, context: 200 });
+    assert_eq!(refused(vec![1; 200]), SubmitError::PromptLength { tokens: 200, context: 200 });
     assert_eq!(refused(vec![1, 40]), SubmitError::UnknownToken(40));
     let (tokens, _) = runtime().block_on(read(engine.submit(request([1; 199], 9)).unwrap()));
     assert_eq!(tokens.len(), 1, "one token fits after the longest prompt");

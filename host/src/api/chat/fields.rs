@@ -2,7 +2,7 @@
 
 use super::super::fields::sampling::{
     ALTERNATIVES, CHOICES, EFFORTS, MODEL, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
-    TEMPLATE_ARGUMENTS,
+    TEMPLATE_ARGUMENTS, TOOL_NAME,
 };
 use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, Tables};
 
@@ -90,23 +90,22 @@ const TOOLS: Kinds = Kinds {
     open: true,
 };
 
-const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();
 const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
 
 const FUNCTION: [Field; 4] = [
-    NAME,
+    TOOL_NAME,
     DESCRIPTION,
     Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
     Field::supported("strict", Shape::Boolean, ""),
 ];
 
 const CUSTOM: [Field; 3] = [
-    NAME,
+    TOOL_NAME,
     DESCRIPTION,
     Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
 ];
 
-const MESSAGE: [Field; 9] = [
+const MESSAGE: [Field; 10] = [
     Field::supported(
         "role",
         Shape::OneOf(&["system", "developer", "user", "assistant", "tool", "function"]),
@@ -117,6 +116,11 @@ const MESSAGE: [Field; 9] = [
         "content",
         Shape::Either(&[Shape::Text, Shape::List(&ANY_OBJECT)]),
         "text; images, files and audio become a placeholder, with a warning",
+    ),
+    Field::supported(
+        "function_call",
+        ANY_OBJECT,
+        "the older way to say what the assistant called: `name` and `arguments`; its result is a message of the role `function`",
     ),
     Field::supported("name", Shape::Text, "of a tool whose result it is; else ignored"),
     Field::supported("prefix", Shape::Boolean, "of the last message: the answer goes on with it"),

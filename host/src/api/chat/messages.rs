@@ -7,6 +7,7 @@ use super::super::error::ApiError;
 use super::super::history::History;
 use super::super::json::Object;
 use super::super::warnings::Warnings;
+use super::legacy;
 use crate::prompt::{HistoryCall, Message, Role};
 
 /// The conversation.
@@ -37,7 +38,8 @@ fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) 
         "developer" => Role::Developer,
         "user" => Role::User,
         "assistant" => return assistant(message, history, warnings),
-        "tool" | "function" => {
+        "function" => return legacy::result(message, required_content(message, warnings)?, history),
+        "tool" => {
             let text = required_content(message, warnings)?;
             history.result(message.string("tool_call_id")?, message.string("name")?, text);
             return Ok(());
@@ -72,7 +74,8 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
     let path = message.at("tool_calls");
     let calls = message.list("tool_calls")?.unwrap_or_default().iter().enumerate();
     let calls = calls.map(|(index, value)| call(Object::new(value, path.element(index))?));
-    let calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
+    let mut calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
+    calls.extend(legacy::call(message, history)?);
     let reasoning = reasoning.filter(|reasoning| !reasoning.is_empty()).map(str::to_owned);
     history.assistant_message(text, reasoning, calls);
     Ok(())
@@ -86,6 +89,11 @@ fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
     }
     let path = call.at("function");
     let function = call.object("function")?.ok_or_else(|| path.missing("an object"))?;
+    function_call(function, id)
+}
+
+/// Name and arguments of a call of a function.
+pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
     let arguments = match function.get("arguments") {
         None => String::new(),
         Some(Value::String(text)) => text.clone(),

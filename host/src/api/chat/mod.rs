@@ -3,6 +3,7 @@
 mod choice;
 mod chunks;
 pub(super) mod fields;
+mod legacy;
 mod logprobs;
 mod machine;
 mod messages;

@@ -65,6 +65,10 @@ pub(crate) const STREAM: Field =
 pub(crate) const MODEL: Field =
     Field::supported("model", Shape::Text, "a name of `GET /v1/models`; others: 404").required();
 
+/// `name` of a declared tool.
+pub(crate) const TOOL_NAME: Field =
+    Field::supported("name", Shape::Text, "1 to 128 of A-Z, a-z, 0-9, `_`, `.`, `:`, `-`").required();
+
 /// `stop`.
 pub(crate) const STOP: Field = Field::supported(
     "stop",

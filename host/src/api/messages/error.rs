@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::error::ApiError;
+use super::super::warnings::printable;
 use crate::model::StartError;
 use crate::prompt::RenderError;
+use crate::turn::TurnFailure;
 
 /// `{"type": "error", "error": {"type", "message"}, "request_id"}`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -64,7 +66,9 @@ pub(in super::super) fn error_schema(generator: &mut schemars::SchemaGenerator) 
 pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
     let message = match error {
         StartError::Engine(SubmitError::PromptLength { tokens, context }) => {
-            format!("prompt is too long: {tokens} tokens > {context} maximum")
+            // The answer's first token counts: a prompt as long as the context is too long, too.
+            let needed = tokens + 1;
+            format!("prompt is too long: {needed} tokens > {context} maximum, one of them for the answer")
         }
         StartError::Prompt(RenderError::TooLong { bytes, limit }) => {
             format!("prompt is too long: {bytes} bytes > {limit} maximum")
@@ -72,6 +76,17 @@ pub(in super::super) fn too_long(error: &StartError) -> Option<ApiError> {
         _ => return None,
     };
     Some(ApiError::invalid("messages".to_owned(), message).with_code("context_length_exceeded"))
+}
+
+/// The end of an answer in which the model called `tool` with arguments that aren't a JSON object.
+pub(super) fn no_object(tool: &str) -> TurnFailure {
+    let tool = printable(tool);
+    TurnFailure {
+        code: "model_error",
+        message: format!(
+            "The model called {tool:?} with arguments that are not a JSON object, which `input` has to be. Send the request again."
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -101,10 +116,10 @@ mod tests {
 
     #[test]
     fn a_prompt_that_does_not_fit_is_told_as_agents_expect() {
-        let error = too_long(&SubmitError::PromptLength { tokens: 300, context: 200 }.into()).unwrap();
+        let error = too_long(&SubmitError::PromptLength { tokens: 200, context: 200 }.into()).unwrap();
         assert_eq!(
             (error.status, error.message.as_str()),
-            (400, "prompt is too long: 300 tokens > 200 maximum")
+            (400, "prompt is too long: 201 tokens > 200 maximum, one of them for the answer")
         );
         assert_eq!(too_long(&SubmitError::Stopped.into()), None);
     }

@@ -1,6 +1,6 @@
 //! The fields of a Messages request, and of a question for the number of its tokens.
 
-use super::super::fields::sampling::{EFFORTS, MODEL, SAMPLING, STREAM, TEMPLATE_ARGUMENTS};
+use super::super::fields::sampling::{EFFORTS, MODEL, SAMPLING, STREAM, TEMPLATE_ARGUMENTS, TOOL_NAME};
 use super::super::fields::{ANY_OBJECT, COUNT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
 
 /// All of them.
@@ -135,7 +135,7 @@ const TOOLS: Kinds = Kinds {
 };
 
 const TOOL: [Field; 4] = [
-    Field::supported("name", Shape::Text, "not empty").required(),
+    TOOL_NAME,
     Field::supported("description", Shape::Text, ""),
     Field::supported("input_schema", ANY_OBJECT, "a JSON schema"),
     Field::supported("strict", Shape::Boolean, "told to the model's parser, and not enforced"),

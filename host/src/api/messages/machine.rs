@@ -8,8 +8,9 @@ use super::super::frames::Frames;
 use super::super::machine::Machine;
 use super::super::seal::Seal;
 use super::THINKING;
-use super::error::{ErrorObject, error_body};
+use super::error::{ErrorObject, error_body, no_object};
 use super::events::{Block, Delta, Event, Message, Stop, Usage, no_input};
+use super::input_check::InputCheck;
 use crate::parser::contract::Payload;
 use crate::turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 
@@ -40,6 +41,15 @@ struct Open {
     text: String,
     /// The text is a call's only argument rather than JSON: it is told as the string `input` of an object.
     wrapped: bool,
+    /// Judges the input of a call.
+    input: Option<InputCheck>,
+}
+
+impl Open {
+    /// Whether `text` can be more of it.
+    fn takes(&mut self, text: &str) -> bool {
+        self.input.as_mut().is_none_or(|input| input.push(text))
+    }
 }
 
 impl MessagesMachine {
@@ -73,7 +83,8 @@ impl MessagesMachine {
             }
         };
         Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(frames);
-        self.open = Some(Open { block, text: String::new(), wrapped });
+        let input = (matches!(block, Block::ToolUse { .. }) && !wrapped).then(InputCheck::new);
+        self.open = Some(Open { block, text: String::new(), wrapped, input });
         if wrapped {
             self.write("{\"input\":\"", frames);
         }
@@ -83,9 +94,17 @@ impl MessagesMachine {
         if self.open.as_ref().is_some_and(|open| open.wrapped) {
             let quoted = serde_json::to_string(text).expect("strings serialise");
             self.write(&quoted[1..quoted.len() - 1], frames);
+        } else if self.open.as_mut().is_some_and(|open| !open.takes(text)) {
+            self.refuse_input(frames);
         } else {
             self.write(text, frames);
         }
+    }
+
+    /// Ends the message: no block can carry what the model wrote, and a tool must not run with less.
+    fn refuse_input(&mut self, frames: &mut Frames) {
+        let Some(Open { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
+        self.fail(no_object(&name), frames);
     }
 
     /// Adds to the open block.
@@ -104,6 +123,10 @@ impl MessagesMachine {
     fn close(&mut self, status: ItemStatus, frames: &mut Frames) {
         if status == ItemStatus::Completed {
             self.complete_input(frames);
+            if self.open.as_ref().and_then(|open| open.input.as_ref()).is_some_and(|input| !input.is_whole())
+            {
+                return self.refuse_input(frames);
+            }
         }
         debug_assert!(self.open.is_some(), "only an open item ends");
         let Some(Open { mut block, text: written, .. }) = self.open.take() else { return };
@@ -130,8 +153,8 @@ impl MessagesMachine {
         let Some(open) = &self.open else { return };
         if open.wrapped {
             self.write("\"}", frames);
-        } else if matches!(open.block, Block::ToolUse { .. }) && open.text.is_empty() {
-            self.write("{}", frames);
+        } else if open.input.is_some() && open.text.trim().is_empty() {
+            self.text("{}", frames);
         }
     }
 
@@ -178,6 +201,9 @@ impl Machine for MessagesMachine {
     }
 
     fn turn(&mut self, event: &TurnEvent, frames: &mut Frames) {
+        if self.failure.is_some() {
+            return;
+        }
         match event {
             TurnEvent::Open(head) => self.open(head, frames),
             TurnEvent::Text(text) => self.text(text, frames),
@@ -186,7 +212,9 @@ impl Machine for MessagesMachine {
     }
 
     fn heartbeat(&mut self, frames: &mut Frames) {
-        Event::Ping.send(frames);
+        if self.failure.is_none() {
+            Event::Ping.send(frames);
+        }
     }
 
     fn stopped_by(&mut self, stop: &str) {
@@ -195,6 +223,9 @@ impl Machine for MessagesMachine {
 
     fn end(&mut self, end: &TurnEnd, usage: turn::Usage, frames: &mut Frames) {
         self.usage = usage;
+        if self.failure.is_some() {
+            return;
+        }
         match end {
             TurnEnd::Failed(failure) => self.fail(failure.clone(), frames),
             TurnEnd::Cancelled => self.fail(cancelled(), frames),

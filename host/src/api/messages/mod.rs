@@ -6,6 +6,7 @@ mod error;
 mod events;
 pub(super) mod fields;
 mod input;
+mod input_check;
 mod machine;
 mod request;
 mod tools;

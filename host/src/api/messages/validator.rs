@@ -1,6 +1,6 @@
 //! The grammar of a message stream, as a checker: `message_start`, then blocks, each begun, filled and ended before the next, with
-//! indices in order, then `message_delta` with a reason that fits the blocks, then `message_stop`; or an `error` between blocks and
-//! nothing after it. Pings may stand anywhere inside.
+//! indices in order, then `message_delta` with a reason that fits the blocks, then `message_stop`; or an `error` before the reason,
+//! which may leave a block open, and nothing after it. Pings may stand anywhere inside.
 
 use serde_json::{Value, json};
 
@@ -87,6 +87,7 @@ impl StreamCheck {
             "message_stop" => self.end(Stage::Stopped),
             "error" => {
                 check_error(&data["error"])?;
+                self.open = None;
                 self.end(Stage::Content)
             }
             other => Err(format!("unknown event {other}")),

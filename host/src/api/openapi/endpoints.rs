@@ -79,7 +79,7 @@ impl Endpoint {
 
     /// Statuses with which it refuses.
     pub(super) fn refusals(&self) -> Vec<(&'static str, &'static str)> {
-        let mut all = Vec::new();
+        let mut all = vec![("403", "The host or the origin of the request is not allowed.")];
         if !self.open {
             all.push(("401", "No key, or a wrong one."));
         }
@@ -95,7 +95,7 @@ impl Endpoint {
             ]);
         }
         if self.path.contains("{id}") {
-            all.push(("404", "No such model."));
+            all.extend([("400", "The path is not UTF-8."), ("404", "No such model.")]);
         }
         if self.request.is_some() || self.open {
             all.push(("503", "The server is starting or stopping."));

@@ -1,6 +1,6 @@
 //! The fields of a Responses request.
 
-use super::super::fields::sampling::{ALTERNATIVES, EFFORTS, MODEL, STREAM, TEMPLATE_ARGUMENTS};
+use super::super::fields::sampling::{ALTERNATIVES, EFFORTS, MODEL, STREAM, TEMPLATE_ARGUMENTS, TOOL_NAME};
 use super::super::fields::{
     ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
 };
@@ -133,7 +133,7 @@ const TOOLS: Kinds = Kinds {
         KindOf {
             kind: Some("function"),
             fields: &[
-                NAME,
+                TOOL_NAME,
                 DESCRIPTION,
                 Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
                 Field::supported("strict", Shape::Boolean, ""),
@@ -143,7 +143,7 @@ const TOOLS: Kinds = Kinds {
         KindOf {
             kind: Some("custom"),
             fields: &[
-                NAME,
+                TOOL_NAME,
                 DESCRIPTION,
                 Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
             ],
@@ -152,7 +152,7 @@ const TOOLS: Kinds = Kinds {
         KindOf {
             kind: Some("namespace"),
             fields: &[
-                NAME,
+                TOOL_NAME,
                 DESCRIPTION,
                 Field::supported("tools", Shape::List(&ANY_OBJECT), "functions and custom tools"),
             ],

@@ -15,6 +15,10 @@ use crate::prompt::{HistoryCall, Message, Role};
 /// What encrypted reasoning is sealed as.
 pub(super) const REASONING: &str = "responses reasoning";
 
+/// Said of an item that only a server which stores answers knows.
+const STORES_NOTHING: &str =
+    "item_reference: this server stores no items; send the items whole, which clients do with `store: false`";
+
 /// The conversation of `instructions` and `input`; `seal` opens encrypted reasoning.
 pub(super) fn messages(
     body: &Object<'_>,
@@ -86,7 +90,7 @@ fn item(
         }
         // Read with the tools.
         "additional_tools" => {}
-        "item_reference" => warnings.add("item_reference skipped: this server stores no items"),
+        "item_reference" => return Err(item.path.unsupported(STORES_NOTHING)),
         other if exchanges.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }

@@ -90,9 +90,10 @@ impl ResponsesMachine {
     }
 
     fn fail(&mut self, failure: TurnFailure, frames: &mut Frames) {
-        self.sequence.send(events::error(failure.code, &failure.message), frames);
+        let code = error_code(failure.code);
+        self.sequence.send(events::error(code, &failure.message), frames);
         self.response.status = ResponseStatus::Failed;
-        self.response.error = Some(ResponseError { code: failure.code, message: failure.message.clone() });
+        self.response.error = Some(ResponseError { code, message: failure.message.clone() });
         self.sequence.send(events::response("response.failed", &self.response), frames);
         self.failure = Some(failure);
     }
@@ -183,6 +184,16 @@ impl Machine for ResponsesMachine {
         // A response that failed is told whole too: its `error` is where the error object's would be.
         let status = self.failure.as_ref().map_or(200, |failure| ApiError::turn(failure).status);
         (status, serde_json::to_string(&self.response).expect("protocol types serialise"))
+    }
+}
+
+/// The code of a failed response, which is one of a closed list in the protocol: clients that check it know no others. What the
+/// server's own codes say stands in the message, too.
+fn error_code(code: &'static str) -> &'static str {
+    match code {
+        "rate_limit_exceeded" | "invalid_prompt" => code,
+        "context_length_exceeded" => "invalid_prompt",
+        _ => "server_error",
     }
 }
 

@@ -52,6 +52,32 @@ fn messages_of_all_roles_are_taken() {
 }
 
 #[test]
+fn calls_of_the_older_shape_are_calls_and_their_results_belong_to_them() {
+    let called = |arguments: &str| json!({ "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": arguments } });
+    let result = |text: &str| json!({ "role": "function", "name": "f", "content": text });
+    let given = json!([{ "role": "user", "content": "q" }, called("{\"a\":1}"), result("one"), called("{}"), result("two")]);
+    let messages = messages(&given);
+    let calls: Vec<HistoryCall> = messages.iter().flat_map(|message| message.tool_calls.clone()).collect();
+    let call = |id: &str, arguments: &str| HistoryCall {
+        id: id.into(),
+        name: "f".into(),
+        arguments: arguments.into(),
+    };
+    assert_eq!(calls, [call("call_1", "{\"a\":1}"), call("call_3", "{}")]);
+    let results: Vec<_> = messages.iter().filter(|message| message.role == Role::Tool).collect();
+    let shown = |text: &str, id: &str| Message {
+        tool_call_id: Some(id.into()),
+        name: Some("f".into()),
+        ..Message::text(Role::Tool, text)
+    };
+    assert_eq!(results, [&shown("one", "call_1"), &shown("two", "call_3")]);
+    let wrong = refused(
+        &json!({ "messages": [{ "role": "assistant", "function_call": { "name": "f", "arguments": 5 } }] }),
+    );
+    assert!(wrong.starts_with("messages[0].function_call.arguments: expected a string of JSON"), "{wrong}");
+}
+
+#[test]
 fn what_the_assistant_refused_is_its_text() {
     let given = json!([
         { "role": "user", "content": "a" },

@@ -164,21 +164,24 @@ fn custom_calls_are_shown_as_functions_with_one_string() {
 }
 
 #[test]
-fn references_and_unknown_items_are_skipped() {
+fn references_to_stored_items_are_refused_with_what_to_do() {
+    for reference in [json!({ "type": "item_reference", "id": "msg_9" }), json!({ "id": "msg_8" })] {
+        let message = refused(&json!([{ "role": "user", "content": "q" }, reference]));
+        assert!(message.starts_with("input[1]: item_reference: this server stores no items"), "{message}");
+        assert!(message.contains("`store: false`"), "{message}");
+    }
+}
+
+#[test]
+fn unknown_items_are_skipped() {
     let input = json!([
-        { "type": "item_reference", "id": "msg_9" },
-        { "id": "msg_8" },
         { "type": "web_search_call", "id": "ws_1", "status": "completed" },
         { "type": "ghost_item", "payload": { "deep": [1] } },
         { "role": "user", "content": "q" },
     ]);
     let (messages, warnings) = warned(&input);
     assert_eq!(messages, [user("q")]);
-    let expected = [
-        "item_reference skipped: this server stores no items",
-        "input item of type web_search_call ignored",
-        "input item of type ghost_item ignored",
-    ];
+    let expected = ["input item of type web_search_call ignored", "input item of type ghost_item ignored"];
     assert_eq!(warnings, expected);
 }
 

@@ -68,6 +68,24 @@ fn failed_in_a_call_ends_with_an_error() {
 }
 
 #[test]
+fn arguments_that_are_no_json_end_with_an_error_before_any_of_them_is_sent() {
+    let items = vec![
+        message(Phase::Commentary, &["I look."]),
+        call("call_a", "get_weather", &["{", "\"city\": ", "Oslo}"]),
+        call("call_b", "get_weather", &["{}"]),
+    ];
+    golden("malformed", 100, None, items, TurnEnd::Completed);
+    for arguments in ["[1]", "12", "{\"a\": 1", "{} {}"] {
+        let turn = Turn::new(vec![call("call_a", "f", &[arguments])], TurnEnd::Completed);
+        let (stream, _, _) = run(&turn, 100, None, Frames::new(), 3);
+        messages::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
+        let last = events(&stream).pop().unwrap();
+        assert_eq!(last["error"]["type"], "api_error", "{arguments}: {last}");
+        assert_eq!(run(&turn, 100, None, Frames::discarding(), 3).1, 500, "{arguments}");
+    }
+}
+
+#[test]
 fn cancelled_ends_with_an_error() {
     golden("cancelled", 100, None, truncated_turn(), TurnEnd::Cancelled);
 }

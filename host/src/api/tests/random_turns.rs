@@ -26,7 +26,16 @@ fn heads() -> impl Strategy<Value = ItemHead> {
 fn items() -> impl Strategy<Value = Vec<Item>> {
     let status = prop_oneof![4 => Just(ItemStatus::Completed), 1 => Just(ItemStatus::Incomplete)];
     let texts = prop::collection::vec("\\PC{1,6}|[\\x00-\\x1f\"\\\\\u{2028}]", 0..5);
-    prop::collection::vec((heads(), texts, status), 0..6)
+    let item = (heads(), texts, status, any::<bool>()).prop_map(|(head, texts, status, object)| {
+        let is_json = matches!(head, ItemHead::ToolCall { payload: Payload::Json, .. });
+        (head, if is_json && object { object_of(&texts) } else { texts }, status)
+    });
+    prop::collection::vec(item, 0..6)
+}
+
+/// Arguments as they should be: an object with these texts.
+fn object_of(texts: &[String]) -> Vec<String> {
+    vec!["{\"a\": ".to_owned(), json!(texts).to_string(), "}".to_owned()]
 }
 
 pub(super) fn turns() -> impl Strategy<Value = Turn> {

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::json::{Object, Path};
+use super::super::request::ReadCall;
 use super::super::tools::{Allowed, Choice, Functions, choice};
-use super::super::{chat, responses};
-use super::job;
+use super::super::{chat, messages, responses};
+use super::{job, refusal};
 use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
 
 fn custom(declared: &Value) -> Result<(Tool, Value), String> {
@@ -52,7 +53,10 @@ fn a_grammar_is_read_in_both_shapes_and_told_to_the_model() {
 fn a_custom_tool_that_is_none_is_refused_by_name() {
     for (declared, message) in [
         (json!({}), "custom.name: missing: expected a string"),
-        (json!({ "name": "" }), "custom.name: a tool needs a name"),
+        (
+            json!({ "name": "" }),
+            "custom.name: expected a tool's name of 1 to 128 characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`",
+        ),
         (
             json!({ "name": "f", "format": { "type": "x" } }),
             "custom.format.type: expected \"text\" or \"grammar\"",
@@ -146,4 +150,53 @@ fn of_no_tools_none_can_be_called() {
         functions.choose(&Choice::Allowed(Allowed { names: vec!["f".to_owned()], ..Allowed::default() })),
         ToolChoice::None
     );
+}
+
+#[test]
+fn names_of_tools_are_plain_in_every_protocol_and_namespace() {
+    let longest = "n".repeat(128);
+    let too_long = "n".repeat(129);
+    let declare = |name: &str| {
+        [
+            (
+                chat::call as ReadCall,
+                json!({ "messages": [{ "role": "user", "content": "q" }],
+                        "tools": [{ "type": "function", "function": { "name": name } }] }),
+                "tools[0].function.name",
+            ),
+            (
+                responses::call,
+                json!({ "input": "q", "tools": [{ "type": "custom", "name": name }] }),
+                "tools[0].name",
+            ),
+            (
+                responses::call,
+                json!({ "input": "q", "tools": [{ "type": "namespace", "name": "a",
+                        "tools": [{ "type": "function", "name": name }] }] }),
+                "tools[0].tools[0].name",
+            ),
+            (
+                messages::call,
+                json!({ "max_tokens": 1, "messages": [{ "role": "user", "content": "q" }],
+                        "tools": [{ "name": name, "input_schema": {} }] }),
+                "tools[0].name",
+            ),
+        ]
+    };
+    let named = |mut body: Value| {
+        body["model"] = json!("m");
+        body
+    };
+    for wrong in ["get weather", "gét", "a\"b", "a/b", "<tool>", "a\n", &too_long] {
+        for (read, body, path) in declare(wrong) {
+            let error = refusal(read, &named(body));
+            assert_eq!((error.status, error.param.as_deref()), (400, Some(path)), "{wrong:?}");
+        }
+    }
+    for right in ["f", "mcp__files__read", "browser.search", "ns:tool-1", &longest[3..]] {
+        for (read, body, path) in declare(right) {
+            let (job, _) = job(read, &named(body));
+            assert!(job.tools[0].name.ends_with(right), "{path}: {right}");
+        }
+    }
 }

@@ -41,6 +41,25 @@ fn an_open_call_is_whole_at_stop_if_its_arguments_are_complete_json() {
 }
 
 #[test]
+fn a_closed_call_whose_arguments_are_no_json_stays_as_it_is_and_is_counted() {
+    let named = |arguments: &str, payload| {
+        let open = Op::ToolCall(ToolCall { name: "weather".into(), payload });
+        let length = u32::try_from(arguments.len()).unwrap();
+        let steps = [Step::Ops(vec![open, bytes(Route::Arguments, length), Op::Close])];
+        let (items, end, turn) = run(scripted(settings(), steps), &[arguments], FinishReason::Stop);
+        assert_eq!((items.len(), end), (1, TurnEnd::Completed), "{arguments}");
+        turn.malformed_calls().to_vec()
+    };
+    for arguments in ["{city: Oslo}", "{\"a\":1", "{} {}"] {
+        assert_eq!(named(arguments, Payload::Json), ["weather"], "{arguments}");
+        assert_eq!(named(arguments, Payload::Text), [""; 0], "{arguments}");
+    }
+    for arguments in ["{}", " [1] ", " "] {
+        assert_eq!(named(arguments, Payload::Json), [""; 0], "{arguments}");
+    }
+}
+
+#[test]
 fn a_text_payload_is_whole_only_if_the_parser_says_so() {
     let open = |close: bool| {
         let python = Op::ToolCall(ToolCall { name: "weather".into(), payload: Payload::Text });

@@ -123,6 +123,31 @@ pub(super) fn check_unfailed(kind: &str, response: Fields<'_>, last: Option<&Val
     Ok(())
 }
 
+/// Codes that `response.error` may have (openai-python, `ResponseError`).
+const ERROR_CODES: [&str; 21] = [
+    "server_error",
+    "rate_limit_exceeded",
+    "invalid_prompt",
+    "data_residency_mismatch",
+    "bio_policy",
+    "misalignment_policy_violation",
+    "vector_store_timeout",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_base64_image",
+    "invalid_image_url",
+    "image_too_large",
+    "image_too_small",
+    "image_parse_error",
+    "image_content_policy_violation",
+    "invalid_image_mode",
+    "image_file_too_large",
+    "unsupported_image_media_type",
+    "empty_image_file",
+    "failed_to_download_image",
+    "image_file_not_found",
+];
+
 /// `response.failed`, after an `error` event with this code and message.
 pub(super) fn check_failed(response: Fields<'_>, code: &Value, message: &Value) -> Result<(), Fault> {
     if response.text("status")? != "failed" {
@@ -131,6 +156,9 @@ pub(super) fn check_failed(response: Fields<'_>, code: &Value, message: &Value) 
     absent(response, &["incomplete_details", "completed_at"])?;
     let error = response.object("error")?;
     error.require(&[("code", Kind::Text), ("message", Kind::Text)])?;
+    if !ERROR_CODES.contains(&error.text("code")?) {
+        return Err(Fault::new(Rule::Vocabulary, "response.error has a code that the protocol doesn't know"));
+    }
     if error.map["code"] != *code || error.map["message"] != *message {
         return Err(Fault::new(Rule::Identity, "response.error differs from the error event"));
     }

@@ -50,7 +50,7 @@ impl Sample {
 
     fn end(mut self, status: &str) -> Vec<Value> {
         let mut last = response(status, &self.output);
-        let error = json!({ "code": "model_error", "message": "The parser failed." });
+        let error = json!({ "code": "server_error", "message": "The parser failed." });
         match status {
             "completed" => last["completed_at"] = json!(1_700_000_009),
             "incomplete" => last["incomplete_details"] = json!({ "reason": "max_output_tokens" }),

@@ -1,0 +1,89 @@
+//! Whether a call's arguments can be the `input` of its block, which is a JSON object: judged while they come, so that a client is
+//! never sent a piece that its parser stumbles over.
+
+use actson::feeder::PushJsonFeeder;
+use actson::{JsonEvent, JsonParser};
+
+/// The arguments of one call so far.
+pub(super) struct InputCheck {
+    parser: JsonParser<PushJsonFeeder>,
+    begun: bool,
+    depth: usize,
+}
+
+impl InputCheck {
+    pub(super) fn new() -> Self {
+        Self { parser: JsonParser::new(PushJsonFeeder::new()), begun: false, depth: 0 }
+    }
+
+    /// Takes more of them. False if what came is no beginning of an object; it isn't asked again then.
+    pub(super) fn push(&mut self, text: &str) -> bool {
+        let mut rest = text.as_bytes();
+        loop {
+            match self.parser.next_event() {
+                Ok(Some(JsonEvent::NeedMoreInput)) if rest.is_empty() => return true,
+                Ok(Some(JsonEvent::NeedMoreInput)) => {
+                    let pushed = self.parser.feeder.push_bytes(rest);
+                    rest = &rest[pushed..];
+                }
+                Ok(Some(event)) if self.begun || event == JsonEvent::StartObject => self.nest(event),
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether the object is whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.begun && self.depth == 0
+    }
+
+    fn nest(&mut self, event: JsonEvent) {
+        self.begun = true;
+        match event {
+            JsonEvent::StartObject | JsonEvent::StartArray => self.depth += 1,
+            JsonEvent::EndObject | JsonEvent::EndArray => self.depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+impl std::fmt::Debug for InputCheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InputCheck").field("depth", &self.depth).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InputCheck;
+
+    /// Bytes after which it is known that there is no object, however the text is cut; and whether there is a whole one at the end.
+    fn judged(text: &str) -> (Option<usize>, bool) {
+        let mut check = InputCheck::new();
+        let known = text.char_indices().find(|(at, char)| !check.push(&text[*at..*at + char.len_utf8()]));
+        let whole = InputCheck::new().push(text) && check.is_whole();
+        (known.map(|(at, _)| at), known.is_none() && whole)
+    }
+
+    #[test]
+    fn objects_are_taken_and_what_is_none_is_known_at_its_first_wrong_byte() {
+        for whole in ["{}", " {\"a\": [1, -2.5e3, {\"b\": \"é\\n\\u00e9\"}, null, true]} ", "{\"a\":{}}"] {
+            assert_eq!(judged(whole), (None, true), "{whole}");
+        }
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(5000));
+        assert_eq!(judged(&long), (None, true));
+        for (wrong, at) in [
+            ("{city: 1}", 1),
+            ("{\"a\":1}}", 7),
+            ("[1]", 0),
+            ("\"x\"", 2),
+            ("Oslo", 0),
+            ("{\"a\":\"\n\"}", 6),
+        ] {
+            assert_eq!(judged(wrong), (Some(at), false), "{wrong}");
+        }
+        for cut in ["", "{", "{\"a\":\"", "{\"a\":[1,{}", "12"] {
+            assert_eq!(judged(cut), (None, false), "{cut}");
+        }
+    }
+}

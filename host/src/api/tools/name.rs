@@ -1,0 +1,19 @@
+//! Names of tools that a request declares: those that OpenAI's API takes, with the dots and colons that other clients use.
+
+use super::super::error::ApiError;
+use super::super::json::Object;
+
+/// Characters that a name may have.
+const LONGEST: usize = 128;
+
+/// The name of a declared tool as the model sees it, of a tool in a namespace with the namespace's name before it.
+pub(super) fn declared<'a>(tool: &Object<'a>) -> Result<&'a str, ApiError> {
+    let name = tool.required_string("name")?;
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
+    if plain && (1..=LONGEST).contains(&name.len()) {
+        return Ok(name);
+    }
+    Err(tool.at("name").invalid(format_args!(
+        "expected a tool's name of 1 to {LONGEST} characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`"
+    )))
+}

@@ -1,0 +1,53 @@
+//! Switches of `host serve` that say who may use the server, and the warning where anybody may.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+
+use host::http::{Access, CorsOrigin, HostName, Keys};
+
+#[derive(clap::Args)]
+pub(super) struct AccessArguments {
+    /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable).
+    #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',', value_parser = key)]
+    api_key: Vec<String>,
+    /// Host name that requests may be sent to beside loopback names and the listen address (repeatable). Others get 403 on a loopback
+    /// address without a key, and everywhere once this is given.
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<HostName>,
+    /// Origin whose web pages may use the server from a browser (repeatable), or `*` for all [default: none].
+    #[arg(long, value_name = "ORIGIN|*")]
+    cors_origin: Vec<CorsOrigin>,
+}
+
+impl AccessArguments {
+    pub(super) fn access(&self) -> Access {
+        Access {
+            keys: Keys::new(&self.api_key),
+            hosts: self.allow_host.clone(),
+            cors_origins: self.cors_origin.clone(),
+        }
+    }
+}
+
+/// A key without white space around it. An empty one would let everybody in who sends an empty header.
+fn key(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err(
+            "a key is empty: give each key at least one character, or leave --api-key and SLUICE_API_KEY out",
+        ),
+        key => Ok(key.to_owned()),
+    }
+}
+
+/// Warns, in the log and before what is printed, of addresses that others can reach although no key is asked for.
+pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for (_, address) in addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback()) {
+        tracing::warn!(%address, "no API key: everybody who can reach this address can use the server (set --api-key)");
+        writeln!(
+            out,
+            "warning  no API key: everybody who can reach {address} can use this server; set --api-key"
+        )?;
+    }
+    out.flush()
+}

@@ -1,0 +1,256 @@
+//! Who may use the server: API keys, host names in `Host`, web pages in `Origin`.
+//!
+//! A web page can reach a server on the loopback address of whoever reads it: by asking it from another origin, or by having its own
+//! name resolve to that address (DNS rebinding). Where no key stands in the way, `Host` and `Origin` are checked instead.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::uri::Authority;
+use http::{HeaderMap, Uri, header};
+
+use super::answer::refuse;
+use super::auth::Keys;
+use crate::api::error::ApiError;
+
+/// What the operator says about it.
+#[derive(Clone, Default)]
+pub struct Access {
+    /// Keys that clients may use; none: no key is asked for.
+    pub keys: Keys,
+    /// Host names that are allowed beside loopback names and the listen address. Any of them turns the check on everywhere.
+    pub hosts: Vec<HostName>,
+    /// Origins whose pages may read answers.
+    pub cors_origins: Vec<CorsOrigin>,
+}
+
+/// A host name or IP address in lower case, without a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName(String);
+
+impl FromStr for HostName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let bare = text.trim_start_matches('[').trim_end_matches(']');
+        let host = if bare.contains(':') { format!("[{bare}]") } else { text.to_owned() };
+        let is_host = Authority::from_str(&host).is_ok_and(|authority| authority.host() == host);
+        if is_host { Ok(Self(normal(&host))) } else { Err("expected a host name without scheme or port") }
+    }
+}
+
+/// An origin in lower case (`https://app.example`), or every one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CorsOrigin {
+    /// Pages of every origin.
+    Any,
+    /// Pages of this origin: `SCHEME://HOST[:PORT]`, or `null`.
+    Exactly(String),
+}
+
+impl FromStr for CorsOrigin {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_origin = || {
+            let (scheme, authority) = text.split_once("://")?;
+            let scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+            (scheme && Authority::from_str(authority).is_ok()).then_some(())
+        };
+        match text {
+            "*" => Ok(Self::Any),
+            _ if text == "null" || is_origin().is_some() => Ok(Self::Exactly(text.to_ascii_lowercase())),
+            _ => Err("expected an origin such as https://app.example, without a path, or *"),
+        }
+    }
+}
+
+/// The check of one listener.
+#[derive(Clone)]
+pub(super) struct HostCheck(Arc<Allowed>);
+
+struct Allowed {
+    hosts: Vec<HostName>,
+    origins: Vec<CorsOrigin>,
+    listen: IpAddr,
+}
+
+impl HostCheck {
+    /// The check that a listener on `listen` needs: none where a key is asked for, or where the address is public and its names
+    /// aren't known; always one where the operator named hosts.
+    pub(super) fn new(access: &Access, listen: IpAddr) -> Option<Self> {
+        let needed = !access.hosts.is_empty() || (access.keys.is_empty() && listen.is_loopback());
+        needed.then(|| {
+            let (hosts, origins) = (access.hosts.clone(), access.cors_origins.clone());
+            Self(Arc::new(Allowed { hosts, origins, listen }))
+        })
+    }
+
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+        let named = headers.get_all(header::HOST).iter().map(|value| value.to_str().unwrap_or_default());
+        let named = named.chain(uri.authority().map(Authority::as_str));
+        for authority in named {
+            if !Authority::from_str(authority).is_ok_and(|authority| self.0.allows(authority.host())) {
+                return Err(ApiError::host_not_allowed(authority));
+            }
+        }
+        match headers.get(header::ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
+            Some(origin) if !self.0.allows_origin(origin) => Err(ApiError::origin_not_allowed(origin)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Allowed {
+    fn allows(&self, host: &str) -> bool {
+        let host = normal(host);
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
+        let is_own = |address: IpAddr| {
+            let address = address.to_canonical();
+            // Names can be made to resolve to any address; an address in `Host` stands for itself.
+            address.is_loopback() || address == self.listen || self.listen.is_unspecified()
+        };
+        host == "localhost"
+            || host.ends_with(".localhost")
+            || address.is_some_and(is_own)
+            || self.hosts.iter().any(|allowed| allowed.0 == host)
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let named = self.origins.iter().any(|allowed| match allowed {
+            CorsOrigin::Any => true,
+            CorsOrigin::Exactly(allowed) => allowed.eq_ignore_ascii_case(origin),
+        });
+        let authority = origin.split_once("://").and_then(|(_, rest)| Authority::from_str(rest).ok());
+        named || authority.is_some_and(|authority| self.allows(authority.host()))
+    }
+}
+
+/// Lower case, without the dot that ends a fully qualified name.
+fn normal(host: &str) -> String {
+    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
+}
+
+/// The layer: 403 for a host or an origin that isn't allowed.
+pub(super) async fn check_host(State(check): State<HostCheck>, request: Request, next: Next) -> Response {
+    match check.check(request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(error) => refuse(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(access: &Access, listen: &str, host: &str, origin: Option<&str>) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().expect("a header"));
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().expect("a header"));
+        }
+        let check = HostCheck::new(access, listen.parse().expect("an address"))?;
+        check.check(&Uri::from_static("/v1/models"), &headers).err()?.code
+    }
+
+    fn access(hosts: &[&str], origins: &[&str]) -> Access {
+        let hosts = hosts.iter().map(|host| host.parse().expect("a host")).collect();
+        let cors_origins = origins.iter().map(|origin| origin.parse().expect("an origin")).collect();
+        Access { keys: Keys::default(), hosts, cors_origins }
+    }
+
+    #[test]
+    fn loopback_names_are_allowed_with_any_port_and_others_are_not() {
+        let access = Access::default();
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "localhost.",
+            "app.localhost:1",
+            "127.0.0.1:8000",
+            "127.9.9.9",
+            "[::1]:8",
+        ] {
+            assert_eq!(check(&access, "127.0.0.1", host, None), None, "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "notlocalhost",
+            "10.0.0.1",
+            "127.0.0.1.evil.example",
+            "[::2]",
+        ] {
+            assert_eq!(check(&access, "127.0.0.1", host, None), Some("host_not_allowed"), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_loopback_names_and_of_allowed_origins_may_ask() {
+        let named = access(&["proxy.example"], &["https://app.example:8443", "null"]);
+        for origin in [
+            "http://localhost:3000",
+            "tauri://localhost",
+            "https://APP.example:8443",
+            "null",
+            "https://proxy.example",
+        ] {
+            assert_eq!(check(&named, "127.0.0.1", "localhost", Some(origin)), None, "{origin}");
+        }
+        for origin in ["https://evil.example", "https://app.example", "", "localhost", "vscode-webview://x"] {
+            assert_eq!(
+                check(&named, "127.0.0.1", "localhost", Some(origin)),
+                Some("origin_not_allowed"),
+                "{origin}"
+            );
+        }
+        assert_eq!(
+            check(&Access::default(), "127.0.0.1", "localhost", Some("null")),
+            Some("origin_not_allowed")
+        );
+        let any = access(&[], &["*"]);
+        assert_eq!(check(&any, "127.0.0.1", "localhost", Some("https://evil.example")), None);
+        assert_eq!(check(&any, "127.0.0.1", "evil.example", None), Some("host_not_allowed"));
+    }
+
+    #[test]
+    fn a_key_or_a_public_address_turns_the_check_off_and_allowed_hosts_turn_it_on() {
+        let keyed = Access { keys: Keys::new(&["secret"]), ..Access::default() };
+        assert_eq!(check(&keyed, "127.0.0.1", "evil.example", Some("https://evil.example")), None);
+        assert_eq!(check(&Access::default(), "0.0.0.0", "evil.example", None), None);
+        let named = access(&["Api.Example"], &[]);
+        for (listen, host, refused) in [
+            ("0.0.0.0", "api.example:8000", false),
+            ("0.0.0.0", "192.168.1.7:8000", false),
+            ("0.0.0.0", "evil.example", true),
+            ("192.168.1.7", "192.168.1.7", false),
+            ("192.168.1.7", "192.168.1.8", true),
+        ] {
+            assert_eq!(check(&named, listen, host, None).is_some(), refused, "{listen} {host}");
+        }
+    }
+
+    #[test]
+    fn the_authority_of_an_absolute_target_counts_too() {
+        let check = HostCheck::new(&Access::default(), [127, 0, 0, 1].into()).expect("needed");
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "localhost".parse().expect("a header"));
+        let refused = check.check(&Uri::from_static("http://evil.example/v1/models"), &headers);
+        assert_eq!(refused.expect_err("foreign").status, 403);
+    }
+
+    #[test]
+    fn names_and_origins_are_read_strictly() {
+        for wrong in ["", "http://a.example", "a.example:80", "a b", "a/b"] {
+            assert!(wrong.parse::<HostName>().is_err(), "{wrong:?}");
+        }
+        assert_eq!("::1".parse(), Ok(HostName("[::1]".to_owned())));
+        for wrong in ["", "app.example", "https://app.example/", "https://app.example/path", "https://"] {
+            assert!(wrong.parse::<CorsOrigin>().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Cross-origin requests of web pages (CORS), off unless the operator names origins: preflights and the headers of every answer.
+
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Method, header};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+use super::access::CorsOrigin;
+
+/// Headers of answers that pages may read.
+const EXPOSED: [HeaderName; 4] = [
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-sluice-warning"),
+    header::RETRY_AFTER,
+];
+/// How long a browser may keep what a preflight said.
+const MAX_AGE: Duration = Duration::from_mins(10);
+
+/// The layer for these origins; none where there are none. Keys travel in headers, so cookies (credentials) are never allowed.
+pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
+    let exactly = |origin: &CorsOrigin| match origin {
+        CorsOrigin::Any => None,
+        CorsOrigin::Exactly(origin) => HeaderValue::from_str(origin).ok(),
+    };
+    let allowed = if origins.contains(&CorsOrigin::Any) {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::list(origins.iter().filter_map(exactly))
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED)
+        .max_age(MAX_AGE);
+    (!origins.is_empty()).then_some(layer)
+}

@@ -1,0 +1,158 @@
+//! Who is answered, over real sockets: `Host` and `Origin` on a loopback address without a key, and pages that may read answers (CORS).
+
+use http::{HeaderValue, Method, Request, header};
+use http_body_util::Full;
+use serde_json::{Value, json};
+use tests::client::{Answer, json_request, send};
+use tests::server::{Setup, TestServer};
+
+const PAGE: &str = "https://app.example";
+
+/// A request to `path` with these headers: `GET`, or `POST` of a JSON body.
+fn request(
+    path: &str,
+    body: Option<Value>,
+    headers: &[(&'static str, &'static str)],
+) -> Request<Full<bytes::Bytes>> {
+    let mut request = json_request(path, body.as_ref().map(Value::to_string).unwrap_or_default());
+    if body.is_none() {
+        *request.method_mut() = Method::GET;
+    }
+    for (name, value) in headers {
+        request.headers_mut().insert(*name, HeaderValue::from_static(value));
+    }
+    request
+}
+
+async fn asked(server: &TestServer, path: &str, headers: &[(&'static str, &'static str)]) -> Answer {
+    send(server.address, request(path, None, headers)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn foreign_hosts_and_origins_are_refused_on_both_listeners_in_each_protocols_shape() {
+    let server = TestServer::start(Setup::default()).await;
+    for (name, value, code) in [
+        ("host", "rebound.example", "host_not_allowed"),
+        ("origin", "https://evil.example", "origin_not_allowed"),
+    ] {
+        for (address, path) in [
+            (server.address, "/v1/models"),
+            (server.address, "/health"),
+            (server.address, "/nothing"),
+            (server.admin, "/admin/parsers"),
+            (server.admin, "/metrics"),
+        ] {
+            let answer = send(address, request(path, None, &[(name, value)])).await;
+            assert_eq!(answer.status, 403, "{name} {path}");
+            assert_eq!(answer.json()["error"]["code"], code, "{name} {path}");
+            assert!(answer.headers.contains_key("x-request-id"));
+        }
+        let answer = send(server.address, request("/v1/messages", Some(json!({})), &[(name, value)])).await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.json()["error"]["type"]),
+            (403, &json!("permission_error"))
+        );
+        assert_eq!(answer.json()["type"], "error");
+    }
+    for (name, value) in
+        [("host", "app.localhost:8000"), ("host", "[::1]"), ("origin", "http://127.0.0.1:3000")]
+    {
+        assert_eq!(asked(&server, "/v1/models", &[(name, value)]).await.status, 200, "{name} {value}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_allowed_host_is_answered_and_a_key_makes_the_check_needless() {
+    let hosts = vec!["models.example".parse().expect("a host")];
+    let server = TestServer::start(Setup { hosts, ..Setup::default() }).await;
+    assert_eq!(asked(&server, "/v1/models", &[("host", "models.example:8000")]).await.status, 200);
+    assert_eq!(asked(&server, "/v1/models", &[("host", "other.example")]).await.status, 403);
+    server.stop().await;
+    let server = TestServer::start(Setup { keys: vec!["secret".to_owned()], ..Setup::default() }).await;
+    let headers = [("host", "other.example"), ("origin", "https://evil.example"), ("x-api-key", "secret")];
+    assert_eq!(asked(&server, "/v1/models", &headers).await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_key_is_no_key() {
+    let server =
+        TestServer::start(Setup { keys: vec![String::new(), "secret".to_owned()], ..Setup::default() }).await;
+    assert_eq!(asked(&server, "/v1/models", &[("x-api-key", "")]).await.status, 401);
+    assert_eq!(asked(&server, "/v1/models", &[("x-api-key", "secret")]).await.status, 200);
+    server.stop().await;
+}
+
+fn text<'a>(answer: &'a Answer, name: header::HeaderName) -> Option<&'a str> {
+    answer.headers.get(name).map(|value| value.to_str().expect("text"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_a_named_origin_may_ask_and_read_streams_and_errors_too() {
+    let cors_origins = vec![PAGE.parse().expect("an origin")];
+    let server =
+        TestServer::start(Setup { cors_origins, keys: vec!["secret".to_owned()], ..Setup::default() }).await;
+    let mut preflight = request(
+        "/v1/responses",
+        None,
+        &[
+            ("origin", PAGE),
+            ("access-control-request-method", "POST"),
+            ("access-control-request-headers", "authorization,content-type,x-stainless-lang"),
+        ],
+    );
+    *preflight.method_mut() = Method::OPTIONS;
+    let answer = send(server.address, preflight).await;
+    assert_eq!(answer.status, 200, "no key is asked for: {:?}", answer.body);
+    assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN), Some(PAGE));
+    assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_METHODS), Some("GET,POST"));
+    let allowed = text(&answer, header::ACCESS_CONTROL_ALLOW_HEADERS);
+    assert_eq!(allowed, Some("authorization,content-type,x-stainless-lang"));
+
+    let hello = json!({ "model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2, "stream": true });
+    let headers = [("origin", PAGE), ("authorization", "Bearer secret")];
+    let answer = send(server.address, request("/v1/responses", Some(hello), &headers)).await;
+    assert!(answer.events().len() > 2);
+    assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN), Some(PAGE));
+    assert!(
+        text(&answer, header::ACCESS_CONTROL_EXPOSE_HEADERS)
+            .is_some_and(|names| names.contains("x-request-id"))
+    );
+    let keyless = asked(&server, "/v1/models", &[("origin", PAGE)]).await;
+    assert_eq!(
+        (keyless.status.as_u16(), text(&keyless, header::ACCESS_CONTROL_ALLOW_ORIGIN)),
+        (401, Some(PAGE))
+    );
+    let other =
+        asked(&server, "/v1/models", &[("origin", "https://evil.example"), ("x-api-key", "secret")]).await;
+    assert_eq!(text(&other, header::ACCESS_CONTROL_ALLOW_ORIGIN), None);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_by_default() {
+    let cors_origins = vec![PAGE.parse().expect("an origin")];
+    let server = TestServer::start(Setup { cors_origins, ..Setup::default() }).await;
+    let answer = asked(&server, "/v1/models", &[("origin", PAGE)]).await;
+    assert_eq!(
+        (answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)),
+        (200, Some(PAGE))
+    );
+    assert_eq!(asked(&server, "/v1/models", &[("origin", "https://evil.example")]).await.status, 403);
+    server.stop().await;
+    let cors_origins = vec!["*".parse().expect("an origin")];
+    let server = TestServer::start(Setup { cors_origins, ..Setup::default() }).await;
+    let answer = asked(&server, "/v1/models", &[("origin", "https://any.example")]).await;
+    assert_eq!(
+        (answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)),
+        (200, Some("*"))
+    );
+    let rebound = [("origin", "https://any.example"), ("host", "any.example")];
+    assert_eq!(asked(&server, "/v1/models", &rebound).await.status, 403);
+    server.stop().await;
+    let server = TestServer::start(Setup::default()).await;
+    let answer = asked(&server, "/v1/models", &[("origin", "http://localhost:3000")]).await;
+    assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
+    server.stop().await;
+}

@@ -1,0 +1,69 @@
+//! A call whose arguments are complete but no JSON: Responses and Chat Completions pass them on, Messages can't and ends with an
+//! error; each is counted. One test for the file: the counter belongs to the process.
+
+use serde_json::{Value, json};
+use tests::client::{Answer, get, post};
+use tests::server::{Setup, TestServer};
+
+const ARGUMENTS: &str = "{city: Oslo}";
+
+async fn counted(server: &TestServer) -> u64 {
+    let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
+    let line = text.lines().find_map(|line| line.strip_prefix("sluice_malformed_arguments_total "));
+    line.map_or(0, |value| value.parse().expect("a number"))
+}
+
+async fn asked(server: &TestServer, path: &str, stream: bool) -> Answer {
+    let schema = json!({ "type": "object" });
+    let body = match path {
+        "/v1/responses" => json!({ "model": "qwen3-tiny", "stream": stream, "input": "Weather?",
+            "tools": [{ "type": "function", "name": "get_weather", "parameters": schema }] }),
+        "/v1/messages" => json!({ "model": "qwen3-tiny", "stream": stream, "max_tokens": 100,
+            "tools": [{ "name": "get_weather", "input_schema": schema }],
+            "messages": [{ "role": "user", "content": "Weather?" }] }),
+        _ => json!({ "model": "qwen3-tiny", "stream": stream,
+            "tools": [{ "type": "function", "function": { "name": "get_weather", "parameters": schema } }],
+            "messages": [{ "role": "user", "content": "Weather?" }] }),
+    };
+    post(server.address, path, &body).await
+}
+
+/// The strings at `pointer` of all events, joined.
+fn joined(answer: &Answer, pointer: &str) -> String {
+    let events = answer.events();
+    events.iter().filter_map(|event| event.pointer(pointer)?.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_protocol_carries_them_or_says_that_it_cannot() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text =
+        format!("<tool_call>\n{{\"name\": \"get_weather\", \"arguments\": {ARGUMENTS}}}\n</tool_call>");
+    let server = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": text }]))).await;
+
+    let whole = asked(&server, "/v1/responses", false).await.json();
+    assert_eq!(
+        (&whole["status"], &whole["output"][0]["arguments"]),
+        (&json!("completed"), &json!(ARGUMENTS))
+    );
+    let stream = asked(&server, "/v1/responses", true).await;
+    assert_eq!(joined(&stream, "/arguments"), ARGUMENTS);
+
+    let whole = asked(&server, "/v1/chat/completions", false).await.json();
+    let call = "/choices/0/message/tool_calls/0/function/arguments";
+    assert_eq!(whole.pointer(call), Some(&json!(ARGUMENTS)));
+    let stream = asked(&server, "/v1/chat/completions", true).await;
+    assert_eq!(joined(&stream, "/choices/0/delta/tool_calls/0/function/arguments"), ARGUMENTS);
+
+    let whole = asked(&server, "/v1/messages", false).await;
+    assert_eq!((whole.status.as_u16(), &whole.json()["error"]["type"]), (500, &json!("api_error")));
+    let stream = asked(&server, "/v1/messages", true).await;
+    let last: Value = stream.events().pop().expect("events");
+    assert_eq!((&last["type"], &last["error"]), (&json!("error"), &whole.json()["error"]));
+    assert!(last["error"]["message"].as_str().expect("text").contains("get_weather"), "{last}");
+    let sent = joined(&stream, "/delta/partial_json");
+    assert!(ARGUMENTS.starts_with(&sent) && sent.len() < 2, "{sent}");
+
+    assert_eq!(counted(&server).await, 6);
+    server.stop().await;
+}
