@@ -149,7 +149,7 @@ fn a_weight_that_is_not_finite_is_named_with_its_tensor_and_file() {
         ("odd-f32", "model.safetensors", "model.norm.weight", 4),
         ("tied-bf16", "model.safetensors", "model.embed_tokens.weight", 2),
         ("gqa4-f16", "model.safetensors", "model.layers.1.mlp.down_proj.weight", 2),
-        ("bias-f32", "model-00002-of-00002.safetensors", "model.layers.1.self_attn.q_proj.bias", 4),
+        ("bias-f32", "model-00002-of-00002.safetensors", "model.layers.1.self_attn.o_proj.bias", 4),
     ] {
         let folder = copy(name);
         let path = folder.path().join(file);

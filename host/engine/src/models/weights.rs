@@ -10,6 +10,7 @@ use safetensors::tensor::Dtype as StoredDtype;
 use serde::Deserialize;
 
 use super::LoadError;
+use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
 use crate::files::{FileBytes, ModelFiles};
