@@ -221,10 +221,10 @@ fn log_looked(looked: &[Looked], before: &[Looked]) {
     }
 }
 
-/// Files are somebody's own, who wants to know; of the shipped ones most are for other models.
+/// Whose parser it is wants to know; of the shipped ones most are for other models.
 fn log_not_chosen(looked: &Looked) {
-    let Looked { source, not_chosen: Some(why), is_file, .. } = looked else { return };
-    if *is_file {
+    let Looked { source, not_chosen: Some(why), is_own, .. } = looked else { return };
+    if *is_own {
         tracing::info!(%source, %why, "parser not chosen");
     } else {
         tracing::debug!(%source, %why, "parser not chosen");

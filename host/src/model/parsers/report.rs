@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::model::load::LoadError;
+use crate::model::shipped::shipped_parsers;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, PluginSource};
 
@@ -52,9 +53,9 @@ pub struct Looked {
     /// Why another was chosen, where it could have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_chosen: Option<String>,
-    /// Somebody put it there.
+    /// Somebody's own: a file that isn't called like a shipped parser.
     #[serde(skip)]
-    pub(super) is_file: bool,
+    pub(super) is_own: bool,
 }
 
 /// What came of looking at a plugin.
@@ -97,8 +98,10 @@ impl Looked {
                 Outcome::Unusable { error: error.to_string(), declined }
             }
         };
-        let is_file = matches!(source, PluginSource::File(_));
-        Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_file }
+        let is_shipped =
+            |said: &Descriptor| shipped_parsers().any(|shipped| shipped.name() == said.name.as_str());
+        let is_own = matches!(source, PluginSource::File(_)) && !descriptor.is_ok_and(is_shipped);
+        Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_own }
     }
 
     /// Whether it is a file that can't be used, whatever the options.
