@@ -35,7 +35,9 @@ remaps() {
   printf -- '--remap-path-prefix=%s=/sluice' "$ROOT"
 }
 
-stamp() { cargo run -q --release --locked -p parser-sdk --example stamp -- "$@"; }
+# The whole workspace's features, so that wasmtime isn't built once more for this alone.
+cargo build -q --release --locked --workspace --example stamp
+stamp() { "${CARGO_TARGET_DIR:-target}/release/examples/stamp" "$@"; }
 
 plugins=()
 for manifest in plugins/*/Cargo.toml; do

@@ -15,7 +15,7 @@ use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 #[path = "../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
 mod guests;
-use guests::guest;
+use guests::{guest, with_section};
 
 fn runtime() -> Runtime {
     Runtime::new(&ParserLimits::default()).expect("wasmtime works here")
@@ -313,6 +313,64 @@ fn the_shipped_parser_loads_and_serves_a_stream() {
     let routed = Op::Bytes(Run { route: Route::Content, bytes: 5 });
     assert!(matches!(parser.text("Hello"), Ok(Step::Ops(ops)) if ops[0] == routed));
     assert!(!matches!(parser.finish(FinishReason::Stop).unwrap(), Step::Fault(_)));
+}
+
+/// The healthy guest with this section.
+fn described(section: &str) -> PluginSource {
+    source("described", with_section(guest("healthy"), "sluice-descriptor", section))
+}
+
+const HEALTHY: &str = r#"{"Ok":{"name":"guest","version":"1.0.0","models":[],"markers":["<x>"],"stops":[],"trim":{},"history_call_ids":null}}"#;
+
+#[test]
+fn a_section_says_what_the_parser_is_before_it_is_compiled() {
+    let said = runtime().describe(&described(HEALTHY)).unwrap().unwrap();
+    let plugin = runtime().load(&described(HEALTHY), &[]).unwrap();
+    assert_eq!(&said, plugin.descriptor());
+    assert_eq!(runtime().describe(&source("plain", guest("healthy"))).unwrap(), None);
+    let needs = runtime().describe(&described(r#"{"Err":"which\ntable?"}"#)).unwrap_err();
+    assert_eq!(needs.to_string(), "parser described: refuses its options: which table?");
+    let bad = runtime().describe(&described(&HEALTHY.replace("guest", ""))).unwrap_err();
+    assert_eq!(bad.to_string(), "parser described: describes itself badly: its name is empty");
+}
+
+#[test]
+fn a_section_that_does_not_fit_its_component_is_a_load_error_whatever_the_options() {
+    let refusal = |section: &str, options: &[(String, String)]| {
+        let error = runtime().load(&described(section), options).unwrap_err().to_string();
+        let line = error.strip_prefix("parser described: its section sluice-descriptor ").unwrap();
+        line.strip_suffix("; build the component again").unwrap().to_owned()
+    };
+    for (from, to, field) in [
+        ("guest", "other", "name"),
+        ("1.0.0", "1.0.1", "version"),
+        (r#""models":[]"#, r#""models":["qwen3"]"#, "models"),
+        ("<x>", "<y>", "markers"),
+        (r#""stops":[]"#, r#""stops":[0]"#, "stops"),
+        (r#""trim":{}"#, r#""trim":{"content":true}"#, "trim"),
+        ("null", r#""{name}""#, "history-call-ids"),
+    ] {
+        let wanted = format!("doesn't fit the component: it has another `{field}`");
+        let section = HEALTHY.replace(from, to);
+        assert_eq!(refusal(&section, &[]), wanted);
+        assert_eq!(refusal(&section, &[("a".to_owned(), "b".to_owned())]), wanted);
+    }
+    let needs = refusal(r#"{"Err":"options"}"#, &[]);
+    assert_eq!(needs, "doesn't fit the component: it says that it needs options");
+    assert!(refusal("{}", &[]).starts_with("can't be read: "));
+}
+
+#[test]
+fn each_shipped_parser_says_what_it_is_before_it_is_compiled() {
+    for source in host::model::shipped_parsers() {
+        match runtime().describe(&source) {
+            Ok(said) => assert_eq!(said.expect("plugins/build.sh writes the section").name, source.name()),
+            Err(error) => {
+                assert_eq!(source.name(), "response-template", "{error}");
+                assert!(matches!(error.problem, LoadProblem::Options(_)), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

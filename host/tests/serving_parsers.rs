@@ -173,6 +173,28 @@ fn the_second_start_takes_the_compiled_parser_from_the_cache() {
 }
 
 #[test]
+fn the_first_start_compiles_the_chosen_parser_and_no_other() {
+    let fixture = Fixture::new();
+    std::fs::remove_file(fixture.path("plugins/p.wasm")).expect("removed");
+    let running = fixture.start(&[]);
+    let parsers = running.parsers();
+    assert_eq!(parsers["serving"]["name"], "qwen3");
+    let names = |of: &serde_json::Value| of.as_array().expect("a list").len();
+    assert_eq!(names(&parsers["candidates"]), host::model::shipped_parsers().count() - 1, "{parsers}");
+    let log = running.log();
+    assert_eq!(log.matches("compiled in").count(), 1, "{log}");
+}
+
+#[test]
+fn the_log_says_why_a_file_of_the_folder_is_not_chosen() {
+    let fixture = Fixture::new();
+    let running = fixture.start(&[]);
+    let log = running.log();
+    let line = log.lines().find(|line| line.contains("not chosen")).expect("a line of the log");
+    assert!(line.contains("p.wasm") && line.contains("it claims no model, not model_type qwen3"), "{line}");
+}
+
+#[test]
 fn a_cache_that_was_tampered_with_costs_a_compilation_and_a_warning() {
     let fixture = Fixture::new();
     let folder = fixture.path("cache/sluice/parsers");

@@ -95,6 +95,26 @@ pub fn guest(name: &str) -> Vec<u8> {
     wat::parse_str(assemble(text)).expect("the guest's text is well-formed")
 }
 
+/// A component with one more custom section behind it.
+pub fn with_section(mut component: Vec<u8>, name: &str, contents: &str) -> Vec<u8> {
+    let mut section = Vec::new();
+    leb128(name.len(), &mut section);
+    section.extend_from_slice(name.as_bytes());
+    section.extend_from_slice(contents.as_bytes());
+    component.push(0);
+    leb128(section.len(), &mut component);
+    component.extend_from_slice(&section);
+    component
+}
+
+fn leb128(mut value: usize, into: &mut Vec<u8>) {
+    while value >= 0x80 {
+        into.push(0x80 | u8::try_from(value & 0x7f).expect("seven bits"));
+        value >>= 7;
+    }
+    into.push(u8::try_from(value).expect("seven bits"));
+}
+
 fn assemble(text: &str) -> String {
     if text.contains("\n(component") || text.contains("\n(module") {
         return text.to_owned();

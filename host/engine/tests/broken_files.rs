@@ -162,6 +162,29 @@ fn an_integer_tensor_is_refused_by_name() {
 }
 
 #[test]
+fn a_weight_that_is_not_finite_is_named_with_its_tensor_and_file() {
+    let nan = [0xff; 4];
+    for (name, file, tensor, size) in [
+        ("odd-f32", "model.safetensors", "lm_head.weight", 4),
+        ("odd-f32", "model.safetensors", "model.norm.weight", 4),
+        ("tied-bf16", "model.safetensors", "model.embed_tokens.weight", 2),
+        ("gqa4-f16", "model.safetensors", "model.layers.1.mlp.down_proj.weight", 2),
+        ("bias-f32", "model-00002-of-00002.safetensors", "model.layers.1.self_attn.o_proj.bias", 4),
+    ] {
+        let folder = copy(name);
+        let path = folder.path().join(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        let begin = header[tensor]["data_offsets"][0].as_u64().unwrap() as usize;
+        let at = 8 + length + begin + 3 * size;
+        bytes[at..at + size].copy_from_slice(&nan[..size]);
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(error(&folder), format!("{file}: tensor {tensor}: element 3 is NaN; get the file anew"));
+    }
+}
+
+#[test]
 fn unaligned_tensors_give_the_same_logits() {
     for name in ["odd-f32", "tied-bf16", "gqa4-f16"] {
         let tokens: Vec<u32> = (2..40).collect();

@@ -3,8 +3,11 @@
 //! `turn` and the API know parsers only through this file; `parser::component` translates it to and from a component.
 //! The meaning of each field and case stands in the WIT file and is not repeated here.
 
-/// What a parser is, and what it wants the host to recognise for it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+use serde::Deserialize;
+
+/// What a parser is, and what it wants the host to recognise for it. As JSON it is a component's section `sluice-descriptor`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Descriptor {
     /// Name of the parser, e.g. `qwen3`.
     pub name: String,
@@ -23,7 +26,8 @@ pub struct Descriptor {
 }
 
 /// Which items lose the white space at their ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Trim {
     /// Reasoning items.
     pub reasoning: bool,

@@ -8,7 +8,7 @@ use wasmtime::{Config, Engine, Store};
 
 use super::budget::Budget;
 use super::cache::CompileCache;
-use super::contract::Fault;
+use super::contract::{Descriptor, Fault};
 use super::error::LoadError;
 use super::load;
 use super::plugin::Plugin;
@@ -80,6 +80,16 @@ impl Runtime {
             },
             at_hand => Ok(at_hand.clone()),
         }
+    }
+
+    /// What a plugin says of itself where the operator sets no options for it, without compiling it; `None` where its file
+    /// doesn't say. [`Self::load`] finds out whether it is true.
+    ///
+    /// # Errors
+    /// The plugin, and what is wrong with it: [`super::LoadProblem::Options`] where it describes itself with options only.
+    pub fn describe(&self, source: &PluginSource) -> Result<Option<Descriptor>, LoadError> {
+        load::describe(&self.sandbox, source)
+            .map_err(|problem| LoadError { plugin: source.name().into_owned(), problem })
     }
 
     /// Reads, checks and compiles a plugin, and asks it once what it is. `options` are the operator's settings for it.

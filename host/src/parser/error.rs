@@ -73,6 +73,9 @@ pub enum LoadProblem {
     /// It doesn't accept the operator's options.
     #[error("refuses its options: {0}")]
     Options(String),
+    /// What the build wrote of it isn't what it is.
+    #[error("its section sluice-descriptor {0}; build the component again")]
+    Section(String),
     /// It says something of itself that the contract forbids.
     #[error("describes itself badly: {0}")]
     Descriptor(String),

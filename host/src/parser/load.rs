@@ -6,12 +6,14 @@ use std::time::Instant;
 use wasmtime::component::Component;
 
 use super::cache::CompileCache;
-use super::component;
+use super::component::Program;
+use super::contract::Descriptor;
 use super::descriptor;
 use super::digest::digest;
 use super::engine::Sandbox;
 use super::error::{LoadProblem, one_line};
 use super::plugin::Plugin;
+use super::section::Section;
 use super::source::PluginSource;
 use super::stamp;
 
@@ -29,11 +31,35 @@ pub(super) fn load(
     stamp::check(&bytes)?;
     let digest = digest(&bytes);
     let compiled = compiled(sandbox, cache, source, &bytes, &digest)?;
-    let program = component::Program::link(sandbox, &compiled)?;
-    let said = program.describe(options)?;
+    let program = Program::link(sandbox, &compiled)?;
+    let said = described(&program, &bytes, options)?;
     descriptor::check(&said).map_err(LoadProblem::Descriptor)?;
     let program = Box::new(program.named(&said.name));
     Ok(Arc::new(Plugin::new(said, digest, bytes.len(), program)))
+}
+
+/// What a plugin is without options, as far as that can be known without compiling it; see [`super::Runtime::describe`].
+pub(super) fn describe(sandbox: &Sandbox, source: &PluginSource) -> Result<Option<Descriptor>, LoadProblem> {
+    let bytes = source.read(sandbox.limits.file_bytes)?;
+    stamp::check(&bytes)?;
+    Section::read(&bytes)?.map(Section::descriptor).transpose()
+}
+
+/// The component's own words, with which its section must agree.
+fn described(
+    program: &Program,
+    bytes: &[u8],
+    options: &[(String, String)],
+) -> Result<Descriptor, LoadProblem> {
+    let said = program.describe(options);
+    if let Some(section) = Section::read(bytes)? {
+        if options.is_empty() {
+            section.verify(&said)?
+        } else {
+            section.verify(&program.describe(&[]))?
+        };
+    }
+    said
 }
 
 /// The component as machine code: from the cache, else from the compiler and into the cache.

@@ -18,6 +18,7 @@ mod instance;
 mod load;
 mod none;
 mod plugin;
+mod section;
 mod source;
 mod stamp;
 mod ticker;

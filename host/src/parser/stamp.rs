@@ -5,6 +5,7 @@ use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
 use super::component::INTERFACE;
 use super::error::{LoadProblem, one_line};
+use super::section;
 use super::source::PluginSource;
 
 /// The exported interface, less its version.
@@ -28,12 +29,12 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
     check_version(names.exports)
 }
 
-/// What the component's own `sluice-` sections say of how it was built: (what, which). Nothing where it can't be read.
+/// What the component's `sluice-` sections say of how it was built: (what, which). Nothing where it can't be read.
 pub fn built_from(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);
     let stamp = |payload: Payload<'_>| match payload {
-        Payload::CustomSection(section) => {
+        Payload::CustomSection(section) if section.name() != section::DESCRIPTOR => {
             let what = section.name().strip_prefix("sluice-")?;
             Some((what.to_owned(), one_line(&String::from_utf8_lossy(section.data()))))
         }

@@ -52,6 +52,18 @@ fn every_plugin_says_which_toolchain_built_it() {
 }
 
 #[test]
+fn every_plugin_says_what_it_is_or_which_option_it_needs_to_say_it() {
+    for (name, component) in plugins() {
+        let section = sections::custom(&component, sections::DESCRIPTOR).unwrap();
+        let said: Result<serde_json::Value, String> = serde_json::from_slice(section).unwrap();
+        match said {
+            Ok(descriptor) => assert_eq!(descriptor["name"], *name),
+            Err(words) => assert!(words.starts_with("response_template is missing"), "{name}: {words}"),
+        }
+    }
+}
+
+#[test]
 fn every_plugin_is_a_component_that_exports_the_parser_and_imports_nothing() {
     for (name, component) in plugins() {
         assert!(component.starts_with(&COMPONENT_HEADER), "{name} is no component");

@@ -30,7 +30,7 @@ enum Bytes {
 }
 
 impl StackedMatrix {
-    /// Takes over tensors of shape `[rows, cols]`, and reads them once, so that no step waits for the disk.
+    /// Takes over tensors of shape `[rows, cols]`.
     pub(super) fn new(tensors: &[WeightTensor]) -> Result<Self, LoadError> {
         let parts = tensors.iter().map(Part::new).collect::<Result<_, _>>()?;
         Ok(Self { parts })
@@ -64,7 +64,6 @@ impl Part {
             _ => (1, tensor.bytes().len() / tensor.dtype.size()),
         };
         let bytes = if tensor.bytes().as_ptr().addr().is_multiple_of(tensor.dtype.size()) {
-            touch(tensor.bytes());
             Bytes::Lent(tensor.clone())
         } else {
             Bytes::Copied(copied(tensor.bytes())?)
@@ -84,13 +83,6 @@ impl Part {
         };
         Matrix::new(elements, self.rows, self.cols)
     }
-}
-
-/// Brings the pages of a map into memory.
-fn touch(bytes: &[u8]) {
-    const PAGE: usize = 4096;
-    let sum = bytes.iter().step_by(PAGE).fold(0u8, |sum, byte| sum.wrapping_add(*byte));
-    std::hint::black_box(sum);
 }
 
 /// A copy that begins at a page.

@@ -7,6 +7,7 @@ mod backend;
 mod config;
 mod error;
 mod fields;
+mod finite;
 mod header;
 mod qwen3;
 mod random;

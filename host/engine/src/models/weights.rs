@@ -1,5 +1,6 @@
 //! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json` lists. Mapped, not read;
-//! a tensor's shape is compared with what the configuration calls for before anybody sees its bytes.
+//! a tensor's shape is compared with what the configuration calls for, and all its elements are finite, before anybody sees
+//! its bytes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -9,6 +10,7 @@ use safetensors::tensor::Dtype as StoredDtype;
 use serde::Deserialize;
 
 use super::LoadError;
+use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
 use crate::files::{FileBytes, ModelFiles};
@@ -125,7 +127,7 @@ impl Weights {
         Ok(Self(Source::Files { described, files: mapped, tensors }))
     }
 
-    /// The tensor `name`, which must have this shape.
+    /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for the disk.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let (described, files, tensors) = match &self.0 {
             Source::Files { described, files, tensors } => (described, files, tensors),
@@ -152,6 +154,14 @@ impl Weights {
                 return Err(LoadError::invalid(file_name, reason));
             }
         };
-        Ok(WeightTensor { dtype, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() })
+        let tensor =
+            WeightTensor { dtype, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
+        match finite::first_that_is_not(tensor.bytes(), dtype) {
+            None => Ok(tensor),
+            Some((index, value)) => {
+                let reason = format!("tensor {name}: element {index} is {value}; get the file anew");
+                Err(LoadError::invalid(file_name, reason))
+            }
+        }
     }
 }

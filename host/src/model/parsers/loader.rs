@@ -1,7 +1,8 @@
 //! Finding and loading the parser that the operator asked for: by name, or among all that are at hand.
 //!
 //! Invariant: nothing of a file is compiled or run before the pins on its name have been compared with its digest.
-//! One loader per served model, used under a lock, at start and at each reload; what didn't change isn't compiled again.
+//! One loader per served model, used under a lock, at start and at each reload; what didn't change isn't compiled again, and
+//! what can say what it is without being compiled is compiled only if it is chosen.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,14 @@ use std::sync::Arc;
 use super::facts::ModelFacts;
 use super::pins::Pins;
 use super::report::Looked;
-use super::select::{Candidate, SelectError, select};
 use super::wanted::Wanted;
 use crate::model::load::{LoadError, ModelOptions};
-use crate::model::shipped::{SHIPPED, find_parser};
-use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime, plugins_in};
+use crate::model::shipped::find_parser;
+use crate::parser::contract::Descriptor;
+use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime};
+
+mod auto;
+use auto::Usable;
 
 /// The parser that tables of a model's own are for, and the option that carries them.
 const TABLE_PARSER: &str = "response-template";
@@ -47,8 +51,10 @@ pub(super) struct Loader {
     fresh: HashMap<(String, bool), Arc<Plugin>>,
     /// What this round has looked at, for people.
     pub(super) looked: Vec<Looked>,
-    /// What of it can be used, by source.
-    usable: Vec<(String, Arc<Plugin>)>,
+    /// What of it can be chosen.
+    usable: Vec<Usable>,
+    /// What of it says nothing of itself without options: perhaps the parser for tables.
+    undescribed: Vec<PluginSource>,
 }
 
 impl Loader {
@@ -64,6 +70,7 @@ impl Loader {
             fresh: HashMap::new(),
             looked: Vec::new(),
             usable: Vec::new(),
+            undescribed: Vec::new(),
         }
     }
 
@@ -74,6 +81,7 @@ impl Loader {
     pub(super) fn choose(&mut self, serving: Option<&str>) -> Result<Choice, LoadError> {
         self.looked.clear();
         self.usable.clear();
+        self.undescribed.clear();
         self.fresh.clear();
         self.pins.begin();
         let choice = match self.wanted.clone() {
@@ -87,59 +95,13 @@ impl Loader {
 
     fn named(&mut self, name: &str) -> Result<Choice, LoadError> {
         let source = find_parser(name, &self.folder)?;
-        let plugin = self.look(&source)?;
-        Ok(self.choice(plugin, source.name().into_owned(), "it was asked for".to_owned(), false))
+        let plugin = self.load(&source)?;
+        Ok(self.choice(plugin, &source, "it was asked for".to_owned(), false))
     }
 
-    fn automatic(&mut self, serving: Option<&str>) -> Result<Choice, LoadError> {
-        // A folder that isn't there is an empty one; `--parser NAME` would say more.
-        for path in plugins_in(&self.folder).unwrap_or_default() {
-            self.look_for_auto(&PluginSource::File(path), serving)?;
-        }
-        for (name, bytes) in SHIPPED {
-            if self.is_replaced(name) || (*name == TABLE_PARSER && self.facts.table.is_none()) {
-                continue;
-            }
-            let source = PluginSource::Bytes { name: (*name).to_owned(), bytes: (*bytes).into() };
-            self.look_for_auto(&source, serving)?;
-        }
-        let usable = std::mem::take(&mut self.usable);
-        let candidates: Vec<_> =
-            usable.iter().map(|(name, plugin)| Candidate { name, descriptor: plugin.descriptor() }).collect();
-        match select(&self.facts.evidence(), &candidates) {
-            Ok(chosen) => {
-                let (source, plugin) = usable[chosen.index].clone();
-                Ok(self.choice(plugin, source, chosen.why, chosen.doubtful))
-            }
-            Err(error @ SelectError::Unclaimed { .. }) if self.facts.table.is_some() => {
-                let table = usable.into_iter().find(|(_, plugin)| plugin.descriptor().name == TABLE_PARSER);
-                let (source, plugin) = table.ok_or(error)?;
-                let why =
-                    "nobody claims the model, and its tokenizer_config.json says how its output is read";
-                Ok(self.choice(plugin, source, why.to_owned(), false))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// One that can't be used is out of the choice, unless it serves now or isn't what it is pinned to be.
-    fn look_for_auto(&mut self, source: &PluginSource, serving: Option<&str>) -> Result<(), LoadError> {
-        match self.look(source) {
-            Err(error) if matches!(error, LoadError::Pin(_)) || serving == Some(&*source.name()) => {
-                Err(error)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether a plugin of the folder takes the place of the shipped one of this name.
-    fn is_replaced(&self, name: &str) -> bool {
-        self.usable.iter().any(|(_, plugin)| plugin.descriptor().name == name)
-    }
-
-    fn choice(&self, plugin: Arc<Plugin>, source: String, why: String, doubtful: bool) -> Choice {
+    fn choice(&self, plugin: Arc<Plugin>, source: &PluginSource, why: String, doubtful: bool) -> Choice {
         let options = self.options_for(plugin.descriptor().name == TABLE_PARSER);
-        Choice { plugin, options, source, why, doubtful }
+        Choice { plugin, options, source: source.name().into_owned(), why, doubtful }
     }
 
     /// The operator's settings, and the model's table where it is asked for and the operator gave none.
@@ -153,30 +115,41 @@ impl Loader {
     }
 
     /// Reads, checks and loads one plugin, and notes what came of it.
-    fn look(&mut self, source: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
-        let name = source.name().into_owned();
+    fn load(&mut self, source: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
         let (digest, plugin) = match self.runtime.read(source) {
-            Ok(content) => (content.digest(), self.load(&name, &content)),
+            Ok(content) => (content.digest(), self.load_content(&content)),
             Err(error) => (None, Err(error.into())),
         };
-        if let Ok(plugin) = &plugin {
-            self.usable.push((name.clone(), Arc::clone(plugin)));
-        }
-        self.looked.push(Looked::new(name, digest, plugin.as_deref()));
+        self.note(source, digest, plugin.as_ref().map(|plugin| plugin.descriptor()));
         plugin
     }
 
-    fn load(&mut self, name: &str, content: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
+    /// Notes what came of looking at a plugin; what was noted of it before goes.
+    fn note(&mut self, source: &PluginSource, digest: Option<String>, said: Result<&Descriptor, &LoadError>) {
+        let looked = Looked::new(source, digest, said);
+        match self.looked.iter_mut().find(|other| other.source == looked.source) {
+            Some(before) => *before = looked,
+            None => self.looked.push(looked),
+        }
+    }
+
+    fn load_content(&mut self, content: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
         let Some(digest) = content.digest() else { return Ok(self.runtime.load(content, &[])?) };
-        let file = Path::new(name).file_name().map(|file| file.to_string_lossy().into_owned());
-        self.pins.check(file.as_deref().unwrap_or(name), name, &digest)?;
-        let plugin = self.load_content(content, &digest)?;
-        self.pins.check(&plugin.descriptor().name, name, &digest)?;
+        self.check_file_pin(content, &digest)?;
+        let plugin = self.load_digested(content, &digest)?;
+        self.pins.check(&plugin.descriptor().name, &content.name(), &digest)?;
         Ok(plugin)
     }
 
+    /// Compares the pins on the file's name with its digest.
+    fn check_file_pin(&mut self, content: &PluginSource, digest: &str) -> Result<(), LoadError> {
+        let name = content.name();
+        let file = Path::new(&*name).file_name().map(|file| file.to_string_lossy().into_owned());
+        Ok(self.pins.check(file.as_deref().unwrap_or(&name), &name, digest)?)
+    }
+
     /// The parser for tables needs the model's to say what it is; others needn't know of it.
-    fn load_content(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, LoadError> {
+    fn load_digested(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, LoadError> {
         let plain = self.load_with(content, digest, false);
         let wants_table = match &plain {
             Ok(plugin) => plugin.descriptor().name == TABLE_PARSER,

@@ -67,7 +67,7 @@ impl Parsers {
         let (folders, file) = (wanted.folders(&options.plugins), wanted.file());
         let mut loader = Loader::new(runtime, wanted, options, facts);
         let choice = loader.choose(None);
-        warn_of(&loader.looked, &[]);
+        log_looked(&loader.looked, &[]);
         let choice = choice?;
         log_choice(&choice);
         let report = first_report(&choice, &loader.looked);
@@ -107,7 +107,7 @@ impl Parsers {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
         let choice = loader.choose(Some(&before.serving.source));
-        warn_of(&loader.looked, &before.candidates);
+        log_looked(&loader.looked, &before.candidates);
         let looked = std::mem::take(&mut loader.looked);
         let report = match choice.and_then(|choice| self.swap(choice, &before)) {
             Ok(Some(serving)) => note(before, cause, LoadResult::Swapped, Some(serving), looked, None),
@@ -205,23 +205,29 @@ fn note(
 
 /// What is wrong with a file that wasn't wrong in this way before.
 fn newly_bad(looked: &[Looked], before: &[Looked]) -> Option<String> {
-    looked
-        .iter()
-        .find(|looked| looked.error().is_some() && !before.contains(looked))?
-        .error()
-        .map(str::to_owned)
+    looked.iter().find(|looked| looked.is_bad() && !before.contains(looked))?.error().map(str::to_owned)
 }
 
-/// Says once of each file why it can't be used.
-fn warn_of(looked: &[Looked], before: &[Looked]) {
+/// Says once of each plugin why it can't be used, or why another was chosen.
+fn log_looked(looked: &[Looked], before: &[Looked]) {
     for new in looked.iter().filter(|looked| !before.contains(looked)) {
         match &new.outcome {
-            Outcome::Usable { .. } => {}
+            Outcome::Usable { .. } => log_not_chosen(new),
             Outcome::Unusable { error, declined: true } => {
                 tracing::debug!(%error, "not a parser for this model");
             }
             Outcome::Unusable { error, .. } => tracing::warn!(%error, "not a parser to choose from"),
         }
+    }
+}
+
+/// Whose parser it is wants to know; of the shipped ones most are for other models.
+fn log_not_chosen(looked: &Looked) {
+    let Looked { source, not_chosen: Some(why), is_own, .. } = looked else { return };
+    if *is_own {
+        tracing::info!(%source, %why, "parser not chosen");
+    } else {
+        tracing::debug!(%source, %why, "parser not chosen");
     }
 }
 

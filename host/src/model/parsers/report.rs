@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::model::load::LoadError;
-use crate::parser::LoadProblem;
-use crate::parser::Plugin;
+use crate::model::shipped::shipped_parsers;
+use crate::parser::contract::Descriptor;
+use crate::parser::{LoadProblem, PluginSource};
 
 /// The parser that serves, what else is there, and how the last load went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,6 +50,12 @@ pub struct Looked {
     /// What it says of itself, or why it can't be used.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Why another was chosen, where it could have been.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_chosen: Option<String>,
+    /// Somebody's own: a file that isn't called like a shipped parser.
+    #[serde(skip)]
+    pub(super) is_own: bool,
 }
 
 /// What came of looking at a plugin.
@@ -75,8 +82,12 @@ pub enum Outcome {
 }
 
 impl Looked {
-    pub(super) fn new(source: String, sha256: Option<String>, plugin: Result<&Plugin, &LoadError>) -> Self {
-        let outcome = match plugin.map(Plugin::descriptor) {
+    pub(super) fn new(
+        source: &PluginSource,
+        sha256: Option<String>,
+        descriptor: Result<&Descriptor, &LoadError>,
+    ) -> Self {
+        let outcome = match descriptor {
             Ok(said) => Outcome::Usable {
                 name: said.name.clone(),
                 version: said.version.clone(),
@@ -87,7 +98,15 @@ impl Looked {
                 Outcome::Unusable { error: error.to_string(), declined }
             }
         };
-        Self { source, sha256, outcome }
+        let is_shipped =
+            |said: &Descriptor| shipped_parsers().any(|shipped| shipped.name() == said.name.as_str());
+        let is_own = matches!(source, PluginSource::File(_)) && !descriptor.is_ok_and(is_shipped);
+        Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_own }
+    }
+
+    /// Whether it is a file that can't be used, whatever the options.
+    pub(super) fn is_bad(&self) -> bool {
+        matches!(self.outcome, Outcome::Unusable { declined: false, .. })
     }
 
     /// Why it can't be used.

@@ -76,13 +76,25 @@ pub enum SelectError {
 /// # Errors
 /// None claims the model, or several do alike.
 pub(super) fn select(model: &Evidence, candidates: &[Candidate]) -> Result<Selected, SelectError> {
-    let claims = |candidate: &Candidate| candidate.descriptor.models.iter().any(|m| model.types.contains(m));
-    let claimants: Vec<usize> = (0..candidates.len()).filter(|&index| claims(&candidates[index])).collect();
+    let claims = |&index: &usize| claims(model, candidates[index].descriptor);
+    let claimants: Vec<usize> = (0..candidates.len()).filter(claims).collect();
     match claimants[..] {
         [] => Err(SelectError::Unclaimed { model: describe(model), known: known(candidates) }),
         [index] => Ok(sole(model, index, &candidates[index])),
         _ => weigh(model, candidates, &claimants),
     }
+}
+
+/// Why a candidate isn't the choice, in one line. `chosen` names the choice.
+pub(super) fn why_not(model: &Evidence, descriptor: &Descriptor, chosen: &str) -> String {
+    if claims(model, descriptor) {
+        return format!("{chosen} fits the chat template better");
+    }
+    format!("it claims {}, not {}", claimed(descriptor), describe(model))
+}
+
+fn claims(model: &Evidence, descriptor: &Descriptor) -> bool {
+    descriptor.models.iter().any(|name| model.types.contains(name))
 }
 
 fn sole(model: &Evidence, index: usize, candidate: &Candidate) -> Selected {
@@ -168,13 +180,18 @@ fn known(candidates: &[Candidate]) -> String {
     if candidates.is_empty() {
         return "none at all".to_owned();
     }
-    let line = |candidate: &Candidate| {
-        let models = &candidate.descriptor.models;
-        let more = if models.len() > 8 { ", …" } else { "" };
-        let models = models.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ");
-        format!("{} ({models}{more})", candidate.name)
-    };
+    let line = |candidate: &Candidate| format!("{} ({})", candidate.name, claimed(candidate.descriptor));
     candidates.iter().map(line).collect::<Vec<_>>().join(", ")
+}
+
+/// The first few models that it claims.
+fn claimed(descriptor: &Descriptor) -> String {
+    let models = &descriptor.models;
+    if models.is_empty() {
+        return "no model".to_owned();
+    }
+    let more = if models.len() > 8 { ", …" } else { "" };
+    models.iter().take(8).map(String::as_str).collect::<Vec<_>>().join(", ") + more
 }
 
 #[cfg(test)]

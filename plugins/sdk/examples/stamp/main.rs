@@ -1,8 +1,9 @@
-//! Stamps a built plugin with what it was built from, and checks the stamps. Called by `plugins/build.sh` in the repository's root.
+//! Stamps a built plugin with its descriptor and with what it was built from, and checks the stamps. Called by `plugins/build.sh` in the repository's root.
 //!
 //! usage: `stamp write NAME COMPONENT` writes `plugins/NAME.wasm`; `stamp check NAME [COMPONENT]` compares it with its sources,
 //! and with a component just built if the same toolchain built both.
 
+mod describe;
 mod sections;
 mod source;
 
@@ -63,9 +64,11 @@ fn shipped(name: &str) -> PathBuf {
     Path::new("plugins").join(name).with_extension("wasm")
 }
 
-/// The component with its two stamps behind it.
+/// The component with its descriptor and its two stamps behind it.
 fn stamped(name: &str, component: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut stamped = std::fs::read(component)?;
+    let descriptor = describe::describe(&stamped)?;
+    append(&mut stamped, sections::DESCRIPTOR, descriptor.as_bytes());
     append(&mut stamped, sections::SOURCE, source::digest(Path::new("."), name)?.as_bytes());
     append(&mut stamped, sections::TOOLCHAIN, toolchain()?.as_bytes());
     Ok(stamped)

@@ -1,5 +1,7 @@
 //! Sections of a component file, as far as stamps and the test of the shipped plugins need them.
 
+/// Section with what the component answers to `describe` without options.
+pub(crate) const DESCRIPTOR: &str = "sluice-descriptor";
 /// Section with the digest of the sources.
 pub(crate) const SOURCE: &str = "sluice-source";
 /// Section with the toolchain that built the plugin.

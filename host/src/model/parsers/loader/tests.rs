@@ -93,7 +93,9 @@ fn a_table_doesnt_help_a_model_that_somebody_claims_nor_one_without_the_parser_f
 
 #[test]
 fn two_files_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
-    let folder = folder(&[("a.wasm", "claims_qwen3"), ("b.wasm", "claims_qwen3")]);
+    let folder = folder(&[("a.wasm", "claims_qwen3")]);
+    let other = guests::with_section(guests::guest("claims_qwen3"), "another", "build");
+    std::fs::write(folder.path().join("b.wasm"), other).unwrap();
     let line = choose("auto", &options(folder.path()), facts("mamba", None)).unwrap_err();
     let at = folder.path().display();
     assert!(line.ends_with(&format!("--parser {at}/a.wasm or --parser {at}/b.wasm")), "{line}");
@@ -133,4 +135,78 @@ fn what_didnt_change_isnt_compiled_again() {
     std::fs::write(folder.path().join("h.wasm"), guests::guest("to_reasoning")).unwrap();
     let other = loader.choose(None).unwrap().plugin;
     assert!(!Arc::ptr_eq(&first, &other));
+}
+
+/// Why what was looked at isn't the choice, or can't be, by the end of its source.
+fn why_not(loader: &Loader, source: &str) -> String {
+    let looked = loader.looked.iter().find(|looked| looked.source.ends_with(source)).unwrap();
+    looked.not_chosen.as_deref().or(looked.error()).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn of_files_with_the_same_bytes_the_one_that_bears_its_descriptors_name_is_taken() {
+    let folder =
+        folder(&[("a.wasm", "claims_qwen3"), ("guest.wasm", "claims_qwen3"), ("z.wasm", "claims_qwen3")]);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let options = options(folder.path());
+    let mut loader = loader("auto", &options, facts("mamba", None));
+    assert_eq!(loader.choose(None).unwrap().source, at("guest.wasm"));
+    for copy in ["a.wasm", "z.wasm"] {
+        assert_eq!(why_not(&loader, copy), format!("{} has the same bytes", at("guest.wasm")));
+    }
+    std::fs::remove_file(folder.path().join("guest.wasm")).unwrap();
+    assert_eq!(loader.choose(None).unwrap().source, at("a.wasm"), "of foreign names the first");
+}
+
+#[test]
+fn each_that_lost_is_told_why() {
+    let folder = folder(&[("c.wasm", "claims_qwen3"), ("h.wasm", "healthy")]);
+    let options = options(folder.path());
+    let mut loader = loader("auto", &options, facts("mamba", None));
+    loader.choose(None).unwrap();
+    assert_eq!(why_not(&loader, "h.wasm"), "it claims no model, not model_type mamba");
+    assert_eq!(why_not(&loader, "llama3"), "it claims mllama, not model_type mamba");
+    let mut facts = facts("qwen3", None);
+    facts.template = "<tool_call>".to_owned();
+    loader.facts = facts;
+    assert_eq!(loader.choose(None).unwrap().source, "qwen3");
+    assert_eq!(why_not(&loader, "c.wasm"), "qwen3 fits the chat template better");
+}
+
+/// The healthy guest, whose section says that it is the parser `name` for `model`.
+fn pretender(name: &str, model: &str) -> Vec<u8> {
+    let section = format!(
+        r#"{{"Ok":{{"name":"{name}","version":"1","models":["{model}"],"markers":[],"stops":[],"trim":{{}},"history_call_ids":null}}}}"#
+    );
+    guests::with_section(guests::guest("healthy"), "sluice-descriptor", &section)
+}
+
+#[test]
+fn one_that_is_not_what_its_section_says_is_out_of_the_choice_and_the_shipped_one_is_back_in_it() {
+    let folder = folder(&[]);
+    std::fs::write(folder.path().join("q.wasm"), pretender("qwen3", "qwen3")).unwrap();
+    let options = options(folder.path());
+    let mut loader = loader("auto", &options, facts("qwen3", None));
+    assert_eq!(loader.choose(None).unwrap().source, "qwen3");
+    let why = why_not(&loader, "q.wasm");
+    assert!(why.contains("its section sluice-descriptor doesn't fit the component"), "{why}");
+    let serving = folder.path().join("q.wasm").display().to_string();
+    assert!(loader.choose(Some(&serving)).is_err(), "it serves: its fault isn't passed over");
+}
+
+#[test]
+fn the_chosen_one_is_compiled_and_none_besides() {
+    let compiled = |facts: ModelFacts| {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        let mut loader = loader("auto", &options(folder.path()), facts);
+        loader.runtime = Runtime::new(&ParserLimits::default())
+            .unwrap()
+            .with_cache(Some(crate::parser::CompileCache::open(&cache).unwrap()));
+        let chosen = loader.choose(None).unwrap().plugin.descriptor().name.clone();
+        let is_entry = |path: &Path| path.extension().is_some_and(|ending| ending == "compiled");
+        (chosen, cache.read_dir().unwrap().filter(|entry| is_entry(&entry.as_ref().unwrap().path())).count())
+    };
+    assert_eq!(compiled(facts("mllama", None)), ("llama3".to_owned(), 1));
+    assert_eq!(compiled(facts("mllama", Some("{}"))), ("llama3".to_owned(), 1), "a table isn't asked for");
 }

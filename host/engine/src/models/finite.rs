@@ -1,0 +1,63 @@
+//! Whether weights are numbers: one NaN or infinity in them, and every answer is noise.
+
+use half::{bf16, f16};
+
+use super::Dtype;
+
+/// Bytes that are looked at without a branch; a multiple of every element's size.
+const BLOCK: usize = 16 << 10;
+
+/// The first element that is infinite or not a number: its index and its value. `bytes` are whole elements, little endian.
+pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f32)> {
+    let (any, value): (fn(&[u8]) -> bool, fn(&[u8]) -> f32) = match dtype {
+        Dtype::F32 => (any_of_f32, |b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        Dtype::Bf16 => (any_of_u16::<0x7f80>, |b| bf16::from_le_bytes([b[0], b[1]]).to_f32()),
+        Dtype::F16 => (any_of_u16::<0x7c00>, |b| f16::from_le_bytes([b[0], b[1]]).to_f32()),
+    };
+    let block = bytes.chunks(BLOCK).position(any)?;
+    let elements = bytes.chunks_exact(dtype.size()).map(value).enumerate();
+    elements.skip(block * BLOCK / dtype.size()).find(|(_, value)| !value.is_finite())
+}
+
+/// Whether an element has all bits of its `EXPONENT`, as infinities and NaNs have.
+fn any_of_u16<const EXPONENT: u16>(bytes: &[u8]) -> bool {
+    let bits = bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b));
+    bits.fold(false, |any, bits| any | (bits & EXPONENT == EXPONENT))
+}
+
+fn any_of_f32(bytes: &[u8]) -> bool {
+    const EXPONENT: u32 = 0x7f80_0000;
+    let bits = bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b));
+    bits.fold(false, |any, bits| any | (bits & EXPONENT == EXPONENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(values: &[f32], dtype: Dtype) -> Option<usize> {
+        let bytes: Vec<u8> = match dtype {
+            Dtype::F32 => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Dtype::Bf16 => values.iter().flat_map(|v| bf16::from_f32(*v).to_le_bytes()).collect(),
+            Dtype::F16 => values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect(),
+        };
+        first_that_is_not(&bytes, dtype).map(|(index, _)| index)
+    }
+
+    #[test]
+    fn the_first_of_them_is_found_wherever_it_stands() {
+        for dtype in [Dtype::F32, Dtype::Bf16, Dtype::F16] {
+            let finite: Vec<f32> = [0.0, -0.0, 1.5, -60_000.0, 1e-7].repeat(4000);
+            assert_eq!(first(&finite, dtype), None);
+            assert_eq!(first(&[], dtype), None);
+            for index in [0, 1, 4095, 4096, 8191, 8192, finite.len() - 1] {
+                for value in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                    let mut broken = finite.clone();
+                    broken[index] = value;
+                    *broken.last_mut().unwrap() = f32::NAN;
+                    assert_eq!(first(&broken, dtype), Some(index), "{dtype:?} {value}");
+                }
+            }
+        }
+    }
+}

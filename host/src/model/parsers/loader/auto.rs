@@ -1,0 +1,177 @@
+//! `--parser auto`: what is at hand is looked at, one is chosen by what each says of itself, and that one is loaded.
+//!
+//! A file of the plugins folder takes the place of the shipped parser of its name; one that can't be used is out of the choice.
+//! The parser for tables is asked only if nobody claims a model that has one.
+
+use std::path::Path;
+
+use super::{Choice, Loader, TABLE_PARSER};
+use crate::model::load::LoadError;
+use crate::model::parsers::report::Looked;
+use crate::model::parsers::select::{Candidate, SelectError, Selected, select, why_not};
+use crate::model::shipped::SHIPPED;
+use crate::parser::contract::Descriptor;
+use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
+
+/// A plugin that can be chosen. It isn't loaded yet.
+pub(super) struct Usable {
+    source: PluginSource,
+    name: String,
+    digest: Option<String>,
+    descriptor: Descriptor,
+}
+
+impl Usable {
+    /// Whether its file is called as its descriptor says.
+    fn bears_its_name(&self) -> bool {
+        Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
+    }
+}
+
+impl Loader {
+    pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<Choice, LoadError> {
+        // A folder that isn't there is an empty one; `--parser NAME` would say more.
+        for path in plugins_in(&self.folder).unwrap_or_default() {
+            self.look(PluginSource::File(path), serving)?;
+        }
+        self.drop_copies();
+        loop {
+            self.look_at_shipped(serving)?;
+            let chosen = match self.select() {
+                Ok(chosen) => chosen,
+                Err(error @ SelectError::Unclaimed { .. }) => return self.for_table(error, serving),
+                Err(error) => return Err(error.into()),
+            };
+            let Usable { source, name, .. } = self.usable.swap_remove(chosen.index);
+            match self.load(&source) {
+                Ok(plugin) => {
+                    self.say_why_not(&name);
+                    return Ok(self.choice(plugin, &source, chosen.why, chosen.doubtful));
+                }
+                Err(error) => out_of_the_choice(error, &name, serving)?,
+            }
+        }
+    }
+
+    /// Looks at one plugin, notes what came of it, and loads it only if it doesn't say what it is.
+    fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), LoadError> {
+        let name = source.name().into_owned();
+        let (digest, said) = match self.runtime.read(&source) {
+            Ok(content) => (content.digest(), self.describe(&content)),
+            Err(error) => (None, Err(error.into())),
+        };
+        self.note(&source, digest.clone(), said.as_ref());
+        match said {
+            Ok(descriptor) => self.usable.push(Usable { source, name, digest, descriptor }),
+            Err(LoadError::Parser(error)) if self.may_need_table(&error) => self.undescribed.push(source),
+            Err(error) => out_of_the_choice(error, &name, serving)?,
+        }
+        Ok(())
+    }
+
+    fn may_need_table(&self, error: &parser::LoadError) -> bool {
+        self.facts.table.is_some() && matches!(error.problem, LoadProblem::Options(_))
+    }
+
+    /// Options may change what a parser says: where the operator gave some, each is asked with them.
+    fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, LoadError> {
+        let Some(digest) = content.digest() else { return Ok(Descriptor::default()) };
+        self.check_file_pin(content, &digest)?;
+        let section = if self.options.is_empty() { self.runtime.describe(content)? } else { None };
+        let descriptor = match section {
+            Some(descriptor) => descriptor,
+            None => self.load_with(content, &digest, false)?.descriptor().clone(),
+        };
+        self.pins.check(&descriptor.name, &content.name(), &digest)?;
+        Ok(descriptor)
+    }
+
+    /// Looks at the shipped parsers in whose place no file stands.
+    fn look_at_shipped(&mut self, serving: Option<&str>) -> Result<(), LoadError> {
+        for (name, bytes) in SHIPPED {
+            let is_known = self.looked.iter().any(|looked| looked.source == *name);
+            let is_replaced = self.usable.iter().any(|usable| usable.descriptor.name == *name);
+            let is_for_tables = *name == TABLE_PARSER;
+            let has_no_use = self.facts.table.is_none() || !self.undescribed.is_empty();
+            if is_known || is_replaced || (is_for_tables && has_no_use) {
+                continue;
+            }
+            self.look(shipped(name, bytes), serving)?;
+        }
+        Ok(())
+    }
+
+    /// Of files with the same bytes one is enough: the one that is called as its descriptor says, else the first.
+    fn drop_copies(&mut self) {
+        let mut kept: Vec<Usable> = Vec::new();
+        for mut usable in std::mem::take(&mut self.usable) {
+            let Some(other) = kept.iter_mut().find(|other| other.digest == usable.digest) else {
+                kept.push(usable);
+                continue;
+            };
+            if usable.bears_its_name() && !other.bears_its_name() {
+                std::mem::swap(other, &mut usable);
+            }
+            let why = format!("{} has the same bytes", other.name);
+            set_why_not(&mut self.looked, &usable.name, why);
+        }
+        self.usable = kept;
+    }
+
+    fn select(&self) -> Result<Selected, SelectError> {
+        let usable = self.usable.iter();
+        let candidates: Vec<_> =
+            usable.map(|Usable { name, descriptor, .. }| Candidate { name, descriptor }).collect();
+        select(&self.facts.evidence(), &candidates)
+    }
+
+    /// Says of the others why `chosen` goes before them.
+    fn say_why_not(&mut self, chosen: &str) {
+        let model = self.facts.evidence();
+        for usable in &self.usable {
+            let why = why_not(&model, &usable.descriptor, chosen);
+            set_why_not(&mut self.looked, &usable.name, why);
+        }
+    }
+
+    /// The parser for tables, of the folder or the shipped one, if the model has a table; else `unclaimed`.
+    fn for_table(&mut self, unclaimed: SelectError, serving: Option<&str>) -> Result<Choice, LoadError> {
+        if self.facts.table.is_none() {
+            return Err(unclaimed.into());
+        }
+        let named = self.usable.iter().filter(|usable| usable.descriptor.name == TABLE_PARSER);
+        let mut sources: Vec<_> = named.map(|usable| usable.source.clone()).collect();
+        sources.append(&mut self.undescribed);
+        if !sources.iter().any(|source| source.name() == TABLE_PARSER) {
+            let tables = SHIPPED.iter().filter(|(name, _)| *name == TABLE_PARSER);
+            sources.extend(tables.map(|(name, bytes)| shipped(name, bytes)));
+        }
+        for source in sources {
+            match self.load(&source) {
+                Ok(plugin) if plugin.descriptor().name == TABLE_PARSER => {
+                    let why =
+                        "nobody claims the model, and its tokenizer_config.json says how its output is read";
+                    return Ok(self.choice(plugin, &source, why.to_owned(), false));
+                }
+                Ok(_) => {}
+                Err(error) => out_of_the_choice(error, &source.name(), serving)?,
+            }
+        }
+        Err(unclaimed.into())
+    }
+}
+
+fn shipped(name: &str, bytes: &'static [u8]) -> PluginSource {
+    PluginSource::Bytes { name: name.to_owned(), bytes: bytes.into() }
+}
+
+fn set_why_not(looked: &mut [Looked], source: &str, why: String) {
+    if let Some(looked) = looked.iter_mut().find(|looked| looked.source == source) {
+        looked.not_chosen = Some(why);
+    }
+}
+
+/// A plugin that can't be used is out of the choice, unless it serves now or isn't what it is pinned to be.
+fn out_of_the_choice(error: LoadError, name: &str, serving: Option<&str>) -> Result<(), LoadError> {
+    if matches!(error, LoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
+}
