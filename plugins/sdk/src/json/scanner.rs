@@ -68,6 +68,11 @@ enum InString {
 }
 
 impl Scanner {
+    /// A scanner of a value that stands alone: what it says of it ends with [`Event::ValueEnd`].
+    pub fn at_value() -> Self {
+        Self { place: Place::Colon, depth: 1, ..Self::default() }
+    }
+
     /// Whether the next byte is inside a string.
     pub fn in_string(&self) -> bool {
         self.string != InString::No
