@@ -1,5 +1,4 @@
-//! Arguments that stand alone, between markers that end them: passed on verbatim. Strings of an object or a list are followed to its end,
-//! so that a marker inside of one can be told from the end of the arguments ([`Body::in_string`]).
+//! Arguments that stand alone, between markers that end them: passed on verbatim. A marker inside a string ends none ([`Body::in_string`]).
 //!
 //! Invariant: white space around them is dropped, an opening `` ``` `` and the fence that closes it too, and of the rest no more
 //! is held than may still be such a fence. A JSON string is decoded (its inside is the JSON). The arguments of a custom tool are the
@@ -74,13 +73,12 @@ impl Body {
         }
     }
 
-    /// Whether brackets or a string of theirs are open.
+    /// Whether their brackets or their string are open.
     pub fn is_open(&self) -> bool {
         matches!(self.place, Place::Json(_) | Place::String { .. })
     }
 
-    /// Reads on, behind which the `keep` youngest bytes are held. What nothing but a marker can end goes out until the next one, and
-    /// the inside of strings without the host asking again.
+    /// Reads on, behind which the `keep` youngest bytes are held. What only a marker or a quote can end goes out until the next one.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
         let stops = match &self.place {
             Place::Json(scanner) if scanner.skip(text.as_bytes()) == text.len() => scanner.stops(),
@@ -180,8 +178,7 @@ impl Body {
     /// What was held as a fence's opening, or before a string `input`, is none.
     fn release_held(&mut self, out: &mut Output) {
         if self.held > 0 {
-            self.written = true;
-            out.arguments(self.held);
+            self.write(self.held, out);
             (self.place, self.held) = (Place::Verbatim, 0);
         }
     }
@@ -189,19 +186,24 @@ impl Body {
     /// Reads some bytes; returns how many, as all that it calls do.
     fn step(&mut self, text: &[u8], out: &mut Output) -> usize {
         match self.place {
-            Place::Before => return self.before(text, out),
-            Place::Fence => return self.fence(text, out),
-            Place::Seek(_) => return self.seek(text, out),
-            Place::String { .. } => return self.string(text, out),
-            Place::Json(_) => return self.json(text, out),
-            Place::Ended => return self.ended(text, out),
-            Place::Verbatim => {
-                self.written = true;
-                out.arguments(text.len());
+            Place::Before => self.before(text, out),
+            Place::Fence => self.fence(text, out),
+            Place::Seek(_) => self.seek(text, out),
+            Place::String { .. } => self.string(text, out),
+            Place::Json(_) => self.json(text, out),
+            Place::Ended => self.ended(text, out),
+            Place::Verbatim => self.write(text.len(), out),
+            Place::After => {
+                out.drop(text.len());
+                text.len()
             }
-            Place::After => out.drop(text.len()),
         }
-        text.len()
+    }
+
+    fn write(&mut self, bytes: usize, out: &mut Output) -> usize {
+        self.written = true;
+        out.arguments(bytes);
+        bytes
     }
 
     fn before(&mut self, text: &[u8], out: &mut Output) -> usize {
@@ -224,18 +226,11 @@ impl Body {
 
     fn json(&mut self, text: &[u8], out: &mut Output) -> usize {
         let Place::Json(scanner) = &mut self.place else { return 0 };
-        let mut read = 0;
-        while let Some(&byte) = text.get(read) {
-            let skipped = scanner.skip(&text[read..]);
-            read += skipped.max(1);
-            if skipped == 0 && scanner.push(byte) == Event::ValueEnd {
-                self.place = Place::Ended;
-                break;
-            }
+        let end = scanner.read_to(Event::ValueEnd, text);
+        if end.is_some() {
+            self.place = Place::Ended;
         }
-        self.written = true;
-        out.arguments(read);
-        read
+        self.write(end.unwrap_or(text.len()), out)
     }
 
     fn ended(&mut self, text: &[u8], out: &mut Output) -> usize {
