@@ -35,6 +35,16 @@ pub enum Name {
     Any,
 }
 
+/// A name that has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum ReadName {
+    /// None that will do.
+    #[default]
+    None,
+    Undeclared,
+    Declared,
+}
+
 /// An object, or a list of such, being looked at. `{"type": "function", "function": {…}}` is looked into.
 #[derive(Debug, Default)]
 pub struct Bare {
@@ -45,9 +55,9 @@ pub struct Bare {
     scanner: Scanner,
     begun: bool,
     nested: bool,
-    /// Whether its name, which will do, has been read; whether that is a declared tool's; whether its arguments have begun.
-    named: bool,
-    declared: bool,
+    /// Its name, once that has been read.
+    read_name: ReadName,
+    /// Whether its arguments have begun.
     argued: bool,
     key: Option<&'static str>,
     /// Where the present key or word begins.
@@ -79,7 +89,7 @@ impl Bare {
 
     /// Whether its name, which will do, has been read.
     pub fn is_named(&self) -> bool {
-        self.named
+        self.read_name != ReadName::None
     }
 
     /// Reads on up to the verdict, and says after how many bytes it came; `tools` are those that may be called. The brace that ends a call
@@ -109,7 +119,7 @@ impl Bare {
                 let key = self.scanner.string();
                 self.key = KEYS.into_iter().find(|known| Some(*known) == key.as_deref());
                 self.argued |= matches!(self.key, Some("parameters" | "arguments"));
-                if self.named && self.argued {
+                if self.is_named() && self.argued {
                     return Verdict::Call;
                 }
                 self.key.is_some()
@@ -117,15 +127,18 @@ impl Bare {
             Event::ValueStart => self.begin_value(byte),
             Event::ValueEnd if self.key == Some("name") => {
                 let name = self.scanner.string().unwrap_or_default();
-                self.declared = tools.contains(&name);
-                self.named = !name.is_empty() && (self.name == Name::Any || self.declared);
+                self.read_name = match self.name {
+                    _ if tools.contains(&name) => ReadName::Declared,
+                    Name::Any if !name.is_empty() => ReadName::Undeclared,
+                    _ => ReadName::None,
+                };
                 self.key = None;
-                match (self.named, self.argued) {
-                    (true, true) => return Verdict::Call,
-                    (is_named, _) => is_named,
+                if self.is_named() && self.argued {
+                    return Verdict::Call;
                 }
+                self.is_named()
             }
-            Event::End if self.named && self.declared => return Verdict::Call,
+            Event::End if self.read_name == ReadName::Declared => return Verdict::Call,
             Event::ValueEnd | Event::ValueEndBefore => {
                 let is_function = self.scanner.string().as_deref() == Some("function");
                 self.key.take() != Some("type") || is_function

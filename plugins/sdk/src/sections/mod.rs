@@ -196,12 +196,11 @@ impl<F: Format> Sections<F> {
         }
         self.read_header(literal.len(), out);
         match &mut self.state {
-            State::Header(_) => true,
             State::Body(body) if mark != Mark::Separator => {
                 body.close(out);
                 false
             }
-            State::Body(_) => true,
+            State::Header(_) | State::Body(_) => true,
             _ => false,
         }
     }
