@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 }
 
 fn sandboxed(plugin: &Path) -> Sandboxed {
-    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default())
+    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), None)
         .expect("wasmtime runs here")
 }
 

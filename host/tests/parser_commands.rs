@@ -1,5 +1,6 @@
-//! `host parser test`, `run` and `trace` as a shell sees them: what they print, how they exit, one line for each error.
+//! `host parser test`, `run`, `trace` and `list` as a shell sees them: what they print, how they exit, one line for each error.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -9,8 +10,14 @@ fn plugin() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/qwen3.wasm")
 }
 
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.arg("parser").args(arguments).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command
+}
+
 fn parser(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_host")).arg("parser").args(arguments).output().expect("the binary runs")
+    command(arguments).output().expect("the binary runs")
 }
 
 fn printed(output: &Output) -> String {
@@ -116,6 +123,131 @@ fn one_case_is_printed_in_the_words_of_the_case_format() {
         printed["events"].as_array().and_then(|all| all.last()).expect("events")["type"],
         "response.completed"
     );
+}
+
+#[test]
+fn a_case_that_is_run_need_not_say_what_it_expects_and_one_that_is_tested_must() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("open.json");
+    std::fs::write(&file, r#"{"chunks": ["Hi."]}"#).expect("written");
+    let output = parser(&["run", path(&plugin()), "--case", path(&file)]);
+    let printed: Value = serde_json::from_str(&printed(&output)).expect("JSON");
+    assert_eq!(printed["items"][0]["text"], "Hi.");
+    let error = refusal(&["test", path(&plugin()), "--cases", path(folder.path())]);
+    assert!(error.contains("missing field `expect`"), "{error}");
+}
+
+#[test]
+fn several_cases_are_printed_one_to_a_line_and_one_that_cannot_be_used_stops_no_other() {
+    let folder = cases(true);
+    let [holds, broken, absent] =
+        ["holds", "broken", "absent"].map(|name| folder.path().join(format!("{name}.json")));
+    let plugin = plugin();
+    let both = parser(&["run", path(&plugin), "--case", path(&holds), path(&broken)]);
+    assert_eq!(both.status.code(), Some(0));
+    let lines = |output: &Output| -> Vec<Value> {
+        printed(output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let played = lines(&both);
+    assert_eq!(played.len(), 2);
+    assert_eq!((&played[0]["case"], &played[1]["case"]), (&path(&holds).into(), &path(&broken).into()));
+    assert_eq!(played[0]["items"], played[1]["items"]);
+    let repeated = ["run", path(&plugin), "--case", path(&absent), "--case", path(&holds)];
+    let one_absent = parser(&repeated);
+    assert_eq!(one_absent.status.code(), Some(1));
+    let played = lines(&one_absent);
+    assert!(played[0]["error"].as_str().is_some_and(|error| error.contains("absent.json")), "{played:?}");
+    assert_eq!(played[1]["end"], "completed");
+}
+
+/// The compiled parsers of a cache: file, inode, seconds of the last use.
+fn entries(cache: &Path) -> Vec<(PathBuf, u64, i64)> {
+    let paths = cache.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+    let compiled = paths.filter(|path| path.extension().is_some_and(|ending| ending == "compiled"));
+    let mut entries: Vec<_> = compiled
+        .map(|path| {
+            let metadata = path.metadata().expect("metadata");
+            (path, metadata.ino(), metadata.mtime())
+        })
+        .collect();
+    entries.sort();
+    entries
+}
+
+#[test]
+fn run_inspect_and_list_compile_once_and_take_what_is_compiled_from_the_cache_then() {
+    let folder = cases(false);
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("holds.json"));
+    let plugins = folder.path().join("plugins");
+    std::fs::create_dir(&plugins).expect("made");
+    let plugin = plugins.join("mine.wasm");
+    std::fs::copy(self::plugin(), &plugin).expect("copied");
+    let in_cache = ["--parser-cache", path(&cache), "--plugins", path(&plugins)];
+    let run = |command: &[&str]| printed(&parser(&[command, &in_cache].concat()));
+    run(&["run", path(&plugin), "--case", path(&file)]);
+    let [(entry, inode, _)] = &entries(&cache)[..] else { panic!("one entry: {:?}", entries(&cache)) };
+    let used_long_ago = || {
+        let file = std::fs::File::options().write(true).open(entry).expect("opened");
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("set");
+    };
+    for command in
+        [&["run", path(&plugin), "--case", path(&file)][..], &["inspect", path(&plugin)], &["list"]]
+    {
+        used_long_ago();
+        run(command);
+        let of_plugin = entries(&cache).into_iter().find(|(path, ..)| path == entry).expect("it is there");
+        assert_eq!(of_plugin.1, *inode, "{command:?} wrote it anew");
+        assert!(of_plugin.2 > 0, "{command:?} didn't read it");
+    }
+}
+
+#[test]
+fn a_parser_that_needs_options_is_listed_as_such_and_is_not_refused() {
+    let nowhere = ["list", "--plugins", "/nowhere"];
+    let listed = printed(&parser(&nowhere));
+    let line = listed.lines().find(|line| line.starts_with("response-template ")).expect("it is shipped");
+    assert!(line.contains("needs a model's table") && !line.contains("refuse"), "{line}");
+    let json = printed(&parser(&[&nowhere[..], &["--json"]].concat()));
+    let rows: Vec<Value> = serde_json::from_str(&json).expect("JSON");
+    let row = rows.iter().find(|row| row["file"] == "response-template").expect("it is there");
+    assert!(row["needs_options"].is_string() && row["error"].is_null(), "{row}");
+}
+
+#[test]
+fn nobody_who_reads_is_no_error_of_what_prints() {
+    let folder = cases(false);
+    let file = folder.path().join("holds.json");
+    let (plugin, folder, file) = (plugin(), path(folder.path()), path(&file));
+    for arguments in [
+        &["list"][..],
+        &["inspect", path(&plugin)],
+        &["test", path(&plugin), "--cases", folder],
+        &["test", path(&plugin), "--cases", folder, "--json"],
+        &["run", path(&plugin), "--case", file],
+        &["trace", path(&plugin), "--case", file],
+        &["bench", path(&plugin), "--cases", folder],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = command(arguments).stdout(writer).output().expect("the binary runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*said), (Some(141), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_is_no_file_is_named_and_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fifo = folder.path().join("fifo.wasm");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    for (given, what) in
+        [(folder.path(), "a directory"), (&fifo, "a FIFO"), (Path::new("/dev/null"), "a device")]
+    {
+        let error = refusal(&["inspect", path(given)]);
+        assert_eq!(error, format!("error: parser {}: is {what}, not a parser file\n", given.display()));
+    }
+    let listed = printed(&parser(&["list", "--plugins", path(folder.path())]));
+    assert!(listed.contains("is a FIFO, not a parser file"), "{listed}");
 }
 
 #[test]

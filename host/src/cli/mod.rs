@@ -1,6 +1,7 @@
 //! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
 
 mod access;
+mod cache;
 mod limits;
 mod lint;
 mod listen;
@@ -40,9 +41,13 @@ enum StreamCommand {
     Lint(lint::Arguments),
 }
 
-/// Runs the command; an error is one line on stderr and exit status 1.
+/// Exit status of a command whose reader went away, as shells have it of one that the signal ended.
+const BROKEN_PIPE: u8 = 128 + 13;
+
+/// Runs the command; an error is one line on stderr and exit status 1. A command that only prints ends without a word when nobody reads.
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
+    let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Parser(arguments) => parser::run(&arguments),
@@ -50,11 +55,17 @@ pub(crate) fn main() -> ExitCode {
     };
     match result {
         Ok(code) => code,
+        Err(error) if !serves && is_broken_pipe(&error) => ExitCode::from(BROKEN_PIPE),
         Err(error) => {
             eprintln!("error: {}", one_line(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.root_cause().downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    kind == Some(std::io::ErrorKind::BrokenPipe)
 }
 
 /// Prints what clap has to say, and ends the process as it would: what is wrong in one line, then the usage unless only a value is

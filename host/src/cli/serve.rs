@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -18,6 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::access::AccessArguments;
+use super::cache;
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::mcp::McpArguments;
@@ -199,18 +200,6 @@ async fn reload_on_hangup(model: &Model, mut hangup: Signal) {
     }
 }
 
-/// Where compiled parsers are kept: where the operator says, else in the user's cache folder if there is one.
-fn parser_cache(given: Option<&Path>) -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    match given {
-        Some(folder) if folder.as_os_str() == "none" => None,
-        Some(folder) => Some(folder.to_owned()),
-        None => variable("XDG_CACHE_HOME")
-            .or_else(|| variable("HOME").map(|home| home.join(".cache")))
-            .map(|cache| cache.join("sluice/parsers")),
-    }
-}
-
 /// Told once, the server drains; told again, it stops at once.
 async fn run_until_told(server: Server) {
     let stop = CancellationToken::new();
@@ -238,7 +227,7 @@ fn model_options(arguments: &Arguments) -> anyhow::Result<ModelOptions> {
         plugins: arguments.plugins.clone(),
         parser_options: arguments.parser_option.clone(),
         parser_pins: arguments.parser_sha256.clone(),
-        parser_cache: parser_cache(arguments.parser_cache.as_deref()),
+        parser_cache: cache::folder(arguments.parser_cache.as_deref()),
         fault_policy: arguments.parser_fault,
         engine: arguments.engine.clone(),
         threads: arguments.threads,

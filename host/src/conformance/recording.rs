@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parser_sdk::testing::case::{Case, CaseItem, End, MarkerMode, Piece};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::convert;
 use super::subject::{Parsers, Subject};
@@ -35,6 +35,23 @@ impl Recording {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         Self::parse(&name, &text, parsers).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// The same for a case that is only shown: it need not say what it expects.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_to_show(file: &Path, parsers: &dyn Parsers) -> Result<Self, String> {
+        let named = |error: String| format!("{}: {error}", file.display());
+        let mut text = std::fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
+        if let Ok(Value::Object(mut case)) = serde_json::from_str(&text)
+            && !case.contains_key("expect")
+        {
+            case.insert("expect".to_owned(), json!({ "items": [] }));
+            text = Value::Object(case).to_string();
+        }
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&name, &text, parsers).map_err(named)
     }
 
     /// The same, of the text of a case.

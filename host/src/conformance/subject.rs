@@ -1,13 +1,13 @@
 //! The parser under test, and where it comes from.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use parser_sdk::testing::case::MarkerMode;
 
 use crate::limits::ParserLimits;
 use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
-use crate::parser::{Plugin, PluginSource, Runtime};
+use crate::parser::{CompileCache, LoadError, Plugin, PluginSource, Runtime};
 use crate::turn::{FaultPolicy, MarkerTable, TurnSettings};
 
 /// Makes the parser of one stream.
@@ -104,11 +104,11 @@ pub trait Parsers: Sync {
 
 type Options = Vec<(String, String)>;
 
-/// Loads a plugin into the sandbox, once for each set of options, with and without counting.
+/// Loads a plugin into the sandbox, once for each set of options; that it counts only where that is asked for.
 pub struct Sandboxed {
     source: PluginSource,
     runtime: Runtime,
-    metered: Runtime,
+    metered: Arc<Runtime>,
     limits: ParserLimits,
     loaded: Mutex<HashMap<Options, Arc<Subject>>>,
 }
@@ -118,10 +118,31 @@ impl Sandboxed {
     ///
     /// # Errors
     /// No parser can run on this machine.
-    pub fn new(source: PluginSource, limits: &ParserLimits) -> Result<Self, String> {
-        let runtime = Runtime::new(limits).map_err(|error| error.to_string())?;
-        let metered = Runtime::metered(limits).map_err(|error| error.to_string())?;
-        Ok(Self { source, runtime, metered, limits: limits.clone(), loaded: Mutex::default() })
+    pub fn new(
+        source: PluginSource,
+        limits: &ParserLimits,
+        cache: Option<CompileCache>,
+    ) -> Result<Self, String> {
+        let runtime = Runtime::new(limits).map_err(|error| error.to_string())?.with_cache(cache.clone());
+        let metered = Runtime::metered(limits).map_err(|error| error.to_string())?.with_cache(cache);
+        let (metered, loaded) = (Arc::new(metered), Mutex::default());
+        Ok(Self { source, runtime, metered, limits: limits.clone(), loaded })
+    }
+
+    /// The parser that counts, loaded at its first stream.
+    fn metered(&self, options: &[(String, String)]) -> Start {
+        let (runtime, source, options) = (Arc::clone(&self.metered), self.source.clone(), options.to_vec());
+        let plugin = OnceLock::new();
+        Box::new(move |request| {
+            let plugin: &Result<Arc<Plugin>, LoadError> =
+                plugin.get_or_init(|| runtime.load(&source, &options));
+            match plugin {
+                Ok(plugin) => plugin.start(request),
+                Err(error) => {
+                    Err(Fault { parser: source.name().into_owned(), reason: error.problem.to_string() })
+                }
+            }
+        })
     }
 }
 
@@ -131,12 +152,11 @@ impl Parsers for Sandboxed {
         if let Some(subject) = loaded.get(options) {
             return Ok(Arc::clone(subject));
         }
-        let load = |runtime: &Runtime| runtime.load(&self.source, options).map_err(|error| error.to_string());
-        let (plugin, metered) = (load(&self.runtime)?, load(&self.metered)?);
-        let start = |plugin: Arc<Plugin>| -> Start { Box::new(move |request| plugin.start(request)) };
+        let plugin = self.runtime.load(&self.source, options).map_err(|error| error.to_string())?;
         let descriptor = plugin.descriptor().clone();
         let digest = plugin.digest().to_owned();
-        let subject = Subject::new(descriptor, &self.limits, start(plugin), start(metered))?;
+        let start: Start = Box::new(move |request| plugin.start(request));
+        let subject = Subject::new(descriptor, &self.limits, start, self.metered(options))?;
         let subject = Arc::new(Subject { digest, ..subject });
         loaded.insert(options.to_vec(), Arc::clone(&subject));
         Ok(subject)

@@ -38,7 +38,7 @@ const TAG_BYTES: usize = 32;
 const ENDING: &str = ".compiled";
 
 /// A folder of compiled parsers that this installation may use.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CompileCache {
     folder: PathBuf,
     key: [u8; KEY_BYTES],

@@ -31,6 +31,9 @@ pub enum LoadProblem {
     /// The file can't be read.
     #[error("can't be read: {0}")]
     Unreadable(#[source] io::Error),
+    /// A directory, a FIFO, a socket or a device.
+    #[error("is {0}, not a parser file")]
+    NotAFile(&'static str),
     /// The file is larger than the limit.
     #[error("the file has more than {limit} bytes, the most that a parser may have")]
     TooLarge {

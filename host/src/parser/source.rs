@@ -1,8 +1,9 @@
 //! Where a parser comes from: `--parser FILE|NAME|none` and `--plugins DIR` → a [`PluginSource`].
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::digest::digest;
@@ -59,15 +60,32 @@ impl PluginSource {
     }
 }
 
-/// A file's bytes. One that is known to be larger than `limit` isn't read, any other not beyond it: files may grow, and devices never end.
+/// A file's bytes. One that is known to be larger than `limit` isn't read, any other not beyond it: files may grow. What is no file is
+/// opened without waiting for its other end, and not read.
 fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
-    let file = File::open(path).map_err(LoadProblem::Unreadable)?;
-    if file.metadata().map_err(LoadProblem::Unreadable)?.len() > limit {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file.map_err(LoadProblem::Unreadable)?;
+    let metadata = file.metadata().map_err(LoadProblem::Unreadable)?;
+    if let Some(what) = not_a_file(metadata.file_type()) {
+        return Err(LoadProblem::NotAFile(what));
+    }
+    if metadata.len() > limit {
         return Err(LoadProblem::TooLarge { limit });
     }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(LoadProblem::Unreadable)?;
     Ok(bytes)
+}
+
+/// What stands in a file's place, if anything does.
+fn not_a_file(kind: FileType) -> Option<&'static str> {
+    match kind {
+        _ if kind.is_file() => None,
+        _ if kind.is_dir() => Some("a directory"),
+        _ if kind.is_fifo() => Some("a FIFO"),
+        _ if kind.is_socket() => Some("a socket"),
+        _ => Some("a device"),
+    }
 }
 
 /// A parser that isn't there: where it was looked for, and what is there.
@@ -76,6 +94,14 @@ pub enum ResolveError {
     /// The name is a path.
     #[error("parser {0}: no such file")]
     NoFile(String),
+    /// The path is of something else.
+    #[error("parser {path}: is {what}, not a parser file")]
+    NotAFile {
+        /// The path.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// The name is only a name.
     #[error(
         "parser {wanted}: found neither as a file here, nor in {dir} ({there}), nor among the shipped ones ({shipped})"
@@ -107,19 +133,23 @@ pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<Pl
     if let Some(path) = looked_at.iter().find(|path| path.is_file()) {
         return Ok(PluginSource::File(path.clone()));
     }
+    let other = looked_at.iter().find_map(|path| {
+        let what = not_a_file(path.metadata().ok()?.file_type())?;
+        Some(ResolveError::NotAFile { path: path.display().to_string(), what })
+    });
     if is_path {
-        return Err(ResolveError::NoFile(wanted.to_owned()));
+        return Err(other.unwrap_or_else(|| ResolveError::NoFile(wanted.to_owned())));
     }
     let bare = wanted.strip_suffix(".wasm").unwrap_or(wanted);
     if let Some((name, bytes)) = shipped.iter().find(|(name, _)| *name == bare) {
         return Ok(PluginSource::Bytes { name: (*name).to_owned(), bytes: Cow::Borrowed(bytes) });
     }
-    Err(ResolveError::NotFound {
+    Err(other.unwrap_or_else(|| ResolveError::NotFound {
         wanted: wanted.to_owned(),
         dir: dir.display().to_string(),
         there: names_in(dir),
         shipped: joined(shipped.iter().map(|(name, _)| (*name).to_owned()).collect()),
-    })
+    }))
 }
 
 /// Names of the `.wasm` files in `dir`.
@@ -200,12 +230,12 @@ mod tests {
     fn none_is_none_and_an_unknown_name_gets_the_known_ones() {
         let dir = plugins();
         assert_eq!(resolve("none", dir.path(), SHIPPED), Ok(PluginSource::None));
-        let error = resolve("folder", dir.path(), SHIPPED).unwrap_err().to_string();
+        let error = resolve("nobody", dir.path(), SHIPPED).unwrap_err().to_string();
         let at = dir.path().display();
         assert_eq!(
             error,
             format!(
-                "parser folder: found neither as a file here, nor in {at} (mine), nor among the shipped ones (qwen3)"
+                "parser nobody: found neither as a file here, nor in {at} (mine), nor among the shipped ones (qwen3)"
             )
         );
         let error = resolve("x", Path::new("/nowhere"), &[]).unwrap_err().to_string();
@@ -214,9 +244,44 @@ mod tests {
 
     #[test]
     fn a_file_is_read_no_further_than_the_limit() {
-        let endless = PluginSource::File(PathBuf::from("/dev/zero"));
-        assert!(matches!(endless.read(1 << 16), Err(LoadProblem::TooLarge { limit: 65536 })));
+        let dir = plugins();
+        let four = PluginSource::File(dir.path().join("mine.wasm"));
+        assert!(matches!(four.read(3), Err(LoadProblem::TooLarge { limit: 3 })));
         let missing = PluginSource::File(PathBuf::from("/nowhere/x.wasm"));
         assert!(matches!(missing.read(1), Err(LoadProblem::Unreadable(_))));
+    }
+
+    /// Makes what is no file: a directory, a FIFO that nobody writes to, a socket, and a device; each with its name.
+    fn others(dir: &Path) -> [(PathBuf, &'static str); 4] {
+        let [fifo, socket] = ["fifo", "socket"].map(|name| dir.join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        [
+            (dir.join("folder"), "a directory"),
+            (fifo, "a FIFO"),
+            (socket, "a socket"),
+            (PathBuf::from("/dev/zero"), "a device"),
+        ]
+    }
+
+    #[test]
+    fn what_is_no_file_is_named_and_never_waited_for() {
+        let dir = plugins();
+        for (path, what) in others(dir.path()) {
+            let said = format!("parser {}: is {what}, not a parser file", path.display());
+            let error = resolve(path.to_str().unwrap(), Path::new("/nowhere"), SHIPPED).unwrap_err();
+            assert_eq!(error.to_string(), said);
+            if what != "a socket" {
+                let read = PluginSource::File(path).read(1 << 16).unwrap_err();
+                assert_eq!(read.to_string(), format!("is {what}, not a parser file"));
+            }
+        }
+        let error = resolve("folder", dir.path(), SHIPPED).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("parser {}: is a directory, not a parser file", dir.path().join("folder").display())
+        );
+        std::fs::create_dir(dir.path().join("qwen3")).unwrap();
+        assert_eq!(resolve("qwen3", dir.path(), SHIPPED).unwrap().name(), "qwen3");
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use host::parser::{Plugin, Runtime, built_from};
+use host::parser::{Plugin, built_from};
 
 use super::source::Which;
 
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let runtime = Runtime::new(&arguments.which.limits())?;
+    let runtime = arguments.which.runtime()?;
     let source = arguments.which.source()?;
     let plugin = runtime.load(&source, &arguments.option)?;
     let stamps = built_from(&runtime.read(&source)?);

@@ -1,15 +1,16 @@
 //! `host parser list`: the parsers of the plugins folder, and those inside the binary.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::limits::ParserLimits;
 use host::model::shipped_parsers;
-use host::parser::{Plugin, PluginSource, Runtime};
+use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 use serde_json::{Value, json};
 
 use super::table::Table;
+use crate::cli::cache::CacheArgument;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -19,23 +20,29 @@ pub(super) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    cache: CacheArgument,
 }
 
 /// Bytes of a digest that a table shows.
 const SHOWN_DIGEST: usize = 12;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let runtime = Runtime::new(&ParserLimits::default())?;
+    let runtime = Runtime::new(&ParserLimits::default())?.with_cache(arguments.cache.open()?);
+    let sources = sources(&arguments.plugins);
     let mut rows = Vec::new();
-    for source in sources(&arguments.plugins) {
-        rows.push((source.name().into_owned(), runtime.load(&source, &[]).map_err(|error| error.problem)));
+    for (index, source) in sources.iter().enumerate() {
+        show_progress(index, sources.len(), &source.name());
+        rows.push((source.name(), runtime.load(source, &[]).map_err(|error| error.problem)));
     }
+    show_progress(sources.len(), sources.len(), "");
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let rows: Vec<Value> = rows
             .iter()
             .map(|(file, plugin)| match plugin {
                 Ok(plugin) => as_json(file, plugin),
+                Err(LoadProblem::Options(words)) => json!({ "file": file, "needs_options": words }),
                 Err(problem) => json!({ "file": file, "error": problem.to_string() }),
             })
             .collect();
@@ -46,11 +53,27 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     for (file, plugin) in rows {
         match plugin {
             Ok(plugin) => table.row(cells(&file, &plugin)),
+            Err(LoadProblem::Options(words)) => {
+                table.note(&file, &format!("needs a model's table, or --parser-option: {words}"));
+            }
             Err(problem) => table.note(&file, &problem.to_string()),
         }
     }
     write!(out, "{table}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// One line that is written over while parsers load, and is gone in the end; nothing where stderr isn't a terminal.
+fn show_progress(loaded: usize, of: usize, next: &str) {
+    let mut error = std::io::stderr();
+    if !error.is_terminal() {
+        return;
+    }
+    let line =
+        if loaded < of { format!("loading parser {} of {of}: {next}", loaded + 1) } else { String::new() };
+    // Progress is decoration: a closed stderr must not stop the list. The sequence clears what is left of the line before.
+    let _ = write!(error, "\r{line}\u{1b}[K");
+    let _ = error.flush();
 }
 
 /// The `.wasm` files of the folder by name, then the shipped parsers.

@@ -1,12 +1,12 @@
-//! `host parser run FILE --case CASE.json`: what one case comes to, as JSON in the words of the case format.
+//! `host parser run FILE --case CASE.json…`: what cases come to, as JSON in the words of the case format.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::api::Protocol;
-use host::conformance::{self, Recording};
-use serde_json::json;
+use host::conformance::{self, Parsers, Recording};
+use serde_json::{Value, json};
 
 use super::source::Which;
 
@@ -14,9 +14,10 @@ use super::source::Which;
 pub(super) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// The case.
-    #[arg(long, value_name = "CASE.json")]
-    case: PathBuf,
+    /// The cases (repeatable), which need not say what they expect. Of one the object is printed, of more than one an object per line,
+    /// with its file as `case`.
+    #[arg(long, value_name = "CASE.json", num_args = 1.., required = true)]
+    case: Vec<PathBuf>,
     /// The events of this protocol, too.
     #[arg(long, value_parser = crate::cli::values::protocol())]
     events: Option<Protocol>,
@@ -24,17 +25,34 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let parsers = arguments.which.load()?;
-    let recording = Recording::load(&arguments.case, &parsers).map_err(anyhow::Error::msg)?;
+    let mut out = std::io::stdout().lock();
+    let mut passed = true;
+    for file in &arguments.case {
+        let played = play(file, &parsers, arguments.events);
+        passed &= matches!(&played, Ok(printed) if printed.get("fault").is_none());
+        if let [_] = arguments.case.as_slice() {
+            writeln!(out, "{}", serde_json::to_string_pretty(&played.map_err(anyhow::Error::msg)?)?)?;
+        } else {
+            let mut line = played.unwrap_or_else(|error| json!({ "error": error }));
+            line["case"] = file.to_string_lossy().into();
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What one case comes to.
+fn play(file: &Path, parsers: &dyn Parsers, events: Option<Protocol>) -> Result<Value, String> {
+    let recording = Recording::load_to_show(file, parsers)?;
     let outcome = conformance::play_case(&recording);
-    let items = outcome.items.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
+    let items = outcome.items.as_ref().map_err(ToString::to_string)?;
     let mut printed = json!({ "items": items, "end": outcome.end() });
     if let Some(fault) = &outcome.fault {
         printed["fault"] = fault.reason.as_str().into();
     }
-    if let Some(protocol) = arguments.events {
+    if let Some(protocol) = events {
         let stream = conformance::stream(protocol, &outcome.events, &outcome.end);
         printed["events"] = conformance::as_values(&stream).into();
     }
-    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&printed)?)?;
-    Ok(if outcome.fault.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(printed)
 }

@@ -6,9 +6,10 @@ use anyhow::Context;
 use host::conformance::Sandboxed;
 use host::limits::ParserLimits;
 use host::model::find_parser;
-use host::parser::PluginSource;
+use host::parser::{PluginSource, Runtime};
 use parser_sdk::testing::case::case_files;
 
+use crate::cli::cache::CacheArgument;
 use crate::cli::limits::Switches;
 
 /// Which parser: what every command about one has.
@@ -21,6 +22,8 @@ pub(super) struct Which {
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
     #[command(flatten)]
+    cache: CacheArgument,
+    #[command(flatten)]
     limits: Switches<ParserLimits>,
 }
 
@@ -30,9 +33,9 @@ impl Which {
         Ok(find_parser(&self.file, &self.plugins)?)
     }
 
-    /// What it may use.
-    pub(super) fn limits(&self) -> ParserLimits {
-        self.limits.0.clone()
+    /// What loads it.
+    pub(super) fn runtime(&self) -> anyhow::Result<Runtime> {
+        Ok(Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?))
     }
 
     /// The case files of `given`, or of the folder beside the parser's sources.
@@ -45,7 +48,8 @@ impl Which {
 
     /// The parser, ready to be played to.
     pub(super) fn load(&self) -> anyhow::Result<Sandboxed> {
-        Sandboxed::new(self.source()?, &self.limits.0).map_err(anyhow::Error::msg)
+        let (source, cache) = (self.source()?, self.cache.open()?);
+        Sandboxed::new(source, &self.limits.0, cache).map_err(anyhow::Error::msg)
     }
 
     /// The folder `cases` beside the sources of the parser: `plugins/NAME/cases` for `plugins/NAME.wasm`.

@@ -68,6 +68,11 @@ enum InString {
 }
 
 impl Scanner {
+    /// A scanner of a value that stands alone: what it says of it ends with [`Event::ValueEnd`].
+    pub fn at_value() -> Self {
+        Self { place: Place::Colon, depth: 1, ..Self::default() }
+    }
+
     /// Whether the next byte is inside a string.
     pub fn in_string(&self) -> bool {
         self.string != InString::No
@@ -114,11 +119,16 @@ impl Scanner {
 
     /// Takes the next bytes up to the object's end; after how many of them it came.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.read_to(Event::End, bytes)
+    }
+
+    /// Takes the next bytes up to one that is this; after how many of them it came.
+    pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
         while let Some(&byte) = bytes.get(read) {
             let skipped = self.skip(&bytes[read..]);
             read += skipped.max(1);
-            if skipped == 0 && self.push(byte) == Event::End {
+            if skipped == 0 && self.push(byte) == event {
                 return Some(read);
             }
         }

@@ -1,0 +1,41 @@
+//! Where compiled parsers are kept: one switch and one default for every command that loads some.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use host::parser::CompileCache;
+
+/// The switch of the commands that work on parsers.
+#[derive(clap::Args)]
+pub(super) struct CacheArgument {
+    /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
+    #[arg(long, value_name = "DIR|none")]
+    parser_cache: Option<PathBuf>,
+}
+
+impl CacheArgument {
+    /// The cache. A default folder that can't be used means that there is none.
+    ///
+    /// # Errors
+    /// The folder that was named can't be used.
+    pub(super) fn open(&self) -> anyhow::Result<Option<CompileCache>> {
+        let given = self.parser_cache.as_deref();
+        match folder(given).map(|folder| CompileCache::open(&folder)) {
+            None => Ok(None),
+            Some(Err(error)) if given.is_some() => Err(error).context("--parser-cache"),
+            Some(cache) => Ok(cache.ok()),
+        }
+    }
+}
+
+/// The folder that `given` names, or the default one; none where there is to be no cache.
+pub(super) fn folder(given: Option<&Path>) -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match given {
+        Some(folder) if folder.as_os_str() == "none" => None,
+        Some(folder) => Some(folder.to_owned()),
+        None => variable("XDG_CACHE_HOME")
+            .or_else(|| variable("HOME").map(|home| home.join(".cache")))
+            .map(|cache| cache.join("sluice/parsers")),
+    }
+}
