@@ -63,10 +63,15 @@ impl Body {
         matches!(self.place, Place::After)
     }
 
+    /// Whether what comes goes out as it is, and nothing but the call's end is looked for in it.
+    pub(super) fn is_verbatim(&self) -> bool {
+        matches!(self.place, Place::Verbatim) && !self.fenced
+    }
+
     /// Reads on, behind which the `keep` youngest bytes are held. What nothing but a marker can end goes out until the next one.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
         self.read(text.as_bytes(), out);
-        if matches!(self.place, Place::Verbatim) && !self.fenced {
+        if self.is_verbatim() {
             out.flow(Route::Arguments, keep);
         }
     }

@@ -1,7 +1,7 @@
 //! Arguments that are one JSON object whose end is the call's: a name stood before them, and no marker need follow.
 
 use super::{Body, Scanner};
-use crate::{Output, Payload};
+use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Object {
 impl Object {
     /// The arguments of a call that carries this.
     pub fn new(payload: Payload) -> Self {
-        Self { body: Body::new(payload), scanner: Scanner::default() }
+        Self { body: Body::new(payload), scanner: Scanner::of_end() }
     }
 
     /// Whether the next byte is inside a string.
@@ -30,8 +30,10 @@ impl Object {
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
         let end = self.scanner.read(text);
         self.body.read(&text[..end.unwrap_or(text.len())], out);
-        if end.is_some() {
-            self.body.close(out);
+        match self.scanner.stops() {
+            _ if end.is_some() => self.body.close(out),
+            Some(stops) if self.body.is_verbatim() => out.until_byte(Route::Arguments, stops),
+            _ => {}
         }
         end
     }

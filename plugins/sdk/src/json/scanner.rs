@@ -38,6 +38,8 @@ pub struct Scanner {
     place: Place,
     depth: usize,
     string: InString,
+    /// Whether only the object's end is looked for, and nothing at depth 1.
+    only_end: bool,
     /// Whether the string is at depth 1, and so to be kept.
     keep: bool,
     kept: Vec<u8>,
@@ -68,6 +70,11 @@ enum InString {
 }
 
 impl Scanner {
+    /// A scanner that says nothing of the object but where it ends, so that no string need be read byte by byte.
+    pub fn of_end() -> Self {
+        Self { only_end: true, ..Self::default() }
+    }
+
     /// Whether the next byte is inside a string.
     pub fn in_string(&self) -> bool {
         self.string != InString::No
@@ -199,7 +206,7 @@ impl Scanner {
 
     fn begin_string(&mut self) -> Event {
         self.string = InString::Yes;
-        self.keep = self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
+        self.keep = !self.only_end && self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
         let event = self.begin_value(Place::Value);
         if self.keep {
             self.kept.clear();

@@ -5,6 +5,8 @@
 pub enum Style {
     /// `<parameter=KEY>VALUE</parameter>`. A newline after `>` isn't the value's; one before the end should be part of the marker.
     Attribute,
+    /// `<parameter name="KEY">VALUE</parameter>`, the value to the byte.
+    Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
 }
