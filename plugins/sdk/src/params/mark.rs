@@ -42,3 +42,10 @@ pub enum Progress {
     /// It ended before this marker, complete or not; the marker is held, and nothing else.
     Left,
 }
+
+/// A name or key as it is meant: without white space around it, and without the quotes that a model may put there.
+pub fn unquoted(name: &str) -> &str {
+    let name = name.trim();
+    let inside = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(name)
+}

@@ -3,8 +3,12 @@
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
 //! bounded length, and what [`Body`] must, is held. The markers are tokens that mean one thing only, so they count wherever they stand:
-//! but inside arguments, where all that don't end them are text. A header that becomes none goes out as the text that it is.
-//! Where no tool may be called, calls are text.
+//! but inside arguments, where all that don't end them are text. A header that becomes none goes out as the text that it is; one that the
+//! turn's end cuts off is the opening of a broken call, and dropped, as is a call without anything in it. Where no tool may be called,
+//! calls are text.
+//!
+//! A section inside reasoning doesn't end it: what was open before is open after it, up to its own end marker. Where a model leaves that out,
+//! what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
 
 mod grammar;
 mod header;
@@ -23,7 +27,7 @@ pub enum Mark {
     Think,
     /// Reasoning ends.
     ThinkEnd,
-    /// Calls follow; reasoning ends.
+    /// Calls follow.
     Section,
     /// No more calls follow; one that is open ends.
     SectionEnd,
@@ -131,6 +135,7 @@ impl<F: Format> Parser for Sections<F> {
         match &mut self.state {
             State::Body(body) if body.has_ended() && reason == FinishReason::Stop => body.close(out),
             State::Body(body) => body.release(out),
+            State::Header(header) if header.is_opening() => out.broken_call(0),
             _ => self.prose.release(0, out),
         }
     }
@@ -170,7 +175,6 @@ impl<F: Format> Sections<F> {
                 let mut body = Body::new(payload);
                 body.text(arguments, 0, out);
                 self.state = State::Body(body);
-                self.prose.turn_to_content();
             }
             Head::Nothing => {
                 self.state = State::Mentioned;
@@ -183,6 +187,16 @@ impl<F: Format> Sections<F> {
     fn mark_in_header(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         let State::Header(header) = &mut self.state else { return false };
         match mark {
+            Mark::TurnEnd if header.is_opening() => {
+                out.broken_call(literal.len());
+                self.state = State::Prose;
+                return false;
+            }
+            Mark::CallEnd | Mark::SectionEnd if header.is_empty() => {
+                self.state = State::Prose;
+                self.prose.go_on(out);
+                return true;
+            }
             Mark::Separator if header.separator.is_none() => header.separator = Some(header.text.len()),
             Mark::Separator | Mark::CallEnd | Mark::SectionEnd => header.ended = true,
             _ => {
@@ -196,7 +210,6 @@ impl<F: Format> Sections<F> {
             State::Body(body) if mark != Mark::Separator => {
                 body.close(out);
                 self.state = State::Prose;
-                self.prose.turn_to_content();
                 self.prose.go_on(out);
             }
             _ => {}
@@ -217,7 +230,7 @@ impl<F: Format> Sections<F> {
         self.state = State::Prose;
         match mark {
             Mark::Think => self.prose.reasoning(out),
-            Mark::ThinkEnd | Mark::Section => self.prose.content(out),
+            Mark::ThinkEnd => self.prose.content(out),
             Mark::Call => self.state = State::Header(Header::default()),
             Mark::Role => {
                 out.drop_all();

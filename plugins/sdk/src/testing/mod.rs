@@ -217,6 +217,8 @@ impl<P: Parser> Player<P> {
             Op::ToolCall(call) => self.items.tool_call(call, &self.held),
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
+            // Items don't say how the turn ends.
+            Op::BrokenCall => {}
         }
     }
 
