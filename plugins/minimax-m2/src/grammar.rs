@@ -7,7 +7,7 @@ use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, litera
 
 use crate::{
     BLOCK, BLOCK_END, CALL, CALL_END, MARKERS, NAME, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN,
-    TURN_END, is_name,
+    TURN_END,
 };
 
 /// What a raw value must not spell.
@@ -29,7 +29,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
 }
 
 fn invoke(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
-    let name = tool.name_without(NAME, |char| !is_name(char.encode_utf8(&mut [0; 4])))?;
+    let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>\"'".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
         let end = lark.marker(PARAMETER_END);
         let value = match value {

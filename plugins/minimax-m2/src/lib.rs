@@ -6,8 +6,9 @@
 //! A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::Body` says what is markup inside
 //! a value, and what can't be decided there.
 //!
-//! A call opens when its name is whole. A block that anything but `<invoke name=` follows was only mentioned: it stays where it stands. Outside a
-//! block, and without tools to call, call markup is text.
+//! A call opens when its name is whole, and the name is a plausible one. A block that anything but `<invoke name=` follows was only mentioned: it stays
+//! where it stands. An empty block is dropped; an opening at the turn's end is a broken call. Outside a block, and without tools to call, call
+//! markup is text. A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`.
 
 mod grammar;
 
@@ -37,8 +38,8 @@ const CALL_END: usize = 7;
 const PARAMETER: usize = 8;
 const PARAMETER_END: usize = 9;
 
-/// Longest name of a tool, in bytes.
-const NAME: usize = 128;
+/// Longest name of a tool with what stands around it, in bytes.
+const NAME: usize = 256;
 
 /// The state of one stream.
 #[derive(Debug)]
@@ -91,7 +92,7 @@ impl Parser for MiniMaxM2 {
         let literal = MARKERS[index];
         match self.state {
             State::Announced if matches!(index, CALL | BLOCK_END) => {}
-            State::Announced | State::Name if index == TURN_END => out.drop_all(),
+            State::Announced | State::Name if index == TURN_END => out.broken_call(literal.len()),
             State::Announced | State::Name => self.deny(literal.len(), out),
             State::Between | State::Role => {}
         }
@@ -102,7 +103,7 @@ impl Parser for MiniMaxM2 {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         if matches!(self.state, State::Announced | State::Name) {
-            out.drop_all();
+            out.broken_call(0);
         }
         self.calls.finish(reason, out);
     }
@@ -158,13 +159,14 @@ impl MiniMaxM2 {
     fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
         let end = text.find('>').unwrap_or(text.len());
         self.name.push_str(&text[..end]);
-        let name = unquoted(self.name.trim());
-        if end < text.len() && is_name(name) {
-            self.calls.open(&name.to_owned(), text.len() - end - 1, out);
+        let (name, tools) = (unquoted(&self.name), &self.calls.tools);
+        if end < text.len() && tools.accepts(name) {
+            self.calls.open(name, text.len() - end - 1, out);
             self.state = State::Between;
             return end + 1;
         }
-        if end < text.len() || !may_become_name(name) {
+        let may_begin = tools.may_begin(self.name.trim().trim_matches(['"', '\'']));
+        if end < text.len() || !may_begin || self.name.len() > NAME {
             self.deny(0, out);
             return text.len();
         }
@@ -188,17 +190,6 @@ fn mark(index: usize) -> Mark {
         PARAMETER_END => Mark::ValueEnd,
         _ => Mark::Other,
     }
-}
-
-/// Whether a tool may be called so.
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && may_become_name(name) && !name.contains(['"', '\''])
-}
-
-/// Whether that may be the beginning of a name in quotes.
-fn may_become_name(text: &str) -> bool {
-    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-\"'".contains(&byte);
-    text.len() <= NAME + 2 && text.bytes().all(of_name)
 }
 
 parser_sdk::export_parser!(MiniMaxM2);

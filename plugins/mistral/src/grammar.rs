@@ -5,7 +5,10 @@
 use parser_sdk::Request;
 use parser_sdk::grammar::{Lark, Markers, Turn, literal};
 
-use crate::{ARGUMENTS, CALL, MARKERS, NAME, THINK, THINK_END, is_name};
+use crate::{ARGUMENTS, CALL, MARKERS, THINK, THINK_END};
+
+/// Longest name of a tool, in bytes.
+const NAME: usize = 128;
 
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
@@ -13,7 +16,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let mut lark = Lark::new(&MARKERS, Markers::Any)?;
     let arguments = lark.marker(ARGUMENTS);
     let calls = turn.any_tool(|tool| {
-        let name = tool.name_without(NAME, |char| !is_name(char.encode_utf8(&mut [0; 4])))?;
+        let name = tool.name_without(NAME, |char| char.is_whitespace() || "{[".contains(char))?;
         Ok(format!("{} {arguments} {}", literal(name), tool.arguments.json()))
     })?;
     lark.rule("call", &format!("{} ({calls})", lark.marker(CALL)));

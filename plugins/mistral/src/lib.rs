@@ -9,7 +9,8 @@
 //! arguments end with their JSON object, and what follows is prose of the kind that the call interrupted. Inside a string of JSON every
 //! marker but the end of the turn is text. Ids of the model's are dropped: clients see the host's.
 //!
-//! A `[TOOL_CALLS]` that no name and no list follows was only mentioned: it stays where it stands. Without tools to call it is text.
+//! A `[TOOL_CALLS]` that no plausible name and no list follows was only mentioned: it stays where it stands. One that the turn's end follows, or a name
+//! or list cut off, is a broken call. Without tools to call it is text.
 //! Magistral 1.0 reasons between `<think>` and `</think>`, which are plain text to its tokenizer; that isn't read here.
 
 mod grammar;
@@ -25,9 +26,7 @@ const CALL_ID: usize = 3;
 const ARGUMENTS: usize = 4;
 const TURN_END: usize = 5;
 
-/// Longest name of a tool, in bytes.
-const NAME: usize = 128;
-/// Longest header of a call, its id and white space included.
+/// Longest header of a call, its id and white space included, in bytes.
 const HEADER: usize = 256;
 
 /// The state of one stream.
@@ -94,11 +93,13 @@ impl Parser for Mistral {
     fn marker(&mut self, index: usize, out: &mut Output) {
         let literal = MARKERS[index];
         match (&mut self.state, index) {
-            (State::Header(header), CALL_ID) if header.id.is_none() && is_name(header.text.trim()) => {
+            (State::Header(header), CALL_ID)
+                if header.id.is_none() && self.tools.accepts(header.text.trim()) =>
+            {
                 header.id = Some(header.text.len());
                 return;
             }
-            (State::Header(header), ARGUMENTS) if is_name(header.name()) => {
+            (State::Header(header), ARGUMENTS) if self.tools.accepts(header.name()) => {
                 let name = header.name().to_owned();
                 return self.open(&name, 0, out);
             }
@@ -109,11 +110,7 @@ impl Parser for Mistral {
             (State::List(calls), _) if calls.in_string() => return self.text(literal, out),
             _ => {}
         }
-        if index == TURN_END {
-            self.end_turn(literal.len(), true, out);
-        } else {
-            self.end(literal.len(), true, out);
-        }
+        self.end(literal.len(), true, index == TURN_END, out);
         match index {
             THINK => self.prose.reasoning(out),
             THINK_END | TURN_END => self.prose.content(out),
@@ -123,7 +120,7 @@ impl Parser for Mistral {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        self.end_turn(0, reason == FinishReason::Stop, out);
+        self.end(0, reason == FinishReason::Stop, true, out);
     }
 
     fn constrain(request: &Request) -> Result<Option<String>, String> {
@@ -159,7 +156,7 @@ impl Mistral {
     /// Looks at a header to which `text` was added last; returns how much of that was the header's.
     fn read_header(&mut self, text: &str, out: &mut Output) -> usize {
         let State::Header(header) = &mut self.state else { return 0 };
-        match header.head() {
+        match header.head(&self.tools) {
             Head::Unclear => text.len(),
             Head::Call(name, at) => {
                 let (name, arguments) = (name.to_owned(), header.text.len() - at);
@@ -187,10 +184,12 @@ impl Mistral {
         self.state = State::Arguments(Object::new(payload));
     }
 
-    /// What is open ends before a marker of `keep` bytes, or with the turn: it may be whole only if the model came this far by itself.
-    fn end(&mut self, keep: usize, by_itself: bool, out: &mut Output) {
+    /// What is open ends before a marker of `keep` bytes, and with the turn if that `is_last`: it may be whole only if the model came this far
+    /// by itself.
+    fn end(&mut self, keep: usize, by_itself: bool, is_last: bool, out: &mut Output) {
         match &mut self.state {
             State::Prose => self.prose.release(keep, out),
+            State::Header(_) if is_last => out.broken_call(keep),
             State::Header(header) if header.text.trim().is_empty() => out.drop(out.held() - keep),
             State::Header(_) => self.prose.release(keep, out),
             State::Arguments(arguments) if by_itself && !arguments.is_open() => arguments.close(out),
@@ -206,15 +205,6 @@ impl Mistral {
         self.state = State::Prose;
     }
 
-    /// The turn ends. A header that came to no call was to be one.
-    fn end_turn(&mut self, keep: usize, by_itself: bool, out: &mut Output) {
-        if matches!(self.state, State::Header(_)) {
-            out.drop_all();
-            self.state = State::Prose;
-        }
-        self.end(keep.min(out.held()), by_itself, out);
-    }
-
     /// What is held is no call, but prose.
     fn deny(&mut self, out: &mut Output) {
         self.state = State::Prose;
@@ -228,7 +218,7 @@ impl Header {
     }
 
     /// Only so much of the text decides as a header may have, however it was cut.
-    fn head(&self) -> Head<'_> {
+    fn head(&self, tools: &Tools) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
         let text = known.trim_start();
         let (name, rest) = match self.id {
@@ -238,12 +228,12 @@ impl Header {
             Some(at) => (self.name(), after_id(known.get(at..).unwrap_or_default())),
         };
         let rest = rest.trim_start();
-        if !(name.is_empty() || is_name(name)) || (rest.is_empty() && self.text.len() > HEADER) {
+        if !tools.may_begin(name) || (rest.is_empty() && self.text.len() > HEADER) {
             return Head::Other;
         }
         match rest.as_bytes().first() {
             None => Head::Unclear,
-            Some(b'{') if !name.is_empty() => Head::Call(name, known.len() - rest.len()),
+            Some(b'{') if tools.accepts(name) => Head::Call(name, known.len() - rest.len()),
             Some(_) => Head::Other,
         }
     }
@@ -252,12 +242,6 @@ impl Header {
 /// What follows an id.
 fn after_id(text: &str) -> &str {
     text.trim_start().trim_start_matches(|char: char| char.is_ascii_alphanumeric() || "_-".contains(char))
-}
-
-/// Whether a tool may be called so.
-fn is_name(name: &str) -> bool {
-    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
-    (1..=NAME).contains(&name.len()) && name.bytes().all(of_name)
 }
 
 parser_sdk::export_parser!(Mistral);

@@ -11,7 +11,7 @@
 //! text doesn't tell the two apart.
 
 use super::coerce::white;
-use super::{Arguments, Mark, Progress, Style};
+use super::{Arguments, Mark, Progress, Style, unquoted};
 use crate::{FinishReason, Output, Phase};
 
 /// Longest white space after an end, and longest key inside a value, that is waited for; bytes.
@@ -195,7 +195,7 @@ impl Body {
     }
 
     fn key(&self) -> &str {
-        unquoted(self.key.trim())
+        unquoted(&self.key)
     }
 
     /// Whether the key inside a value is one.
@@ -214,7 +214,7 @@ impl Body {
             return self.resume(keep, out);
         }
         self.arguments.end(keep, out);
-        self.arguments.begin(unquoted(self.key.trim()), out);
+        self.arguments.begin(unquoted(&self.key), out);
         self.state = State::Before;
     }
 
@@ -259,11 +259,6 @@ impl Body {
         self.arguments.close(out);
         if keep == 0 { Progress::Closed } else { Progress::Left }
     }
-}
-
-/// A name without the quotes around it.
-pub fn unquoted(name: &str) -> &str {
-    ['"', '\''].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(name)
 }
 
 fn leading_white(text: &str) -> usize {

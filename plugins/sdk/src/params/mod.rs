@@ -18,7 +18,7 @@ mod schemas;
 mod types;
 
 pub use arguments::Arguments;
-pub use body::{Body, unquoted};
+pub use body::Body;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};
 pub use mark::{Mark, Progress, Style, unquoted};
