@@ -85,29 +85,56 @@ fn agrees(
     tally: &mut Tally,
 ) -> bool {
     tally.count(Property::Splits);
-    if counted(recording, tape, cuts, ending, tally).says_the_same(as_cut) {
+    let outcome = counted(recording, tape, cuts, ending, tally);
+    if outcome.says_the_same(as_cut) {
         return true;
     }
-    let fails = |cuts: &[usize]| !play(recording, tape, cuts, ending).says_the_same(as_cut);
-    let smallest = match ending {
-        Ending::Reason(_) => shrink::smallest(cuts.to_vec(), |cuts| fails(&tape.lawful(cuts.to_vec()))),
-        Ending::LastToken => cuts.to_vec(),
-    };
-    let smallest = tape.lawful(smallest);
-    let what = describe(&play(recording, tape, &smallest, ending), as_cut, tape.mode(), ending);
-    let case = recording.written(tape, &smallest, recording.finish, "The items depend on the chunking.");
+    let found =
+        smallest(recording, as_cut, tape, Failing { cuts: cuts.to_vec(), outcome, recurs: true }, ending);
+    let case = recording.written(tape, &found.cuts, recording.finish, "The items depend on the chunking.");
+    let what = describe(&found, as_cut, tape.mode(), ending);
     tally.fail(Property::Splits, &recording.name, what, Some(case));
     false
 }
 
-fn describe(outcome: &Outcome, as_cut: &Outcome, mode: MarkerMode, ending: Ending) -> String {
+/// A chunking, and an outcome of it that differs from that of the case as it is cut.
+struct Failing {
+    cuts: Vec<usize>,
+    outcome: Outcome,
+    /// Whether the chunking comes to another outcome again when it is played again.
+    recurs: bool,
+}
+
+/// The smallest chunking that can be found to fail; the first one, with what it came to, where a second play of it doesn't.
+fn smallest(recording: &Recording, as_cut: &Outcome, tape: &Tape, first: Failing, ending: Ending) -> Failing {
+    let fails = |cuts: &[usize]| !play(recording, tape, cuts, ending).says_the_same(as_cut);
+    let cuts = match ending {
+        Ending::Reason(_) => shrink::smallest(first.cuts.clone(), |cuts| fails(&tape.lawful(cuts.to_vec()))),
+        Ending::LastToken => first.cuts.clone(),
+    };
+    let cuts = tape.lawful(cuts);
+    let outcome = play(recording, tape, &cuts, ending);
+    if outcome.says_the_same(as_cut) {
+        Failing { recurs: false, ..first }
+    } else {
+        Failing { cuts, outcome, recurs: true }
+    }
+}
+
+fn describe(found: &Failing, as_cut: &Outcome, mode: MarkerMode, ending: Ending) -> String {
     let how = match (mode, ending) {
         (_, Ending::LastToken) => "with the stop as the token that ended the turn",
         (MarkerMode::Text, _) => "with markers by their text",
         (MarkerMode::Id, _) => "with markers as tokens",
     };
     let expected = as_cut.items.as_deref().unwrap_or_default();
-    let what = difference(outcome, expected)
-        .unwrap_or_else(|| format!("it ends {:?}, as it is cut {:?}", outcome.end(), as_cut.end()));
+    let mut what = match (&found.outcome.fault, &as_cut.fault) {
+        (None, Some(fault)) => format!("as it is cut the parser failed: {}", fault.reason),
+        _ => difference(&found.outcome, expected)
+            .unwrap_or_else(|| format!("it ends {:?}, as it is cut {:?}", found.outcome.end(), as_cut.end())),
+    };
+    if !found.recurs {
+        what += "\n  played again it comes to what it comes to as it is cut: something varies between runs";
+    }
     format!("{how}, in this chunking, it doesn't come to what it comes to as it is cut\n  {what}")
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use wasmtime::Engine;
 
 /// Time between two epochs.
-const TICK: Duration = Duration::from_millis(1);
+pub(super) const TICK: Duration = Duration::from_millis(1);
 
 /// What the thread and its owners share.
 #[derive(Default)]

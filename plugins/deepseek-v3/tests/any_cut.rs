@@ -117,7 +117,7 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
 }
 
 #[test]
-fn prose_and_arguments_without_a_fence_go_out_until_the_next_marker() {
+fn prose_and_strings_of_arguments_without_a_fence_are_asked_about_once() {
     check_asked_once::<DeepSeekV3>(&tools(), ["<｜tool▁call▁begin｜>", "add", "<｜tool▁sep｜>"]);
 }
 

@@ -9,6 +9,8 @@
 //!   A call it is only if a `{` begins that, or `<|call|>` ends it.
 //! - A header that the turn's end cuts off is dropped; if it names a tool, it is the opening of a broken call.
 //! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a body are dropped.
+//! - Inside a string of a call's JSON a marker is text, unless it ends the turn: then the call is broken off, as it is where brackets are open
+//!   and `<|return|>` comes, by which models don't end calls.
 //! - What is written in another's name (a user's turn, a tool's result) is neither the answer nor a call: it is reasoning.
 //! - Where the request forbids calls, the channel decides alone.
 
@@ -92,6 +94,9 @@ impl Parser for Harmony {
     }
 
     fn marker(&mut self, index: usize, out: &mut Output) {
+        if self.header.is_none() && index < RETURN && self.body.in_string() {
+            return self.body.text(&format!("<|{}|>", MARKERS[index]), 0, out);
+        }
         let goes_on = matches!(index, MESSAGE | CHANNEL | CONSTRAIN);
         if let Some(header) = &mut self.header
             && (!goes_on || !header.has_begun())
@@ -196,10 +201,17 @@ impl Body {
         }
     }
 
+    /// Whether the next byte is inside a string of a call's JSON.
+    fn in_string(&self) -> bool {
+        matches!(self, Self::Call(arguments) if arguments.in_string())
+    }
+
     /// A marker came, which is held.
     fn marker(&mut self, index: usize, out: &mut Output) {
         match (self, index) {
             (Self::Call(arguments), MESSAGE | CONSTRAIN) => arguments.release(out),
+            (Self::Call(arguments), RETURN) if arguments.is_open() => arguments.release(out),
+            (Self::Call(arguments), CALL) if arguments.in_string() => arguments.release(out),
             (Self::Call(arguments), END_OF_TEXT) => arguments.finish(out),
             (Self::Call(arguments), _) => arguments.close(out),
             (Self::Prose(_), MESSAGE | CONSTRAIN) | (Self::Prose(Route::Drop), _) => {}

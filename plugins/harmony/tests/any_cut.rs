@@ -4,12 +4,15 @@
 use harmony_parser::Harmony;
 use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{
-    FinishReason, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice, ToolKind,
+    FinishReason, Op, Parser, Payload, Phase, Request, Route, Step, ToolCall, ToolChoice, ToolKind, Until,
 };
 use proptest::prelude::*;
 
 const PROMPT: &str = "<|start|>assistant";
 const CALL: &str = "<|channel|>commentary to=functions.add <|constrain|>json<|message|>";
+
+/// The first of the markers that end the turn.
+const RETURN: usize = 5;
 
 const FRAGMENTS: &[&str] = &[
     "<|start|>",
@@ -119,7 +122,9 @@ fn no_marker_reaches_the_output() {
         let output = drawn.output().replace("age|>", ""); // which could make one of what stands around another
         for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
-            for marker in &markers {
+            // Inside a string of a call's arguments all but the ends of the turn are text.
+            let seen = if name.is_empty() { &markers[..] } else { &markers[RETURN..] };
+            for marker in seen {
                 assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");
             }
         }
@@ -168,11 +173,12 @@ fn a_header_takes_one_list_of_ops_and_text_is_not_asked_about() {
     for step in steps(&header) {
         assert_eq!(step, Step::Hold);
     }
-    let call = steps(&[&header[..], &["<|message|>", "{\"a\"", ": 1", "}", "<|call|>"]].concat());
+    let call = steps(&[&header[..], &["<|message|>", "{\"a\": \"", "b", "\"", "}", "<|call|>"]].concat());
     let shown = |step: &Step, route| matches!(step, Step::Ops(ops) if ops.contains(&Op::UntilMarker(route)));
     assert!(matches!(&call[7], Step::Ops(ops) if ops.len() == 2), "{call:?}");
-    assert!(shown(&call[8], Route::Arguments), "{call:?}");
-    assert_eq!(call[9..11], [Step::Pass, Step::Pass]);
+    let until = Op::UntilByte(Until { route: Route::Arguments, bytes: "\"\\" });
+    assert!(matches!(&call[9], Step::Ops(ops) if ops[1] == until), "{call:?}");
+    assert_eq!(call[10..12], [Step::Pass, Step::Pass]);
     let reasoning = steps(&["<|channel|>", "analysis", "<|message|>", "Hm", "."]);
     assert!(shown(&reasoning[2], Route::Reasoning), "{reasoning:?}");
     assert_eq!(reasoning[3..], [Step::Pass, Step::Pass]);

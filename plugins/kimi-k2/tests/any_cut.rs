@@ -105,7 +105,7 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
 }
 
 #[test]
-fn prose_and_arguments_go_out_until_the_next_marker() {
+fn prose_and_strings_of_arguments_are_asked_about_once() {
     check_asked_once::<KimiK2>(
         &tools(),
         ["<|tool_call_begin|>", "functions.add:0", "<|tool_call_argument_begin|>"],

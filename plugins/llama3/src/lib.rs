@@ -1,8 +1,8 @@
 //! Parser for Llama 3.1, 3.2 and 3.3: JSON calls, `<|python_tag|>` and `<function=NAME>{…}</function>`.
 //!
 //! Calls are looked for where the request declares tools and allows calling them; otherwise all of this is text.
-//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared ([`Bare`] says how long an object is held for that);
-//!   more of them may follow, after `;`, a comma or white space. Behind `<|python_tag|>` any name will do.
+//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared ([`Bare`] says what else an object must and mustn't have,
+//!   and how long it is held for that); more of them may follow, after `;`, a comma or white space. Behind `<|python_tag|>` any name will do.
 //! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code there is a call of the declared tool `python`, `ipython` or
 //!   `code_interpreter` (`{"code": …}` if it is a function), and text if there is none.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
@@ -268,6 +268,10 @@ impl Llama3 {
     fn end(&mut self, bytes: usize, by_itself: bool, out: &mut Output) {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),
+            State::Bare(bare, before) if bare.is_named() => {
+                let call = OpenCall::Named(bare.call(*before, &self.tools, out));
+                self.state = State::Call(call, bare.name());
+            }
             State::Bare(_, 1..) => self.code(out),
             _ => {}
         }

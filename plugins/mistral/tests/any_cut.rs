@@ -101,10 +101,10 @@ fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
 
 #[test]
 fn a_string_of_the_arguments_goes_out_until_it_may_end() {
-    let pieces = ["[TOOL_CALLS]", "add", "[ARGS]", "{\"a\": \"b", " c"];
+    let pieces = ["[TOOL_CALLS]", "add", "[ARGS]", "{\"a\": \"b", " c", " d"];
     let steps = steps::<Mistral>(&tools(), &pieces);
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);
-    for step in &steps[3..] {
+    for step in &steps[4..] {
         let Step::Ops(ops) = step else { panic!("{step:?}") };
         let until = Until { route: Route::Arguments, bytes: "\"\\" };
         assert_eq!(ops.last(), Some(&Op::UntilByte(until)));

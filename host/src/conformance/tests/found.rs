@@ -40,6 +40,32 @@ fn items_that_depend_on_the_chunking_are_found_with_the_smallest_chunking_that_s
     assert_ne!(outcome.items, healthy.items, "the case that is printed shows it");
 }
 
+/// What the only failure of split invariance says.
+fn said_of_splits(habit: Habit) -> String {
+    let findings = report(habit, TURN).findings;
+    findings[Property::Splits as usize].failures[0].what.clone()
+}
+
+#[test]
+fn a_fault_that_does_not_come_again_is_reported_as_the_failing_outcome_had_it() {
+    // The case as it is cut is stream 0, the first chunking stream 1; nothing that is played again fails.
+    assert_eq!(failing(Habit::FailsOnce(1), TURN), [Property::Splits]);
+    let what = said_of_splits(Habit::FailsOnce(1));
+    assert!(what.contains("the parser failed: this time") && what.contains("played again"), "{what}");
+    let case = reproduced(Habit::FailsOnce(4), Property::Splits);
+    assert!(
+        case["chunks"].as_array().unwrap().len() > 2,
+        "its own chunking (every 7), not a smaller one: {case}"
+    );
+}
+
+#[test]
+fn a_fault_of_the_case_as_it_is_cut_is_told_from_one_of_a_chunking() {
+    let what = said_of_splits(Habit::FailsOnce(0));
+    assert!(what.contains("as it is cut the parser failed: this time"), "{what}");
+    assert!(!what.contains("played again"), "{what}");
+}
+
 #[test]
 fn a_turn_that_does_not_close_when_cut_off_is_found_where_it_first_happens() {
     assert_eq!(failing(Habit::GivesUp, TURN), [Property::Truncation]);

@@ -1,6 +1,7 @@
 //! A parser of a small format, `<think>…</think>`, `<call>NAME:ARGUMENTS</call>`, `<end>`, and its bad habits.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::conformance::{Parsers, Start, Subject};
 use crate::limits::ParserLimits;
@@ -36,6 +37,8 @@ pub(super) enum Habit {
     Hoards,
     /// Forgets what is in the middle of a long string.
     Forgets,
+    /// Fails at the end of the stream of this number.
+    FailsOnce(usize),
 }
 
 /// The toy as a parser under test.
@@ -44,7 +47,14 @@ pub(super) struct Native(pub(super) Habit);
 impl Parsers for Native {
     fn with(&self, _: &[(String, String)]) -> Result<Arc<Subject>, String> {
         let habit = self.0;
-        let start = || -> Start { Box::new(move |_| Ok(Box::new(Toy::new(habit)))) };
+        let streams = Arc::new(AtomicUsize::new(0));
+        let start = || -> Start {
+            let streams = Arc::clone(&streams);
+            Box::new(move |_| {
+                let stream = streams.fetch_add(1, Ordering::Relaxed);
+                Ok(Box::new(Toy { fails: habit == Habit::FailsOnce(stream), ..Toy::new(habit) }))
+            })
+        };
         let descriptor = Descriptor {
             name: "toy".into(),
             version: "1.0.0".into(),
@@ -65,6 +75,8 @@ struct Toy {
     prose: Route,
     fuel: u64,
     seen: u64,
+    /// Whether its end is a fault.
+    fails: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -76,7 +88,8 @@ enum State {
 
 impl Toy {
     fn new(habit: Habit) -> Self {
-        Self { habit, held: String::new(), state: State::Prose, prose: Route::Content, fuel: 0, seen: 0 }
+        let (state, prose) = (State::Prose, Route::Content);
+        Self { habit, held: String::new(), state, prose, fuel: 0, seen: 0, fails: false }
     }
 
     fn bytes(&mut self, route: Route, bytes: usize) -> Op {
@@ -173,6 +186,9 @@ impl StreamParser for Toy {
     }
 
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
+        if self.fails {
+            return Err(Fault { parser: "toy".into(), reason: "this time".into() });
+        }
         Ok(match (self.state, self.habit) {
             (State::Arguments, Habit::GivesUp) => Step::Fault("a call is open".into()),
             (State::Arguments, Habit::Guesses) if reason == FinishReason::Length => {

@@ -1,13 +1,17 @@
 //! Decides whether a JSON object that stands bare in a message is a call, as early as its bytes allow. Parsers of formats without call markup
 //! ask [`Bare`] before they read a [`Call`].
 //!
+//! It is one if it has a name and arguments and no key before these that calls don't have (`{"name": …, "description": …}` describes
+//! something). Without arguments it is one if its name is a declared tool's. What can't be told apart is the definition of a declared tool
+//! that has no other key than `name` and `parameters`: that is a call.
+//!
 //! Invariant: the object is held only while every key and word so far could be a call's. A key that calls don't have, a type that isn't
 //! `function`, and a name that no declared tool begins with end the hold with their first differing byte.
 
 use super::{Call, Event, Scanner};
 use crate::{Output, Tools};
 
-/// Keys that a call has before its name, and `name` itself.
+/// Keys that a call has up to its arguments.
 const KEYS: [&str; 5] = ["name", "type", "function", "parameters", "arguments"];
 
 /// What an object amounts to so far.
@@ -15,7 +19,7 @@ const KEYS: [&str; 5] = ["name", "type", "function", "parameters", "arguments"];
 pub enum Verdict {
     /// It may be a call.
     Undecided,
-    /// It is a call: its name has been read.
+    /// It is a call: its name has been read, and the key of its arguments or all of it but the last brace.
     Call,
     /// It is none.
     Content,
@@ -41,6 +45,10 @@ pub struct Bare {
     scanner: Scanner,
     begun: bool,
     nested: bool,
+    /// Whether its name, which will do, has been read; whether that is a declared tool's; whether its arguments have begun.
+    named: bool,
+    declared: bool,
+    argued: bool,
     key: Option<&'static str>,
     /// Where the present key or word begins.
     word: usize,
@@ -74,10 +82,20 @@ impl Bare {
         self.scanner.in_string()
     }
 
-    /// Reads on up to the verdict, and says after how many bytes it came; `tools` are those that may be called.
+    /// Whether its name, which will do, has been read.
+    pub fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// Reads on up to the verdict, and says after how many bytes it came; `tools` are those that may be called. The brace that ends a call
+    /// isn't read.
     pub fn read(&mut self, text: &[u8], tools: &Tools) -> (Verdict, usize) {
         for (index, byte) in text.iter().enumerate() {
             let verdict = self.push(*byte, tools);
+            if verdict == Verdict::Call && self.text.last() == Some(&b'}') {
+                self.text.pop();
+                return (verdict, index);
+            }
             if verdict != Verdict::Undecided {
                 return (verdict, index + 1);
             }
@@ -95,14 +113,24 @@ impl Bare {
             Event::Key => {
                 let key = self.scanner.string();
                 self.key = KEYS.into_iter().find(|known| Some(*known) == key.as_deref());
+                self.argued |= matches!(self.key, Some("parameters" | "arguments"));
+                if self.named && self.argued {
+                    return Verdict::Call;
+                }
                 self.key.is_some()
             }
             Event::ValueStart => self.begin_value(byte),
             Event::ValueEnd if self.key == Some("name") => {
                 let name = self.scanner.string().unwrap_or_default();
-                let is_call = !name.is_empty() && (self.name == Name::Any || tools.contains(&name));
-                return if is_call { Verdict::Call } else { Verdict::Content };
+                self.declared = tools.contains(&name);
+                self.named = !name.is_empty() && (self.name == Name::Any || self.declared);
+                self.key = None;
+                match (self.named, self.argued) {
+                    (true, true) => return Verdict::Call,
+                    (is_named, _) => is_named,
+                }
             }
+            Event::End if self.named && self.declared => return Verdict::Call,
             Event::ValueEnd | Event::ValueEndBefore => {
                 let is_function = self.scanner.string().as_deref() == Some("function");
                 self.key.take() != Some("type") || is_function

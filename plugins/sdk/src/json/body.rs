@@ -1,16 +1,11 @@
-//! Arguments that stand alone, between markers that end them: passed on verbatim, so that nothing need be scanned.
+//! Arguments that stand alone, between markers that end them: passed on verbatim. A marker inside a string ends none ([`Body::in_string`]).
 //!
-//! Invariant: white space before them is dropped, an opening `` ``` `` and the fence that closes it too, and of the rest no more
-//! is held than may still be such a fence. A JSON string is decoded (its inside is the JSON). The arguments of a custom tool are the
-//! decoded string `input` of their object; without one they go out as they are.
+//! Invariant: white space around them is dropped, and a fence; of the rest no more is held than may still close a fence. A JSON string is
+//! decoded (its inside is the JSON). A custom tool's are the decoded string `input` of their object; without one they go out as they are.
 
-use super::input::{Seek, Sought};
+use super::fence::{FENCE, TICKS, goes_on, may_close, ticks};
+use super::{Event, Scanner, input::Seek, input::Sought};
 use crate::{Output, Payload, Route};
-
-/// Bytes that a line which opens a fence may have, and white space before one that closes it.
-const FENCE: usize = 64;
-/// Backticks of a fence.
-const TICKS: usize = 3;
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -33,12 +28,16 @@ enum Place {
     Fence,
     /// In the object of a custom tool, before its string `input`.
     Seek(Seek),
+    /// In an object or a list.
+    Json(Scanner),
+    /// After it: white space is dropped, and all else goes out.
+    Ended,
     Verbatim,
     /// Inside a string that is decoded.
     String {
         escaped: bool,
     },
-    /// After it.
+    /// After it: all is dropped.
     After,
 }
 
@@ -58,27 +57,45 @@ impl Body {
         matches!(self.place, Place::Before) && self.tail.is_empty()
     }
 
-    /// Whether they have ended by themselves. Of JSON that goes out verbatim only the host knows.
+    /// Whether they have ended by themselves: all brackets are closed, or the string that is decoded.
     pub fn has_ended(&self) -> bool {
-        matches!(self.place, Place::After)
+        matches!(self.place, Place::Ended | Place::After)
     }
 
-    /// Whether what comes goes out as it is, and nothing but the call's end is looked for in it.
-    pub(super) fn is_verbatim(&self) -> bool {
-        matches!(self.place, Place::Verbatim) && !self.fenced
+    /// Whether the next byte is inside a string: a marker there is text, unless it ends the turn.
+    pub fn in_string(&self) -> bool {
+        match &self.place {
+            Place::Json(scanner) => scanner.in_string(),
+            Place::String { .. } => true,
+            _ => false,
+        }
     }
 
-    /// Reads on, behind which the `keep` youngest bytes are held. What nothing but a marker can end goes out until the next one.
+    /// Whether brackets or a string are open.
+    pub fn is_open(&self) -> bool {
+        matches!(self.place, Place::Json(_) | Place::String { .. })
+    }
+
+    /// What bytes end the stretch of JSON that all of `text` belongs to, if it does.
+    pub(super) fn stops(&self, text: &[u8]) -> Option<&'static str> {
+        let Place::Json(scanner) = &self.place else { return None };
+        scanner.stops().filter(|_| !self.fenced && scanner.skip(text) == text.len())
+    }
+
+    /// Reads on, behind which the `keep` youngest bytes are held. What only a marker or a quote can end goes out until the next one.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
+        let stops = self.stops(text.as_bytes());
         self.read(text.as_bytes(), out);
-        if self.is_verbatim() {
-            out.flow(Route::Arguments, keep);
+        match stops {
+            Some(stops) if keep == 0 => out.until_byte(Route::Arguments, stops),
+            _ if matches!(self.place, Place::Verbatim) && !self.fenced => out.flow(Route::Arguments, keep),
+            _ => {}
         }
     }
 
     /// The same for arguments that may end without a marker.
     pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
-        let in_string = self.in_string();
+        let decodes = self.decodes();
         while !text.is_empty() {
             let certain = if self.may_end_fenced() {
                 text.iter().rposition(|byte| !may_close(*byte)).map_or(0, |at| at + 1)
@@ -91,13 +108,13 @@ impl Body {
             self.release_tail(out);
             text = &text[self.step(&text[..certain], out)..];
         }
-        if in_string && self.in_string() {
+        if decodes && self.decodes() {
             out.until_byte(Route::ArgumentsUnescaped, "\"\\");
         }
     }
 
     /// Whether the next byte is inside a string that is decoded, and decides nothing unless it ends it or escapes the one behind it.
-    fn in_string(&self) -> bool {
+    fn decodes(&self) -> bool {
         matches!(self.place, Place::String { escaped: false })
     }
 
@@ -161,8 +178,7 @@ impl Body {
     /// What was held as a fence's opening, or before a string `input`, is none.
     fn release_held(&mut self, out: &mut Output) {
         if self.held > 0 {
-            self.written = true;
-            out.arguments(self.held);
+            self.write(self.held, out);
             (self.place, self.held) = (Place::Verbatim, 0);
         }
     }
@@ -170,17 +186,24 @@ impl Body {
     /// Reads some bytes; returns how many, as all that it calls do.
     fn step(&mut self, text: &[u8], out: &mut Output) -> usize {
         match self.place {
-            Place::Before => return self.before(text, out),
-            Place::Fence => return self.fence(text, out),
-            Place::Seek(_) => return self.seek(text, out),
-            Place::String { .. } => return self.string(text, out),
-            Place::Verbatim => {
-                self.written = true;
-                out.arguments(text.len());
+            Place::Before => self.before(text, out),
+            Place::Fence => self.fence(text, out),
+            Place::Seek(_) => self.seek(text, out),
+            Place::String { .. } => self.string(text, out),
+            Place::Json(_) => self.json(text, out),
+            Place::Ended => self.ended(text, out),
+            Place::Verbatim => self.write(text.len(), out),
+            Place::After => {
+                out.drop(text.len());
+                text.len()
             }
-            Place::After => out.drop(text.len()),
         }
-        text.len()
+    }
+
+    fn write(&mut self, bytes: usize, out: &mut Output) -> usize {
+        self.written = true;
+        out.arguments(bytes);
+        bytes
     }
 
     fn before(&mut self, text: &[u8], out: &mut Output) -> usize {
@@ -195,8 +218,27 @@ impl Body {
                 self.place = Place::String { escaped: false };
                 return white + 1;
             }
+            (Some(b'{' | b'['), Payload::Json) => Place::Json(Scanner::at_value()),
             _ => Place::Verbatim,
         };
+        white
+    }
+
+    fn json(&mut self, text: &[u8], out: &mut Output) -> usize {
+        let Place::Json(scanner) = &mut self.place else { return 0 };
+        let end = scanner.read_to(Event::ValueEnd, text);
+        if end.is_some() {
+            self.place = Place::Ended;
+        }
+        self.write(end.unwrap_or(text.len()), out)
+    }
+
+    fn ended(&mut self, text: &[u8], out: &mut Output) -> usize {
+        let white = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        out.drop(white);
+        if white < text.len() {
+            self.place = Place::Verbatim;
+        }
         white
     }
 
@@ -255,21 +297,4 @@ impl Body {
         self.place = Place::After;
         inside + 1
     }
-}
-
-/// Whether a fence may be closed by text that ends so.
-fn may_close(byte: u8) -> bool {
-    byte == b'`' || byte.is_ascii_whitespace()
-}
-
-/// Backticks of what may close a fence.
-fn ticks(tail: &[u8]) -> usize {
-    tail.iter().map(|byte| usize::from(*byte == b'`')).sum()
-}
-
-/// Whether `byte` after this still may close a fence: three backticks in a row, white space around them.
-fn goes_on(tail: &[u8], byte: u8) -> bool {
-    let is_whole = matches!(ticks(tail), 0 | TICKS);
-    tail.len() < FENCE
-        && if byte == b'`' { ticks(tail) < TICKS && (is_whole || tail.ends_with(b"`")) } else { is_whole }
 }

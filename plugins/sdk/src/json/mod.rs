@@ -8,6 +8,7 @@ mod bare;
 mod body;
 mod call;
 mod calls;
+mod fence;
 mod input;
 mod keys;
 mod object;

@@ -13,7 +13,7 @@ pub struct Object {
 impl Object {
     /// The arguments of a call that carries this.
     pub fn new(payload: Payload) -> Self {
-        Self { body: Body::new(payload), scanner: Scanner::of_end() }
+        Self { body: Body::new(payload), scanner: Scanner::default() }
     }
 
     /// Whether the next byte is inside a string.
@@ -28,12 +28,12 @@ impl Object {
 
     /// Reads on up to the object's end, where the call is closed: after how many bytes that came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
-        let end = self.scanner.read(text);
+        let (end, stops) = (self.scanner.read(text), self.body.stops(text));
         self.body.read(&text[..end.unwrap_or(text.len())], out);
-        match self.scanner.stops() {
+        match stops {
             _ if end.is_some() => self.body.close(out),
-            Some(stops) if self.body.is_verbatim() => out.until_byte(Route::Arguments, stops),
-            _ => {}
+            Some(stops) => out.until_byte(Route::Arguments, stops),
+            None => {}
         }
         end
     }

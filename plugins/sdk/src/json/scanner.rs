@@ -38,8 +38,6 @@ pub struct Scanner {
     place: Place,
     depth: usize,
     string: InString,
-    /// Whether only the object's end is looked for, and nothing at depth 1.
-    only_end: bool,
     /// Whether the string is at depth 1, and so to be kept.
     keep: bool,
     kept: Vec<u8>,
@@ -70,9 +68,9 @@ enum InString {
 }
 
 impl Scanner {
-    /// A scanner that says nothing of the object but where it ends, so that no string need be read byte by byte.
-    pub fn of_end() -> Self {
-        Self { only_end: true, ..Self::default() }
+    /// A scanner of a value that stands alone: what it says of it ends with [`Event::ValueEnd`].
+    pub fn at_value() -> Self {
+        Self { place: Place::Colon, depth: 1, ..Self::default() }
     }
 
     /// Whether the next byte is inside a string.
@@ -121,11 +119,16 @@ impl Scanner {
 
     /// Takes the next bytes up to the object's end; after how many of them it came.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
+        self.read_to(Event::End, bytes)
+    }
+
+    /// Takes the next bytes up to one that is this; after how many of them it came.
+    pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
         while let Some(&byte) = bytes.get(read) {
             let skipped = self.skip(&bytes[read..]);
             read += skipped.max(1);
-            if skipped == 0 && self.push(byte) == Event::End {
+            if skipped == 0 && self.push(byte) == event {
                 return Some(read);
             }
         }
@@ -206,7 +209,7 @@ impl Scanner {
 
     fn begin_string(&mut self) -> Event {
         self.string = InString::Yes;
-        self.keep = !self.only_end && self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
+        self.keep = self.depth == 1 && matches!(self.place, Place::Key | Place::Colon);
         let event = self.begin_value(Place::Value);
         if self.keep {
             self.kept.clear();

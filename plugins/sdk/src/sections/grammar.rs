@@ -1,6 +1,6 @@
 //! The grammar of a constrained turn: reasoning, then a message or a section of calls.
 //!
-//! Inside arguments a marker ends the call wherever it stands, in a string too: so markers have to be tokens.
+//! Strings of arguments may hold any text, a marker's too, and headers may not: so markers have to be tokens.
 
 use super::{Format, Mark, Sections};
 use crate::Request;

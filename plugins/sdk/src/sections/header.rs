@@ -11,6 +11,8 @@ const FENCE: &str = "```";
 /// A call's header as far as it has come; all its bytes are held.
 #[derive(Debug, Default)]
 pub(super) struct Header {
+    /// Bytes of the marker before it.
+    pub(super) opening: usize,
     pub(super) text: String,
     /// Where the separator stands in it.
     pub(super) separator: Option<usize>,

@@ -2,10 +2,10 @@
 //! arguments. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
-//! bounded length, and what [`Body`] must, is held. The markers are tokens that mean one thing only, so they count wherever they stand:
-//! but inside arguments, where all that don't end them are text. A header that becomes none goes out as the text that it is; one that the
-//! turn's end cuts off is the opening of a broken call, and dropped, as is a call without anything in it. Where no tool may be called,
-//! calls are text.
+//! bounded length, and what [`Body`] must, is held. Inside arguments all markers that don't end them are text, and inside a string of
+//! theirs all but the end of the turn. A header that becomes none goes out as the text that it is; in a section, whose own markers are
+//! dropped, without the marker before it. One that the turn's end cuts off is the opening of a broken call, and dropped, as is a call without
+//! anything in it. Where no tool may be called, calls are text.
 //!
 //! A section inside reasoning doesn't end it: what was open before is open after it, up to its own end marker. Where a model leaves that out,
 //! what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
@@ -78,6 +78,8 @@ pub struct Sections<F> {
     tools: Tools,
     prose: Prose,
     state: State,
+    /// Between the markers of a section.
+    in_section: bool,
     format: PhantomData<F>,
 }
 
@@ -103,8 +105,8 @@ impl<F: Format> Parser for Sections<F> {
     }
 
     fn start(request: &Request) -> Result<Self, String> {
-        let tools = Tools::callable(request);
-        Ok(Self { tools, prose: Prose::default(), state: State::Prose, format: PhantomData })
+        let (tools, prose) = (Tools::callable(request), Prose::default());
+        Ok(Self { tools, prose, state: State::Prose, in_section: false, format: PhantomData })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -113,7 +115,7 @@ impl<F: Format> Parser for Sections<F> {
             State::Role => self.role(chunk, out),
             State::Header(header) => {
                 header.text.push_str(chunk);
-                self.read_header(out);
+                self.read_header(0, out);
             }
             State::Body(body) => body.text(chunk, 0, out),
         }
@@ -127,7 +129,7 @@ impl<F: Format> Parser for Sections<F> {
             _ => false,
         };
         if !settled {
-            self.mark_in_prose(mark, out);
+            self.mark_in_prose(mark, literal, out);
         }
     }
 
@@ -161,8 +163,8 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// Opens the call if its header is whole.
-    fn read_header(&mut self, out: &mut Output) {
+    /// Opens the call if its header is whole. The `keep` youngest bytes are a marker's.
+    fn read_header(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
         match header.head(F::KIND) {
             Head::Unfinished => {}
@@ -177,8 +179,10 @@ impl<F: Format> Sections<F> {
                 self.state = State::Body(body);
             }
             Head::Nothing => {
-                self.state = State::Mentioned;
-                self.prose.flow(out);
+                self.deny(keep, out);
+                if keep == 0 {
+                    self.prose.flow(out);
+                }
             }
         }
     }
@@ -194,30 +198,38 @@ impl<F: Format> Sections<F> {
             }
             Mark::CallEnd | Mark::SectionEnd if header.is_empty() => {
                 self.state = State::Prose;
-                self.prose.go_on(out);
-                return true;
+                return false;
             }
             Mark::Separator if header.separator.is_none() => header.separator = Some(header.text.len()),
             Mark::Separator | Mark::CallEnd | Mark::SectionEnd => header.ended = true,
             _ => {
-                self.prose.release(literal.len(), out);
-                self.state = State::Mentioned;
+                self.deny(literal.len(), out);
                 return false;
             }
         }
-        self.read_header(out);
+        self.read_header(literal.len(), out);
         match &mut self.state {
+            State::Header(_) => true,
             State::Body(body) if mark != Mark::Separator => {
                 body.close(out);
-                self.state = State::Prose;
-                self.prose.go_on(out);
+                false
             }
-            _ => {}
+            State::Body(_) => true,
+            _ => false,
         }
-        true
     }
 
-    fn mark_in_prose(&mut self, mark: Mark, out: &mut Output) {
+    /// What is held is no call, and prose, but for the `keep` youngest bytes.
+    fn deny(&mut self, keep: usize, out: &mut Output) {
+        let State::Header(header) = &self.state else { return };
+        if self.in_section {
+            out.drop(header.opening);
+        }
+        self.prose.release(keep, out);
+        self.state = if self.in_section { State::Prose } else { State::Mentioned };
+    }
+
+    fn mark_in_prose(&mut self, mark: Mark, literal: &str, out: &mut Output) {
         let is_call =
             matches!(mark, Mark::Section | Mark::SectionEnd | Mark::Call | Mark::Separator | Mark::CallEnd);
         let mentioned = matches!(self.state, State::Mentioned) && !matches!(mark, Mark::Section | Mark::Call);
@@ -228,10 +240,15 @@ impl<F: Format> Sections<F> {
             return self.prose.flow(out);
         }
         self.state = State::Prose;
+        self.in_section = match mark {
+            Mark::Section => true,
+            Mark::SectionEnd | Mark::TurnEnd | Mark::Role => false,
+            _ => self.in_section,
+        };
         match mark {
             Mark::Think => self.prose.reasoning(out),
             Mark::ThinkEnd => self.prose.content(out),
-            Mark::Call => self.state = State::Header(Header::default()),
+            Mark::Call => self.state = State::Header(Header { opening: literal.len(), ..Header::default() }),
             Mark::Role => {
                 out.drop_all();
                 self.prose.turn_to_content();
@@ -245,6 +262,10 @@ impl<F: Format> Sections<F> {
 /// A marker while arguments are read.
 fn mark_in_body(body: &mut Body, mark: Mark, literal: &str, out: &mut Output) -> bool {
     match mark {
+        _ if body.in_string() && mark != Mark::TurnEnd => {
+            body.text(literal, 0, out);
+            return true;
+        }
         Mark::Section | Mark::SectionEnd | Mark::Call | Mark::CallEnd => body.close(out),
         Mark::TurnEnd if body.has_ended() => body.close(out),
         Mark::TurnEnd => body.release(out),
