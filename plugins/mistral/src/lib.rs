@@ -192,10 +192,8 @@ impl Mistral {
             State::Header(_) if is_last => out.broken_call(keep),
             State::Header(header) if header.text.trim().is_empty() => out.drop(out.held() - keep),
             State::Header(_) => self.prose.release(keep, out),
-            State::Arguments(arguments) if by_itself && !arguments.is_open() => arguments.close(out),
             State::Arguments(arguments) => {
-                arguments.release(out);
-                if keep > 0 {
+                if !arguments.end(by_itself, out) && keep > 0 {
                     // The call is over, and incomplete: no later `close` may be taken for its end.
                     out.message(Phase::Unspecified);
                 }

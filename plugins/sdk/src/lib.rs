@@ -73,8 +73,7 @@ pub trait Parser: Sized {
         if grammar::is_free(request) {
             return Ok(None);
         }
-        Err("this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced"
-            .into())
+        Err(grammar::NO_GRAMMAR.into())
     }
 }
 

@@ -38,6 +38,17 @@ impl Object {
         end
     }
 
+    /// The call ends without the object's end: it is whole if the model came this far by itself and no bracket is open. Returns whether it is.
+    pub fn end(&mut self, by_itself: bool, out: &mut Output) -> bool {
+        let is_whole = by_itself && !self.is_open();
+        if is_whole {
+            self.body.close(out);
+        } else {
+            self.body.release(out);
+        }
+        is_whole
+    }
+
     /// Completes the call ([`Body::close`]).
     pub fn close(&mut self, out: &mut Output) {
         self.body.close(out);
