@@ -230,6 +230,36 @@ pub const LLAMA3: Format = Format::of::<llama3_parser::Llama3>(
     ],
 );
 
+/// Mistral: calls that a marker begins and their JSON ends, or lists of them.
+pub const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(
+    "mistral",
+    &["", "[THINK]"],
+    &[
+        "[TOOL_CALLS]add[ARGS]",
+        "[TOOL_CALLS]patch[CALL_ID]Vv6rQ0tXk[ARGS]",
+        "[TOOL_CALLS]add{\"a\": ",
+        "[TOOL_CALLS] [{\"name\": \"add\", \"arguments\": ",
+        "}, {\"name\": \"patch\", \"arguments\": {\"input\": \"",
+        "Vv6rQ0tXk",
+        "[TOOL",
+    ],
+);
+
+/// MiniMax-M2: calls in XML, names and keys in quotes.
+pub const MINIMAX_M2: Format = Format::of::<minimax_m2_parser::MiniMaxM2>(
+    "minimax-m2",
+    &["]~b]ai\n<think>\n", "", "]~b]ai\n", "]~b]ai\n<think>\n\n</think>\n\n"],
+    &[
+        "<minimax:tool_call>\n<invoke name=\"add\">\n",
+        "<minimax:tool_call>\n<invoke name=\"patch\">\n<parameter name=\"input\">",
+        "<invoke name=\"add\">",
+        "<parameter name=\"a\">",
+        "<parameter name=\"i\">",
+        "<parameter name=\"s\">",
+        "</parameter>\n</invoke>\n</minimax:tool_call>",
+    ],
+);
+
 /// Formats that are tables in a model's `tokenizer_config.json`.
 pub const RESPONSE_TEMPLATE: Format = Format {
     tables: &[
@@ -266,4 +296,5 @@ pub const RESPONSE_TEMPLATE: Format = Format {
 };
 
 /// All formats whose seeds are cases.
-pub const ALL: [&Format; 7] = [&QWEN3, &QWEN3_CODER, &HARMONY, &KIMI_K2, &DEEPSEEK_V3, &GLM, &LLAMA3];
+pub const ALL: [&Format; 9] =
+    [&QWEN3, &QWEN3_CODER, &HARMONY, &KIMI_K2, &DEEPSEEK_V3, &GLM, &LLAMA3, &MISTRAL, &MINIMAX_M2];

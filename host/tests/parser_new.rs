@@ -1,4 +1,4 @@
-//! `host parser new`: the crate builds and passes its own tests as it is, away from this repository.
+//! `host parser new`: the crate builds and passes its own tests as it is, away from this repository and from the network.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -20,7 +20,7 @@ fn a_new_parser_passes_its_own_tests() {
     assert!(words(&made.stdout).contains("cargo test"), "{}", words(&made.stdout));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parser-new");
     let tested = Command::new(env!("CARGO"))
-        .args(["test", "--quiet"])
+        .args(["test", "--quiet", "--locked", "--offline"])
         .current_dir(&crate_folder)
         .env("CARGO_TARGET_DIR", target)
         .output()

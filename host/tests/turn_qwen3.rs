@@ -60,6 +60,7 @@ fn op(op: parser_sdk::Op) -> contract::Op {
             },
         }),
         parser_sdk::Op::Close => contract::Op::Close,
+        parser_sdk::Op::BrokenCall => contract::Op::BrokenCall,
         parser_sdk::Op::DerivedArguments(text) => contract::Op::DerivedArguments(text),
     }
 }

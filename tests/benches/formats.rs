@@ -112,6 +112,34 @@ pub(crate) const FORMATS: &[Format] = &[
         ],
         between: &["<|start|>", "assistant"],
     },
+    Format {
+        name: "mistral",
+        spelt: &[],
+        prose: [&[], &[]],
+        call: [&["[TOOL_CALLS]", "tool", "[ARGS]", "{\"x\":", " \""], &["\"}"]],
+        between: &["\n"],
+    },
+    Format {
+        name: "minimax-m2",
+        spelt: &["<invoke name=", "</invoke>", "<parameter name=", "</parameter>"],
+        prose: [&[], &[]],
+        call: [
+            &[
+                "<minimax:tool_call>",
+                "\n<",
+                "invoke",
+                " name",
+                "=\"tool",
+                "\">\n<",
+                "parameter",
+                " name",
+                "=\"x",
+                "\">",
+            ],
+            &["</", "parameter", ">\n</", "invoke", ">\n", "</minimax:tool_call>"],
+        ],
+        between: &["\n"],
+    },
 ];
 
 /// What a stream consists of.

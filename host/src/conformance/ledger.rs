@@ -179,7 +179,7 @@ impl Ledger {
                 self.derived += text.len();
                 self.marks.derived = self.marks.derived.max(self.derived);
             }
-            Op::Message(_) | Op::Close => {}
+            Op::Message(_) | Op::Close | Op::BrokenCall => {}
         }
     }
 

@@ -16,13 +16,14 @@ pub(super) fn unbalanced() -> TurnFailure {
 }
 
 /// The model stopped, and left a call behind that nobody can run: agents are to retry.
-pub(super) fn broken_call(name: &str) -> TurnFailure {
-    let name = quoted(name);
+pub(super) fn broken_call(name: Option<&str>) -> TurnFailure {
+    let what = match name.map(quoted) {
+        Some(name) => format!("a call of {name:?}: its arguments are incomplete"),
+        None => String::from("a call before the tool's name"),
+    };
     TurnFailure {
         code: "model_error",
-        message: format!(
-            "The model broke off a call of {name:?}: its arguments are incomplete. Send the request again."
-        ),
+        message: format!("The model broke off {what}. Send the request again."),
     }
 }
 

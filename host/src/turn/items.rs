@@ -6,8 +6,9 @@
 
 use super::call::Call;
 use super::delta::{Delta, DeltaToken, split_tokens};
-use super::event::{ItemStatus, TurnEvent};
+use super::event::{ItemStatus, TurnEvent, TurnFailure};
 use super::events::TurnEvents;
+use super::failure;
 use super::illegal::Illegal;
 use super::prose::{Kind, Prose, trim_end, trim_start};
 use crate::parser::contract::{Phase, Route, Trim};
@@ -23,8 +24,8 @@ pub(super) struct Items {
     white: Delta,
     /// Bound on `white`: what stands more than this before the item's end is not trimmed.
     white_bytes: usize,
-    /// Name of the first call that was cut off.
-    broken: Option<String>,
+    /// What is said of the first call that was cut off, if the model ended the turn by itself.
+    broken: Option<TurnFailure>,
     /// Names of the whole calls whose arguments are no JSON, as far as they are to be told of.
     malformed: Vec<String>,
 }
@@ -172,9 +173,14 @@ impl Items {
         }
     }
 
-    /// The name of the first call that was cut off, if one was.
-    pub(super) fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+    /// How the first call that was cut off fails the turn, if one was.
+    pub(super) fn broken(&self) -> Option<&TurnFailure> {
+        self.broken.as_ref()
+    }
+
+    /// A call was cut off; none is named if it broke off before its name.
+    pub(super) fn break_call(&mut self, name: Option<&str>) {
+        self.broken.get_or_insert_with(|| failure::broken_call(name));
     }
 
     /// Names of the calls that were whole and whose arguments aren't JSON.
@@ -189,8 +195,8 @@ impl Items {
             None => false,
             Some(Open::Prose(prose)) => prose.told,
             Some(Open::Call(mut call)) => {
-                if status == ItemStatus::Incomplete && self.broken.is_none() {
-                    self.broken = Some(call.name().to_owned());
+                if status == ItemStatus::Incomplete {
+                    self.break_call(Some(call.name()));
                 }
                 write(self.visible, out, |out| call.finish(&mut out.text));
                 if status == ItemStatus::Completed && call.is_malformed() && self.malformed.len() < MALFORMED

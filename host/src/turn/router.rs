@@ -93,6 +93,12 @@ impl Router {
             Op::Close => self.ledger.items.close(out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
             Op::UntilByte(until) => self.begin_until(Until::byte(&until)?),
+            Op::BrokenCall => {
+                if self.ledger.items.is_visible() {
+                    self.ledger.items.break_call(None);
+                }
+                Ok(())
+            }
         }
     }
 

@@ -255,7 +255,7 @@ impl Stream {
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
         if self.failed.is_none() && reason == FinishReason::Stop {
-            self.failed = self.router.ledger.items.broken().map(failure::broken_call);
+            self.failed = self.router.ledger.items.broken().cloned();
         }
         self.router.ledger.tokens.finish();
         self.check_balance(taken);

@@ -4,8 +4,12 @@
 //! on without the newlines. A string is raw text and kept to the byte, other values are JSON. Each marker is one token.
 //! The turn ends with the next one's role. Prose and string values go out until the next marker without the host asking again.
 //!
-//! A call opens when a key or the call's end follows one word; until then its bytes are held, and they are text where they stand if
-//! something else follows. Without tools to call, call markup is text.
+//! A call opens when a key or the call's end follows a plausible name; until then its bytes are held, and they are text where they stand if
+//! something else follows. At the turn's end they are the opening of a broken call, and dropped, as an empty block is. Without tools to call,
+//! call markup is text.
+//!
+//! A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves that
+//! out, what it writes after the call stays reasoning: the client has the call, and the answer comes in a later turn.
 
 mod grammar;
 
@@ -82,7 +86,12 @@ impl Parser for Glm {
         if self.state == State::Name {
             match mark {
                 Mark::Key | Mark::End if self.has_name() => self.open("", literal.len(), out),
+                Mark::End if self.name.trim().is_empty() => {
+                    self.state = State::Between;
+                    out.drop_all();
+                }
                 Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
+                Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
                 _ => self.deny(literal.len(), out),
             }
@@ -94,8 +103,12 @@ impl Parser for Glm {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let is_whole = reason == FinishReason::Stop || self.name.ends_with(char::is_whitespace);
-        if self.state == State::Name && is_whole && self.names_a_tool() {
-            self.open("", 0, out);
+        if self.state == State::Name {
+            if is_whole && self.names_a_tool() {
+                self.open("", 0, out);
+            } else {
+                out.broken_call(0);
+            }
         }
         self.calls.finish(reason, out);
     }
@@ -127,27 +140,27 @@ impl Glm {
     /// Reads on in a call's name. A second word may be a key whose marker was left out, or begins the body of a custom tool;
     /// more of them show that there is no call.
     fn read_name(&mut self, text: &str, out: &mut Output) {
-        let before = self.name.len();
+        let (before, tools) = (self.name.len(), &self.calls.tools);
         self.name.push_str(text);
         let words = self.name.trim_start();
         let (name, second) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let second = second.trim_start();
         let (head, body) = (self.name.len() - second.len(), second.len());
-        if body > 0 && head <= NAME && self.calls.tools.payload(name) == Payload::Text {
+        if body > 0 && head <= NAME && tools.payload(name) == Payload::Text {
             self.name.truncate(head);
             self.open("", body, out);
             return self.text(&text[self.name.len() - before..], out);
         }
         let has_words = second.trim_end().contains(char::is_whitespace);
-        if has_words || self.name.len() > NAME || !(second.is_empty() || self.calls.tools.contains(name)) {
+        let may_be = if second.is_empty() { tools.may_begin(name) } else { tools.contains(name) };
+        if has_words || self.name.len() > NAME || !may_be {
             self.deny(0, out);
         }
     }
 
-    /// Whether what stands after `<tool_call>` can be a name.
+    /// Whether what stands after `<tool_call>` is a name.
     fn has_name(&self) -> bool {
-        let name = self.name.trim();
-        name.contains(char::is_alphanumeric) && !name.contains(char::is_whitespace)
+        self.calls.tools.accepts(self.name.trim())
     }
 
     fn names_a_tool(&self) -> bool {

@@ -7,6 +7,7 @@
 //! - Garbage in a header that comes to its `<|message|>` is markup like the rest. The last channel and the last tool named count.
 //! - A header that ends without one, or is too long to be one, went over into its body unannounced: what can't be a header's is text.
 //!   A call it is only if a `{` begins that, or `<|call|>` ends it.
+//! - A header that the turn's end cuts off is dropped; if it names a tool, it is the opening of a broken call.
 //! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a body are dropped.
 //! - Inside a string of a call's JSON a marker is text, unless it ends the turn: then the call is broken off, as it is where brackets are open
 //!   and `<|return|>` comes, by which models don't end calls.
@@ -102,6 +103,9 @@ impl Parser for Harmony {
         {
             let text = header.read(false);
             self.recover(&text, MARKERS[index].len() + 4, index == CALL, out);
+            if matches!(index, RETURN | END_OF_TEXT) {
+                self.break_off(out);
+            }
         }
         if self.header.is_none() {
             self.body.marker(index, out);
@@ -125,6 +129,7 @@ impl Parser for Harmony {
         if let Some(header) = &mut self.header {
             let text = header.read(true);
             self.recover(&text, 0, false, out);
+            self.break_off(out);
         }
         self.body.marker(if reason == FinishReason::Stop { END_OF_TEXT } else { CONSTRAIN }, out);
         out.drop_all();
@@ -142,6 +147,13 @@ impl Harmony {
         if calls || !text.is_empty() {
             out.drop(out.held() - text.len() - tail);
             self.open(text, tail, is_call || text.starts_with('{'), out);
+        }
+    }
+
+    /// The turn ends: a header that names a tool was the opening of a call.
+    fn break_off(&self, out: &mut Output) {
+        if self.header.as_ref().is_some_and(|header| self.callee(header).is_some()) {
+            out.broken_call(0);
         }
     }
 

@@ -6,6 +6,8 @@
 //! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code there is a call of the declared tool `python`, `ipython` or
 //!   `code_interpreter` (`{"code": …}` if it is a function), and text if there is none.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
+//! - What the turn's end cuts off before it is clear is the opening of a broken call, and dropped, if markup announced it or the name of a
+//!   declared tool has begun. Other objects are text.
 
 mod grammar;
 
@@ -95,6 +97,10 @@ impl Parser for Llama3 {
         if !STOPS.contains(&index) && self.is_text_here() {
             return self.text(literal, out);
         }
+        if STOPS.contains(&index) && self.is_opening() {
+            out.broken_call(literal.len());
+            self.state = State::Prose;
+        }
         match &mut self.state {
             State::Call(OpenCall::Object(arguments), _) if index == FUNCTION_END => {
                 arguments.close(out);
@@ -118,7 +124,11 @@ impl Parser for Llama3 {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        self.end(0, reason == FinishReason::Stop, out);
+        if self.is_opening() {
+            out.broken_call(0);
+        } else {
+            self.end(0, reason == FinishReason::Stop, out);
+        }
     }
 
     fn constrain(request: &Request) -> Result<Option<String>, String> {
@@ -239,6 +249,17 @@ impl Llama3 {
         match &self.state {
             State::Bare(bare, _) => bare.in_string(),
             State::Call(call, _) => call.in_string(),
+            _ => false,
+        }
+    }
+
+    /// Whether what is undecided is a call that has no name yet, if nothing follows.
+    fn is_opening(&self) -> bool {
+        match &self.state {
+            State::Head(TAG, code) if self.interpreter.is_some() => code.trim_ascii().is_empty(),
+            State::Head(..) => true,
+            State::Bare(bare, 0) => bare.begins_name(),
+            State::Bare(..) => self.interpreter.is_none(),
             _ => false,
         }
     }

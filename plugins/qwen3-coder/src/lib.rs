@@ -5,11 +5,15 @@
 //! so that nothing need be held to trim it. Inside a call, `params::Body` decides what is markup and what is a value that looks like it.
 //!
 //! A call opens when its header is whole and what a call goes on with follows; until then its bytes are held, and they are text where
-//! they stand if it doesn't. Outside a block the name must be that of a tool. Without tools to call, call markup is text.
+//! they stand if it doesn't. At the turn's end they are the opening of a broken call, and dropped, as an empty block is. The name is a plausible
+//! one, and outside a block that of a tool. Without tools to call, call markup is text.
+//!
+//! A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves that
+//! out, what it writes after the call stays reasoning: the client has the call, and the answer comes in a later turn.
 
 mod grammar;
 
-use parser_sdk::params::{Calls, Mark, Style};
+use parser_sdk::params::{Calls, Mark, Style, unquoted};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 13] = [
@@ -113,10 +117,14 @@ impl Parser for Qwen3Coder {
         let in_block = self.block == Block::Open;
         match self.state {
             State::Announced if index == FUNCTION => {}
+            State::Announced if index == CALL_END => out.drop_all(),
             State::Name | State::Named if matches!(mark, Mark::Key | Mark::End) && self.has_name() => {
                 self.open(literal.len(), out);
             }
             State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
+            State::Announced | State::Name | State::Named if index == TURN_END => {
+                out.broken_call(literal.len());
+            }
             State::Announced | State::Name | State::Named => self.deny(literal.len(), out),
             State::Between | State::Role => {}
         }
@@ -126,8 +134,10 @@ impl Parser for Qwen3Coder {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if self.state == State::Named && self.block == Block::Open {
-            self.open(0, out);
+        match self.state {
+            State::Named if self.block == Block::Open => self.open(0, out),
+            State::Announced | State::Name | State::Named => out.broken_call(0),
+            State::Between | State::Role => {}
         }
         self.calls.finish(reason, out);
     }
@@ -177,7 +187,7 @@ impl Qwen3Coder {
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
         let white = text.len() - text.trim_start().len();
         if white < text.len() {
-            if self.state == State::Named && self.calls.tools.payload(self.name.trim()) == Payload::Text {
+            if self.state == State::Named && self.calls.tools.payload(unquoted(&self.name)) == Payload::Text {
                 self.open(text.len() - white, out);
             } else {
                 self.deny(text.len() - white, out);
@@ -189,8 +199,7 @@ impl Qwen3Coder {
     fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
         let end = text.find('>').unwrap_or(text.len());
         self.name.push_str(&text[..end]);
-        let has_words = self.name.split_whitespace().nth(1).is_some();
-        if has_words || self.name.len() > NAME || (end < text.len() && !self.has_name()) {
+        if self.name.len() > NAME || !self.may_be_name() || (end < text.len() && !self.has_name()) {
             self.deny(0, out);
             return text.len();
         }
@@ -200,16 +209,25 @@ impl Qwen3Coder {
         text.len().min(end + 1)
     }
 
-    /// Whether the header's name can be one.
+    /// Whether the header's name is one.
     fn has_name(&self) -> bool {
-        let name = self.name.trim();
-        let is_word = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == '<');
-        is_word && (self.block == Block::Open || self.calls.tools.contains(name))
+        let (name, tools) = (unquoted(&self.name), &self.calls.tools);
+        if self.block == Block::Open { tools.accepts(name) } else { tools.contains(name) }
+    }
+
+    /// Whether it may become one.
+    fn may_be_name(&self) -> bool {
+        let (name, tools) = (self.name.trim().trim_matches(['"', '\'']), &self.calls.tools);
+        if self.block == Block::Open {
+            tools.may_begin(name)
+        } else {
+            tools.names().any(|declared| declared.starts_with(name))
+        }
     }
 
     /// Opens the call; the `keep` youngest bytes are behind its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let call = self.calls.open(self.name.trim(), keep, out);
+        let call = self.calls.open(unquoted(&self.name), keep, out);
         if self.block != Block::Open {
             call.end_anywhere();
         }

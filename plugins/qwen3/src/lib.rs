@@ -2,7 +2,12 @@
 //!
 //! Prose goes out until the next marker without the host asking again; only a call's JSON is read byte by byte.
 //! Calls are looked for where the request declares tools and allows calling them; otherwise `<tool_call>` is text like any other.
-//! A `<tool_call>` that no JSON object follows was only mentioned: it stays where it stands. A JSON object without a name goes out as content.
+//! - A `<tool_call>` that text follows which is no JSON object was only mentioned: it stays where it stands, as does an object without a name.
+//! - One that nothing follows is dropped: an empty block quietly; the opening of a call that the turn's end cuts off, up to its name, as a
+//!   broken call.
+//! - A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves
+//!   that out and goes on after a call, what it writes stays reasoning: the client has the call, and the answer comes in a later turn.
+//!
 //! Inside a string of a call every marker but the end of the turn is text.
 
 mod grammar;
@@ -80,10 +85,11 @@ impl Parser for Qwen3 {
             if self.call.in_string() && index != TURN_END {
                 return self.text(MARKERS[index], out);
             }
-            if index == CALL_END {
-                return self.end_call(out);
+            match index {
+                CALL_END => return self.end_call(out),
+                TURN_END if !self.call.is_opened() => out.broken_call(0),
+                _ => self.interrupt_call(MARKERS[index].len(), out),
             }
-            self.interrupt_call(MARKERS[index].len(), out);
         }
         let was_mentioned = self.state == State::Mentioned;
         self.state = State::Prose;
@@ -110,7 +116,7 @@ impl Parser for Qwen3 {
             return;
         }
         if !self.call.is_opened() {
-            self.deny(0, out);
+            out.broken_call(0);
         } else if self.call.has_arguments() && reason == FinishReason::Stop {
             self.call.close(out);
         } else {
@@ -134,12 +140,7 @@ impl Qwen3 {
     }
 
     fn json(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let was_opened = self.call.is_opened();
-        let progress = self.call.read(text, &self.tools, out);
-        if !was_opened && self.call.is_opened() {
-            self.prose.turn_to_content();
-        }
-        match progress {
+        match self.call.read(text, &self.tools, out) {
             Progress::Unfinished => text.len(),
             Progress::Closed(read) => {
                 self.state = State::Called;
@@ -147,7 +148,6 @@ impl Qwen3 {
             }
             Progress::NotACall => {
                 self.state = State::Mentioned;
-                self.deny(0, out);
                 self.prose.flow(out);
                 text.len()
             }
@@ -169,13 +169,13 @@ impl Qwen3 {
         read
     }
 
-    /// `</tool_call>` outside a string: the model says that the call is whole.
+    /// `</tool_call>` outside a string: the model says that the call is whole. The block may be empty.
     fn end_call(&mut self, out: &mut Output) {
         if self.call.is_opened() {
             self.call.close(out);
+        }
+        if self.call.is_opened() || !self.call.is_object() {
             out.drop_all();
-        } else {
-            self.deny(0, out);
         }
         self.state = State::Prose;
         self.prose.flow(out);
@@ -184,21 +184,13 @@ impl Qwen3 {
     /// Another marker, of `bytes` bytes, outside a string: the call ends here, and is whole only if its arguments are.
     fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
         if !self.call.is_opened() {
-            self.deny(bytes, out);
+            self.prose.release(bytes, out);
         } else if self.call.has_arguments() {
             self.call.close(out);
         } else {
             self.call.give_up(out);
         }
         self.state = State::Prose;
-    }
-
-    /// What is held is no call, and prose, but for the `keep` youngest bytes. An object goes out as content.
-    fn deny(&mut self, keep: usize, out: &mut Output) {
-        if self.call.is_object() {
-            self.prose.turn_to_content();
-        }
-        self.prose.release(keep, out);
     }
 }
 

@@ -3,7 +3,8 @@
 //! Text goes to the region in which it stands. Outside of all, it goes to the field without `open`, if there is one, and is dropped if not:
 //! so the table has it. In a region only its own close counts, and the close of the field without `open`, which ends the turn.
 //! Calls are read as every format's are: their strings may hold delimiters, their names come from the object or the header, parameters are
-//! typed by the tool's schema. Where no tool may be called, calls are text.
+//! typed by the tool's schema. A call that the turn's end cuts off before its name is dropped and broken; an empty region is dropped. Where
+//! no tool may be called, calls are text.
 
 use parser_sdk::json::Calls;
 use parser_sdk::params::{Arguments, Schemas};
@@ -87,6 +88,9 @@ impl Parser for ResponseTemplate {
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         if let Some(head) = self.head.take() {
             let found = self.table.find(self.place(), &head, true);
+            if found == Found::Text && self.table.begins_call(self.place(), &head) {
+                return out.broken_call(0);
+            }
             self.settle(found, &head, out);
         }
         self.end_call(false, reason == FinishReason::Stop, 0, out);

@@ -2,7 +2,7 @@
 //! items, the turn's end is never shown, and text comes out at once.
 
 use parser_sdk::testing::{Item, Streams, check_long_arguments, cut, play, request};
-use parser_sdk::{FinishReason, Op, Parser, Route, Step, Stream, ToolKind};
+use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, ToolKind, Until};
 use response_template_parser::ResponseTemplate;
 
 /// The tables, and fragments of the streams that they are for.
@@ -111,7 +111,9 @@ fn arguments_come_out_with_every_chunk() {
     assert_eq!(stream.text("commentary to=functions.add json"), Step::Hold);
     assert!(matches!(stream.marker(index("<|message|>")), Step::Ops(_)));
     assert!(matches!(stream.text("{\"a\": \"x"), Step::Ops(_)));
-    assert_eq!(stream.text(" and so on"), Step::Pass);
+    let until = Until { route: Route::Arguments, bytes: "\"\\" };
+    let bytes = Op::Bytes(Run { route: until.route, bytes: 10 });
+    assert_eq!(stream.text(" and so on"), Step::Ops(vec![bytes, Op::UntilByte(until)]));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub use opening::Opening;
 pub use output::Output;
 pub use prose::Prose;
 pub use stream::Stream;
-pub use tools::Tools;
+pub use tools::{Tools, is_plausible};
 pub use types::{
     Descriptor, FinishReason, Grammar, Op, Payload, Phase, Request, Route, Run, Step, Tool, ToolCall,
     ToolChoice, ToolKind, Trim, Until,
@@ -59,7 +59,7 @@ pub trait Parser: Sized {
     fn marker(&mut self, index: usize, out: &mut Output);
 
     /// The end. Bytes still held afterwards go out as content; a call that is complete although its end marker
-    /// never came must be closed here.
+    /// never came must be closed here, and one that has no name yet be given up ([`Output::broken_call`]).
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let _ = (reason, out);
     }
@@ -73,8 +73,7 @@ pub trait Parser: Sized {
         if grammar::is_free(request) {
             return Ok(None);
         }
-        Err("this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced"
-            .into())
+        Err(grammar::NO_GRAMMAR.into())
     }
 }
 

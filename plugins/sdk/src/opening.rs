@@ -2,6 +2,8 @@
 //!
 //! Invariant: only so much of the text decides as a call's head may have, however it was cut.
 
+use crate::tools::{begins_plausibly, is_plausible};
+
 /// Longest head of a call that is waited for, in bytes.
 const HEAD: usize = 160;
 
@@ -22,10 +24,9 @@ impl<'a> Opening<'a> {
     pub fn of_code(code: &'a str, suffix: &str) -> Self {
         Self::bounded(code, |known| {
             let Some((callee, arguments)) = known.split_once('(') else {
-                return if is_name(known) { Self::Unclear } else { Self::Other };
+                return if begins_plausibly(known) { Self::Unclear } else { Self::Other };
             };
-            let Some(name) = callee.strip_suffix(suffix).filter(|name| !name.is_empty() && is_name(name))
-            else {
+            let Some(name) = callee.strip_suffix(suffix).filter(|name| is_plausible(name)) else {
                 return Self::Other;
             };
             let first = arguments.trim_ascii_start();
@@ -44,9 +45,9 @@ impl<'a> Opening<'a> {
             let (name, body) = known.split_once('>').unwrap_or((known, ""));
             let body = body.trim_ascii_start();
             match body.as_bytes().first() {
-                _ if name.is_empty() || !is_name(name) => Self::Other,
+                _ if name.is_empty() || !begins_plausibly(name) => Self::Other,
                 None => Self::Unclear,
-                Some(b'{') => Self::Call(name, known.len() - body.len()),
+                Some(b'{') if is_plausible(name) => Self::Call(name, known.len() - body.len()),
                 Some(_) => Self::Other,
             }
         })
@@ -58,8 +59,4 @@ impl<'a> Opening<'a> {
             known => known,
         }
     }
-}
-
-fn is_name(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }

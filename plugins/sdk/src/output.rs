@@ -118,6 +118,13 @@ impl Output {
         self.ops.push(Op::ToolCall(ToolCall { name: name.into(), payload }));
     }
 
+    /// The turn ends in a call that never came to its name: what is held is its opening and dropped, but for the `keep` youngest bytes.
+    /// The answer is incomplete at the token limit, and fails where the model stopped by itself.
+    pub fn broken_call(&mut self, keep: usize) {
+        self.drop(self.held - keep);
+        self.ops.push(Op::BrokenCall);
+    }
+
     /// The open item is complete.
     pub fn close(&mut self) {
         self.ops.push(Op::Close);

@@ -167,6 +167,8 @@ pub enum Op {
     DerivedArguments(String),
     /// All text up to the next marker or the first of these bytes goes this way, without asking again.
     UntilByte(Until),
+    /// The model began a call and broke off before its name: where it ended the turn by itself, the turn fails.
+    BrokenCall,
 }
 
 /// Where text goes up to the first of `bytes`.

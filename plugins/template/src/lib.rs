@@ -45,12 +45,7 @@ impl Parser for {{type}} {
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         let Some(call) = &mut self.call else { return self.prose.flow(out) };
-        let progress = call.read(chunk.as_bytes(), &self.tools, out);
-        if call.is_opened() {
-            // Reasoning ends here, if it was any.
-            self.prose.turn_to_content();
-        }
-        if progress != Progress::Unfinished {
+        if call.read(chunk.as_bytes(), &self.tools, out) != Progress::Unfinished {
             self.call = None;
             self.prose.flow(out);
         }
@@ -61,10 +56,12 @@ impl Parser for {{type}} {
         if index != TURN_END && self.call.as_ref().is_some_and(Call::in_string) {
             return self.text(MARKERS[index], out);
         }
-        self.end_call(MARKERS[index].len(), out);
+        self.end_call(index, out);
         match index {
             THINK => self.prose.reasoning(out),
-            THINK_END | CALL_END | TURN_END => self.prose.content(out),
+            THINK_END | TURN_END => self.prose.content(out),
+            // What was open before the call is open after it.
+            CALL_END => self.prose.go_on(out),
             CALL if !self.tools.is_empty() => self.call = Some(Call::after(out.held())),
             _ => self.prose.flow(out),
         }
@@ -72,7 +69,8 @@ impl Parser for {{type}} {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.call {
-            Some(call) if !call.is_opened() => self.prose.release(0, out),
+            // Its name never came: it is dropped, and a turn that the model ended so fails.
+            Some(call) if !call.is_opened() => out.broken_call(0),
             Some(call) if call.has_arguments() && reason == FinishReason::Stop => call.close(out),
             Some(call) => call.release(out),
             None => {}
@@ -81,11 +79,16 @@ impl Parser for {{type}} {
 }
 
 impl {{type}} {
-    /// Ends the call, after which a marker of `marker` bytes came: it is complete if its arguments are whole. One that has no name
-    /// yet was none, and its bytes are prose.
+    /// Ends the call, after which this marker came: it is complete if its arguments are whole. One that has no name yet is none: at the end
+    /// of the turn it broke off, an empty block is markup, and else its bytes are prose.
     fn end_call(&mut self, marker: usize, out: &mut Output) {
+        let bytes = MARKERS[marker].len();
         match self.call.take() {
-            Some(call) if !call.is_opened() => self.prose.release(marker, out),
+            Some(call) if !call.is_opened() && marker == TURN_END => out.broken_call(bytes),
+            Some(call) if !call.is_opened() && (marker != CALL_END || call.is_object()) => {
+                self.prose.release(bytes, out);
+            }
+            Some(call) if !call.is_opened() => {}
             Some(mut call) if call.has_arguments() => call.close(out),
             Some(mut call) => call.give_up(out),
             None => {}

@@ -1,4 +1,5 @@
-//! `host parser new NAME`: a crate for a new parser, with everything it needs but a compiler and three small crates of the registry.
+//! `host parser new NAME`: a crate for a new parser, with everything it needs but a compiler and three small crates of the registry. Its lock file
+//! names the versions of these that the SDK is tested with: with them in cargo's cache, the crate builds offline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use include_dir::{Dir, DirEntry, include_dir};
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/template");
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/sdk/src");
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
+/// The template's lock file, which lists all packages but the new crate's own.
+const LOCK: &str = "Cargo.lock.template";
 const SDK_MANIFEST: &str = include_str!("../../../../plugins/sdk/Cargo.toml");
 const TOOLCHAIN_SCRIPT: &str = include_str!("../../../../plugins/wasm-toolchain.sh");
 
@@ -43,7 +46,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn files(name: &str) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for (path, text) in texts(&TEMPLATE) {
-        files.push((renamed(path), filled(text, name)));
+        let text = filled(text, name);
+        let is_lock = path == Path::new(LOCK);
+        files.push((renamed(path), if is_lock { locked(&text, name) } else { text }));
     }
     for (path, text) in texts(&SDK) {
         files.push((Path::new("vendor/sdk/src").join(path), text.to_owned()));
@@ -69,6 +74,7 @@ fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
 fn renamed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some("Cargo.toml.template") => "Cargo.toml".into(),
+        Some(LOCK) => "Cargo.lock".into(),
         Some("gitignore") => ".gitignore".into(),
         _ => path.to_owned(),
     }
@@ -80,6 +86,19 @@ fn filled(text: &str, name: &str) -> String {
         .replace("{{type}}", &type_name(name))
         .replace("{{version}}", env!("CARGO_PKG_VERSION"))
         .replace("{{rust-version}}", env!("CARGO_PKG_RUST_VERSION"))
+}
+
+/// A lock file with the new crate's own package among the others, which cargo keeps in the order of their names.
+fn locked(others: &str, name: &str) -> String {
+    const PACKAGE: &str = "[[package]]\n";
+    let own =
+        format!("name = \"{name}-parser\"\nversion = \"0.1.0\"\ndependencies = [\n \"parser-sdk\",\n]\n");
+    let mut parts: Vec<&str> = others.split(PACKAGE).map(str::trim_end).collect();
+    let head = parts.remove(0);
+    parts.push(own.trim_end());
+    parts.sort_by_key(|part| part.lines().next());
+    let packages: Vec<String> = parts.iter().map(|part| format!("{PACKAGE}{part}\n")).collect();
+    format!("{head}\n\n{}", packages.join("\n"))
 }
 
 /// `my-model` → `MyModel`.
@@ -151,6 +170,7 @@ mod tests {
         let has = |path: &str| files.iter().any(|(known, _)| known == Path::new(path));
         for path in [
             "Cargo.toml",
+            "Cargo.lock",
             "README.md",
             ".gitignore",
             ".cargo/config.toml",
@@ -160,6 +180,23 @@ mod tests {
             assert!(has(path), "{path}");
         }
         assert!(has("wit/parser-0.1/parser.wit"));
+    }
+
+    #[test]
+    fn the_crate_is_locked_to_the_versions_that_this_repository_has() {
+        let ours = include_str!("../../../../Cargo.lock");
+        let files = files("my-model");
+        let (_, lock) = files.iter().find(|(path, _)| path == Path::new("Cargo.lock")).expect("a lock file");
+        let names: Vec<&str> = lock.lines().filter_map(|line| line.strip_prefix("name = ")).collect();
+        assert!(names.is_sorted() && names.contains(&"\"my-model-parser\""), "{names:?}");
+        for package in lock.split("[[package]]\n").skip(1).filter(|package| package.contains("checksum")) {
+            let version = package.split("dependencies").next().expect("its name and version").trim_end();
+            assert!(
+                ours.contains(version),
+                "plugins/template/Cargo.lock.template is old: copy Cargo.lock into a \
+                crate of `host parser new`, let cargo prune it, and take that without the crate's own package\n{version}"
+            );
+        }
     }
 
     #[test]

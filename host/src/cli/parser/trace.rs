@@ -155,6 +155,7 @@ fn op_words(op: &Op) -> String {
         Op::Message(phase) => format!("message of phase {phase:?}"),
         Op::ToolCall(call) => format!("call of {:?} with {:?}", call.name, call.payload),
         Op::Close => "close".to_owned(),
+        Op::BrokenCall => "a call broke off before its name".to_owned(),
         Op::DerivedArguments(text) => format!("arguments «{}» of its own", visible(text)),
     }
 }

@@ -113,6 +113,7 @@ impl From<wit::Op> for contract::Op {
             wit::Op::UntilByte(until) => {
                 Self::UntilByte(contract::Until { route: until.route.into(), bytes: until.bytes })
             }
+            wit::Op::BrokenCall => Self::BrokenCall,
         }
     }
 }

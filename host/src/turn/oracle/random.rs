@@ -108,7 +108,8 @@ impl Lawless {
         match self.0.below(16) {
             0 => Op::Close,
             1 => Op::Message(Phase::Final),
-            2 | 3 => call(name),
+            2 => Op::BrokenCall,
+            3 => call(name),
             4 => Op::DerivedArguments("~".repeat(self.0.below(300))),
             5 | 6 => Op::UntilMarker(self.route()),
             7 => {

@@ -125,3 +125,15 @@ fn call_ids_from_the_system_differ() {
     assert_ne!(one, other);
     assert!(one.starts_with("call_") && one.len() == 29, "{one}");
 }
+
+#[test]
+fn a_call_that_broke_off_before_its_name_fails_the_turn_where_the_model_stopped() {
+    let ended = |reason| ended(vec![bytes(Route::Drop, 6), Op::BrokenCall], &["{\"name"], reason);
+    let (items, end) = ended(FinishReason::Stop);
+    assert_eq!(items, []);
+    let TurnEnd::Failed(failure) = end else { panic!("{end:?}") };
+    assert_eq!(failure.code, "model_error");
+    assert!(failure.message.contains("before the tool's name"), "{}", failure.message);
+    assert_eq!(ended(FinishReason::Length), (vec![], TurnEnd::MaxOutputTokens));
+    assert_eq!(ended(FinishReason::Cancelled), (vec![], TurnEnd::Cancelled));
+}

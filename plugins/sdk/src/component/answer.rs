@@ -42,6 +42,7 @@ fn fields(op: &Op) -> [usize; 4] {
         Op::Close => [4, 0, 0, 0],
         Op::DerivedArguments(text) => [5, address(text), text.len(), 0],
         Op::UntilByte(until) => [6, until.route as usize, address(until.bytes), until.bytes.len()],
+        Op::BrokenCall => [7, 0, 0, 0],
     }
 }
 

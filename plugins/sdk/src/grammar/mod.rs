@@ -28,6 +28,10 @@ mod schema;
 mod text;
 mod turn;
 
+/// Why a parser without a grammar refuses what is demanded.
+pub(crate) const NO_GRAMMAR: &str =
+    "this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced";
+
 pub use arguments::{Arguments, keyed_json, named_json};
 pub use input::Input;
 pub use lark::{Lark, Markers, json, literal};

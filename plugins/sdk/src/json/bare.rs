@@ -82,6 +82,11 @@ impl Bare {
         call
     }
 
+    /// Whether the name of a tool has begun.
+    pub fn begins_name(&self) -> bool {
+        self.key == Some("name") && self.in_string() && self.text.len() > self.word
+    }
+
     /// Whether the next byte is inside a string.
     pub fn in_string(&self) -> bool {
         self.scanner.in_string()

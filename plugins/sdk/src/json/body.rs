@@ -1,12 +1,10 @@
 //! Arguments that stand alone, between markers that end them: passed on verbatim. A marker inside a string ends none ([`Body::in_string`]).
 //!
-//! Invariant: white space around them is dropped, an opening `` ``` `` and the fence that closes it too, and of the rest no more
-//! is held than may still be such a fence. A JSON string is decoded (its inside is the JSON). The arguments of a custom tool are the
-//! decoded string `input` of their object; without one they go out as they are.
+//! Invariant: white space around them is dropped, and a fence; of the rest no more is held than may still close a fence. A JSON string is
+//! decoded (its inside is the JSON). A custom tool's are the decoded string `input` of their object; without one they go out as they are.
 
 use super::fence::{FENCE, TICKS, goes_on, may_close, ticks};
-use super::input::{Seek, Sought};
-use super::{Event, Scanner};
+use super::{Event, Scanner, input::Seek, input::Sought};
 use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
@@ -73,22 +71,24 @@ impl Body {
         }
     }
 
-    /// Whether their brackets or their string are open.
+    /// Whether brackets or a string are open.
     pub fn is_open(&self) -> bool {
         matches!(self.place, Place::Json(_) | Place::String { .. })
     }
 
+    /// What bytes end the stretch of JSON that all of `text` belongs to, if it does.
+    pub(super) fn stops(&self, text: &[u8]) -> Option<&'static str> {
+        let Place::Json(scanner) = &self.place else { return None };
+        scanner.stops().filter(|_| !self.fenced && scanner.skip(text) == text.len())
+    }
+
     /// Reads on, behind which the `keep` youngest bytes are held. What only a marker or a quote can end goes out until the next one.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
-        let stops = match &self.place {
-            Place::Json(scanner) if scanner.skip(text.as_bytes()) == text.len() => scanner.stops(),
-            _ => None,
-        };
+        let stops = self.stops(text.as_bytes());
         self.read(text.as_bytes(), out);
-        match (&self.place, stops) {
-            _ if self.fenced => {}
-            (Place::Verbatim, _) => out.flow(Route::Arguments, keep),
-            (_, Some(stops)) if keep == 0 => out.until_byte(Route::Arguments, stops),
+        match stops {
+            Some(stops) if keep == 0 => out.until_byte(Route::Arguments, stops),
+            _ if matches!(self.place, Place::Verbatim) && !self.fenced => out.flow(Route::Arguments, keep),
             _ => {}
         }
     }

@@ -45,7 +45,7 @@ impl Calls {
 
     /// Whether what was read last is no call.
     pub fn is_text(&self) -> bool {
-        matches!(self.state, State::Text | State::Before(_))
+        matches!(self.state, State::Text)
     }
 
     /// Whether the next byte is inside a string of a call.
@@ -114,16 +114,20 @@ impl Calls {
         Some(read)
     }
 
-    /// What is open ends: by the region's own end, if it `is_closed`; else with the turn, by itself or not. What is held is text where
-    /// no call is open, but for the last `bytes`.
+    /// What is open ends: by the region's own end, if it `is_closed`; else with the turn, by itself or not. What is held, but for the last
+    /// `bytes`, is text where no call is open; an empty region's is markup, and at the turn's end it is the opening of a broken call.
     pub fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
-            State::Object(call) if !call.is_opened() => out.content(out.held() - bytes),
+            State::Object(call) if !call.is_opened() && is_closed => out.content(out.held() - bytes),
+            State::Object(call) if !call.is_opened() => out.broken_call(bytes),
             State::Object(call) if is_closed || (by_itself && call.has_arguments()) => call.close(out),
             State::Object(call) => call.release(out),
             State::Arguments(arguments) if is_closed => arguments.close(out),
             State::Arguments(arguments) => arguments.release(out),
-            State::Before(_) | State::Text => out.content(out.held() - bytes),
+            State::Before(0) => out.drop(out.held() - bytes),
+            State::Before(_) if is_closed => out.drop(out.held() - bytes),
+            State::Before(_) => out.broken_call(bytes),
+            State::Text => out.content(out.held() - bytes),
             State::Between | State::Done => {}
         }
     }

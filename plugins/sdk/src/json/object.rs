@@ -1,7 +1,7 @@
 //! Arguments that are one JSON object whose end is the call's: a name stood before them, and no marker need follow.
 
 use super::{Body, Scanner};
-use crate::{Output, Payload};
+use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -28,12 +28,25 @@ impl Object {
 
     /// Reads on up to the object's end, where the call is closed: after how many bytes that came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
-        let end = self.scanner.read(text);
+        let (end, stops) = (self.scanner.read(text), self.body.stops(text));
         self.body.read(&text[..end.unwrap_or(text.len())], out);
-        if end.is_some() {
-            self.body.close(out);
+        match stops {
+            _ if end.is_some() => self.body.close(out),
+            Some(stops) => out.until_byte(Route::Arguments, stops),
+            None => {}
         }
         end
+    }
+
+    /// The call ends without the object's end: it is whole if the model came this far by itself and no bracket is open. Returns whether it is.
+    pub fn end(&mut self, by_itself: bool, out: &mut Output) -> bool {
+        let is_whole = by_itself && !self.is_open();
+        if is_whole {
+            self.body.close(out);
+        } else {
+            self.body.release(out);
+        }
+        is_whole
     }
 
     /// Completes the call ([`Body::close`]).

@@ -11,7 +11,7 @@
 //! text doesn't tell the two apart.
 
 use super::coerce::white;
-use super::{Arguments, Mark, Progress, Style};
+use super::{Arguments, Mark, Progress, Style, unquoted};
 use crate::{FinishReason, Output, Phase};
 
 /// Longest white space after an end, and longest key inside a value, that is waited for; bytes.
@@ -127,7 +127,7 @@ impl Body {
     /// Reads on in a key; returns how many bytes it took, as the next two do.
     fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
         let end = match self.style {
-            Style::Attribute => text.find(['>', '\n']),
+            Style::Attribute | Style::Quoted => text.find(['>', '\n']),
             Style::Elements => None,
         };
         self.key.push_str(&text[..end.unwrap_or(text.len())]);
@@ -150,10 +150,11 @@ impl Body {
     fn before(&mut self, text: &str, out: &mut Output) -> usize {
         let read = match self.style {
             Style::Attribute => usize::from(text.starts_with('\n')),
+            Style::Quoted => 0,
             Style::Elements => leading_white(text),
         };
         out.drop(read);
-        if self.style == Style::Attribute {
+        if self.style != Style::Elements {
             self.state = State::Value;
             if read == text.len() {
                 self.flow(out);
@@ -193,15 +194,19 @@ impl Body {
         if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
     }
 
+    fn key(&self) -> &str {
+        unquoted(&self.key)
+    }
+
     /// Whether the key inside a value is one.
     fn key_counts(&self) -> bool {
-        let key = self.key.trim();
+        let key = self.key();
         self.key.len() <= DOUBT && !key.contains(char::is_whitespace) && self.arguments.expects(key)
     }
 
     /// The key is whole: its value begins. The `keep` youngest bytes are behind it.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
-        if self.arguments.is_misplaced(self.key.trim()) {
+        if self.arguments.is_misplaced(self.key()) {
             let white = leading_white(&self.doubt);
             out.drop(white);
             self.doubt.drain(..white);
@@ -209,7 +214,7 @@ impl Body {
             return self.resume(keep, out);
         }
         self.arguments.end(keep, out);
-        self.arguments.begin(self.key.trim(), out);
+        self.arguments.begin(unquoted(&self.key), out);
         self.state = State::Before;
     }
 

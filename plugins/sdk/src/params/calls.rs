@@ -47,12 +47,11 @@ impl Calls {
         progress != Progress::Left
     }
 
-    /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose after it is content.
+    /// Opens a call, behind whose header the `keep` youngest bytes are held. What was open before it is open after it.
     pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut Body {
         let payload = self.tools.payload(name);
         out.drop(out.held() - keep);
         out.tool_call(name, payload);
-        self.prose.turn_to_content();
         self.open.insert(Body::new(self.style, self.schemas.arguments(name, payload)))
     }
 

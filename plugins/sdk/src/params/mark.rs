@@ -5,6 +5,8 @@
 pub enum Style {
     /// `<parameter=KEY>VALUE</parameter>`. A newline after `>` isn't the value's; one before the end should be part of the marker.
     Attribute,
+    /// `<parameter name="KEY">VALUE</parameter>`, the value to the byte.
+    Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
 }
@@ -39,4 +41,11 @@ pub enum Progress {
     Closed,
     /// It ended before this marker, complete or not; the marker is held, and nothing else.
     Left,
+}
+
+/// A name or key as it is meant: without white space around it, and without the quotes that a model may put there.
+pub fn unquoted(name: &str) -> &str {
+    let name = name.trim();
+    let inside = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(name)
 }

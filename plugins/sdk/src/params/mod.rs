@@ -21,7 +21,7 @@ pub use arguments::Arguments;
 pub use body::Body;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};
-pub use mark::{Mark, Progress, Style};
+pub use mark::{Mark, Progress, Style, unquoted};
 pub use schema::Schema;
 pub use schemas::Schemas;
 pub use types::Types;

@@ -2,6 +2,8 @@
 //!
 //! Invariant: what it amounts to doesn't depend on how it was cut, nor on anything beyond its bound.
 
+use crate::is_plausible;
+
 /// Bytes that a header may have; a name is shorter.
 const HEADER: usize = 256;
 const FENCE: &str = "```";
@@ -47,6 +49,17 @@ impl Header {
             Head::Says(name, at) => self.unless_prose(says(name, before.len() + at)),
             other => other,
         }
+    }
+
+    /// Whether nothing stands in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.separator.is_none() && self.text.trim().is_empty()
+    }
+
+    /// Whether it is how a call begins, if nothing follows: as far as it goes it says a plausible name, and isn't a marker that prose mentions.
+    pub(super) fn is_opening(&self) -> bool {
+        let name = self.text.trim_start().split(['\n', '{', '`']).next().unwrap_or_default();
+        self.separator.is_some() || self.is_empty() || is_plausible(name.trim_end())
     }
 
     /// A name without a separator is one word, or else the marker was only mentioned.

@@ -1,19 +1,25 @@
 //! Formats with a token for each part of a call (Kimi K2, DeepSeek): a section of calls, and in each call a header, a separator and
-//! arguments. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
+//! arguments. A format may lack the markers around sections, around reasoning, and the one that ends a call: its arguments then end with their
+//! JSON object. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
-//! bounded length, and what [`Body`] must, is held. Inside arguments all markers that don't end them are text, and inside a string of
+//! bounded length, and what [`crate::json::Body`] must, is held. Inside arguments all markers that don't end them are text, and inside a string of
 //! theirs all but the end of the turn. A header that becomes none goes out as the text that it is; in a section, whose own markers are
-//! dropped, without the marker before it. Where no tool may be called, calls are text.
+//! dropped, without the marker before it. One that the turn's end cuts off is the opening of a broken call, and dropped, as is a call without
+//! anything in it. Where no tool may be called, calls are text.
+//!
+//! A section inside reasoning doesn't end it: what was open before is open after it, up to its own end marker. Where a model leaves that out,
+//! what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
 
+mod arguments;
 mod grammar;
 mod header;
 
 use std::marker::PhantomData;
 
+use self::arguments::Arguments;
 use self::header::{Head, Header};
-use crate::grammar::Callable;
-use crate::json::Body;
+use crate::grammar::{Callable, NO_GRAMMAR};
 use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
 
 /// What a marker means.
@@ -23,7 +29,7 @@ pub enum Mark {
     Think,
     /// Reasoning ends.
     ThinkEnd,
-    /// Calls follow; reasoning ends.
+    /// Calls follow.
     Section,
     /// No more calls follow; one that is open ends.
     SectionEnd,
@@ -55,11 +61,15 @@ pub trait Format {
     /// Who the parser is: what its descriptor says beside markers, stops and white space.
     fn describe() -> Descriptor;
 
-    /// A call of `tool` between the markers that begin and end it, for grammars: a Lark expression, in which `separator` is one too.
+    /// A call of `tool` between the markers that begin and end it, for grammars: a Lark expression, in which `separator` is one too. Without it
+    /// (the default) the format has no grammar, and demanded calls are refused.
     ///
     /// # Errors
     /// The tool's name can't be written in this format.
-    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String>;
+    fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
+        let _ = (tool, separator);
+        Err(NO_GRAMMAR.into())
+    }
 
     /// The name that a header says; never empty.
     fn name(header: &str, tools: &Tools) -> String {
@@ -86,7 +96,7 @@ enum State {
     Mentioned,
     Role,
     Header(Header),
-    Body(Body),
+    Arguments(Arguments),
 }
 
 impl<F: Format> Parser for Sections<F> {
@@ -113,7 +123,13 @@ impl<F: Format> Parser for Sections<F> {
                 header.text.push_str(chunk);
                 self.read_header(0, out);
             }
-            State::Body(body) => body.text(chunk, 0, out),
+            State::Arguments(arguments) => {
+                let Some(end) = arguments.text(chunk, out) else { return };
+                self.state = State::Prose;
+                if end < chunk.len() {
+                    self.prose.flow(out);
+                }
+            }
         }
     }
 
@@ -121,7 +137,8 @@ impl<F: Format> Parser for Sections<F> {
         let (literal, mark) = F::MARKS[index];
         let settled = match &mut self.state {
             State::Header(_) => self.mark_in_header(mark, literal, out),
-            State::Body(body) => mark_in_body(body, mark, literal, out),
+            State::Arguments(arguments) if arguments.is_text(mark) => return self.text(literal, out),
+            State::Arguments(arguments) => arguments.mark(mark, out),
             _ => false,
         };
         if !settled {
@@ -131,8 +148,8 @@ impl<F: Format> Parser for Sections<F> {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.state {
-            State::Body(body) if body.has_ended() && reason == FinishReason::Stop => body.close(out),
-            State::Body(body) => body.release(out),
+            State::Arguments(arguments) => arguments.finish(reason == FinishReason::Stop, out),
+            State::Header(header) if header.is_opening() => out.broken_call(0),
             _ => self.prose.release(0, out),
         }
     }
@@ -166,13 +183,12 @@ impl<F: Format> Sections<F> {
             Head::Says(says, at) => {
                 let name = F::name(says, &self.tools);
                 let payload = self.tools.payload(&name);
-                let arguments = &header.text[at..];
+                let arguments = header.text[at..].to_owned();
                 out.drop(out.held() - arguments.len());
                 out.tool_call(name, payload);
-                let mut body = Body::new(payload);
-                body.text(arguments, 0, out);
-                self.state = State::Body(body);
-                self.prose.turn_to_content();
+                let has_end = F::MARKS.iter().any(|(_, mark)| *mark == Mark::CallEnd);
+                self.state = State::Arguments(Arguments::new(payload, has_end));
+                self.text(&arguments, out);
             }
             Head::Nothing => {
                 self.deny(keep, out);
@@ -187,6 +203,15 @@ impl<F: Format> Sections<F> {
     fn mark_in_header(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         let State::Header(header) = &mut self.state else { return false };
         match mark {
+            Mark::TurnEnd if header.is_opening() => {
+                out.broken_call(literal.len());
+                self.state = State::Prose;
+                return false;
+            }
+            Mark::CallEnd | Mark::SectionEnd if header.is_empty() => {
+                self.state = State::Prose;
+                return false;
+            }
             Mark::Separator if header.separator.is_none() => header.separator = Some(header.text.len()),
             Mark::Separator | Mark::CallEnd | Mark::SectionEnd => header.ended = true,
             _ => {
@@ -196,11 +221,12 @@ impl<F: Format> Sections<F> {
         }
         self.read_header(literal.len(), out);
         match &mut self.state {
-            State::Body(body) if mark != Mark::Separator => {
-                body.close(out);
+            State::Header(_) => true,
+            State::Arguments(arguments) if mark != Mark::Separator => {
+                arguments.close(out);
                 false
             }
-            State::Header(_) | State::Body(_) => true,
+            State::Arguments(_) => true,
             _ => false,
         }
     }
@@ -233,7 +259,7 @@ impl<F: Format> Sections<F> {
         };
         match mark {
             Mark::Think => self.prose.reasoning(out),
-            Mark::ThinkEnd | Mark::Section => self.prose.content(out),
+            Mark::ThinkEnd => self.prose.content(out),
             Mark::Call => self.state = State::Header(Header { opening: literal.len(), ..Header::default() }),
             Mark::Role => {
                 out.drop_all();
@@ -243,26 +269,4 @@ impl<F: Format> Sections<F> {
             _ => self.prose.go_on(out),
         }
     }
-}
-
-/// A marker while arguments are read.
-fn mark_in_body(body: &mut Body, mark: Mark, literal: &str, out: &mut Output) -> bool {
-    match mark {
-        _ if body.in_string() && mark != Mark::TurnEnd => {
-            body.text(literal, 0, out);
-            return true;
-        }
-        Mark::Section | Mark::SectionEnd | Mark::Call | Mark::CallEnd => body.close(out),
-        Mark::TurnEnd if body.has_ended() => body.close(out),
-        Mark::TurnEnd => body.release(out),
-        Mark::Separator if body.is_empty() => {
-            out.drop_all();
-            return true;
-        }
-        _ => {
-            body.text(literal, 0, out);
-            return true;
-        }
-    }
-    false
 }

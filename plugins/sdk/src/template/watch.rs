@@ -88,6 +88,21 @@ impl Table {
         found
     }
 
+    /// Whether the whole of `head` can only become the opening of a call.
+    pub fn begins_call(&self, place: Place, head: &str) -> bool {
+        let begins =
+            |(_, delimiter): &(Meaning, &Delimiter)| delimiter.pattern.matches(head) == Match::Partial;
+        let mut is_call = self
+            .watched(place)
+            .filter(begins)
+            .map(|(meaning, _)| match meaning {
+                Meaning::Open(field) => !self.fields[field].kind.is_text(),
+                _ => false,
+            })
+            .peekable();
+        is_call.peek().is_some() && is_call.all(|is_call| is_call)
+    }
+
     /// How a region writes parameters.
     pub fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {

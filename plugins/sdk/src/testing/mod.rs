@@ -38,7 +38,8 @@ pub use items::{Head, Item};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
 pub use written::{
-    check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns, steps,
+    check_asked_once, check_input_flows, check_long_arguments, check_string_parameters, check_turns,
+    check_turns_between, steps,
 };
 
 use self::items::Items;
@@ -216,6 +217,8 @@ impl<P: Parser> Player<P> {
             Op::ToolCall(call) => self.items.tool_call(call, &self.held),
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
+            // Items don't say how the turn ends.
+            Op::BrokenCall => {}
         }
     }
 

@@ -70,10 +70,22 @@ fn arguments(random: &mut Random) -> String {
 /// # Panics
 /// One doesn't; the shortest is shown.
 pub fn check_turns<P: Parser>(request: &Request, call: impl Fn(usize, &str) -> String) {
+    check_turns_between::<P>(["<think>", "</think>"], request, call);
+}
+
+/// The same for a format with these markers around reasoning.
+///
+/// # Panics
+/// Those of [`check_turns`].
+pub fn check_turns_between<P: Parser>(
+    [think, think_end]: [&str; 2],
+    request: &Request,
+    call: impl Fn(usize, &str) -> String,
+) {
     Explorer::new(COUNT).each(Turn::draw, Turn::shorter, |turn| {
         let calls = turn.calls.iter().enumerate();
         let calls: String = calls.map(|(index, (json, text))| call(index, json) + text).collect();
-        let output = format!("<think>\n{}\n</think>\n\n{}{calls}", turn.reasoning, turn.text);
+        let output = format!("{think}\n{}\n{think_end}\n\n{}{calls}", turn.reasoning, turn.text);
         let items = play::<P>(request, "", cut(&output, &turn.sizes), FinishReason::Stop);
         assert_eq!(items, turn.items());
     });

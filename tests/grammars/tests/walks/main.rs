@@ -70,6 +70,18 @@ const LLAMA3: Format = Format {
     tokens: &[0, 3, 4, 5, 6, 7],
     ..Format::of::<llama3_parser::Llama3>(&["", "<|start_header_id|>assistant<|end_header_id|>\n\n"])
 };
+const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(&["", "[THINK]"]);
+const MINIMAX_M2: Format = Format {
+    // The rest of its markers are text in every tokenizer.
+    tokens: &[0, 1, 2, 3, 4, 5],
+    inputs: Inputs::BeforeText,
+    ..Format::of::<minimax_m2_parser::MiniMaxM2>(&[
+        "",
+        "]~b]ai\n",
+        "]~b]ai\n<think>\n",
+        "]~b]ai\n<think>\n\n</think>\n\n",
+    ])
+};
 
 #[test]
 fn harmony() {
@@ -79,6 +91,16 @@ fn harmony() {
 #[test]
 fn llama3() {
     round_trip(LLAMA3);
+}
+
+#[test]
+fn mistral() {
+    round_trip(MISTRAL);
+}
+
+#[test]
+fn minimax_m2() {
+    round_trip(MINIMAX_M2);
 }
 
 #[test]

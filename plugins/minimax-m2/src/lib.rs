@@ -1,0 +1,195 @@
+//! Parser for MiniMax-M2, M2.1 and M2.5: `<think>` reasoning and calls written as XML, their parameters typed by the tool's schema.
+//!
+//! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`, as the models' chat
+//! template and tool calling guide have it; one block holds all calls of a turn. The prompt opens the turn with `]~b]ai\n<think>\n`, and
+//! `[e~[` ends it. The tags around reasoning and around a block, and what separates turns, are tokens; those inside a block are text.
+//! A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::Body` says what is markup inside
+//! a value, and what can't be decided there.
+//!
+//! A call opens when its name is whole, and the name is a plausible one. A block that anything but `<invoke name=` follows was only mentioned: it stays
+//! where it stands. An empty block is dropped; an opening at the turn's end is a broken call. Outside a block, and without tools to call, call
+//! markup is text. A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`.
+
+mod grammar;
+
+use parser_sdk::params::{Calls, Mark, Style, unquoted};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Trim};
+
+const MARKERS: [&str; 10] = [
+    "<think>",
+    "</think>",
+    "<minimax:tool_call>",
+    "</minimax:tool_call>",
+    "]~b]",
+    "[e~[",
+    "<invoke name=",
+    "</invoke>",
+    "<parameter name=",
+    "</parameter>",
+];
+const THINK: usize = 0;
+const THINK_END: usize = 1;
+const BLOCK: usize = 2;
+const BLOCK_END: usize = 3;
+const TURN: usize = 4;
+const TURN_END: usize = 5;
+const CALL: usize = 6;
+const CALL_END: usize = 7;
+const PARAMETER: usize = 8;
+const PARAMETER_END: usize = 9;
+
+/// Longest name of a tool with what stands around it, in bytes.
+const NAME: usize = 256;
+
+/// The state of one stream.
+#[derive(Debug)]
+pub struct MiniMaxM2 {
+    calls: Calls,
+    state: State,
+    /// Whether the stream is in a block in which calls may stand.
+    in_block: bool,
+    name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In prose, or in an open call.
+    Between,
+    /// After `]~b]`, up to the end of the line: the role.
+    Role,
+    /// After `<minimax:tool_call>`, before the first call.
+    Announced,
+    /// After `<invoke name=`, before `>`.
+    Name,
+}
+
+impl Parser for MiniMaxM2 {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor {
+            name: "minimax-m2".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            models: vec!["minimax_m2".into(), "MiniMaxM2ForCausalLM".into()],
+            markers: MARKERS.map(String::from).into(),
+            stops: vec![5],
+            trim: Trim { reasoning: true, content: true },
+            history_call_ids: None,
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        let calls = Calls::new(request, Style::Quoted);
+        Ok(Self { calls, state: State::Between, in_block: false, name: String::new() })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            rest = &rest[self.read(rest, out)..];
+        }
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        let literal = MARKERS[index];
+        match self.state {
+            State::Announced if matches!(index, CALL | BLOCK_END) => {}
+            State::Announced | State::Name if index == TURN_END => out.broken_call(literal.len()),
+            State::Announced | State::Name => self.deny(literal.len(), out),
+            State::Between | State::Role => {}
+        }
+        if !self.calls.mark(mark(index), literal, out) {
+            self.outside(index, out);
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        if matches!(self.state, State::Announced | State::Name) {
+            out.broken_call(0);
+        }
+        self.calls.finish(reason, out);
+    }
+
+    fn constrain(request: &Request) -> Result<Option<String>, String> {
+        grammar::of(request)
+    }
+}
+
+impl MiniMaxM2 {
+    /// A marker outside calls.
+    fn outside(&mut self, index: usize, out: &mut Output) {
+        let (calls, prose) = (!self.calls.tools.is_empty(), &mut self.calls.prose);
+        let was_in_block = self.in_block;
+        self.in_block &= !matches!(index, BLOCK_END | TURN | TURN_END);
+        self.state = State::Between;
+        match index {
+            THINK => prose.reasoning(out),
+            THINK_END | TURN_END => prose.content(out),
+            TURN => {
+                out.drop_all();
+                prose.turn_to_content();
+                self.state = State::Role;
+            }
+            BLOCK if calls => (self.state, self.in_block) = (State::Announced, true),
+            CALL if self.in_block => {
+                self.state = State::Name;
+                self.name.clear();
+            }
+            BLOCK_END | CALL_END.. if was_in_block => prose.go_on(out),
+            _ => prose.flow(out),
+        }
+    }
+
+    /// Reads the text's beginning; returns how many bytes of it, as the next two do.
+    fn read(&mut self, text: &str, out: &mut Output) -> usize {
+        match self.state {
+            State::Between => self.calls.text(text, out),
+            State::Role => {
+                let end = out.drop_line(text.as_bytes());
+                if end.is_some() {
+                    self.state = State::Between;
+                }
+                return end.unwrap_or(text.len());
+            }
+            State::Announced if text.trim_start().is_empty() => {}
+            State::Announced => self.deny(0, out),
+            State::Name => return self.read_name(text, out),
+        }
+        text.len()
+    }
+
+    fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
+        let end = text.find('>').unwrap_or(text.len());
+        self.name.push_str(&text[..end]);
+        let (name, tools) = (unquoted(&self.name), &self.calls.tools);
+        if end < text.len() && tools.accepts(name) {
+            self.calls.open(name, text.len() - end - 1, out);
+            self.state = State::Between;
+            return end + 1;
+        }
+        let may_begin = tools.may_begin(self.name.trim().trim_matches(['"', '\'']));
+        if end < text.len() || !may_begin || self.name.len() > NAME {
+            self.deny(0, out);
+            return text.len();
+        }
+        end
+    }
+
+    /// What is held is no call, and prose; but for the `keep` youngest bytes.
+    fn deny(&mut self, keep: usize, out: &mut Output) {
+        (self.state, self.in_block) = (State::Between, false);
+        self.calls.prose.release(keep, out);
+    }
+}
+
+/// What a marker means inside a call.
+fn mark(index: usize) -> Mark {
+    match index {
+        BLOCK | BLOCK_END | CALL => Mark::Outside,
+        TURN_END => Mark::Stop,
+        CALL_END => Mark::End,
+        PARAMETER => Mark::Key,
+        PARAMETER_END => Mark::ValueEnd,
+        _ => Mark::Other,
+    }
+}
+
+parser_sdk::export_parser!(MiniMaxM2);

@@ -1,0 +1,131 @@
+//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, markers by token or by text
+//! give the same items, arguments are JSON, and what is out at any moment is how they begin.
+
+use minimax_m2_parser::MiniMaxM2;
+use parser_sdk::testing::{Streams, check_string_parameters, check_turns, cut, play, request};
+use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
+use serde_json::Value;
+
+const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
+
+const FRAGMENTS: &[&str] = &[
+    "<think>",
+    "</think>",
+    "<minimax:tool_call>",
+    "<minimax:tool_call>\n",
+    "</minimax:tool_call>",
+    "]~b]",
+    "]~b]ai\n",
+    "[e~[",
+    "<invoke name=",
+    "<invoke name=\"add\">",
+    "</invoke>",
+    "<parameter name=",
+    "</parameter>",
+    "</parameter>\n",
+    "<invoke name=\"get_weather\">\n",
+    "<invoke name='patch'>",
+    "<invoke name=nowhere>",
+    "<parameter name=\"i\">",
+    "<parameter name=\"a\">",
+    "<parameter name=\"s\">",
+    "<parameter name=\"t\">",
+    "<parameter name=\"input\">",
+    "<parameter name=k>",
+    "</invoke>\n</minimax:tool_call>",
+    "<minimax:tool_call>\n<invoke name=\"add\">\n<parameter name=\"i\">5</parameter>\n</invoke>\n</minimax:tool_call>",
+    "<minimax:tool_call>\n<invoke name=\"add\">\n<parameter name=\"s\">",
+    "<minimax:tool_call>\n<invoke name=\"patch\">\n<parameter name=\"input\">",
+    "add",
+    "\"add\"",
+    "i",
+    ">",
+    "5",
+    "5.0",
+    "[1, 2]",
+    "[",
+    "null",
+    "word",
+    "Zürich",
+    "😀",
+    "\"",
+    "'",
+    "\\",
+    "{",
+    "{\"k\": 1}",
+    "<",
+    "</",
+    "]~",
+    "\n\n\n",
+    "\n",
+    " ",
+    "prose, long enough to be no number or word at all, ",
+];
+
+/// `add` with a parameter of each kind, `get_weather` with none declared, and the custom tool `patch`.
+fn tools() -> Request {
+    let mut request = request(&["add", "get_weather", "patch"]);
+    request.tools[0].parameters_json = SCHEMA.into();
+    request.tools[2].kind = ToolKind::Custom;
+    request
+}
+
+/// Streams of these fragments.
+fn streams(requests: &[Request]) -> Streams<'_> {
+    let prompts = &["", "]~b]ai\n<think>\n", "]~b]ai\n"];
+    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["[e~["] }
+}
+
+/// A block with a call of this tool.
+fn block(name: &str, parameters: &str) -> String {
+    format!("<minimax:tool_call>\n<invoke name=\"{name}\">\n{parameters}</invoke>\n</minimax:tool_call>")
+}
+
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    streams(&[tools()]).check::<MiniMaxM2>();
+}
+
+#[test]
+fn arguments_are_written_as_sound_json_piece_by_piece() {
+    streams(&[tools()]).check_written_arguments::<MiniMaxM2>();
+}
+
+#[test]
+fn a_turn_of_items_comes_back_as_it_was() {
+    check_turns::<MiniMaxM2>(&tools(), |_, arguments| {
+        let arguments: Value = serde_json::from_str(arguments).unwrap();
+        let value = arguments["a"]
+            .as_str()
+            .map_or_else(|| arguments["a"].to_string().replace(',', ", "), str::to_owned);
+        block("add", &format!("<parameter name=\"a\">{value}</parameter>\n"))
+    });
+}
+
+#[test]
+fn string_values_come_back_to_the_byte() {
+    let parameter = |key: &str, value: &str| format!("<parameter name=\"{key}\">{value}</parameter>\n");
+    check_string_parameters::<MiniMaxM2>(&tools(), parameter, |parameters| block("get_weather", parameters));
+}
+
+#[test]
+fn a_string_value_is_asked_for_once() {
+    let mut stream = Stream::<MiniMaxM2>::start(&tools()).unwrap();
+    assert_eq!(stream.marker(2), Step::Hold);
+    assert_eq!(stream.text("\n"), Step::Hold);
+    assert_eq!(stream.marker(6), Step::Hold);
+    stream.text("\"get_weather\">\n");
+    stream.marker(8);
+    let Step::Ops(ops) = stream.text("\"city\">Os") else { panic!("the value begins") };
+    assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::ArgumentsEscaped)), "{ops:?}");
+    assert_eq!(stream.text("lo"), Step::Pass);
+}
+
+#[test]
+fn a_long_string_is_whole() {
+    let value = "<a href=\"x\">\n".repeat(25_000);
+    let output = block("add", &format!("<parameter name=\"s\">{value}</parameter>\n"));
+    let items = play::<MiniMaxM2>(&tools(), "", cut(&output, &[4]), FinishReason::Stop);
+    let arguments: Value = serde_json::from_str(&items[0].text).unwrap();
+    assert_eq!(arguments["s"], value);
+}

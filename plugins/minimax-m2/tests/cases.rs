@@ -1,0 +1,11 @@
+//! The recorded turns in `cases/`.
+
+use std::path::Path;
+
+use minimax_m2_parser::MiniMaxM2;
+use parser_sdk::testing::check_cases;
+
+#[test]
+fn every_case_gives_its_items_however_it_is_cut() {
+    check_cases::<MiniMaxM2>(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases"));
+}

@@ -1,0 +1,245 @@
+//! Parser for Mistral's models: `[THINK]…[/THINK]` reasoning, and calls that the marker `[TOOL_CALLS]` begins and nothing ends.
+//!
+//! What a call looks like depends on the version of the model's tokenizer (`mistral-common`, and the models' chat templates):
+//! - from 13 on (Magistral 1.1, Devstral 2, Ministral 3) it is `[TOOL_CALLS]NAME[ARGS]{…}`, once per call;
+//! - in 11 (Mistral Small 3.2, Devstral 1) an id may stand before the arguments: `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`;
+//! - up to 7 (Mistral 7B v0.3, Mixtral, Nemo, Small 3.1) one marker announces all calls, a JSON list: `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`.
+//!
+//! What follows the marker tells them apart. Engines that leave `[ARGS]` out of their text give `NAME{…}`, which is a call too. The
+//! arguments end with their JSON object, and what follows is prose of the kind that the call interrupted. Inside a string of JSON every
+//! marker but the end of the turn is text. Ids of the model's are dropped: clients see the host's.
+//!
+//! A `[TOOL_CALLS]` that no plausible name and no list follows was only mentioned: it stays where it stands. One that the turn's end follows, or a name
+//! or list cut off, is a broken call. Without tools to call it is text.
+//! Magistral 1.0 reasons between `<think>` and `</think>`, which are plain text to its tokenizer; that isn't read here.
+
+mod grammar;
+
+use parser_sdk::json::{Calls, Object};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Prose, Request, Tools, Trim};
+
+const MARKERS: [&str; 6] = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
+const THINK: usize = 0;
+const THINK_END: usize = 1;
+const CALL: usize = 2;
+const CALL_ID: usize = 3;
+const ARGUMENTS: usize = 4;
+const TURN_END: usize = 5;
+
+/// Longest header of a call, its id and white space included, in bytes.
+const HEADER: usize = 256;
+
+/// The state of one stream.
+#[derive(Debug)]
+pub struct Mistral {
+    tools: Tools,
+    prose: Prose,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Prose,
+    /// After `[TOOL_CALLS]`; all of it is held.
+    Header(Header),
+    /// In the arguments of a call that stands alone.
+    Arguments(Object),
+    /// In a list of calls.
+    List(Calls),
+}
+
+/// What follows `[TOOL_CALLS]`, markers left out.
+#[derive(Debug, Default)]
+struct Header {
+    text: String,
+    /// Where the id begins.
+    id: Option<usize>,
+}
+
+/// What a header amounts to.
+enum Head<'a> {
+    Unclear,
+    /// A call of this name, whose arguments begin so far into the text.
+    Call(&'a str, usize),
+    List,
+    /// No call.
+    Other,
+}
+
+impl Parser for Mistral {
+    fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+        Ok(Descriptor {
+            name: "mistral".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            models: ["mistral", "mistral3", "ministral", "ministral3", "mixtral"].map(String::from).into(),
+            markers: MARKERS.map(String::from).into(),
+            stops: vec![5],
+            trim: Trim { reasoning: true, content: true },
+            history_call_ids: None,
+        })
+    }
+
+    fn start(request: &Request) -> Result<Self, String> {
+        Ok(Self { tools: Tools::callable(request), prose: Prose::default(), state: State::Prose })
+    }
+
+    fn text(&mut self, chunk: &str, out: &mut Output) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            rest = &rest[self.read(rest, out)..];
+        }
+    }
+
+    fn marker(&mut self, index: usize, out: &mut Output) {
+        let literal = MARKERS[index];
+        match (&mut self.state, index) {
+            (State::Header(header), CALL_ID)
+                if header.id.is_none() && self.tools.accepts(header.text.trim()) =>
+            {
+                header.id = Some(header.text.len());
+                return;
+            }
+            (State::Header(header), ARGUMENTS) if self.tools.accepts(header.name()) => {
+                let name = header.name().to_owned();
+                return self.open(&name, 0, out);
+            }
+            (_, TURN_END) => {}
+            (State::Arguments(arguments), _) if arguments.in_string() || index != CALL => {
+                return self.text(literal, out);
+            }
+            (State::List(calls), _) if calls.in_string() => return self.text(literal, out),
+            _ => {}
+        }
+        self.end(literal.len(), true, index == TURN_END, out);
+        match index {
+            THINK => self.prose.reasoning(out),
+            THINK_END | TURN_END => self.prose.content(out),
+            CALL if !self.tools.is_empty() => self.state = State::Header(Header::default()),
+            _ => self.prose.flow(out),
+        }
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Output) {
+        self.end(0, reason == FinishReason::Stop, true, out);
+    }
+
+    fn constrain(request: &Request) -> Result<Option<String>, String> {
+        grammar::of(request)
+    }
+}
+
+impl Mistral {
+    /// Reads the text's beginning; returns how many bytes of it.
+    fn read(&mut self, text: &str, out: &mut Output) -> usize {
+        match &mut self.state {
+            State::Prose => self.prose.flow(out),
+            State::Header(header) => {
+                header.text.push_str(text);
+                return self.read_header(text, out);
+            }
+            State::Arguments(arguments) => {
+                let end = arguments.read(text.as_bytes(), out);
+                if end.is_some() {
+                    self.state = State::Prose;
+                }
+                return end.unwrap_or(text.len());
+            }
+            State::List(calls) => {
+                if !calls.read(text.as_bytes(), &self.tools, out) {
+                    self.deny(out);
+                }
+            }
+        }
+        text.len()
+    }
+
+    /// Looks at a header to which `text` was added last; returns how much of that was the header's.
+    fn read_header(&mut self, text: &str, out: &mut Output) -> usize {
+        let State::Header(header) = &mut self.state else { return 0 };
+        match header.head(&self.tools) {
+            Head::Unclear => text.len(),
+            Head::Call(name, at) => {
+                let (name, arguments) = (name.to_owned(), header.text.len() - at);
+                self.open(&name, arguments, out);
+                text.len() - arguments
+            }
+            Head::List => {
+                let list = std::mem::take(&mut header.text);
+                self.state = State::List(Calls::objects(out.held() - list.len(), "name", "arguments"));
+                self.read(&list, out);
+                text.len()
+            }
+            Head::Other => {
+                self.deny(out);
+                text.len()
+            }
+        }
+    }
+
+    /// Opens a call; the `keep` youngest bytes are its arguments.
+    fn open(&mut self, name: &str, keep: usize, out: &mut Output) {
+        let payload = self.tools.payload(name);
+        out.drop(out.held() - keep);
+        out.tool_call(name, payload);
+        self.state = State::Arguments(Object::new(payload));
+    }
+
+    /// What is open ends before a marker of `keep` bytes, and with the turn if that `is_last`: it may be whole only if the model came this far
+    /// by itself.
+    fn end(&mut self, keep: usize, by_itself: bool, is_last: bool, out: &mut Output) {
+        match &mut self.state {
+            State::Prose => self.prose.release(keep, out),
+            State::Header(_) if is_last => out.broken_call(keep),
+            State::Header(header) if header.text.trim().is_empty() => out.drop(out.held() - keep),
+            State::Header(_) => self.prose.release(keep, out),
+            State::Arguments(arguments) => {
+                if !arguments.end(by_itself, out) && keep > 0 {
+                    // The call is over, and incomplete: no later `close` may be taken for its end.
+                    out.message(Phase::Unspecified);
+                }
+            }
+            State::List(calls) => calls.end(false, by_itself, keep, out),
+        }
+        self.state = State::Prose;
+    }
+
+    /// What is held is no call, but prose.
+    fn deny(&mut self, out: &mut Output) {
+        self.state = State::Prose;
+        self.prose.flow(out);
+    }
+}
+
+impl Header {
+    fn name(&self) -> &str {
+        self.text[..self.id.unwrap_or(self.text.len())].trim()
+    }
+
+    /// Only so much of the text decides as a header may have, however it was cut.
+    fn head(&self, tools: &Tools) -> Head<'_> {
+        let known = &self.text[..self.text.floor_char_boundary(HEADER)];
+        let text = known.trim_start();
+        let (name, rest) = match self.id {
+            None if text.starts_with(['[', '{']) => return Head::List,
+            None => text
+                .split_at(text.find(|char: char| char.is_whitespace() || char == '{').unwrap_or(text.len())),
+            Some(at) => (self.name(), after_id(known.get(at..).unwrap_or_default())),
+        };
+        let rest = rest.trim_start();
+        if !tools.may_begin(name) || (rest.is_empty() && self.text.len() > HEADER) {
+            return Head::Other;
+        }
+        match rest.as_bytes().first() {
+            None => Head::Unclear,
+            Some(b'{') if tools.accepts(name) => Head::Call(name, known.len() - rest.len()),
+            Some(_) => Head::Other,
+        }
+    }
+}
+
+/// What follows an id.
+fn after_id(text: &str) -> &str {
+    text.trim_start().trim_start_matches(|char: char| char.is_ascii_alphanumeric() || "_-".contains(char))
+}
+
+parser_sdk::export_parser!(Mistral);

@@ -1,0 +1,112 @@
+//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
+//! (the test kit counts), text and arguments come out at once, and the turn's end never does.
+
+use mistral_parser::Mistral;
+use parser_sdk::testing::{
+    Streams, check_input_flows, check_long_arguments, check_turns_between, request, steps,
+};
+use parser_sdk::{Op, Request, Route, Step, ToolKind, Until};
+
+const FRAGMENTS: &[&str] = &[
+    "[THINK]",
+    "[/THINK]",
+    "[TOOL_CALLS]",
+    "[TOOL_CALLS]",
+    "[CALL_ID]",
+    "[ARGS]",
+    "[ARGS]",
+    "</s>",
+    "[TOOL",
+    "_CALLS]",
+    "[",
+    "]",
+    "[TOOL_CALLS]add[ARGS]",
+    "[TOOL_CALLS]add[ARGS]{\"a\": 1}",
+    "[TOOL_CALLS]add[CALL_ID]Vv6rQ0tXk[ARGS]{\"a\": [1, {}]}",
+    "[TOOL_CALLS]add{\"a\": ",
+    "[TOOL_CALLS] [{\"name\": \"add\", \"arguments\": {\"a\": 1}, \"id\": \"Vv6rQ0tXk\"}, ",
+    "[TOOL_CALLS][{\"arguments\": {\"a\": 1}, ",
+    "[TOOL_CALLS]apply_patch[ARGS]{\"input\": \"",
+    "[TOOL_CALLS]apply_patch[ARGS]",
+    "{\"name\": \"add\", ",
+    "{\"name\": \"get_weather\", \"arguments\": ",
+    "\"name\": \"add\"}",
+    "add",
+    "get_weather",
+    "nowhere",
+    "Vv6rQ0tXk",
+    "{\"input\": \"",
+    "{\"a\": \"",
+    "\"}",
+    "{",
+    "}",
+    "}]",
+    "\"",
+    "\\",
+    "\\n",
+    "\\u00e9",
+    ",",
+    ":",
+    "\n",
+    " ",
+    "\n\n  ",
+    "`",
+    "```json\n",
+    "null",
+    "Zürich",
+    "😀",
+    "a header of more than two hundred and fifty-six bytes is none, however it comes: ",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+
+fn tools() -> Request {
+    let mut request = request(&["get_weather", "add", "apply_patch"]);
+    request.tools[2].kind = ToolKind::Custom;
+    request
+}
+
+#[test]
+fn any_cut_of_any_stream_gives_the_same_items() {
+    let requests = &[tools()];
+    let prompts = &["", "[THINK]"];
+    let streams =
+        Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["</s>"] };
+    streams.check::<Mistral>();
+}
+
+#[test]
+fn a_turn_of_items_comes_back_as_it_was() {
+    let think = ["[THINK]", "[/THINK]"];
+    check_turns_between::<Mistral>(think, &tools(), |_, arguments| call(arguments));
+    check_turns_between::<Mistral>(think, &tools(), |index, arguments| {
+        format!("[TOOL_CALLS]add[CALL_ID]aB3dE6gH{index}[ARGS]{arguments}")
+    });
+}
+
+/// A call of `add` as the model writes it.
+fn call(arguments: &str) -> String {
+    format!("[TOOL_CALLS]add[ARGS]{arguments}")
+}
+
+#[test]
+fn arguments_may_be_of_any_length() {
+    check_long_arguments::<Mistral>(&tools(), "", call);
+}
+
+#[test]
+fn the_text_of_a_custom_tool_comes_out_with_every_chunk() {
+    let header = ["[TOOL_CALLS]", "apply_patch", "[ARGS]", "{\"input\": \"x"];
+    check_input_flows::<Mistral>(&tools(), &header);
+}
+
+#[test]
+fn a_string_of_the_arguments_goes_out_until_it_may_end() {
+    let pieces = ["[TOOL_CALLS]", "add", "[ARGS]", "{\"a\": \"b", " c", " d"];
+    let steps = steps::<Mistral>(&tools(), &pieces);
+    assert_eq!(steps[..2], [Step::Hold, Step::Hold]);
+    for step in &steps[4..] {
+        let Step::Ops(ops) = step else { panic!("{step:?}") };
+        let until = Until { route: Route::Arguments, bytes: "\"\\" };
+        assert_eq!(ops.last(), Some(&Op::UntilByte(until)));
+    }
+}

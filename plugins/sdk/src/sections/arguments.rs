@@ -1,0 +1,85 @@
+//! The arguments of an open call: a marker ends them, or in formats without one their own last bracket. [`super::Sections`] feeds them.
+//!
+//! Invariant: a marker inside a string of theirs is text, unless it ends the turn.
+
+use super::Mark;
+use crate::json::{Body, Object};
+use crate::{Output, Payload, Phase};
+
+/// Arguments being read.
+#[derive(Debug)]
+pub(super) enum Arguments {
+    /// A marker ends them.
+    Marked(Body),
+    /// They end by themselves.
+    Alone(Object),
+}
+
+impl Arguments {
+    /// Those of a call just opened, which carries this; `has_end` says whether the format has a marker that ends a call.
+    pub(super) fn new(payload: Payload, has_end: bool) -> Self {
+        if has_end { Self::Marked(Body::new(payload)) } else { Self::Alone(Object::new(payload)) }
+    }
+
+    /// Reads on up to their own end, if they have one, where the call is closed: after how many bytes that came.
+    pub(super) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
+        match self {
+            Self::Marked(body) => {
+                body.text(text, 0, out);
+                None
+            }
+            Self::Alone(object) => object.read(text.as_bytes(), out),
+        }
+    }
+
+    /// Whether such a marker is text here.
+    pub(super) fn is_text(&self, mark: Mark) -> bool {
+        let in_string = match self {
+            Self::Marked(body) => body.in_string(),
+            Self::Alone(object) => object.in_string(),
+        };
+        match mark {
+            Mark::TurnEnd => false,
+            _ if in_string => true,
+            Mark::Section | Mark::SectionEnd | Mark::Call | Mark::CallEnd => false,
+            Mark::Separator => !matches!(self, Self::Marked(body) if body.is_empty()),
+            _ => true,
+        }
+    }
+
+    /// Another marker; returns whether that settles it.
+    pub(super) fn mark(&mut self, mark: Mark, out: &mut Output) -> bool {
+        match self {
+            Self::Marked(_) if mark == Mark::Separator => {
+                out.drop_all();
+                return true;
+            }
+            Self::Marked(body) if mark == Mark::TurnEnd && !body.has_ended() => body.release(out),
+            Self::Marked(body) => body.close(out),
+            Self::Alone(object) => {
+                if !object.end(true, out) {
+                    // The call is over, and incomplete: no later `close` may be taken for its end.
+                    out.message(Phase::Unspecified);
+                }
+            }
+        }
+        false
+    }
+
+    /// Completes the call.
+    pub(super) fn close(&mut self, out: &mut Output) {
+        match self {
+            Self::Marked(body) => body.close(out),
+            Self::Alone(object) => object.close(out),
+        }
+    }
+
+    /// The turn ends, by itself or not.
+    pub(super) fn finish(&mut self, by_itself: bool, out: &mut Output) {
+        match self {
+            Self::Marked(body) if body.has_ended() && by_itself => body.close(out),
+            Self::Marked(body) => body.release(out),
+            Self::Alone(object) => _ = object.end(by_itself, out),
+        }
+    }
+}
