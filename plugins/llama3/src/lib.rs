@@ -6,8 +6,7 @@
 //! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code there is a call of the declared tool `python`, `ipython` or
 //!   `code_interpreter` (`{"code": …}` if it is a function), and text if there is none.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
-//! - What the turn's end cuts off before it is clear is the opening of a broken call, and dropped, if markup announced it or the name of a
-//!   declared tool has begun. Other objects are text.
+//! - What the turn's end cuts off undecided is dropped, a broken call, if markup announced it or the name of a declared tool has begun.
 
 mod grammar;
 
@@ -245,8 +244,7 @@ impl Llama3 {
         }
     }
 
-    /// What is open or undecided ends before the last `bytes` held, perhaps with the turn; it may be whole only if the model came this far
-    /// by itself.
+    /// What is open or undecided ends before the last `bytes` held, perhaps with the turn; whole only if the model came this far by itself.
     fn end(&mut self, bytes: usize, turn_ends: bool, by_itself: bool, out: &mut Output) {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),

@@ -176,23 +176,20 @@ impl Qwen3Coder {
     /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
     fn role(&mut self, text: &str, out: &mut Output) -> usize {
         let end = out.drop_line(text.as_bytes());
-        if end.is_some() {
-            self.state = State::Between;
-        }
+        self.state = if end.is_some() { State::Between } else { State::Role };
         end.unwrap_or(text.len())
     }
 
     /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
-        let white = text.len() - text.trim_start().len();
-        if white < text.len() {
-            if self.state == State::Named && self.calls.tools.payload(unquoted(&self.name)) == Payload::Text {
-                self.open(text.len() - white, out);
-            } else {
-                self.deny(text.len() - white, out);
-            }
+        let rest = text.trim_start().len();
+        let takes_text = self.calls.tools.payload(unquoted(&self.name)) == Payload::Text;
+        match rest {
+            0 => {}
+            _ if self.state == State::Named && takes_text => self.open(rest, out),
+            _ => self.deny(rest, out),
         }
-        white
+        text.len() - rest
     }
 
     fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
