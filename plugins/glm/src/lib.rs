@@ -200,7 +200,7 @@ impl Glm {
 /// What a marker means inside a call.
 fn mark(index: usize) -> Mark {
     match index {
-        CALL => Mark::Outside,
+        CALL => Mark::Call,
         CALL_END => Mark::End,
         4 => Mark::Key,
         5 => Mark::KeyEnd,

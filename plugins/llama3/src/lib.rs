@@ -6,8 +6,7 @@
 //! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code there is a call of the declared tool `python`, `ipython` or
 //!   `code_interpreter` (`{"code": …}` if it is a function), and text if there is none.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
-//! - What the turn's end cuts off before it is clear is the opening of a broken call, and dropped, if markup announced it or the name of a
-//!   declared tool has begun. Other objects are text.
+//! - What the turn's end cuts off undecided is dropped, a broken call, if markup announced it or the name of a declared tool has begun.
 
 mod grammar;
 
@@ -97,10 +96,6 @@ impl Parser for Llama3 {
         if !STOPS.contains(&index) && self.is_text_here() {
             return self.text(literal, out);
         }
-        if STOPS.contains(&index) && self.is_opening() {
-            out.broken_call(literal.len());
-            self.state = State::Prose;
-        }
         match &mut self.state {
             State::Call(OpenCall::Object(arguments), _) if index == FUNCTION_END => {
                 arguments.close(out);
@@ -111,7 +106,7 @@ impl Parser for Llama3 {
             State::Head(TAG, head) if index == FUNCTION && head.trim_ascii().is_empty() => {
                 out.drop(out.held() - literal.len());
             }
-            _ => self.end(literal.len(), true, out),
+            _ => self.end(literal.len(), STOPS.contains(&index), true, out),
         }
         match index {
             TAG | FUNCTION if !self.tools.is_empty() => self.state = State::Head(index, String::new()),
@@ -124,11 +119,7 @@ impl Parser for Llama3 {
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if self.is_opening() {
-            out.broken_call(0);
-        } else {
-            self.end(0, reason == FinishReason::Stop, out);
-        }
+        self.end(0, true, reason == FinishReason::Stop, out);
     }
 
     fn constrain(request: &Request) -> Result<Option<String>, String> {
@@ -253,19 +244,8 @@ impl Llama3 {
         }
     }
 
-    /// Whether what is undecided is a call that has no name yet, if nothing follows.
-    fn is_opening(&self) -> bool {
-        match &self.state {
-            State::Head(TAG, code) if self.interpreter.is_some() => code.trim_ascii().is_empty(),
-            State::Head(..) => true,
-            State::Bare(bare, 0) => bare.begins_name(),
-            State::Bare(..) => self.interpreter.is_none(),
-            _ => false,
-        }
-    }
-
-    /// What is open or undecided ends before the last `bytes` held; it may be whole only if the model came this far by itself.
-    fn end(&mut self, bytes: usize, by_itself: bool, out: &mut Output) {
+    /// What is open or undecided ends before the last `bytes` held, perhaps with the turn; whole only if the model came this far by itself.
+    fn end(&mut self, bytes: usize, turn_ends: bool, by_itself: bool, out: &mut Output) {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),
             State::Bare(bare, before) if bare.is_named() => {
@@ -277,6 +257,8 @@ impl Llama3 {
         }
         match &mut self.state {
             State::Call(call, _) => call.end(by_itself, bytes, out),
+            State::Head(..) | State::Bare(_, 1..) if turn_ends => out.broken_call(bytes),
+            State::Bare(bare, 0) if turn_ends && bare.begins_name() => out.broken_call(bytes),
             _ => out.content(out.held() - bytes),
         }
         self.state = State::Prose;

@@ -183,7 +183,8 @@ impl MiniMaxM2 {
 /// What a marker means inside a call.
 fn mark(index: usize) -> Mark {
     match index {
-        BLOCK | BLOCK_END | CALL => Mark::Outside,
+        BLOCK | BLOCK_END => Mark::Outside,
+        CALL => Mark::Call,
         TURN_END => Mark::Stop,
         CALL_END => Mark::End,
         PARAMETER => Mark::Key,

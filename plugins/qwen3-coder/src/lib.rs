@@ -4,19 +4,17 @@
 //! Prose and string values go out until the next marker without the host asking again. The newline before an end belongs to the marker,
 //! so that nothing need be held to trim it. Inside a call, `params::Body` decides what is markup and what is a value that looks like it.
 //!
-//! A call opens when its header is whole and what a call goes on with follows; until then its bytes are held, and they are text where
-//! they stand if it doesn't. At the turn's end they are the opening of a broken call, and dropped, as an empty block is. The name is a plausible
-//! one, and outside a block that of a tool. Without tools to call, call markup is text.
-//!
-//! A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves that
-//! out, what it writes after the call stays reasoning: the client has the call, and the answer comes in a later turn.
+//! A call opens when its header is whole and what a call goes on with follows; until then its bytes are held, and they are text where they
+//! stand if it doesn't; at the turn's end they are dropped, a broken call. Empty blocks are dropped. A name is plausible, and outside a block
+//! declared. Without tools to call, call markup is text. A call inside reasoning doesn't end it: what was open before the call is open after
+//! it, up to its own `</think>`; without one, what follows the call stays reasoning: the client has the call, the answer comes in a later turn.
 
 mod grammar;
 
 use parser_sdk::params::{Calls, Mark, Style, unquoted};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
-const MARKERS: [&str; 13] = [
+const MARKERS: [&str; 16] = [
     "<think>",
     "</think>",
     "<tool_call>",
@@ -30,6 +28,9 @@ const MARKERS: [&str; 13] = [
     "\n</function>",
     "\n<parameter=",
     "\n</parameter>",
+    "\r\n</function>",
+    "\r\n<parameter=",
+    "\r\n</parameter>",
 ];
 const THINK: usize = 0;
 const THINK_END: usize = 1;
@@ -116,17 +117,15 @@ impl Parser for Qwen3Coder {
         let (literal, mark) = (MARKERS[index], mark(index));
         let in_block = self.block == Block::Open;
         match self.state {
+            State::Between | State::Role => {}
             State::Announced if index == FUNCTION => {}
             State::Announced if index == CALL_END => out.drop_all(),
-            State::Name | State::Named if matches!(mark, Mark::Key | Mark::End) && self.has_name() => {
+            State::Name | State::Named if matches!(mark, Mark::Key | Mark::End) && self.has_name(true) => {
                 self.open(literal.len(), out);
             }
             State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
-            State::Announced | State::Name | State::Named if index == TURN_END => {
-                out.broken_call(literal.len());
-            }
-            State::Announced | State::Name | State::Named => self.deny(literal.len(), out),
-            State::Between | State::Role => {}
+            _ if index == TURN_END => out.broken_call(literal.len()),
+            _ => self.deny(literal.len(), out),
         }
         if !self.calls.mark(mark, literal, out) {
             self.outside(index, out);
@@ -159,9 +158,9 @@ impl Qwen3Coder {
             THINK => prose.reasoning(out),
             THINK_END | TURN_END => prose.content(out),
             TURN => {
-                out.drop_all();
                 prose.turn_to_content();
                 self.state = State::Role;
+                out.drop_all();
             }
             CALL if calls => (self.state, self.block) = (State::Announced, Block::Open),
             CALL_END if calls && block != Block::Mentioned => prose.go_on(out),
@@ -177,29 +176,26 @@ impl Qwen3Coder {
     /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
     fn role(&mut self, text: &str, out: &mut Output) -> usize {
         let end = out.drop_line(text.as_bytes());
-        if end.is_some() {
-            self.state = State::Between;
-        }
+        self.state = if end.is_some() { State::Between } else { State::Role };
         end.unwrap_or(text.len())
     }
 
     /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
-        let white = text.len() - text.trim_start().len();
-        if white < text.len() {
-            if self.state == State::Named && self.calls.tools.payload(unquoted(&self.name)) == Payload::Text {
-                self.open(text.len() - white, out);
-            } else {
-                self.deny(text.len() - white, out);
-            }
+        let rest = text.trim_start().len();
+        let takes_text = self.calls.tools.payload(unquoted(&self.name)) == Payload::Text;
+        match rest {
+            0 => {}
+            _ if self.state == State::Named && takes_text => self.open(rest, out),
+            _ => self.deny(rest, out),
         }
-        white
+        text.len() - rest
     }
 
     fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
         let end = text.find('>').unwrap_or(text.len());
         self.name.push_str(&text[..end]);
-        if self.name.len() > NAME || !self.may_be_name() || (end < text.len() && !self.has_name()) {
+        if self.name.len() > NAME || !self.has_name(end < text.len()) {
             self.deny(0, out);
             return text.len();
         }
@@ -209,19 +205,14 @@ impl Qwen3Coder {
         text.len().min(end + 1)
     }
 
-    /// Whether the header's name is one.
-    fn has_name(&self) -> bool {
+    /// Whether the header's name is one, or may become one as long as it isn't whole.
+    fn has_name(&self, is_whole: bool) -> bool {
         let (name, tools) = (unquoted(&self.name), &self.calls.tools);
-        if self.block == Block::Open { tools.accepts(name) } else { tools.contains(name) }
-    }
-
-    /// Whether it may become one.
-    fn may_be_name(&self) -> bool {
-        let (name, tools) = (self.name.trim().trim_matches(['"', '\'']), &self.calls.tools);
-        if self.block == Block::Open {
-            tools.may_begin(name)
-        } else {
-            tools.names().any(|declared| declared.starts_with(name))
+        match (self.block == Block::Open, is_whole) {
+            (true, true) => tools.accepts(name),
+            (true, false) => tools.may_begin(name),
+            (false, true) => tools.contains(name),
+            (false, false) => tools.names().any(|declared| declared.starts_with(name)),
         }
     }
 
@@ -247,11 +238,12 @@ impl Qwen3Coder {
 /// What a marker means inside a call.
 fn mark(index: usize) -> Mark {
     match index {
-        CALL | CALL_END | FUNCTION => Mark::Outside,
+        CALL | CALL_END => Mark::Outside,
+        FUNCTION => Mark::Call,
         TURN_END => Mark::Stop,
-        7 | 10 => Mark::End,
-        8 | 11 => Mark::Key,
-        9 | 12 => Mark::ValueEnd,
+        7 | 10 | 13 => Mark::End,
+        8 | 11 | 14 => Mark::Key,
+        9 | 12 | 15 => Mark::ValueEnd,
         _ => Mark::Other,
     }
 }

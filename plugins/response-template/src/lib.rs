@@ -31,8 +31,8 @@ enum InCall {
     No,
     Json(Calls),
     Parameters(Arguments),
-    /// In a parameter's value; whether a newline before it is still to be dropped.
-    Value(Arguments, bool),
+    /// In a parameter's value.
+    Value(Arguments),
 }
 
 impl Parser for ResponseTemplate {
@@ -108,7 +108,7 @@ impl ResponseTemplate {
             InCall::Json(calls) if calls.in_string() => Within::String,
             InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
             InCall::Parameters(_) => Within::Parameters,
-            InCall::Value(..) => Within::Value,
+            InCall::Value(_) => Within::Value,
         };
         Place { region: self.region, within, may_call: !self.tools.is_empty() }
     }
@@ -154,10 +154,12 @@ impl ResponseTemplate {
                 InCall::Parameters(mut arguments) => {
                     out.drop(out.held() - keep);
                     arguments.begin(&group, out);
-                    let spaced = self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced);
-                    self.call = InCall::Value(arguments, spaced);
+                    if self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced) {
+                        arguments.skip_line();
+                    }
+                    self.call = InCall::Value(arguments);
                 }
-                InCall::Value(mut arguments, _) => {
+                InCall::Value(mut arguments) => {
                     arguments.end(keep, out);
                     self.call = InCall::Parameters(arguments);
                 }
@@ -208,12 +210,7 @@ impl ResponseTemplate {
                 }
             }
             InCall::Parameters(_) => out.flow(Route::Drop, keep),
-            InCall::Value(arguments, newline) => {
-                let more =
-                    if std::mem::take(newline) { text.strip_prefix('\n').unwrap_or(text) } else { text };
-                out.drop(text.len() - more.len());
-                arguments.text(more, keep, out);
-            }
+            InCall::Value(arguments) => arguments.text(text, keep, out),
         }
     }
 
@@ -222,7 +219,7 @@ impl ResponseTemplate {
         match &mut self.call {
             InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
             InCall::Parameters(arguments) if is_closed => arguments.close(out),
-            InCall::Value(arguments, _) if is_closed => {
+            InCall::Value(arguments) if is_closed => {
                 arguments.end(bytes, out);
                 arguments.close(out);
             }

@@ -31,6 +31,27 @@ fn a_type_is_named_or_listed() {
 }
 
 #[test]
+fn types_may_have_pythons_names() {
+    let names = [
+        ("int", Types::INTEGER),
+        ("float", Types::NUMBER),
+        ("double", Types::NUMBER),
+        ("bool", Types::BOOLEAN),
+        ("dict", Types::OBJECT),
+        ("Dict[str, Any]", Types::OBJECT),
+        ("list", Types::ARRAY),
+        ("List[int]", Types::ARRAY),
+        ("tuple", Types::ARRAY),
+        ("str", Types::STRING),
+        ("None", Types::NULL),
+    ];
+    for (name, expected) in names {
+        assert_eq!(of(&json!({"type": name})), expected, "{name}");
+    }
+    assert_eq!(of(&json!({"type": ["float", "null"]})), types("number null"));
+}
+
+#[test]
 fn values_say_their_types() {
     assert_eq!(
         of(&json!({"enum": ["a", 1, 2.5, null, true, [], {}]})),

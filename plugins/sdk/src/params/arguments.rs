@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::coerce::{Coerced, coerce, may_be_typed, white};
-use super::{Schema, Types};
+use super::{Schema, Types, unquoted};
 use crate::{Output, Payload, Route};
 
 /// The parameter that carries the input of a custom tool.
@@ -23,6 +23,17 @@ pub struct Arguments {
     payload: Payload,
     given: BTreeSet<String>,
     value: Value,
+    line: Line,
+}
+
+/// The end of a line that the format puts before a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// It may follow.
+    Due,
+    /// A carriage return came, and is held: it may be the first half.
+    Return,
+    Passed,
 }
 
 /// The value being read.
@@ -38,7 +49,7 @@ enum Value {
 
 impl Arguments {
     pub(super) fn new(schema: Rc<Schema>, payload: Payload) -> Self {
-        Self { schema, payload, given: BTreeSet::new(), value: Value::No }
+        Self { schema, payload, given: BTreeSet::new(), value: Value::No, line: Line::Passed }
     }
 
     /// Whether they are plain text.
@@ -53,16 +64,18 @@ impl Arguments {
 
     /// Whether a parameter of this name would be no surprise: not given yet, and not beside those that the schema lists.
     pub fn expects(&self, key: &str) -> bool {
+        let key = unquoted(key);
         !self.is_text() && !key.is_empty() && !self.given.contains(key) && self.schema.expects(key)
     }
 
     /// Whether the value of a parameter of this name would go nowhere in a call that is plain text.
     pub fn is_misplaced(&self, key: &str) -> bool {
-        key != INPUT && self.is_untouched()
+        unquoted(key) != INPUT && self.is_untouched()
     }
 
-    /// A value of parameter `key` begins; what markup is held was dropped.
+    /// A value of parameter `key` begins; what markup is held was dropped. Quotes around the key aren't its own.
     pub fn begin(&mut self, key: &str, out: &mut Output) {
+        let key = unquoted(key);
         let is_first = self.given.is_empty();
         let is_new = self.given.insert(key.to_owned());
         self.value = match self.payload {
@@ -89,8 +102,14 @@ impl Arguments {
         self.value = Value::Flowing(Route::Arguments);
     }
 
+    /// The end of a line, LF or CRLF, that stands before the value isn't its own.
+    pub fn skip_line(&mut self) {
+        self.line = Line::Due;
+    }
+
     /// More of the value: all that is held, but for the `keep` youngest bytes, is the value's.
     pub fn text(&mut self, more: &str, keep: usize, out: &mut Output) {
+        let Some(more) = self.behind_line(more, out) else { return };
         if let Value::Waiting { types, text, first } = &mut self.value {
             *first = first.or_else(|| more.bytes().find(|byte| !white(char::from(*byte))));
             text.push_str(more);
@@ -105,9 +124,31 @@ impl Arguments {
         }
     }
 
+    /// What of a value's text stands behind the line's end before it; none while that isn't clear.
+    fn behind_line<'a>(&mut self, more: &'a str, out: &mut Output) -> Option<&'a str> {
+        let line = std::mem::replace(&mut self.line, Line::Passed);
+        if line == Line::Due && matches!(more, "" | "\r") {
+            self.line = if more.is_empty() { Line::Due } else { Line::Return };
+            return None;
+        }
+        let held = usize::from(line == Line::Return);
+        let behind = match line {
+            Line::Passed => return Some(more),
+            Line::Due => more.strip_prefix("\r\n").or_else(|| more.strip_prefix('\n')),
+            Line::Return => more.strip_prefix('\n'),
+        };
+        if let Some(behind) = behind {
+            out.drop(held + more.len() - behind.len());
+        } else if let Value::Waiting { text, .. } = &mut self.value {
+            text.push_str(&"\r"[..held]);
+        }
+        Some(behind.unwrap_or(more))
+    }
+
     /// The value ends, and the markup held after it is dropped, but for the `keep` youngest bytes.
     pub fn end(&mut self, keep: usize, out: &mut Output) {
         let value = std::mem::replace(&mut self.value, Value::No);
+        self.line = Line::Passed;
         if let Value::Waiting { types, text, .. } = &value {
             typed(text, *types, out);
         }

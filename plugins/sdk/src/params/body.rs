@@ -4,14 +4,17 @@
 //! A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
 //! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
 //! - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
-//! - a key inside a value counts if it is whole and [expected](Arguments::expects).
+//! - a key inside a value counts if it is whole, [expected](Arguments::expects), and not that of a call that began inside the value;
+//! - where values or calls began inside the value, as its text, ends are theirs first: of a value, unless an expected key or the end of a call
+//!   that didn't begin there follows; of a call, unless the turn ends behind it.
 //!
 //! Until that is seen the few bytes are held; if it isn't, they are the value's. So a value may speak of the format, and holds at most
-//! what might end it: the cost per byte is constant. What it can't hold is the end of a call as it would really stand, all of it:
-//! text doesn't tell the two apart.
+//! what might end it: the cost per byte is constant. What text can't tell apart, and is taken for markup: the end of a value and a key behind
+//! it, or the end of the call, that nothing in the value began; a key inside a value that the schema lists, or whose schema lists none. Taken
+//! for text: the end of a call, and another call behind it, after a value that began a call and a parameter and ended neither.
 
 use super::coerce::white;
-use super::{Arguments, Mark, Progress, Style, unquoted};
+use super::{Arguments, Mark, Progress, Style};
 use crate::{FinishReason, Output, Phase};
 
 /// Longest white space after an end, and longest key inside a value, that is waited for; bytes.
@@ -30,6 +33,9 @@ pub struct Body {
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: String,
+    /// Values and calls that began inside the value, as its text, and haven't ended there.
+    values: usize,
+    calls: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +50,16 @@ enum State {
     Value,
     /// After the end of the call inside a value, if that is what it is.
     Ended,
+    /// After the end of a call that began inside the value, if it isn't the end of the call itself.
+    InnerEnded,
 }
 
 impl Body {
     /// A call just opened, its header dropped.
     pub fn new(style: Style, arguments: Arguments) -> Self {
-        let (key, doubt) = (String::new(), String::new());
-        Self { style, ends_anywhere: false, is_whole: false, arguments, state: State::Between, key, doubt }
+        let (state, key, doubt) = (State::Between, String::new(), String::new());
+        let (ends_anywhere, is_whole, values, calls) = (false, false, 0, 0);
+        Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls }
     }
 
     /// Nothing surrounds the call that could go on: its end inside a value counts whatever follows.
@@ -71,7 +80,7 @@ impl Body {
             let read = match self.state {
                 State::Key | State::KeyInValue => self.read_key(rest, out),
                 State::Before => self.before(rest, out),
-                State::Between | State::Ended => self.after(rest, out),
+                State::Between | State::Ended | State::InnerEnded => self.after(rest, out),
                 State::Value => {
                     self.arguments.text(rest, 0, out);
                     rest.len()
@@ -84,14 +93,23 @@ impl Body {
     /// A marker; its `literal` is what was held last.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
         match (self.state, mark) {
-            (State::Ended, Mark::Stop) | (State::Between | State::Ended, Mark::Outside) => {
-                self.close(literal.len(), out)
+            (State::Ended | State::InnerEnded, Mark::Stop)
+            | (State::Between | State::Ended, Mark::Outside | Mark::Call) => self.close(literal.len(), out),
+            (State::InnerEnded, Mark::Outside | Mark::Call) if self.doubt.len() <= DOUBT => {
+                self.doubt_more(State::InnerEnded, literal)
             }
             (_, Mark::Stop) => {
                 out.drop(out.held() - literal.len());
                 // The call is over, and incomplete: no later `close` may be taken for its end.
                 out.message(Phase::Unspecified);
                 Progress::Left
+            }
+            (State::Between, Mark::Key) if self.values > 0 => {
+                self.values -= 1;
+                self.doubt_more(State::KeyInValue, literal)
+            }
+            (State::Between, Mark::End) if self.values > 0 && self.calls > 0 => {
+                self.doubt_more(State::InnerEnded, literal)
             }
             (State::Between, Mark::Key) => {
                 self.arguments.end(literal.len(), out);
@@ -109,7 +127,7 @@ impl Body {
                 self.flow(out)
             }
             (State::Before | State::Value, _) => self.in_value(mark, literal, out),
-            (State::Between | State::Ended | State::KeyInValue, _) => {
+            (State::Between | State::Ended | State::InnerEnded | State::KeyInValue, _) => {
                 self.resume(literal.len(), out);
                 self.in_value(mark, literal, out)
             }
@@ -118,7 +136,7 @@ impl Body {
 
     /// The turn ends. What is undecided is dropped: nobody knows what it was.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
-        if self.state == State::Ended && reason == FinishReason::Stop {
+        if matches!(self.state, State::Ended | State::InnerEnded) && reason == FinishReason::Stop {
             self.close(0, out);
         }
         out.drop_all();
@@ -136,6 +154,7 @@ impl Body {
         if self.state == State::KeyInValue && denied {
             self.doubt.push_str(text);
             self.resume(0, out);
+            self.values += usize::from(is_whole);
             return text.len();
         }
         let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
@@ -146,20 +165,11 @@ impl Body {
         read
     }
 
-    /// Skips what stands between a key and its value.
+    /// Skips what stands between a key's element and its value's.
     fn before(&mut self, text: &str, out: &mut Output) -> usize {
-        let read = match self.style {
-            Style::Attribute => usize::from(text.starts_with('\n')),
-            Style::Quoted => 0,
-            Style::Elements => leading_white(text),
-        };
+        let read = leading_white(text);
         out.drop(read);
-        if self.style != Style::Elements {
-            self.state = State::Value;
-            if read == text.len() {
-                self.flow(out);
-            }
-        } else if read < text.len() {
+        if read < text.len() {
             // The marker that begins a value was left out.
             self.state = State::Value;
         }
@@ -180,9 +190,14 @@ impl Body {
 
     /// Waits for what follows `literal`.
     fn doubt(&mut self, state: State, literal: &str) -> Progress {
+        self.doubt.clear();
+        self.doubt_more(state, literal)
+    }
+
+    /// The same, and for what follows the doubt before it.
+    fn doubt_more(&mut self, state: State, literal: &str) -> Progress {
         self.state = state;
         self.key.clear();
-        self.doubt.clear();
         self.doubt.push_str(literal);
         Progress::Inside
     }
@@ -194,19 +209,17 @@ impl Body {
         if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
     }
 
-    fn key(&self) -> &str {
-        unquoted(&self.key)
-    }
-
     /// Whether the key inside a value is one.
     fn key_counts(&self) -> bool {
-        let key = self.key();
-        self.key.len() <= DOUBT && !key.contains(char::is_whitespace) && self.arguments.expects(key)
+        let key = self.key.trim();
+        let is_inner = self.calls > self.values;
+        let is_word = self.key.len() <= DOUBT && !key.contains(char::is_whitespace);
+        is_word && !is_inner && self.arguments.expects(key)
     }
 
     /// The key is whole: its value begins. The `keep` youngest bytes are behind it.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
-        if self.arguments.is_misplaced(self.key()) {
+        if self.arguments.is_misplaced(self.key.trim()) {
             let white = leading_white(&self.doubt);
             out.drop(white);
             self.doubt.drain(..white);
@@ -214,8 +227,12 @@ impl Body {
             return self.resume(keep, out);
         }
         self.arguments.end(keep, out);
-        self.arguments.begin(unquoted(&self.key), out);
-        self.state = State::Before;
+        self.arguments.begin(&self.key, out);
+        (self.values, self.calls) = (0, 0);
+        self.state = if self.style == Style::Elements { State::Before } else { State::Value };
+        if self.style == Style::Attribute {
+            self.arguments.skip_line();
+        }
     }
 
     /// Whatever comes up to the end of the call is its argument.
@@ -231,17 +248,27 @@ impl Body {
             Mark::Key if !self.is_whole => self.doubt(State::KeyInValue, literal),
             Mark::ValueEnd if !self.is_whole => self.doubt(State::Between, literal),
             Mark::End if self.ends_anywhere => self.close(0, out),
+            Mark::End if self.calls > 0 => self.doubt(State::InnerEnded, literal),
             Mark::End => self.doubt(State::Ended, literal),
             _ => {
+                self.calls += usize::from(mark == Mark::Call);
+                self.values += usize::from(mark == Mark::Value);
                 self.arguments.text(literal, 0, out);
                 Progress::Inside
             }
         }
     }
 
-    /// What was in doubt is the value's, but for the `keep` youngest bytes held.
+    /// What was in doubt is the value's, and ends what began there, but for the `keep` youngest bytes held.
     fn resume(&mut self, keep: usize, out: &mut Output) {
-        self.state = State::Value;
+        match std::mem::replace(&mut self.state, State::Value) {
+            State::Between => self.values = self.values.saturating_sub(1),
+            State::InnerEnded => {
+                self.calls = self.calls.saturating_sub(1);
+                self.values = if self.calls == 0 { 0 } else { self.values.saturating_sub(1) };
+            }
+            _ => {}
+        }
         self.arguments.text(&self.doubt, keep, out);
         self.doubt.clear();
     }

@@ -3,7 +3,7 @@
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline after `>` isn't the value's; one before the end should be part of the marker.
+    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't the value's; one before the end should be part of the marker.
     Attribute,
     /// `<parameter name="KEY">VALUE</parameter>`, the value to the byte.
     Quoted,
@@ -24,7 +24,9 @@ pub enum Mark {
     ValueEnd,
     /// The call ends.
     End,
-    /// What can't be inside a call: another one begins, or what surrounds calls ends.
+    /// A call begins, which can't be inside another.
+    Call,
+    /// What surrounds calls begins or ends.
     Outside,
     /// The turn ends.
     Stop,
@@ -45,7 +47,5 @@ pub enum Progress {
 
 /// A name or key as it is meant: without white space around it, and without the quotes that a model may put there.
 pub fn unquoted(name: &str) -> &str {
-    let name = name.trim();
-    let inside = |quote| name.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\'')).unwrap_or(name)
+    name.trim().trim_matches(['"', '\''])
 }

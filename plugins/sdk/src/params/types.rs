@@ -24,16 +24,18 @@ impl Types {
     /// `string`.
     pub const STRING: Self = Self(1 << 6);
 
-    /// The type of this name; none for a name that isn't one.
+    /// The type of this name, JSON's or Python's (`float`, `List[str]`): tools that are described from code say those. None for a name that
+    /// isn't one.
     pub fn named(name: &str) -> Self {
-        match name {
-            "null" => Self::NULL,
-            "integer" => Self::INTEGER,
-            "number" => Self::NUMBER,
-            "boolean" => Self::BOOLEAN,
-            "object" => Self::OBJECT,
-            "array" => Self::ARRAY,
-            "string" => Self::STRING,
+        let name = name.split('[').next().unwrap_or(name).trim().to_ascii_lowercase();
+        match name.as_str() {
+            "null" | "none" => Self::NULL,
+            "integer" | "int" | "long" => Self::INTEGER,
+            "number" | "float" | "double" | "decimal" => Self::NUMBER,
+            "boolean" | "bool" => Self::BOOLEAN,
+            "object" | "dict" | "map" => Self::OBJECT,
+            "array" | "list" | "tuple" | "set" => Self::ARRAY,
+            "string" | "str" => Self::STRING,
             _ => Self::NONE,
         }
     }

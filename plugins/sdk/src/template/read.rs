@@ -242,7 +242,7 @@ impl Table {
         }
         let mut ends = vec![self.markers.literal(end)?];
         if is_trimmed {
-            ends.push(self.markers.whole(&format!("\n{end}")));
+            ends.extend(["\n", "\r\n"].map(|line| self.markers.whole(&format!("{line}{end}"))));
         }
         Ok(Parameter { key: self.markers.delimiter(pieces)?, end: ends, spaced })
     }
