@@ -11,6 +11,7 @@ mod connection;
 mod count;
 mod guard;
 mod metrics;
+mod packing;
 mod routes;
 mod server;
 mod silence;
