@@ -7,7 +7,8 @@ mod choice;
 use serde_json::json;
 
 use super::error::ApiError;
-use super::json::{Json, List, Object, Path, Value, raw_object};
+use super::json::{List, Object, Path, Value};
+use super::raw::{self, Json};
 use super::request::Defaults;
 use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
@@ -166,7 +167,7 @@ pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
 
 /// The declaration of a function with these fields, in Chat Completions' shape.
 pub(crate) fn function<'a>(fields: impl Iterator<Item = (&'a str, Json)>) -> Json {
-    raw_object([("type", Json::of("function")), ("function", raw_object(fields))])
+    raw::object([("type", Json::of("function")), ("function", raw::object(fields))])
 }
 
 /// Only text is possible as output format.

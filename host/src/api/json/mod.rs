@@ -7,7 +7,6 @@
 
 mod object;
 mod path;
-mod raw;
 mod scan;
 mod value;
 
@@ -18,7 +17,6 @@ use serde_json::value::RawValue;
 
 pub(crate) use object::Object;
 pub(crate) use path::Path;
-pub(crate) use raw::{Json, object as raw_object};
 pub(crate) use value::{List, Text, Value};
 
 use super::error::ApiError;

@@ -3,8 +3,9 @@
 use serde_json::Number;
 
 use super::super::error::ApiError;
+use super::super::raw::Json;
 use super::scan::{self, Values};
-use super::{Document, Json, Path};
+use super::{Document, Path};
 
 /// A JSON value. Cheap to copy.
 #[derive(Clone, Copy)]

@@ -3,7 +3,8 @@
 use serde_json::Map;
 
 use super::super::error::ApiError;
-use super::super::json::{Json, Object, Path, Value};
+use super::super::json::{Object, Path, Value};
+use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::{options, tools};
 use super::resource::{Echo, ReasoningEcho, TextEcho};

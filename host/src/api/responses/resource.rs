@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::super::json::Json;
+use super::super::raw::Json;
 use super::super::schema::tagged;
 use super::items::Item;
 

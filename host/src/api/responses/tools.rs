@@ -2,7 +2,8 @@
 //! aside with a warning (clients offer all they have). Tools may also come in the input, as `additional_tools`.
 
 use super::super::error::ApiError;
-use super::super::json::{Json, Object, Value, raw_object};
+use super::super::json::{Object, Value};
+use super::super::raw::{self, Json};
 use super::super::tools::{self, Choice, Functions, ToolBounds};
 use super::super::warnings::{Warnings, printable};
 use super::names::{Namespaces, flat};
@@ -105,7 +106,7 @@ impl Declared {
             shown.push(echo(tool, kind));
         }
         let description = namespace.string("description")?.unwrap_or_default();
-        self.shown.push(raw_object([
+        self.shown.push(raw::object([
             ("type", Json::of("namespace")),
             ("name", Json::of(outer)),
             ("description", Json::of(description)),
@@ -137,9 +138,9 @@ fn echo(tool: Object<'_>, kind: &str) -> Json {
     let field = |name: &'static str| (name, tool.get(name).map_or_else(Json::null, Value::to_json));
     let head = [("type", Json::of(kind)), field("name"), field("description")];
     if kind == "custom" {
-        let text = || raw_object([("type", Json::of("text"))]);
+        let text = || raw::object([("type", Json::of("text"))]);
         let format = tool.get("format").map_or_else(text, Value::to_json);
-        return raw_object(head.into_iter().chain([("format", format)]));
+        return raw::object(head.into_iter().chain([("format", format)]));
     }
-    raw_object(head.into_iter().chain([field("parameters"), field("strict")]))
+    raw::object(head.into_iter().chain([field("parameters"), field("strict")]))
 }

@@ -4,7 +4,8 @@
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
-use crate::api::json::{Json, Object, Value, raw_object};
+use crate::api::json::{Object, Value};
+use crate::api::raw::{self, Json};
 use crate::api::tools::{Allowed, Choice};
 use crate::api::warnings::{Warnings, printable};
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
@@ -204,5 +205,5 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     let told = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
     let absent = ["allowed_tools", "require_approval", "headers"];
     let absent = absent.into_iter().filter(|name| *name == "headers" || fields.get(name).is_none());
-    raw_object(told.chain(absent.map(|name| (name, Json::null()))))
+    raw::object(told.chain(absent.map(|name| (name, Json::null()))))
 }
