@@ -1,5 +1,6 @@
 //! Sluice's server as a library; the binary `host` is a thin command line over it.
 
+pub mod accounts;
 pub mod agent;
 pub mod api;
 pub mod conformance;

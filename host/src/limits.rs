@@ -25,10 +25,20 @@ pub struct Limits {
     pub body_time: Duration,
     /// Time for which the rest of a body that was refused is taken.
     pub rest_time: Duration,
+    /// Bytes of memory that requests may hold together while they are read and their prompts are made.
+    pub request_memory: usize,
+    /// CPU time for the same that each key's requests may use, in percent of all cores.
+    pub request_cpu: u32,
     /// Nesting of JSON in requests.
     pub json_depth: usize,
+    /// Fields of a request's JSON that the server reads; those of schemas don't count.
+    pub json_fields: usize,
+    /// Messages of a request, or items of its input.
+    pub messages: usize,
     /// Stop strings of a request.
     pub stop_strings: usize,
+    /// Bytes of each.
+    pub stop_string_bytes: usize,
     /// Choices for one prompt (`n`).
     pub choices: u32,
     /// Prompts of one completions request.
@@ -48,6 +58,8 @@ pub struct Limits {
     pub stop_tokens: usize,
     /// Tools of a request.
     pub tools: usize,
+    /// JSON values that the tools of a request consist of, schemas and all.
+    pub tool_values: usize,
     /// Metadata keys of a request.
     pub metadata: usize,
     /// Prompt text longer than this many bytes per token of context is refused before it is tokenised.
@@ -116,6 +128,21 @@ pub struct ParserLimits {
     pub held_bytes: usize,
 }
 
+/// A conversation may have so many times the text of the longest prompt: templates leave out reasoning of earlier turns.
+const UNSEEN_TEXT: usize = 4;
+
+impl Limits {
+    /// Bytes of the longest prompt that is tokenised, for a context of so many tokens.
+    pub fn prompt_bytes(&self, context: usize) -> usize {
+        context.saturating_mul(self.prompt_bytes_per_token)
+    }
+
+    /// Bytes of text that a conversation may have before it is rendered; its tools may have as many again.
+    pub fn conversation_bytes(&self, context: usize) -> usize {
+        self.prompt_bytes(context).saturating_mul(UNSEEN_TEXT)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -125,8 +152,13 @@ impl Default for Limits {
             header_time: Duration::from_secs(5),
             body_time: Duration::from_mins(1),
             rest_time: Duration::from_secs(2),
+            request_memory: 256 << 20,
+            request_cpu: 50,
             json_depth: 64,
+            json_fields: 1 << 17,
+            messages: 1 << 14,
             stop_strings: 16,
+            stop_string_bytes: 1024,
             choices: 16,
             prompts: 16,
             sequences: 32,
@@ -136,6 +168,7 @@ impl Default for Limits {
             bad_word_bytes: 512,
             stop_tokens: 64,
             tools: 512,
+            tool_values: 1 << 16,
             metadata: 16,
             prompt_bytes_per_token: 8,
             template_fuel: 5_000_000,

@@ -78,7 +78,13 @@ impl Fields {
         let declaration = json!({"type": "function", "function": {"name": self.tool_name, "description": self.description,
             "parameters": {"type": "object", &self.extra_key: self.default,
                 "properties": {&self.property: {"type": "string", "default": self.default}}}}});
-        Conversation { messages, tools: vec![ToolDeclaration { name: self.tool_name.clone(), declaration }] }
+        Conversation {
+            messages,
+            tools: vec![ToolDeclaration {
+                name: self.tool_name.clone(),
+                declaration: declaration.to_string(),
+            }],
+        }
     }
 
     fn render(&self, format: &ChatFormat) -> Prompt {

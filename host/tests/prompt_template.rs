@@ -104,7 +104,8 @@ fn messages_have_the_fields_that_templates_read() {
     let mut result = Message::text(Role::Tool, "c");
     (result.tool_call_id, result.name) = (Some("i".to_owned()), Some("f".to_owned()));
     let mut talk = conversation(vec![Message::text(Role::Developer, "d"), calling, result]);
-    talk.tools = vec![ToolDeclaration { name: "f".to_owned(), declaration: json!({"type": "function"}) }];
+    talk.tools =
+        vec![ToolDeclaration { name: "f".to_owned(), declaration: json!({"type": "function"}).to_string() }];
     let all =
         format("{{ messages | tojson }}{{ tools | tojson }}").render(&talk, &[], Opening::NewTurn).unwrap();
     let call = |arguments: &str| {

@@ -98,14 +98,10 @@ impl TestServer {
     pub async fn start(setup: Setup) -> Self {
         let Setup { model, limits, keys, hosts, cors_origins, mcp, watch } = setup;
         let model = Model::load(&model, &limits, &mut |_| {}).expect("the model loads");
-        let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
-        let app = App::new(
-            model.clone(),
-            limits,
-            Access { keys: Keys::new(&keys), hosts, cors_origins },
-            defaults,
-            true,
-        );
+        let context = model.context();
+        let defaults = Defaults { limits: limits.clone(), mcp, context, ..Defaults::default() };
+        let access = Access { keys: Keys::new(&keys), hosts, cors_origins };
+        let app = App::new(model.clone(), limits, access, defaults, true);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");

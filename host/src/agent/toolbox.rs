@@ -124,7 +124,9 @@ fn declare(name: &str, tool: &McpTool, job: &mut Job) {
     });
     let function = json!({ "name": name, "description": tool.description, "parameters": parameters });
     let declaration = json!({ "type": "function", "function": function });
-    job.conversation.tools.push(ToolDeclaration { name: name.to_owned(), declaration });
+    job.conversation
+        .tools
+        .push(ToolDeclaration { name: name.to_owned(), declaration: declaration.to_string() });
 }
 
 /// The names that a template's `builtin_tools` takes.

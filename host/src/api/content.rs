@@ -1,17 +1,15 @@
 //! Message content in both protocols' shapes, to the one text that templates take: a string, or a list of parts joined by line breaks.
 //! What isn't text becomes a placeholder, and a warning: a request isn't refused for it.
 
-use serde_json::Value;
-
 use super::error::ApiError;
-use super::json::{Object, Path};
+use super::json::{Object, Path, Value};
 use super::warnings::{Warnings, printable};
 
 /// The text of `content`.
-pub(crate) fn text(content: &Value, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+pub(crate) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let parts = match content {
-        Value::String(text) => return Ok(text.clone()),
-        Value::Array(parts) => parts,
+        Value::String(text) => return Ok(text.get().to_owned()),
+        Value::List(parts) => parts,
         other => return Err(path.expected("a string or a list of parts", other)),
     };
     let mut joined = String::new();
@@ -54,11 +52,14 @@ fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::api::json::with_value;
+
     use super::{Path, Warnings, text};
 
     fn read(content: &Value) -> (String, Vec<String>) {
         let mut warnings = Warnings::default();
-        let text = text(content, Path::Body.field("content"), &mut warnings).unwrap();
+        let read = |content: super::Value<'_>| text(content, Path::Body.field("content"), &mut warnings);
+        let text = with_value(content, read).unwrap();
         (text, warnings.into_lines())
     }
 

@@ -20,6 +20,8 @@ pub struct ApiError {
     pub param: Option<String>,
     /// A code that programs can match, e.g. `model_not_found`, `context_length_exceeded`.
     pub code: Option<&'static str>,
+    /// Seconds after which trying again may help.
+    pub retry_after: Option<u64>,
 }
 
 /// What wraps it.
@@ -49,6 +51,7 @@ impl ApiError {
             kind: "invalid_request_error",
             param: param.into(),
             code: None,
+            retry_after: None,
         }
     }
 
@@ -127,9 +130,9 @@ impl ApiError {
         Self::new(413, "invalid_request_error", "request_too_large", message)
     }
 
-    /// 415: the body isn't declared as JSON.
-    pub fn unsupported_media_type() -> Self {
-        let message = "Expected a body of type application/json.";
+    /// 415: the body isn't declared as JSON, or is packed in a way that isn't known; `expected` says what is.
+    pub fn unsupported_media_type(expected: &str) -> Self {
+        let message = expected;
         Self::new(415, "invalid_request_error", "unsupported_media_type", message)
     }
 
@@ -154,12 +157,13 @@ impl ApiError {
     /// 429: too many requests wait; the client may try again after `seconds` (also for the `Retry-After` header).
     pub fn rate_limited(seconds: u64) -> Self {
         let message = format!("Too many requests are waiting. Please try again in {seconds}s.");
-        Self::new(429, "rate_limit_error", "rate_limit_exceeded", message)
+        let error = Self::new(429, "rate_limit_error", "rate_limit_exceeded", message);
+        Self { retry_after: Some(seconds), ..error }
     }
 
     /// 503: the server is starting or stopping.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        Self::new(503, "server_error", "server_unavailable", message)
+        Self { retry_after: Some(1), ..Self::new(503, "server_error", "server_unavailable", message) }
     }
 
     /// 500: our fault; the log says more.
@@ -175,7 +179,8 @@ impl ApiError {
             CANCELLED => (503, "server_error"),
             _ => (500, "server_error"),
         };
-        Self::new(status, kind, failure.code, failure.message.clone())
+        let retry_after = matches!(status, 429 | 503).then_some(1);
+        Self { retry_after, ..Self::new(status, kind, failure.code, failure.message.clone()) }
     }
 
     /// The same as the failure of a turn, where the answer has begun already.
@@ -189,7 +194,7 @@ impl ApiError {
     }
 
     fn new(status: u16, kind: &'static str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), kind, param: None, code: Some(code) }
+        Self { status, message: message.into(), kind, param: None, code: Some(code), retry_after: None }
     }
 
     /// The JSON body.
@@ -250,7 +255,7 @@ mod tests {
             (404, ApiError::not_found("GET", "/v2")),
             (405, ApiError::method_not_allowed("PUT", "POST")),
             (413, ApiError::too_large(5)),
-            (415, ApiError::unsupported_media_type()),
+            (415, ApiError::unsupported_media_type("x")),
             (404, ApiError::model_not_found("gpt")),
             (400, ApiError::context_length_exceeded("input", 10, 11)),
             (429, ApiError::rate_limited(2)),

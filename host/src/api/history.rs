@@ -4,7 +4,17 @@
 
 use std::collections::HashMap;
 
+use super::error::ApiError;
+use super::json::{List, Path};
 use crate::prompt::{HistoryCall, Message, Role};
+
+/// 400 for a list of more than `max` messages or items; `path` is where it stands.
+pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<(), ApiError> {
+    if list.is_longer_than(max) {
+        return Err(path.invalid(format_args!("at most {max} of them, got {}", list.len())));
+    }
+    Ok(())
+}
 
 /// Messages so far.
 #[derive(Debug, Default)]

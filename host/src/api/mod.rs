@@ -17,6 +17,7 @@ mod obfuscation;
 pub mod openapi;
 mod options;
 mod protocol;
+mod raw;
 pub mod request;
 pub mod responses;
 mod schema;

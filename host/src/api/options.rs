@@ -1,10 +1,8 @@
 //! Options that protocols share: sampling, stops and template arguments.
 
-use serde_json::Value;
-
 use super::error::ApiError;
 use super::fields::sampling::EFFORTS;
-use super::json::{Object, Path};
+use super::json::{List, Object, Path, Value};
 use super::request::Defaults;
 use super::warnings::Warnings;
 use crate::limits::Limits;
@@ -59,60 +57,71 @@ pub(crate) fn alternatives(body: &Object<'_>, name: &str, limits: &Limits) -> Re
 /// `{"TOKEN ID": BIAS}`.
 fn logit_bias(body: &Object<'_>, max: usize) -> Result<Vec<(u32, f32)>, ApiError> {
     let Some(biases) = body.object("logit_bias")? else { return Ok(Vec::new()) };
-    if biases.map.len() > max {
-        let count = biases.map.len();
+    if biases.len() > max {
+        let count = biases.len();
         return Err(biases.path.invalid(format_args!("at most {max} tokens, got {count}")));
     }
-    let bias = |name: &String| {
+    let bias = |name: &str| {
         let id = name.parse().map_err(|_| biases.at(name).invalid("expected a token id as the name"))?;
         Ok((id, narrow(biases.number(name, -100.0..=100.0)?.unwrap_or(0.0))))
     };
-    biases.map.keys().map(bias).collect()
+    biases.fields().map(|(name, _)| bias(name)).collect()
 }
 
-/// The stop texts of a body: one, or a list of at most `max`.
-pub(crate) fn stop(body: &Object<'_>, max: usize) -> Result<Vec<String>, ApiError> {
+/// The stop texts of a body: `stop`, one or a list.
+pub(crate) fn stop(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
     match body.get("stop") {
-        Some(one @ Value::String(_)) => Ok(vec![text(one, body.at("stop"))?]),
-        Some(Value::Array(_)) | None => texts(body, "stop", max),
+        Some(one @ Value::String(_)) => Ok(vec![text(one, limits.stop_string_bytes, body.at("stop"))?]),
+        Some(Value::List(_)) | None => stop_list(body, "stop", limits),
         Some(other) => Err(body.at("stop").expected("a string or a list of strings", other)),
     }
 }
 
+/// The stop texts of a body: the list `name`.
+pub(crate) fn stop_list(body: &Object<'_>, name: &str, limits: &Limits) -> Result<Vec<String>, ApiError> {
+    texts(body, name, limits.stop_strings, limits.stop_string_bytes)
+}
+
 fn bad_words(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError> {
-    let words = texts(body, "bad_words", limits.bad_words)?;
-    let most = limits.bad_word_bytes;
-    match words.iter().position(|word| word.len() > most) {
-        Some(at) => {
-            Err(body.at("bad_words").element(at).invalid(format_args!("it is longer than {most} bytes")))
+    texts(body, "bad_words", limits.bad_words, limits.bad_word_bytes)
+}
+
+/// A list of at most `count` texts of at most so many bytes each.
+fn texts(body: &Object<'_>, name: &str, count: usize, bytes: usize) -> Result<Vec<String>, ApiError> {
+    let (path, given) = (body.at(name), body.list_or_empty(name)?);
+    if given.is_longer_than(count) {
+        return Err(path.invalid(format_args!("at most {count} texts, got {}", given.len())));
+    }
+    given.iter().enumerate().map(|(index, value)| text(value, bytes, path.element(index))).collect()
+}
+
+fn text(value: Value<'_>, bytes: usize, path: Path<'_>) -> Result<String, ApiError> {
+    match value.as_str() {
+        Some("") => Err(path.invalid("the text must not be empty")),
+        Some(text) if text.len() > bytes => {
+            Err(path.invalid(format_args!("it is longer than {bytes} bytes")))
         }
-        None => Ok(words),
-    }
-}
-
-/// A list of at most `max` texts.
-pub(crate) fn texts(body: &Object<'_>, name: &str, max: usize) -> Result<Vec<String>, ApiError> {
-    let (path, given) = (body.at(name), body.list(name)?.unwrap_or_default());
-    if given.len() > max {
-        return Err(path.invalid(format_args!("at most {max} texts, got {}", given.len())));
-    }
-    given.iter().enumerate().map(|(index, value)| text(value, path.element(index))).collect()
-}
-
-fn text(value: &Value, path: Path<'_>) -> Result<String, ApiError> {
-    match value {
-        Value::String(text) if text.is_empty() => Err(path.invalid("the text must not be empty")),
-        Value::String(text) => Ok(text.clone()),
-        other => Err(path.expected("a string", other)),
+        Some(text) => Ok(text.to_owned()),
+        None => Err(path.expected("a string", value)),
     }
 }
 
 fn token_ids(body: &Object<'_>, name: &str, max: usize) -> Result<Vec<u32>, ApiError> {
-    let (path, given) = (body.at(name), body.list(name)?.unwrap_or_default());
-    if given.len() > max {
+    let (path, given) = (body.at(name), body.list_or_empty(name)?);
+    if given.is_longer_than(max) {
         return Err(path.invalid(format_args!("at most {max} token ids, got {}", given.len())));
     }
-    given.iter().enumerate().map(|(index, value)| token_id(value, path.element(index))).collect()
+    tokens(given, path)
+}
+
+/// A list of token ids.
+pub(crate) fn tokens(given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiError> {
+    // Counted first: a vector that grows is copied, and for a moment there are two of it.
+    let mut ids = Vec::with_capacity(given.len());
+    for (index, value) in given.iter().enumerate() {
+        ids.push(token_id(value, path.element(index))?);
+    }
+    Ok(ids)
 }
 
 /// `stream_options`.
@@ -139,8 +148,8 @@ impl StreamOptions {
 }
 
 /// A token id.
-pub(crate) fn token_id(value: &Value, path: Path<'_>) -> Result<u32, ApiError> {
-    let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+fn token_id(value: Value<'_>, path: Path<'_>) -> Result<u32, ApiError> {
+    let id = value.as_integer().and_then(|id| u32::try_from(id).ok());
     id.ok_or_else(|| path.expected("a token id", value))
 }
 
@@ -149,22 +158,23 @@ pub(crate) fn template_arguments(
     body: &Object<'_>,
     effort: Option<&str>,
     defaults: &Defaults,
-) -> Result<Vec<(String, Value)>, ApiError> {
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let mut arguments = Vec::new();
     if let Some(given) = body.object("chat_template_kwargs")? {
-        for (name, value) in given.map {
+        for (name, value) in given.fields() {
             if let Some(argument) = template_argument(&given, name, value, &defaults.template_arguments)? {
-                arguments.push((name.clone(), argument));
+                arguments.push((name.to_owned(), argument));
             }
         }
     }
-    let is_set = |arguments: &[(String, Value)], name: &str| arguments.iter().any(|(set, _)| set == name);
+    let is_set =
+        |arguments: &[(String, serde_json::Value)], name: &str| arguments.iter().any(|(set, _)| set == name);
     if let Some(effort) = effort {
         if effort == "none" && !is_set(&arguments, "enable_thinking") {
-            arguments.push(("enable_thinking".to_owned(), Value::Bool(false)));
+            arguments.push(("enable_thinking".to_owned(), false.into()));
         }
         if !is_set(&arguments, "reasoning_effort") {
-            arguments.push(("reasoning_effort".to_owned(), Value::String(effort.to_owned())));
+            arguments.push(("reasoning_effort".to_owned(), effort.into()));
         }
     }
     Ok(arguments)
@@ -173,9 +183,9 @@ pub(crate) fn template_arguments(
 fn template_argument(
     given: &Object<'_>,
     name: &str,
-    value: &Value,
+    value: Value<'_>,
     allowed: &[String],
-) -> Result<Option<Value>, ApiError> {
+) -> Result<Option<serde_json::Value>, ApiError> {
     let path = given.at(name);
     if !allowed.iter().any(|allowed| allowed == name) {
         let names = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
@@ -185,8 +195,13 @@ fn template_argument(
     }
     match value {
         Value::Null => Ok(None),
-        Value::Array(_) | Value::Object(_) => Err(path.expected("a string, number or boolean", value)),
-        scalar => Ok(Some(scalar.clone())),
+        Value::Bool(flag) => Ok(Some(flag.into())),
+        Value::String(text) => Ok(Some(text.get().into())),
+        Value::Number(number) => match serde_json::from_str(number) {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(path.invalid("expected a number that 64 bits hold")),
+        },
+        Value::List(_) | Value::Object(_) => Err(path.expected("a string, number or boolean", value)),
     }
 }
 

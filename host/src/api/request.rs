@@ -1,8 +1,10 @@
-//! What both protocols make of a request body: a [`Call`], which is all that the transport needs to know of it.
+//! What protocols make of a request body: a [`Call`], which is all that the transport needs to know of it.
 
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
+use super::json::{List, Path};
 use super::machine::Machine;
+use super::options;
 use super::seal::Seal;
 use crate::agent::Hosted;
 use crate::limits::Limits;
@@ -45,6 +47,21 @@ pub struct Defaults {
     pub top_p: f64,
     /// Keys of what clients keep for this server (encrypted reasoning).
     pub seal: Seal,
+    /// Tokens that prompt and answer may have together.
+    pub context: usize,
+}
+
+impl Defaults {
+    /// A list of token ids that the context can hold.
+    ///
+    /// # Errors
+    /// 400 where there are more, or where an element is no token id.
+    pub(crate) fn check_tokens(&self, given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiError> {
+        if given.is_longer_than(self.context) {
+            return Err(ApiError::context_length_exceeded(&path.to_string(), self.context, given.len()));
+        }
+        options::tokens(given, path)
+    }
 }
 
 impl Default for Defaults {
@@ -57,6 +74,7 @@ impl Default for Defaults {
             temperature: 1.0,
             top_p: 1.0,
             seal: Seal::random(),
+            context: 1 << 20,
         }
     }
 }

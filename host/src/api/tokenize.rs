@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::fields::{Field, Shape, TOKENS, Tables};
-use super::json::{Object, parse_object};
+use super::json::{Document, Object};
 use super::openapi::Answer;
 use super::request::Defaults;
 use super::warnings::Warnings;
-use super::{chat, completions, options};
+use super::{chat, completions};
 use crate::model::{Beginning, Job, SamplingRequest, Tokenized, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
@@ -70,21 +70,21 @@ struct Text<'a> {
 
 /// Reads a body of `/tokenize`: `prompt`, or `messages` with all that a chat request may say.
 pub fn tokenize(body: &[u8], defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let job = match (body.get("messages"), body.get("prompt")) {
         (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),
         (Some(_), None) => chat::job(&body, defaults, &mut Warnings::default())?,
-        (None, _) => raw(&body)?,
+        (None, _) => raw(&body, defaults)?,
     };
     let texts = body.boolean("return_token_strs")?.unwrap_or(false);
     Ok(TokenizeRequest { model: body.string("model")?.map(str::to_owned), job, texts })
 }
 
-fn raw(body: &Object<'_>) -> Result<Job, ApiError> {
+fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
     Ok(Job {
         conversation: Conversation::default(),
-        beginning: Beginning::Raw(completions::prompts(body, 1)?),
+        beginning: Beginning::Raw(completions::prompts(body, 1, defaults)?),
         tools: Vec::new(),
         tool_choice: ToolChoice::None,
         parallel_tool_calls: true,
@@ -100,14 +100,13 @@ fn raw(body: &Object<'_>) -> Result<Job, ApiError> {
 
 /// Reads a body of `/detokenize`.
 pub fn detokenize(body: &[u8], defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let path = body.at("tokens");
     let list = body.list("tokens")?.ok_or_else(|| path.missing("a list of token ids"))?;
-    let tokens = list.iter().enumerate().map(|(index, id)| options::token_id(id, path.element(index)));
     Ok(DetokenizeRequest {
         model: body.string("model")?.map(str::to_owned),
-        tokens: tokens.collect::<Result<_, ApiError>>()?,
+        tokens: defaults.check_tokens(list, path)?,
     })
 }
 

@@ -5,10 +5,12 @@
 mod choice;
 mod name;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::error::ApiError;
-use super::json::{Object, Path};
+use super::json::{List, Object, Path, Value};
+use super::raw::{self, Json};
+use super::request::Defaults;
 use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
 
@@ -30,13 +32,20 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Adds a function; its fields stand in `function`. `declaration` is shown to templates as it is.
-    pub(crate) fn add(&mut self, function: Object<'_>, declaration: Value) -> Result<(), ApiError> {
-        let name = name::declared(&function)?;
-        let parameters_json = match function.get("parameters") {
+    /// Adds a function that the model knows as `name`; the rest stands in `function`, its schema in the field `schema`.
+    /// `declaration` is shown to templates as it is.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        function: Object<'_>,
+        schema: &str,
+        declaration: Json,
+    ) -> Result<(), ApiError> {
+        name::check(name, &function)?;
+        let parameters_json = match function.get(schema) {
             None => "{}".to_owned(),
-            Some(schema @ Value::Object(_)) => schema.to_string(),
-            Some(other) => return Err(function.at("parameters").expected("a JSON schema object", other)),
+            Some(schema @ Value::Object(_)) => schema.to_json().into_string(),
+            Some(other) => return Err(function.at(schema).expected("a JSON schema object", other)),
         };
         self.tools.push(Tool {
             name: name.to_owned(),
@@ -46,14 +55,15 @@ impl Functions {
             strict: function.boolean("strict")?.unwrap_or(false),
             grammar: None,
         });
+        let declaration = declaration.into_string();
         self.declarations.push(ToolDeclaration { name: name.to_owned(), declaration });
         Ok(())
     }
 
-    /// Adds a custom tool; `name`, `description` and `format` stand in `custom`. Its grammar is told to the model in words: output
-    /// is not constrained by it.
-    pub(crate) fn add_custom(&mut self, custom: Object<'_>) -> Result<(), ApiError> {
-        let name = name::declared(&custom)?;
+    /// Adds a custom tool that the model knows as `name`; `description` and `format` stand in `custom`. Its grammar is told to
+    /// the model in words: output is not constrained by it.
+    pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
+        name::check(name, &custom)?;
         let description = custom.string("description")?.unwrap_or_default();
         let grammar = grammar(&custom)?;
         let declaration = declaration_of_custom(name, description, grammar.as_ref());
@@ -89,7 +99,7 @@ fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
 }
 
 /// A custom tool as a function, which is all that chat templates know.
-fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar>) -> Value {
+fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar>) -> String {
     let input = match grammar {
         None => "The tool's input, as plain text.".to_owned(),
         Some(Grammar { syntax, definition }) => {
@@ -99,29 +109,66 @@ fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar
     let properties = json!({ "input": { "type": "string", "description": input } });
     let parameters = json!({ "type": "object", "properties": properties, "required": ["input"] });
     let function = json!({ "name": name, "description": description, "parameters": parameters });
-    json!({ "type": "function", "function": function })
+    json!({ "type": "function", "function": function }).to_string()
 }
 
-/// The tools of a request, at most `max` of them.
-pub(crate) fn list<'a>(body: &Object<'a>, max: usize) -> Result<&'a [Value], ApiError> {
-    let tools = body.list("tools")?.unwrap_or_default();
-    if tools.len() > max {
-        return Err(body.at("tools").invalid(format_args!("at most {max} tools, got {}", tools.len())));
+/// What the tools of a request may yet be, together.
+#[derive(Debug)]
+pub(crate) struct ToolBounds {
+    /// How many.
+    pub(crate) tools: usize,
+    /// JSON values that they consist of: templates see a tree of them.
+    values: usize,
+    /// Bytes of their JSON.
+    bytes: usize,
+}
+
+impl ToolBounds {
+    /// Those of this server.
+    pub(crate) fn new(defaults: &Defaults) -> Self {
+        let limits = &defaults.limits;
+        Self {
+            tools: limits.tools,
+            values: limits.tool_values,
+            bytes: limits.conversation_bytes(defaults.context),
+        }
     }
+}
+
+/// The list `tools` of an object, taken from what the request may yet have of them; an empty one where it has none.
+pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
+    let (path, tools) = (owner.at("tools"), owner.list_or_empty("tools")?);
+    let (size, values) = (Value::List(tools).size(), Value::List(tools).count());
+    if tools.is_longer_than(bounds.tools) {
+        return Err(path.invalid(format_args!("at most {} tools, got {}", bounds.tools, tools.len())));
+    }
+    bounds.bytes = bounds.bytes.checked_sub(size).ok_or_else(|| {
+        let left = bounds.bytes;
+        path.invalid(format_args!(
+            "{size} bytes of JSON, of which this model's context can hold {left} at the most"
+        ))
+    })?;
+    bounds.values = bounds
+        .values
+        .checked_sub(values)
+        .ok_or_else(|| path.invalid(format_args!("at most {} JSON values, got {values}", bounds.values)))?;
     Ok(tools)
 }
 
-/// A flat declaration (Responses) in Chat Completions' shape: keys keep their order, absent ones stay absent.
-pub(crate) fn nested_declaration(flat: &Map<String, Value>) -> Value {
-    let known =
-        |(key, value): &(&String, &Value)| FUNCTION_FIELDS.contains(&key.as_str()) && !value.is_null();
-    let function: Map<String, Value> =
-        flat.iter().filter(known).map(|(key, value)| (key.clone(), value.clone())).collect();
-    json!({ "type": "function", "function": function })
+/// A flat declaration (Responses) in Chat Completions' shape, under the name that the model knows: keys keep their order, absent
+/// ones stay absent.
+pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
+    let fields = flat.fields().filter(|(key, value)| FUNCTION_FIELDS.contains(key) && !value.is_null());
+    function(fields.map(|(key, value)| (key, if key == "name" { Json::of(name) } else { value.to_json() })))
+}
+
+/// The declaration of a function with these fields, in Chat Completions' shape.
+pub(crate) fn function<'a>(fields: impl Iterator<Item = (&'a str, Json)>) -> Json {
+    raw::object([("type", Json::of("function")), ("function", raw::object(fields))])
 }
 
 /// Only text is possible as output format.
-pub(crate) fn check_format(format: Option<&Value>, path: Path<'_>) -> Result<(), ApiError> {
+pub(crate) fn check_format(format: Option<Value<'_>>, path: Path<'_>) -> Result<(), ApiError> {
     let Some(value) = format.filter(|value| !value.is_null()) else { return Ok(()) };
     let format = Object::new(value, path)?;
     match format.required_string("type")? {

@@ -16,7 +16,7 @@ impl Warnings {
     /// One for each field of `body` that `tables` don't have, or say to warn of.
     pub(crate) fn of_fields(body: &Object<'_>, tables: Tables) -> Self {
         let mut warnings = Self::default();
-        for (name, value) in body.map {
+        for (name, value) in body.fields() {
             match fields::all(tables).find(|field| field.name == name) {
                 None => warnings.add(format!("unknown field {} ignored", printable(name))),
                 Some(field) if field.support == Support::Warned && !value.is_null() => {

@@ -157,6 +157,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         temperature: temperature.into(),
         top_p: top_p.into(),
         seal,
+        context: model.context(),
     };
     let summary = model.summary();
     let name = model.names()[0].clone();

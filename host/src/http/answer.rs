@@ -33,8 +33,8 @@ pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Resp
 /// The error object with its status; where waiting helps, it says how long.
 pub(super) fn refuse(error: &ApiError) -> Response {
     let mut response = json(error.status, error.body());
-    if matches!(error.status, 429 | 503) {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    if let Some(seconds) = error.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response.extensions_mut().insert(error.clone());
     response

@@ -4,10 +4,11 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::answer::refuse;
 use super::server::App;
+use crate::accounts::Principal;
 use crate::api::error::ApiError;
 
 /// The keys that clients may use; with none, no key is asked for.
@@ -26,20 +27,33 @@ impl Keys {
         self.0.is_empty()
     }
 
-    /// Whether `key` is one of them. All are compared, whichever matches.
-    fn allow(&self, key: &[u8]) -> bool {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whose key this is, if it is one of them. All are compared, whichever matches.
+    fn principal(&self, key: &[u8]) -> Option<Principal> {
         let digest: [u8; 32] = Sha256::digest(key).into();
-        let found = self.0.iter().fold(Choice::from(0), |found, known| found | known.ct_eq(&digest));
-        found.into()
+        let (mut found, mut whose) = (Choice::from(0), 0_u64);
+        for (place, known) in (0..).zip(&self.0) {
+            let same = known.ct_eq(&digest);
+            whose.conditional_assign(&place, same);
+            found |= same;
+        }
+        bool::from(found).then(|| Principal(usize::try_from(whose).expect("it is a place in a list")))
     }
 }
 
-/// The layer: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401.
-pub(super) async fn require_key(State(app): State<App>, request: Request, next: Next) -> Response {
-    if app.access.keys.is_empty() || presented(&request).any(|key| app.access.keys.allow(key)) {
-        return next.run(request).await;
+/// The layer: `Authorization: Bearer KEY` (or `x-api-key: KEY`), else 401. The request then carries its principal.
+pub(super) async fn require_key(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if !app.access.keys.is_empty() {
+        let Some(principal) = presented(&request).find_map(|key| app.access.keys.principal(key)) else {
+            return refuse(&ApiError::unauthorised());
+        };
+        request.extensions_mut().insert(principal);
     }
-    refuse(&ApiError::unauthorised())
+    next.run(request).await
 }
 
 /// The keys of a request: some clients send a token for a gateway in one header and the key in the other.
@@ -61,9 +75,10 @@ mod tests {
     #[test]
     fn only_whole_keys_are_allowed() {
         let keys = Keys::new(&["secret-1", "secret-2"]);
-        assert!(keys.allow(b"secret-1") && keys.allow(b"secret-2"));
+        assert_eq!(keys.principal(b"secret-1"), Some(Principal(0)));
+        assert_eq!(keys.principal(b"secret-2"), Some(Principal(1)));
         for wrong in ["", "secret", "secret-11", "Secret-1"] {
-            assert!(!keys.allow(wrong.as_bytes()), "{wrong:?}");
+            assert_eq!(keys.principal(wrong.as_bytes()), None, "{wrong:?}");
         }
     }
 

@@ -1,4 +1,6 @@
-//! Reading a request's body: within its size, within its time, and only if it says that it is JSON.
+//! Reading a request's body: within its size, its time and its account, only if it says that it is JSON, and unpacked if it is packed.
+//!
+//! Invariant: every byte of a body that is held is on its account, [`COPIES`] times, since reading it takes copies of its texts.
 
 use std::time::Duration;
 
@@ -8,27 +10,105 @@ use bytes::{Bytes, BytesMut};
 use http::Version;
 use http_body_util::BodyExt;
 
+use super::packing::{self, Packing};
+use super::server::App;
+use crate::accounts::{Account, Overdrawn, Principal};
+use crate::api::Defaults;
 use crate::api::error::ApiError;
 use crate::limits::Limits;
 
-/// The whole body of a JSON request.
-pub(super) async fn read_json(request: Request, limits: &Limits) -> Result<Bytes, ApiError> {
+/// How many times the size of a body reading it may take: the body, its strings with escapes resolved, and what is kept of them.
+const COPIES: usize = 3;
+/// Bodies up to this size are read where they arrived: that takes less than a millisecond.
+const SMALL: usize = 64 << 10;
+
+/// A body that has arrived, and the account that it is on.
+struct Arrived {
+    bytes: Bytes,
+    packing: Packing,
+    account: Account,
+}
+
+/// What `read` makes of the body of a JSON request, and the account of the request. A large body is read on a blocking thread,
+/// few of them at a time.
+pub(super) async fn read_json<T: Send + 'static>(
+    app: &App,
+    request: Request,
+    read: impl FnOnce(&[u8], &Defaults) -> Result<T, ApiError> + Send + 'static,
+) -> Result<(T, Account), ApiError> {
+    let arrived = arrive(app, request).await?;
+    if arrived.bytes.len() <= SMALL && arrived.packing == Packing::None {
+        return arrived.read(app, read);
+    }
+    let _turn = app.readers.acquire().await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
+    let reading = tokio::task::spawn_blocking({
+        let app = app.clone();
+        move || arrived.read(&app, read)
+    });
+    reading.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "reading a body panicked");
+        Err(ApiError::internal("The server failed to read this request."))
+    })
+}
+
+impl Arrived {
+    fn read<T>(
+        self,
+        app: &App,
+        read: impl FnOnce(&[u8], &Defaults) -> Result<T, ApiError>,
+    ) -> Result<(T, Account), ApiError> {
+        let Self { bytes, packing, mut account } = self;
+        let meter = account.meter();
+        let done = meter.run(|| {
+            let bytes =
+                packing::unpack(bytes, packing, app.limits.body_bytes, |bytes| hold(&mut account, bytes))?;
+            read(&bytes, &app.defaults)
+        })?;
+        account.check_cpu().map_err(refusal)?;
+        Ok((done, account))
+    }
+}
+
+/// Waits for the whole body.
+async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
+    let limits = &app.limits;
     check_type(&request)?;
-    let length = check_length(&request, limits.body_bytes);
+    let packing = packing::of(request.headers())?;
+    let principal = request.extensions().get::<Principal>().copied().unwrap_or_default();
+    let mut account = app.accounts.open(principal);
+    let refused =
+        account.check_cpu().map_err(refusal).and_then(|()| check_length(&request, limits.body_bytes));
     let comes_unasked = !waits_to_be_asked(&request);
     let mut body = request.into_body();
-    if let Err(error) = length {
+    if let Err(error) = refused {
         if comes_unasked {
             discard(body, limits).await;
         }
         return Err(error);
     }
     // From here on the client was asked for the body, if it waited for that: hyper does it when reading begins.
-    let whole = read(&mut body, limits.body_bytes, limits.body_time).await;
-    if whole.as_ref().is_err_and(|error| error.status == 413) {
+    let whole = gather(&mut body, &mut account, limits.body_bytes, limits.body_time).await;
+    if whole.as_ref().is_err_and(|error| matches!(error.status, 413 | 503)) {
+        // What came is nobody's any more, and what still comes is thrown away.
+        drop(account);
         discard(body, limits).await;
+        return Err(whole.err().unwrap_or_else(|| ApiError::too_large(limits.body_bytes)));
     }
-    whole
+    Ok(Arrived { bytes: whole?, packing, account })
+}
+
+/// Puts `bytes` of a body on its account.
+fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
+    account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
+}
+
+fn refusal(overdrawn: Overdrawn) -> ApiError {
+    match overdrawn {
+        Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),
+        Overdrawn::Memory | Overdrawn::PrincipalMemory => {
+            ApiError::unavailable(format!("Too much is being read at once: {overdrawn}. Please try again."))
+        }
+    }
 }
 
 /// Whether the client holds its body back until it is asked for it, `100 Continue` (RFC 9110, 10.1.1).
@@ -38,7 +118,7 @@ fn waits_to_be_asked(request: &Request) -> bool {
         && expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Takes what a client still sends of a body that is too large, up to twice the limit and for a short while: most clients read an
+/// Takes what a client still sends of a body that is refused, up to twice the limit and for a short while: most clients read an
 /// answer only after they have written all, and one whose connection is closed before that never learns why.
 async fn discard(mut body: Body, limits: &Limits) {
     let mut left = limits.body_bytes.saturating_mul(2);
@@ -60,7 +140,7 @@ fn check_type(request: &Request) -> Result<(), ApiError> {
     if essence.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(ApiError::unsupported_media_type())
+        Err(ApiError::unsupported_media_type("Expected a body of type application/json."))
     }
 }
 
@@ -73,7 +153,12 @@ fn check_length(request: &Request, limit: usize) -> Result<(), ApiError> {
     }
 }
 
-async fn read(body: &mut Body, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
+async fn gather(
+    body: &mut Body,
+    account: &mut Account,
+    limit: usize,
+    time: Duration,
+) -> Result<Bytes, ApiError> {
     let reading = async {
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
@@ -82,6 +167,7 @@ async fn read(body: &mut Body, limit: usize, time: Duration) -> Result<Bytes, Ap
             if whole.len() + data.len() > limit {
                 return Err(ApiError::too_large(limit));
             }
+            hold(account, data.len())?;
             whole.extend_from_slice(&data);
         }
         Ok(whole.freeze())

@@ -16,12 +16,12 @@ pub(super) async fn count_tokens(State(app): State<App>, request: Request) -> Re
 }
 
 async fn count(app: &App, request: Request) -> Result<Response, ApiError> {
-    let body = read_json(request, &app.limits).await?;
-    let messages::CountRequest { model, job, warnings } = messages::count(&body, &app.defaults)?;
+    let (asked, account) = read_json(app, request, messages::count).await?;
+    let messages::CountRequest { model, job, warnings } = asked;
     if !app.model.is_named(&model) {
         return Err(ApiError::model_not_found(&model));
     }
-    let counted = app.model.count_prompt(job).await;
+    let counted = app.model.counting(account.meter()).count_prompt(job).await;
     let tokens = counted.map_err(|error| Protocol::Messages.refusal(&error))?;
     let mut response = json(200, to_json(&messages::counted(tokens)));
     warn(&mut response, &warnings);

@@ -14,6 +14,7 @@ mod count;
 mod guard;
 mod head_fault;
 mod metrics;
+mod packing;
 mod routes;
 mod server;
 mod silence;

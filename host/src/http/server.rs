@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::{admin, connection, metrics, routes};
+use crate::accounts::Accounts;
 use crate::limits::Limits;
 use crate::model::Model;
 
@@ -26,6 +28,10 @@ pub struct Shared {
     pub limits: Limits,
     /// Who may use the server.
     pub access: Access,
+    /// What requests may use before an answer begins.
+    pub accounts: Accounts,
+    /// Large bodies that may be read at a time: the other cores are for those who wait less long.
+    pub(super) readers: Semaphore,
     /// What protocols need to know to read requests.
     pub defaults: crate::api::Defaults,
     /// Checks every stream that goes out against the event grammar.
@@ -55,7 +61,11 @@ impl App {
         defaults: crate::api::Defaults,
         check_streams: bool,
     ) -> Self {
+        let accounts = Accounts::new(&limits, access.keys.count());
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(Shared {
+            accounts,
+            readers: Semaphore::new(cores.div_ceil(2)),
             model,
             limits,
             access,

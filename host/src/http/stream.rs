@@ -42,21 +42,25 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let cut = request.extensions().get::<Cut>().cloned();
-    let body = read_json(request, &app.limits).await?;
-    let Call { model, stream, job, hosted, machine, warnings } = protocol.read(&body, &app.defaults)?;
+    let read = move |body: &[u8], defaults: &_| protocol.read(body, defaults);
+    let (call, account) = read_json(app, request, read).await?;
+    let Call { model, stream, job, hosted, machine, warnings } = call;
     if !app.model.is_named(&model) {
         return Err(ApiError::model_not_found(&model));
     }
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }
+    let served = app.model.counting(account.meter());
     let rounds = match hosted {
-        None => Rounds::one(app.model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
+        None => Rounds::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            Rounds::several(app.model.clone(), job, hosted, &app.limits.mcp, refusal)
+            Rounds::several(served, job, hosted, &app.limits.mcp, refusal)
         }
     };
+    // The body and the prompt's text are gone; what the answer keeps of them is little.
+    drop(account);
     let answer = Answer::new(app, id, began, rounds, machine, protocol);
     let mut response = if stream { send(app, answer, cut) } else { answer.collect().await };
     warn(&mut response, &warnings);

@@ -11,13 +11,18 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::Source;
+use crate::accounts::CpuMeter;
 use crate::limits::Limits;
 use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
 use crate::turn::FaultPolicy;
 
 /// A served model. Cheap to clone.
 #[derive(Clone)]
-pub struct Model(Arc<Served>);
+pub struct Model {
+    served: Arc<Served>,
+    /// Counts the CPU time that prompts take.
+    meter: CpuMeter,
+}
 
 /// Its parts.
 pub(super) struct Served {
@@ -37,47 +42,57 @@ pub(super) struct Served {
 
 impl Model {
     pub(super) fn new(served: Served) -> Self {
-        Self(Arc::new(served))
+        Self { served: Arc::new(served), meter: CpuMeter::default() }
+    }
+
+    /// The same model; what its prompts take of CPU time is counted by `meter`.
+    pub fn counting(&self, meter: CpuMeter) -> Self {
+        Self { served: Arc::clone(&self.served), meter }
     }
 
     /// Names that clients may ask for; the first is the one to show.
     pub fn names(&self) -> &[String] {
-        &self.0.names
+        &self.served.names
     }
 
     /// Whether `name` is one of them.
     pub fn is_named(&self, name: &str) -> bool {
-        self.0.names.iter().any(|known| known == name)
+        self.served.names.iter().any(|known| known == name)
     }
 
     /// When it was loaded, in seconds since 1970.
     pub fn created(&self) -> u64 {
-        self.0.created
+        self.served.created
     }
 
     /// Temperature and nucleus where a request doesn't say.
     pub fn default_sampling(&self) -> (f32, f32) {
-        (self.0.defaults.temperature.unwrap_or(1.0), self.0.defaults.top_p.unwrap_or(1.0))
+        (self.served.defaults.temperature.unwrap_or(1.0), self.served.defaults.top_p.unwrap_or(1.0))
+    }
+
+    /// Tokens that prompt and answer may have together.
+    pub fn context(&self) -> usize {
+        self.served.source.info().context
     }
 
     /// Whether its template describes `browser` and `python` itself, by the argument `builtin_tools`.
     pub fn describes_builtin_tools(&self) -> bool {
-        self.0.format.describes_builtin_tools()
+        self.served.format.describes_builtin_tools()
     }
 
     /// Whether it can take work.
     pub fn is_alive(&self) -> bool {
-        self.0.source.is_alive()
+        self.served.source.is_alive()
     }
 
     /// Figures of the engine, by name, for metrics.
     pub fn engine_figures(&self) -> Vec<(&'static str, f64)> {
-        self.0.source.figures()
+        self.served.source.figures()
     }
 
     /// What is served, for people: (what, which).
     pub fn summary(&self) -> Vec<(&'static str, String)> {
-        let Served { name, parsers, source, .. } = &*self.0;
+        let Served { name, parsers, source, .. } = &*self.served;
         let parser = parsers.current();
         let descriptor = parser.descriptor();
         let info = source.info();
@@ -90,27 +105,27 @@ impl Model {
 
     /// How things stand with its parsers.
     pub fn parsers(&self) -> ParserReport {
-        self.0.parsers.report()
+        self.served.parsers.report()
     }
 
     /// Looks at the parser's files again, and swaps the parser if its content is another: streams that start from then on
     /// have the new one, streams under way keep the old one. `cause` is for logs. A load that fails changes nothing.
     pub async fn reload_parsers(&self, cause: &'static str) -> ParserReport {
         let model = self.clone();
-        let turn = Arc::clone(&self.0.parsers.turn).lock_owned().await;
+        let turn = Arc::clone(&self.served.parsers.turn).lock_owned().await;
         let loading = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            model.0.parsers.reload(cause)
+            model.served.parsers.reload(cause)
         });
         loading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "loading a parser panicked");
-            self.0.parsers.reload_broke(cause)
+            self.served.parsers.reload_broke(cause)
         })
     }
 
     /// Begins to watch the plugin files at once; the future, which is never ready, reloads whenever one changes.
     pub fn follow_plugin_files(&self) -> impl Future<Output = ()> {
-        let mut changes = self.0.parsers.changes();
+        let mut changes = self.served.parsers.changes();
         async move {
             loop {
                 changes.next().await;
@@ -141,12 +156,12 @@ impl Model {
         work: impl FnOnce(&Served) -> Result<T, StartError> + Send + 'static,
     ) -> Result<T, StartError> {
         let model = self.clone();
-        let waiting = self.0.limits.waiting_requests;
-        let permit = Arc::clone(&self.0.preparing).try_acquire_owned();
+        let waiting = self.served.limits.waiting_requests;
+        let permit = Arc::clone(&self.served.preparing).try_acquire_owned();
         let permit = permit.map_err(|_| StartError::Engine(SubmitError::Busy(waiting)))?;
         let preparing = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work(&model.0)
+            model.meter.run(|| work(&model.served))
         });
         preparing.await.unwrap_or_else(|error| {
             tracing::error!(%error, "preparing a prompt panicked");

@@ -19,7 +19,7 @@ use crate::prompt::{
     spell_history_call_ids,
 };
 use crate::random;
-use crate::turn::StopStrings;
+use crate::turn::{StopPatterns, StopStrings};
 
 /// A prompt, and the conversation that a script chooses its answer by.
 type Given = (Prompt, Conversation);
@@ -29,17 +29,23 @@ impl Served {
     pub(super) fn turn(&self, job: Job) -> Result<TurnStream, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
-        self.begin(&job, 0, given, &parser)
+        self.begin(&job, 0, given, (&parser, StopPatterns::new(&job.stop)))
     }
 
     /// All choices of the job.
     pub(super) fn choices(&self, job: Job) -> Result<Choices, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
+        let stop = StopPatterns::new(&job.stop);
         let mut turns = Vec::new();
         for (index, given) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
-                turns.push(self.begin(&job, index * per_prompt + choice, given.clone(), &parser)?);
+                turns.push(self.begin(
+                    &job,
+                    index * per_prompt + choice,
+                    given.clone(),
+                    (&parser, stop.clone()),
+                )?);
             }
         }
         Ok(Choices::new(turns, per_prompt as usize))
@@ -127,7 +133,7 @@ impl Served {
         job: &Job,
         choice: u32,
         (prompt, conversation): Given,
-        parser: &ParserBinding,
+        (parser, stop): (&ParserBinding, StopPatterns),
     ) -> Result<TurnStream, StartError> {
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
@@ -137,7 +143,7 @@ impl Served {
         let generation = self.source.submit(request, &conversation)?;
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
-        let stop = StopStrings::new(&job.stop).with_stop_shown(job.sampling.include_stop);
+        let stop = StopStrings::new(stop).with_stop_shown(job.sampling.include_stop);
         Ok(TurnStream::new(generation, text, start, stop, input_tokens, tokens))
     }
 

@@ -1,7 +1,5 @@
 //! A conversation as every protocol hands it over: messages and tools, before any template. All text in it comes from the request.
 
-use serde_json::Value;
-
 /// What the model is to continue.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
@@ -73,6 +71,6 @@ pub struct HistoryCall {
 pub struct ToolDeclaration {
     /// Name of the function.
     pub name: String,
-    /// The whole declaration in Chat Completions' shape, key order kept.
-    pub declaration: Value,
+    /// The whole declaration in Chat Completions' shape, as JSON; key order is kept.
+    pub declaration: String,
 }

@@ -14,6 +14,7 @@ use super::conversation::{Conversation, Role};
 use super::files::{ChatFiles, LoadError};
 use super::fit::Fit;
 use super::segments::{Disguise, END_MARK, Piece, StandIns, has_reserved};
+use super::shorten::size_of;
 use super::template::{Template, TemplateError, rewrite};
 use super::tokenizer::{TokenizeError, Tokenizer};
 use super::variables::{self, CallArguments, Probe, Turns};
@@ -97,6 +98,7 @@ pub struct ChatFormat {
     builtin_tools: bool,
     output_cap: usize,
     max_prompt_bytes: usize,
+    max_conversation_bytes: usize,
 }
 
 /// A rendering that still holds stand-ins, and where in it the turn to generate begins.
@@ -151,7 +153,8 @@ impl ChatFormat {
             fit: Fit::default(),
             builtin_tools: mentions("builtin_tools"),
             output_cap: limits.template_output,
-            max_prompt_bytes: context.saturating_mul(limits.prompt_bytes_per_token),
+            max_prompt_bytes: limits.prompt_bytes(context),
+            max_conversation_bytes: limits.conversation_bytes(context),
         };
         format.probe()?;
         Ok(format)
@@ -170,6 +173,11 @@ impl ChatFormat {
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
     ) -> Result<Prompt, RenderError> {
+        let (bytes, limit) = (size_of(conversation), self.max_conversation_bytes);
+        if bytes > limit {
+            // The template would be handed a copy of all this, and write another.
+            return Err(RenderError::TooLong { bytes, limit });
+        }
         let mut disguise = Disguise::new(&self.stand_ins);
         let rendered = self.run(conversation, arguments, opening, &mut disguise)?;
         let (before, turn) = rendered.output.split_at(rendered.turn);

@@ -47,7 +47,7 @@ impl Turns {
             conversation.messages.iter().map(|message| converter.message(message, developer)).collect();
         let tools = match conversation.tools.as_slice() {
             [] => Value::from(()),
-            tools => tools.iter().map(|tool| converter.json(&tool.declaration)).collect(),
+            tools => tools.iter().map(|tool| converter.tool(tool)).collect(),
         };
         let arguments = arguments.iter().map(|(name, value)| (name.clone(), converter.json(value))).collect();
         Self { messages, tools, arguments, bytes: converter.bytes }
@@ -90,6 +90,10 @@ impl Converter<'_, '_> {
             serde_json::Value::Bool(flag) => Value::from(*flag),
             serde_json::Value::Number(number) => self::number(number),
         }
+    }
+
+    fn tool(&mut self, tool: &ToolDeclaration) -> Value {
+        self.json(&serde_json::from_str(&tool.declaration).expect("declarations are JSON"))
     }
 
     fn message(&mut self, message: &Message, developer: &str) -> Value {
@@ -176,7 +180,7 @@ pub(super) fn probes() -> Vec<Probe> {
         Message { tool_call_id: Some("call_0".into()), name: Some("q_z".into()), ..text(Role::Tool) };
     let declaration = serde_json::json!({"type": "function", "function": {"name": "q_z", "description": "q z",
         "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}}});
-    let tool = ToolDeclaration { name: "q_z".into(), declaration };
+    let tool = ToolDeclaration { name: "q_z".into(), declaration: declaration.to_string() };
     let (user, answer) = (text(Role::User), text(Role::Assistant));
     let plain = vec![user.clone()];
     let turns = vec![text(Role::System), user.clone(), answer.clone(), user.clone()];

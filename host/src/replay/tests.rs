@@ -11,7 +11,7 @@ use crate::prompt::{Conversation, Message, Role, ToolDeclaration};
 const DOCUMENTATION: &str = include_str!("../../../docs/replay.md");
 
 fn conversation(messages: &[(Role, &str)], tools: &[&str]) -> Conversation {
-    let declare = |name: &&str| ToolDeclaration { name: (*name).to_string(), declaration: Value::Null };
+    let declare = |name: &&str| ToolDeclaration { name: (*name).to_string(), declaration: "null".to_owned() };
     Conversation {
         messages: messages.iter().map(|(role, text)| Message::text(*role, *text)).collect(),
         tools: tools.iter().map(declare).collect(),

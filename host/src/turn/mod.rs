@@ -41,6 +41,6 @@ pub use fold::{FoldError, Item, fold};
 pub use markers::{MarkerError, MarkerTable, Piece};
 pub use one_call::OneCall;
 pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
-pub use stop::StopStrings;
+pub use stop::{StopPatterns, StopStrings};
 pub use stream::ByteCounts;
 pub use tokens::TokenCounts;

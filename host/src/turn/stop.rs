@@ -3,14 +3,29 @@
 //! Invariant: the same text gives the same cut however it came in pieces: at the stop string that is complete first, and
 //! the longest of those complete at the same byte. It isn't shown unless that was asked for. A filter between `Turn` and the protocol.
 
+use std::sync::Arc;
+
 use super::delta::Delta;
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 use super::events::TurnEvents;
 
+/// The stop strings of a request, ready to be looked for. Cheap to clone: all its turns share them.
+#[derive(Debug, Clone, Default)]
+pub struct StopPatterns(Arc<[Pattern]>);
+
+impl StopPatterns {
+    /// Empty strings are left out.
+    pub fn new(strings: &[String]) -> Self {
+        Self(strings.iter().filter(|string| !string.is_empty()).map(|string| Pattern::new(string)).collect())
+    }
+}
+
 /// The stop strings of one turn, and how much of them the open message's end could be.
 #[derive(Debug, Default)]
 pub struct StopStrings {
-    patterns: Vec<Pattern>,
+    patterns: StopPatterns,
+    /// Of each pattern, how many bytes the text ends in.
+    matched: Box<[usize]>,
     /// What came is shown.
     shown: bool,
     /// The end of the message's text, which may yet become a stop string.
@@ -34,11 +49,9 @@ enum State {
 }
 
 impl StopStrings {
-    /// A filter for `strings`; empty ones are left out.
-    pub fn new(strings: &[String]) -> Self {
-        let patterns =
-            strings.iter().filter(|string| !string.is_empty()).map(|string| Pattern::new(string)).collect();
-        Self { patterns, ..Self::default() }
+    /// A filter for one turn.
+    pub fn new(patterns: StopPatterns) -> Self {
+        Self { matched: patterns.0.iter().map(|_| 0).collect(), patterns, ..Self::default() }
     }
 
     /// The same filter; the string that comes is part of the message if `shown`.
@@ -50,7 +63,7 @@ impl StopStrings {
 
     /// Whether there is nothing to stop at.
     pub fn is_idle(&self) -> bool {
-        self.patterns.is_empty()
+        self.matched.is_empty()
     }
 
     /// Passes one event on. True once a stop string has come: the message has been closed then, the caller ends the turn
@@ -58,9 +71,7 @@ impl StopStrings {
     pub fn filter(&mut self, event: TurnEvent, out: &mut TurnEvents) -> bool {
         match (self.state, event) {
             (State::Ended, _) => {}
-            (State::Outside, head @ TurnEvent::Open(ItemHead::Message { .. }))
-                if !self.patterns.is_empty() =>
-            {
+            (State::Outside, head @ TurnEvent::Open(ItemHead::Message { .. })) if !self.is_idle() => {
                 self.state = State::Inside;
                 self.head = Some(head);
             }
@@ -73,7 +84,7 @@ impl StopStrings {
 
     /// The stop string that came, if one has.
     pub fn found(&self) -> Option<&str> {
-        let pattern = &self.patterns[self.found?];
+        let pattern = &self.patterns.0[self.found?];
         Some(std::str::from_utf8(&pattern.bytes).expect("stop strings are text"))
     }
 
@@ -89,7 +100,7 @@ impl StopStrings {
                 return;
             }
         }
-        let undecided = self.patterns.iter().map(|pattern| pattern.matched).max().unwrap_or_default();
+        let undecided = self.matched.iter().copied().max().unwrap_or_default();
         if self.held.is_empty() && undecided == 0 {
             return self.tell(delta, out);
         }
@@ -101,8 +112,8 @@ impl StopStrings {
 
     /// One byte more; length and place of the stop string that it completes.
     fn step(&mut self, byte: u8) -> Option<(usize, usize)> {
-        let patterns = self.patterns.iter_mut().enumerate();
-        patterns.filter_map(|(at, pattern)| pattern.step(byte).map(|length| (length, at))).max()
+        let patterns = self.patterns.0.iter().zip(&mut self.matched).enumerate();
+        patterns.filter_map(|(at, (pattern, matched))| Some((pattern.step(matched, byte)?, at))).max()
     }
 
     /// The message is over: what was held is text.
@@ -112,9 +123,7 @@ impl StopStrings {
         if self.head.take().is_none() {
             out.push(TurnEvent::Close(status));
         }
-        for pattern in &mut self.patterns {
-            pattern.matched = 0;
-        }
+        self.matched.fill(0);
         self.state = State::Outside;
     }
 
@@ -131,31 +140,31 @@ impl StopStrings {
 struct Pattern {
     bytes: Box<[u8]>,
     /// For each prefix, the length of the longest shorter prefix that it ends in.
-    borders: Box<[usize]>,
-    matched: usize,
+    borders: Box<[u32]>,
 }
 
 impl Pattern {
     fn new(string: &str) -> Self {
-        let mut pattern = Self { bytes: string.as_bytes().into(), borders: Box::default(), matched: 0 };
-        let mut borders = vec![0; string.len() + 1];
+        let mut pattern = Self { bytes: string.as_bytes().into(), borders: vec![0; string.len() + 1].into() };
+        let mut border = 0;
         for end in 1..string.len() {
-            let mut border: usize = borders[end];
-            while border > 0 && pattern.bytes[border] != pattern.bytes[end] {
-                border = borders[border];
-            }
-            borders[end + 1] = border + usize::from(pattern.bytes[border] == pattern.bytes[end]);
+            border = pattern.extend(border, string.as_bytes()[end]);
+            pattern.borders[end + 1] = u32::try_from(border).expect("a stop string is shorter than 4 GiB");
         }
-        pattern.borders = borders.into();
         pattern
     }
 
     /// One byte more; the pattern's length where it is complete.
-    fn step(&mut self, byte: u8) -> Option<usize> {
-        while self.matched > 0 && self.bytes[self.matched] != byte {
-            self.matched = self.borders[self.matched];
+    fn step(&self, matched: &mut usize, byte: u8) -> Option<usize> {
+        *matched = self.extend(*matched, byte);
+        (*matched == self.bytes.len()).then_some(*matched)
+    }
+
+    /// How much of the pattern a text ends in that ended in `matched` bytes of it, fewer than all, and has one byte more.
+    fn extend(&self, mut matched: usize, byte: u8) -> usize {
+        while matched > 0 && self.bytes[matched] != byte {
+            matched = self.borders[matched] as usize;
         }
-        self.matched += usize::from(self.bytes[self.matched] == byte);
-        (self.matched == self.bytes.len()).then_some(self.matched)
+        matched + usize::from(self.bytes[matched] == byte)
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn from_json(messages: &Value, tools: &Value) -> Option<Conversation>
     let messages = messages.as_array()?.iter().map(message).collect::<Option<_>>()?;
     let tool = |tool: &Value| ToolDeclaration {
         name: tool["function"]["name"].as_str().unwrap_or_default().to_owned(),
-        declaration: tool.clone(),
+        declaration: tool.to_string(),
     };
     Some(Conversation { messages, tools: tools.as_array().into_iter().flatten().map(tool).collect() })
 }

@@ -1,22 +1,28 @@
 //! `messages` of a chat request. Reasoning that clients send back is taken under both its names.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::Object;
+use super::super::history::{self, History};
+use super::super::json::{Object, Value};
+use super::super::request::Defaults;
 use super::super::warnings::Warnings;
 use super::legacy;
 use crate::prompt::{HistoryCall, Message, Role};
 
 /// The conversation.
-pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec<Message>, ApiError> {
+pub(super) fn messages(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    warnings: &mut Warnings,
+) -> Result<Vec<Message>, ApiError> {
     let path = body.at("messages");
     let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
     if list.is_empty() {
         return Err(path.invalid("there is no message in it to answer"));
     }
+    history::check_count(list, defaults.limits.messages, path)?;
     let mut history = History::default();
     for (index, value) in list.iter().enumerate() {
         message(Object::new(value, path.element(index))?, &mut history, warnings)?;
@@ -27,9 +33,9 @@ pub(super) fn messages(body: &Object<'_>, warnings: &mut Warnings) -> Result<Vec
 /// Whether the last message is to be gone on with: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
 pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
     let path = body.at("messages");
-    let messages = body.list("messages")?.unwrap_or_default();
-    let Some(last) = messages.last() else { return Ok(false) };
-    Ok(Object::new(last, path.element(messages.len() - 1))?.boolean("prefix")?.unwrap_or(false))
+    let messages = body.list_or_empty("messages")?.iter().enumerate();
+    let Some((index, last)) = messages.last() else { return Ok(false) };
+    Ok(Object::new(last, path.element(index))?.boolean("prefix")?.unwrap_or(false))
 }
 
 fn message(message: Object<'_>, history: &mut History, warnings: &mut Warnings) -> Result<(), ApiError> {
@@ -72,7 +78,7 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
         None => message.string("reasoning")?,
     };
     let path = message.at("tool_calls");
-    let calls = message.list("tool_calls")?.unwrap_or_default().iter().enumerate();
+    let calls = message.list_or_empty("tool_calls")?.iter().enumerate();
     let calls = calls.map(|(index, value)| call(Object::new(value, path.element(index))?));
     let mut calls = calls.collect::<Result<Vec<_>, ApiError>>()?;
     calls.extend(legacy::call(message, history)?);
@@ -96,8 +102,8 @@ fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
 pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
     let arguments = match function.get("arguments") {
         None => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(object @ Value::Object(_)) => object.to_string(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(object @ Value::Object(_)) => object.to_json().into_string(),
         Some(other) => return Err(function.at("arguments").expected("a string of JSON", other)),
     };
     Ok(HistoryCall { id, name: function.required_string("name")?.to_owned(), arguments })

@@ -2,10 +2,10 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, parse_object};
+use super::super::json::{Document, Object};
 use super::super::options;
 use super::super::request::{Call, Defaults};
-use super::super::tools::{self, Functions};
+use super::super::tools::{self, Functions, ToolBounds};
 use super::super::warnings::{Warnings, printable};
 use super::machine::{Asked, ChatMachine};
 use super::{fields, messages};
@@ -36,8 +36,8 @@ impl ChatRequest {
 
 /// Reads a body.
 pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ChatRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let mut warnings = Warnings::of_fields(&body, fields::TABLES);
     let job = job(&body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
@@ -64,9 +64,9 @@ pub(in crate::api) fn job(
     warnings: &mut Warnings,
 ) -> Result<Job, ApiError> {
     refuse_what_is_not_there(body)?;
-    let mut functions = functions(body, defaults.limits.tools, warnings)?;
+    let mut functions = functions(body, ToolBounds::new(defaults), warnings)?;
     let tool_choice = functions.choose(&tools::choice(body)?);
-    let messages = messages::messages(body, warnings)?;
+    let messages = messages::messages(body, defaults, warnings)?;
     let effort = options::effort(body, "reasoning_effort")?;
     let max_tokens = body.count("max_tokens", 1)?;
     let n = Some(options::choices(body, 1, &defaults.limits)?);
@@ -82,7 +82,7 @@ pub(in crate::api) fn job(
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
-        stop: options::stop(body, defaults.limits.stop_strings)?,
+        stop: options::stop(body, &defaults.limits)?,
     })
 }
 
@@ -132,20 +132,24 @@ fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
     }
 }
 
-fn functions(body: &Object<'_>, max: usize, warnings: &mut Warnings) -> Result<Functions, ApiError> {
+fn functions(
+    body: &Object<'_>,
+    mut bounds: ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<Functions, ApiError> {
     let mut functions = Functions::default();
     let path = body.at("tools");
-    for (index, value) in tools::list(body, max)?.iter().enumerate() {
+    for (index, value) in tools::list(body, &mut bounds)?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
         match tool.required_string("type")? {
             "function" => {
                 let function =
                     tool.object("function")?.ok_or_else(|| tool.at("function").missing("an object"))?;
-                functions.add(function, value.clone())?;
+                functions.add(function.required_string("name")?, function, "parameters", value.to_json())?;
             }
             "custom" => {
                 let custom = tool.object("custom")?.ok_or_else(|| tool.at("custom").missing("an object"))?;
-                functions.add_custom(custom)?;
+                functions.add_custom(custom.required_string("name")?, custom)?;
             }
             other => warnings.add(format!("tool of type {} ignored", printable(other))),
         }

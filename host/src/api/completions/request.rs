@@ -1,11 +1,9 @@
 //! A completions request: prompts as text or token ids, one or several. Control tokens in the text are control tokens: whoever
 //! writes the whole prompt writes them too. (`/v1/chat/completions` is where text of users belongs.)
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, Path, parse_object};
+use super::super::json::{Document, List, Object, Path, Text, Value};
 use super::super::options;
 use super::super::request::{Call, Defaults};
 use super::super::warnings::Warnings;
@@ -20,10 +18,10 @@ const MAX_TOKENS: u32 = 16;
 
 /// Reads a body into what the transport needs.
 pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Result<Call, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let mut warnings = Warnings::of_fields(&body, fields::TABLES);
-    let prompts = prompts(&body, defaults.limits.prompts)?;
+    let prompts = prompts(&body, defaults.limits.prompts, defaults)?;
     let n = options::choices(&body, prompts.len(), &defaults.limits)?;
     refuse_what_is_not_there(&body, n)?;
     let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
@@ -58,7 +56,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         truncation: Truncation::Disabled,
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
-        stop: options::stop(body, defaults.limits.stop_strings)?,
+        stop: options::stop(body, &defaults.limits)?,
     })
 }
 
@@ -73,38 +71,41 @@ fn refuse_what_is_not_there(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
 }
 
 /// `prompt`: a text, token ids, or a list of at most `max` of either.
-pub(in crate::api) fn prompts(body: &Object<'_>, max: usize) -> Result<Vec<RawPrompt>, ApiError> {
+pub(in crate::api) fn prompts(
+    body: &Object<'_>,
+    max: usize,
+    defaults: &Defaults,
+) -> Result<Vec<RawPrompt>, ApiError> {
     let path = body.at("prompt");
     let special = body.boolean("add_special_tokens")?.unwrap_or(true);
-    let text = |text: &String| RawPrompt::Text { text: text.clone(), special };
+    let text = |text: Text<'_>| RawPrompt::Text { text: text.get().to_owned(), special };
+    let tokens = |ids: List<'_>, path: Path<'_>| {
+        if ids.is_empty() {
+            return Err(path.invalid("there is no token in it"));
+        }
+        defaults.check_tokens(ids, path).map(RawPrompt::Tokens)
+    };
     let list = match body.get("prompt") {
         None => return Err(path.missing("a string, token ids, or a list of either")),
         Some(Value::String(one)) => return Ok(vec![text(one)]),
-        Some(Value::Array(list)) => list,
+        Some(Value::List(list)) => list,
         Some(other) => return Err(path.expected("a string, token ids, or a list of either", other)),
     };
     if list.is_empty() {
         return Err(path.invalid("there is no prompt in it"));
     }
-    if list.iter().all(Value::is_number) {
-        return Ok(vec![RawPrompt::Tokens(tokens(list, path)?)]);
+    if list.iter().all(|value| matches!(value, Value::Number(_))) {
+        return Ok(vec![tokens(list, path)?]);
     }
-    if list.len() > max {
+    if list.is_longer_than(max) {
         return Err(path.invalid(format_args!("at most {max} prompts, got {}", list.len())));
     }
-    let prompt = |(index, value): (usize, &Value)| match value {
+    let prompt = |(index, value): (usize, Value<'_>)| match value {
         Value::String(one) => Ok(text(one)),
-        Value::Array(ids) => Ok(RawPrompt::Tokens(tokens(ids, path.element(index))?)),
+        Value::List(ids) => tokens(ids, path.element(index)),
         other => Err(path.element(index).expected("a string or token ids", other)),
     };
     list.iter().enumerate().map(prompt).collect()
-}
-
-fn tokens(ids: &[Value], path: Path<'_>) -> Result<Vec<u32>, ApiError> {
-    if ids.is_empty() {
-        return Err(path.invalid("there is no token in it"));
-    }
-    ids.iter().enumerate().map(|(index, id)| options::token_id(id, path.element(index))).collect()
 }
 
 /// The texts that answers begin with: the prompts, if they are to be echoed.

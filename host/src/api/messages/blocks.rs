@@ -1,17 +1,15 @@
 //! Content blocks as the one text that templates take. What isn't text becomes a placeholder, and a warning: a request isn't refused
 //! for it.
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
-use super::super::json::{Object, Path};
+use super::super::json::{Object, Path, Value};
 use super::super::warnings::{Warnings, printable};
 
 /// The text of `content`: a string, or blocks joined by line breaks.
-pub(super) fn text(content: &Value, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
+pub(super) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let blocks = match content {
-        Value::String(text) => return Ok(text.clone()),
-        Value::Array(blocks) => blocks,
+        Value::String(text) => return Ok(text.get().to_owned()),
+        Value::List(blocks) => blocks,
         other => return Err(path.expected("a string or a list of blocks", other)),
     };
     let mut joined = Joined::default();
@@ -110,11 +108,14 @@ fn headed(block: &Object<'_>, fields: [&str; 2], body: &str) -> Result<String, A
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::api::json::with_value;
+
     use super::{Path, Warnings, text};
 
     fn read(content: &Value) -> (String, Vec<String>) {
         let mut warnings = Warnings::default();
-        let text = text(content, Path::Body.field("content"), &mut warnings).unwrap();
+        let read = |content: super::Value<'_>| text(content, Path::Body.field("content"), &mut warnings);
+        let text = with_value(content, read).unwrap();
         (text, warnings.into_lines())
     }
 

@@ -1,11 +1,10 @@
 //! `system` and `messages`, as the conversation that templates take. What one message holds keeps its order: results of tools become
 //! messages of their own.
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::{Object, Path};
+use super::super::history::{self, History};
+use super::super::json::{List, Object, Path, Value};
+use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::{Warnings, printable};
 use super::THINKING;
@@ -19,18 +18,20 @@ const ACCOUNTING: &str = "x-anthropic-billing-header:";
 /// Between two texts that are one set of instructions.
 const JOINT: &str = "\n\n";
 
-/// The conversation. `seal` knows this server's signatures.
+/// The conversation.
 pub(super) fn messages(
     body: &Object<'_>,
-    seal: &Seal,
+    defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let path = body.at("messages");
+    let seal = &defaults.seal;
     let list = body.list("messages")?.ok_or_else(|| path.missing("a list of messages"))?;
     let mut input = Input { history: History::default(), system: None, begun: false, seal, warnings };
     if let Some(system) = body.get("system") {
         input.instructions(system, body.at("system"))?;
     }
+    history::check_count(list, defaults.limits.messages, path)?;
     for (index, value) in list.iter().enumerate() {
         input.message(Object::new(value, path.element(index))?)?;
     }
@@ -66,9 +67,9 @@ impl Input<'_> {
     }
 
     /// Instructions: before the conversation they are one, in it they stay where they are.
-    fn instructions(&mut self, content: &Value, path: Path<'_>) -> Result<(), ApiError> {
+    fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let text = match content {
-            Value::Array(list) => self.instruction_blocks(list, path)?,
+            Value::List(list) => self.instruction_blocks(list, path)?,
             other => Some(without_accounting(&blocks::text(other, path, self.warnings)?).to_owned()),
         };
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
@@ -83,7 +84,7 @@ impl Input<'_> {
         Ok(())
     }
 
-    fn instruction_blocks(&mut self, list: &[Value], path: Path<'_>) -> Result<Option<String>, ApiError> {
+    fn instruction_blocks(&mut self, list: List<'_>, path: Path<'_>) -> Result<Option<String>, ApiError> {
         let mut joined = Joined::default();
         for (index, value) in list.iter().enumerate() {
             let text = blocks::block_text(Object::new(value, path.element(index))?, self.warnings)?;
@@ -100,8 +101,8 @@ impl Input<'_> {
         }
     }
 
-    fn user(&mut self, content: &Value, path: Path<'_>) -> Result<(), ApiError> {
-        let Value::Array(list) = content else {
+    fn user(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
+        let Value::List(list) = content else {
             let text = blocks::text(content, path, self.warnings)?;
             self.history.message(Role::User, text);
             return Ok(());
@@ -139,8 +140,8 @@ impl Input<'_> {
         Ok(())
     }
 
-    fn assistant(&mut self, content: &Value, path: Path<'_>) -> Result<(), ApiError> {
-        let Value::Array(list) = content else {
+    fn assistant(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
+        let Value::List(list) = content else {
             let text = blocks::text(content, path, self.warnings)?;
             self.answer(Some(text));
             return Ok(());
@@ -205,8 +206,8 @@ impl Input<'_> {
 fn call(block: Object<'_>) -> Result<HistoryCall, ApiError> {
     let arguments = match block.get("input") {
         None => "{}".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(value) => value.to_json().into_string(),
     };
     Ok(HistoryCall {
         id: block.required_string("id")?.to_owned(),

@@ -1,15 +1,13 @@
 //! A request for a message, or for the number of its prompt's tokens: the body checked, and the turn to generate. What a server of
 //! Anthropic's would do and this one can't is left aside with a warning; only what would give another answer than asked for is refused.
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, parse_object};
+use super::super::json::{Document, Object};
 use super::super::options;
 use super::super::request::{Call, Defaults};
 use super::super::seal::Seal;
-use super::super::tools::check_format;
+use super::super::tools::{ToolBounds, check_format};
 use super::super::warnings::Warnings;
 use super::machine::MessagesMachine;
 use super::{fields, input, tools};
@@ -51,12 +49,12 @@ pub struct CountRequest {
 
 /// Reads a body.
 pub fn parse(body: &[u8], defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let path = body.at("max_tokens");
     let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
     let CountRequest { model, job, warnings } = prompt(&body, defaults)?;
-    let stop = options::texts(&body, "stop_sequences", defaults.limits.stop_strings)?;
+    let stop = options::stop_list(&body, "stop_sequences", &defaults.limits)?;
     Ok(MessagesRequest {
         model,
         stream: body.boolean("stream")?.unwrap_or(false),
@@ -76,18 +74,18 @@ pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, _now: Clock) -> Result<C
 
 /// Reads a body of `count_tokens`.
 pub fn count(body: &[u8], defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    prompt(&Object::body(&map), defaults)
+    let document = Document::new(&defaults.limits);
+    prompt(&document.read(body)?, defaults)
 }
 
 /// What both routes have in common: all that makes the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     check_formats(body)?;
-    let functions = tools::functions(body, defaults.limits.tools, &mut warnings)?;
+    let functions = tools::functions(body, ToolBounds::new(defaults), &mut warnings)?;
     let (tool_choice, parallel_tool_calls) = tools::choice(body)?;
     let declarations = if tool_choice == ToolChoice::None { Vec::new() } else { functions.declarations };
-    let messages = input::messages(body, &defaults.seal, &mut warnings)?;
+    let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
         conversation: Conversation { messages, tools: declarations },
@@ -130,7 +128,7 @@ fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
     warnings: &mut Warnings,
-) -> Result<Vec<(String, Value)>, ApiError> {
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let effort = match body.object("output_config")? {
         Some(config) => options::effort(&config, "effort")?,
         None => None,
@@ -138,7 +136,7 @@ fn template_arguments(
     let mut arguments = options::template_arguments(body, effort, defaults)?;
     let thinks = thinks(body, warnings)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
-        arguments.push(("enable_thinking".to_owned(), Value::Bool(thinks)));
+        arguments.push(("enable_thinking".to_owned(), thinks.into()));
     }
     Ok(arguments)
 }

@@ -1,22 +1,23 @@
 //! `tools` and `tool_choice`: what the client runs is a function; what Anthropic would run, or has trained its models on, is left aside.
 
-use serde_json::{Map, Value, json};
-
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
-use super::super::tools::{Functions, list};
+use super::super::tools::{Functions, ToolBounds, function, list};
 use super::super::warnings::{Warnings, printable};
 use crate::parser::contract::ToolChoice;
 
-/// The functions of a request, at most `max`.
+/// The field that holds a tool's schema.
+const SCHEMA: &str = "input_schema";
+
+/// The functions of a request.
 pub(super) fn functions(
     body: &Object<'_>,
-    max: usize,
+    mut bounds: ToolBounds,
     warnings: &mut Warnings,
 ) -> Result<Functions, ApiError> {
     let mut functions = Functions::default();
     let path = body.at("tools");
-    for (index, value) in list(body, max)?.iter().enumerate() {
+    for (index, value) in list(body, &mut bounds)?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
         match tool.string("type")? {
             None | Some("custom") => add(tool, &mut functions)?,
@@ -28,17 +29,14 @@ pub(super) fn functions(
 
 /// A tool in the shape that templates know: name, description, parameters, in this order, absent ones left out.
 fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
-    let schema = tool.object("input_schema")?.map(|schema| Value::Object(schema.map.clone()));
     let fields = [
-        ("name", tool.get("name").cloned()),
-        ("description", tool.get("description").cloned()),
-        ("parameters", schema),
-        ("strict", tool.get("strict").cloned()),
+        ("name", tool.get("name")),
+        ("description", tool.get("description")),
+        ("parameters", tool.get(SCHEMA)),
+        ("strict", tool.get("strict")),
     ];
-    let function: Map<String, Value> =
-        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-    let declaration = json!({ "type": "function", "function": function });
-    functions.add(Object { map: &function, path: tool.path }, declaration)
+    let declaration = function(fields.into_iter().filter_map(|(name, value)| Some((name, value?.to_json()))));
+    functions.add(tool.required_string("name")?, tool, SCHEMA, declaration)
 }
 
 /// What `tool_choice` says, and whether several calls in one turn are allowed.

@@ -1,9 +1,10 @@
 //! What the response object repeats of its request, checked.
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::super::error::ApiError;
-use super::super::json::{Object, Path};
+use super::super::json::{Object, Path, Value};
+use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::{options, tools};
 use super::resource::{Echo, ReasoningEcho, TextEcho};
@@ -15,13 +16,13 @@ const METADATA_KEY: usize = 64;
 const METADATA_VALUE: usize = 512;
 
 /// Reads everything of `body` that is repeated; `tools` are the tools as they are shown.
-pub(super) fn read(body: &Object<'_>, tools: Vec<Value>, defaults: &Defaults) -> Result<Echo, ApiError> {
+pub(super) fn read(body: &Object<'_>, tools: Vec<Json>, defaults: &Defaults) -> Result<Echo, ApiError> {
     let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.required_string("model")?.to_owned(),
         instructions: text("instructions")?,
         tools,
-        tool_choice: body.get("tool_choice").cloned().unwrap_or_else(|| "auto".into()),
+        tool_choice: body.get("tool_choice").map_or_else(|| Json::of("auto"), Value::to_json),
         truncation: truncation(body)?,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
         text: text_options(body)?,
@@ -89,25 +90,27 @@ fn reasoning(body: &Object<'_>) -> Result<ReasoningEcho, ApiError> {
     Ok(ReasoningEcho { effort, summary: None })
 }
 
-fn metadata(body: &Object<'_>, max: usize) -> Result<Map<String, Value>, ApiError> {
+fn metadata(body: &Object<'_>, max: usize) -> Result<Map<String, serde_json::Value>, ApiError> {
     let Some(metadata) = body.object("metadata")? else { return Ok(Map::new()) };
-    if metadata.map.len() > max {
-        let count = metadata.map.len();
+    if metadata.len() > max {
+        let count = metadata.len();
         return Err(metadata.path.invalid(format_args!("at most {max} keys, got {count}")));
     }
-    for (key, value) in metadata.map {
-        check_metadata(key, value, metadata.at(key))?;
-    }
-    Ok(metadata.map.clone())
+    let entry = |(key, value)| check_metadata(key, value, metadata.at(key));
+    metadata.fields().map(entry).collect()
 }
 
-fn check_metadata(key: &str, value: &Value, path: Path<'_>) -> Result<(), ApiError> {
-    let Value::String(text) = value else { return Err(path.expected("a string", value)) };
+fn check_metadata(
+    key: &str,
+    value: Value<'_>,
+    path: Path<'_>,
+) -> Result<(String, serde_json::Value), ApiError> {
+    let text = value.as_str().ok_or_else(|| path.expected("a string", value))?;
     if key.chars().count() > METADATA_KEY {
         return Err(path.invalid(format_args!("a key has at most {METADATA_KEY} characters")));
     }
     if text.chars().count() > METADATA_VALUE {
         return Err(path.invalid(format_args!("a value has at most {METADATA_VALUE} characters")));
     }
-    Ok(())
+    Ok((key.to_owned(), text.into()))
 }

@@ -1,11 +1,12 @@
 //! `input` in every shape that clients send, as messages. Items that clients keep for themselves or that other servers run are skipped.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::content;
 use super::super::error::ApiError;
-use super::super::history::History;
-use super::super::json::{Object, Path};
+use super::super::history::{self, History};
+use super::super::json::{List, Object, Path, Value};
+use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::{Warnings, printable};
 use super::hosted::input::Exchanges;
@@ -19,10 +20,10 @@ pub(super) const REASONING: &str = "responses reasoning";
 const STORES_NOTHING: &str =
     "item_reference: this server stores no items; send the items whole, which clients do with `store: false`";
 
-/// The conversation of `instructions` and `input`; `seal` opens encrypted reasoning.
+/// The conversation of `instructions` and `input`.
 pub(super) fn messages(
     body: &Object<'_>,
-    seal: &Seal,
+    defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Vec<Message>, ApiError> {
     let mut history = History::default();
@@ -32,11 +33,13 @@ pub(super) fn messages(
     let path = body.at("input");
     match body.get("input") {
         None => return Err(path.missing("a string or a list of items")),
-        Some(Value::String(text)) => history.message(Role::User, text.clone()),
-        Some(Value::Array(items)) => {
-            let exchanges = Exchanges::of(body);
+        Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
+        Some(Value::List(items)) => {
+            history::check_count(items, defaults.limits.messages, path)?;
+            let exchanges = Exchanges::of(body)?;
             for (index, value) in items.iter().enumerate() {
-                item(Object::new(value, path.element(index))?, (seal, &exchanges), &mut history, warnings)?;
+                let value = Object::new(value, path.element(index))?;
+                item(value, (&defaults.seal, &exchanges), &mut history, warnings)?;
             }
         }
         Some(other) => return Err(path.expected("a string or a list of items", other)),
@@ -51,6 +54,16 @@ pub(super) fn messages(
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
+}
+
+/// The items of a body's input; none where it is no list.
+pub(super) fn items<'a>(body: &Object<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    body.get("input").and_then(Value::as_list).into_iter().flat_map(List::iter)
+}
+
+/// Whether an item, which nobody has read yet, is of this type.
+pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
+    item.field("type").and_then(Value::as_str) == Some(kind)
 }
 
 /// One item of the input.
@@ -168,8 +181,8 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
 fn arguments(item: Object<'_>) -> Result<String, ApiError> {
     match item.get("arguments") {
         None => Ok(String::new()),
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(object @ Value::Object(_)) => Ok(object.to_string()),
+        Some(Value::String(text)) => Ok(text.get().to_owned()),
+        Some(object @ Value::Object(_)) => Ok(object.to_json().into_string()),
         Some(other) => Err(Path::expected(&item.at("arguments"), "a string of JSON", other)),
     }
 }

@@ -1,14 +1,12 @@
 //! A Responses request: the body checked, the turn to generate, and what the answer repeats.
 //! Unknown fields, tools and items are ignored with a warning; what would change the answer in a way that isn't possible is refused.
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Object, parse_object};
+use super::super::json::{Document, Object, Value};
 use super::super::options;
 use super::super::request::{Call, Defaults};
-use super::super::tools::{Choice, choice};
+use super::super::tools::{Choice, ToolBounds, choice};
 use super::super::warnings::{Warnings, printable};
 use super::machine::{ResponsesMachine, Telling};
 use super::resource::{Echo, Resource};
@@ -44,15 +42,16 @@ impl ResponsesRequest {
 
 /// Reads a body.
 pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
-    let map = parse_object(body, defaults.limits.json_depth)?;
-    let body = Object::body(&map);
+    let document = Document::new(&defaults.limits);
+    let body = document.read(body)?;
     let mut warnings = Warnings::of_fields(&body, fields::TABLES);
     refuse_what_is_not_there(&body)?;
     body.boolean("store")?;
 
     let max_calls = body.count("max_tool_calls", 1)?;
+    // First of all, since it bounds what both read.
+    let mut declared = tools::declared(&body, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(&body, max_calls, &defaults.mcp, &mut warnings)?;
-    let mut declared = tools::declared(&body, defaults.limits.tools, &mut warnings)?;
     let choice = declared.flat_choice(choice(&body)?);
     let mut tool_choice = declared.functions.choose(&choice);
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
@@ -65,7 +64,7 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
     let include = Include::read(&body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
-            messages: input::messages(&body, &defaults.seal, &mut warnings)?,
+            messages: input::messages(&body, defaults, &mut warnings)?,
             tools: declared.functions.declarations,
         },
         beginning: Beginning::default(),
@@ -105,15 +104,15 @@ struct Include {
 impl Include {
     fn read(body: &Object<'_>, echo: &Echo, warnings: &mut Warnings) -> Result<Self, ApiError> {
         let path = body.at("include");
-        let list = body.list("include")?.unwrap_or_default();
-        if let Some((index, other)) = list.iter().enumerate().find(|(_, value)| !value.is_string()) {
+        let list = body.list_or_empty("include")?;
+        if let Some((index, other)) = list.iter().enumerate().find(|(_, value)| value.as_str().is_none()) {
             return Err(path.element(index).expected("a string", other));
         }
         for name in list.iter().filter_map(Value::as_str).filter(|name| ![REASONING, LOGPROBS].contains(name))
         {
             warnings.add(format!("include {} ignored", printable(name)));
         }
-        let asks = |name: &str| list.iter().any(|value| value == name);
+        let asks = |name: &str| list.iter().any(|value| value.as_str() == Some(name));
         Ok(Self { encrypted_reasoning: asks(REASONING), logprobs: asks(LOGPROBS) || echo.top_logprobs > 0 })
     }
 }
@@ -123,12 +122,12 @@ fn template_arguments(
     body: &Object<'_>,
     echo: &Echo,
     defaults: &Defaults,
-) -> Result<Vec<(String, Value)>, ApiError> {
+) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let mut arguments = options::template_arguments(body, echo.reasoning.effort.as_deref(), defaults)?;
     if let Some(verbosity) = &echo.text.verbosity
         && arguments.iter().all(|(name, _)| name != "verbosity")
     {
-        arguments.push(("verbosity".to_owned(), Value::String(verbosity.clone())));
+        arguments.push(("verbosity".to_owned(), verbosity.as_str().into()));
     }
     Ok(arguments)
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::super::raw::Json;
 use super::super::schema::tagged;
 use super::items::Item;
 
@@ -12,8 +13,8 @@ use super::items::Item;
 pub(super) struct Echo {
     pub(super) model: String,
     pub(super) instructions: Option<String>,
-    pub(super) tools: Vec<Value>,
-    pub(super) tool_choice: Value,
+    pub(super) tools: Vec<Json>,
+    pub(super) tool_choice: Json,
     pub(super) truncation: &'static str,
     pub(super) parallel_tool_calls: bool,
     pub(super) text: TextEcho,
@@ -147,8 +148,8 @@ pub(super) struct Resource {
     #[serde(serialize_with = "finished")]
     pub(super) output: Vec<Item>,
     pub(super) error: Option<ResponseError>,
-    tools: Vec<Value>,
-    tool_choice: Value,
+    tools: Vec<Json>,
+    tool_choice: Json,
     #[schemars(extend("enum" = ["auto", "disabled"]))]
     truncation: &'static str,
     parallel_tool_calls: bool,

@@ -1,14 +1,13 @@
 //! `tools` of a Responses request: functions and custom tools are taken, in namespaces or not; what the server can't run is left
 //! aside with a warning (clients offer all they have). Tools may also come in the input, as `additional_tools`.
 
-use serde_json::{Value, json};
-
 use super::super::error::ApiError;
-use super::super::json::Object;
-use super::super::tools::{self, Choice, Functions};
+use super::super::json::{Object, Value};
+use super::super::raw::{self, Json};
+use super::super::tools::{self, Choice, Functions, ToolBounds};
 use super::super::warnings::{Warnings, printable};
-use super::hosted;
 use super::names::{Namespaces, flat};
+use super::{hosted, input};
 
 /// The tools of a request.
 #[derive(Debug, Default)]
@@ -18,18 +17,21 @@ pub(super) struct Declared {
     /// What the flat names stand for.
     pub(super) namespaces: Namespaces,
     /// As the response object repeats them.
-    pub(super) shown: Vec<Value>,
+    pub(super) shown: Vec<Json>,
 }
 
-/// Reads all tools, at most `max` of them.
-pub(super) fn declared(body: &Object<'_>, max: usize, warnings: &mut Warnings) -> Result<Declared, ApiError> {
+/// Reads all tools.
+pub(super) fn declared(
+    body: &Object<'_>,
+    mut bounds: ToolBounds,
+    warnings: &mut Warnings,
+) -> Result<Declared, ApiError> {
     let mut declared = Declared::default();
-    declared.list(*body, max, warnings)?;
+    declared.list(*body, &mut bounds, warnings)?;
     let path = body.at("input");
-    let items = body.get("input").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for (index, item) in items.iter().enumerate() {
-        if item.get("type").and_then(Value::as_str) == Some("additional_tools") {
-            declared.list(Object::new(item, path.element(index))?, max, warnings)?;
+    for (index, item) in input::items(body).enumerate() {
+        if input::is_of(item, "additional_tools") {
+            declared.list(Object::new(item, path.element(index))?, &mut bounds, warnings)?;
         }
     }
     Ok(declared)
@@ -46,15 +48,22 @@ impl Declared {
     }
 
     /// The list `tools` of an object.
-    fn list(&mut self, owner: Object<'_>, max: usize, warnings: &mut Warnings) -> Result<(), ApiError> {
-        let path = owner.at("tools");
-        for (index, value) in tools::list(&owner, max)?.iter().enumerate() {
+    fn list(
+        &mut self,
+        owner: Object<'_>,
+        bounds: &mut ToolBounds,
+        warnings: &mut Warnings,
+    ) -> Result<(), ApiError> {
+        let (path, max) = (owner.at("tools"), bounds.tools);
+        for (index, value) in tools::list(&owner, bounds)?.iter().enumerate() {
             let tool = Object::new(value, path.element(index))?;
             match tool.required_string("type")? {
                 "namespace" => self.namespace(tool, max, warnings)?,
-                kind if self.add(tool, kind)? => {
+                kind @ ("function" | "custom") => {
+                    let name = tool.required_string("name")?;
+                    self.add(name, tool, kind)?;
                     self.shown.push(echo(tool, kind));
-                    if self.namespaces.has(tool.required_string("name")?) {
+                    if self.namespaces.has(name) {
                         return Err(taken(tool));
                     }
                 }
@@ -79,27 +88,30 @@ impl Declared {
         let outer = namespace.required_string("name")?;
         let path = namespace.at("tools");
         let mut shown = Vec::new();
-        for (index, value) in tools::list(&namespace, max)?.iter().enumerate() {
+        let list = namespace.list_or_empty("tools")?;
+        if list.is_longer_than(max) {
+            return Err(path.invalid(format_args!("at most {max} tools, got {}", list.len())));
+        }
+        for (index, value) in list.iter().enumerate() {
             let tool = Object::new(value, path.element(index))?;
             let kind = tool.required_string("type")?;
-            let Some(inner) = tool.string("name")? else {
+            let (Some(inner), "function" | "custom") = (tool.string("name")?, kind) else {
                 warnings.add(format!("tool of type {} ignored", printable(kind)));
                 continue;
             };
             let name = flat(outer, inner);
             self.check_free(&name, tool)?;
-            let mut renamed = tool.map.clone();
-            renamed.insert("name".to_owned(), Value::String(name.clone()));
-            if self.add(Object { map: &renamed, path: tool.path }, kind)? {
-                self.namespaces.insert(name, outer, inner);
-                shown.push(echo(tool, kind));
-            } else {
-                warnings.add(format!("tool of type {} ignored", printable(kind)));
-            }
+            self.add(&name, tool, kind)?;
+            self.namespaces.insert(name, outer, inner);
+            shown.push(echo(tool, kind));
         }
         let description = namespace.string("description")?.unwrap_or_default();
-        self.shown
-            .push(json!({ "type": "namespace", "name": outer, "description": description, "tools": shown }));
+        self.shown.push(raw::object([
+            ("type", Json::of("namespace")),
+            ("name", Json::of(outer)),
+            ("description", Json::of(description)),
+            ("tools", Json::of(&shown)),
+        ]));
         Ok(())
     }
 
@@ -108,14 +120,12 @@ impl Declared {
         if self.functions.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
     }
 
-    /// Adds a tool that clients run; false if it is none.
-    fn add(&mut self, tool: Object<'_>, kind: &str) -> Result<bool, ApiError> {
-        match kind {
-            "function" => self.functions.add(tool, tools::nested_declaration(tool.map))?,
-            "custom" => self.functions.add_custom(tool)?,
-            _ => return Ok(false),
+    /// Adds a tool that clients run, a function or a custom tool, under the name that the model knows.
+    fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
+        if kind == "custom" {
+            return self.functions.add_custom(name, tool);
         }
-        Ok(true)
+        self.functions.add(name, tool, "parameters", tools::nested_declaration(name, tool))
     }
 }
 
@@ -124,18 +134,13 @@ fn taken(tool: Object<'_>) -> ApiError {
 }
 
 /// A tool with all fields that the protocol gives it.
-fn echo(tool: Object<'_>, kind: &str) -> Value {
-    let field = |name| tool.get(name).cloned().unwrap_or_default();
-    let (name, description) = (field("name"), field("description"));
+fn echo(tool: Object<'_>, kind: &str) -> Json {
+    let field = |name: &'static str| (name, tool.get(name).map_or_else(Json::null, Value::to_json));
+    let head = [("type", Json::of(kind)), field("name"), field("description")];
     if kind == "custom" {
-        let format = tool.get("format").cloned().unwrap_or_else(|| json!({ "type": "text" }));
-        return json!({ "type": kind, "name": name, "description": description, "format": format });
+        let text = || raw::object([("type", Json::of("text"))]);
+        let format = tool.get("format").map_or_else(text, Value::to_json);
+        return raw::object(head.into_iter().chain([("format", format)]));
     }
-    json!({
-        "type": kind,
-        "name": name,
-        "description": description,
-        "parameters": field("parameters"),
-        "strict": field("strict"),
-    })
+    raw::object(head.into_iter().chain([field("parameters"), field("strict")]))
 }

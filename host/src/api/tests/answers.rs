@@ -119,7 +119,8 @@ fn the_model_sees_flat_names_and_clients_get_their_own_back() {
     let names: Vec<&str> = job.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["mcp__files__read", "mcp__files__patch", "read"]);
     assert_eq!(warnings, ["tool of type web_search ignored"]);
-    let shown = &job.conversation.tools[0].declaration["function"];
+    let shown: Value = serde_json::from_str(&job.conversation.tools[0].declaration).unwrap();
+    let shown = &shown["function"];
     assert_eq!((&shown["name"], &shown["description"]), (&json!("mcp__files__read"), &json!("reads")));
 
     let (call_id, name) = ("c2".to_owned(), "mcp__files__patch".to_owned());

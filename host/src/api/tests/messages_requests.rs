@@ -132,7 +132,7 @@ fn what_would_give_another_answer_is_refused_by_name() {
         (json!({ "tools": [{ "input_schema": {} }] }), "tools[0].name: missing"),
         (
             json!({ "tools": [{ "name": "f", "input_schema": [] }] }),
-            "tools[0].input_schema: expected an object",
+            "tools[0].input_schema: expected a JSON schema object",
         ),
         (json!({ "tool_choice": { "type": "any" } }), "tool_choice.type: \"any\" needs constrained decoding"),
         (

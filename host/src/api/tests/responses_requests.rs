@@ -58,7 +58,7 @@ fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
     let (job, warnings) = job(responses::call, &with(&json!({ "tools": tools })));
     assert_eq!(job.tools.len(), 1);
     let ignored = |kind: &str| format!("tool of type {kind} ignored");
-    assert_eq!(warnings, [ignored("web_search"), ignored("local_shell"), ignored("tool_search")]);
+    assert_eq!(warnings, [ignored("local_shell"), ignored("tool_search"), ignored("web_search")]);
 }
 
 #[test]

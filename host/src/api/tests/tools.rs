@@ -2,23 +2,30 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Object, Path};
+use super::super::json::{Document, Object, Path, with_value};
 use super::super::request::ReadCall;
 use super::super::tools::{Allowed, Choice, Functions, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
+use crate::limits::Limits;
 use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
 
 fn custom(declared: &Value) -> Result<(Tool, Value), String> {
     let mut functions = Functions::default();
-    let object = Object::new(declared, Path::Body.field("custom")).unwrap();
-    functions.add_custom(object).map_err(|error| error.message)?;
-    Ok((functions.tools.remove(0), functions.declarations.remove(0).declaration))
+    with_value(declared, |declared| {
+        let object = Object::new(declared, Path::Body.field("custom"))?;
+        functions.add_custom(object.required_string("name")?, object)
+    })
+    .map_err(|error| error.message)?;
+    let declaration = functions.declarations.remove(0).declaration;
+    Ok((functions.tools.remove(0), serde_json::from_str(&declaration).unwrap()))
 }
 
 fn chosen(choice_of: &Value) -> Result<Choice, String> {
     let body = json!({ "tool_choice": choice_of });
-    choice(&Object::body(body.as_object().unwrap())).map_err(|error| error.message)
+    let document = Document::new(&Limits::default());
+    let body = body.to_string();
+    choice(&document.read(body.as_bytes()).unwrap()).map_err(|error| error.message)
 }
 
 #[test]

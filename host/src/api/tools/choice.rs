@@ -1,9 +1,7 @@
 //! `tool_choice`: which tools the model is shown and may call. What would force a call is refused.
 
-use serde_json::Value;
-
 use super::super::error::ApiError;
-use super::super::json::{Object, Path};
+use super::super::json::{Object, Path, Value};
 use super::{Functions, NEEDS_CONSTRAINTS};
 use crate::parser::contract::ToolChoice;
 
@@ -34,7 +32,7 @@ pub(crate) fn choice(body: &Object<'_>) -> Result<Choice, ApiError> {
     let path = body.at("tool_choice");
     match body.get("tool_choice") {
         None => Ok(Choice::Auto),
-        Some(Value::String(choice)) => simple(choice, path),
+        Some(Value::String(choice)) => simple(choice.get(), path),
         Some(value @ Value::Object(_)) => {
             let choice = Object::new(value, path)?;
             match choice.required_string("type")? {

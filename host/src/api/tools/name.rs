@@ -6,12 +6,11 @@ use super::super::json::Object;
 /// Characters that a name may have.
 const LONGEST: usize = 128;
 
-/// The name of a declared tool as the model sees it, of a tool in a namespace with the namespace's name before it.
-pub(super) fn declared<'a>(tool: &Object<'a>) -> Result<&'a str, ApiError> {
-    let name = tool.required_string("name")?;
+/// Refuses what is no name; `name` is the one that the model sees of `tool`, in a namespace with the namespace's name before it.
+pub(super) fn check(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
     if plain && (1..=LONGEST).contains(&name.len()) {
-        return Ok(name);
+        return Ok(());
     }
     Err(tool.at("name").invalid(format_args!(
         "expected a tool's name of 1 to {LONGEST} characters out of A-Z, a-z, 0-9, `_`, `.`, `:` and `-`"

@@ -1,7 +1,7 @@
 //! Tokens of known probability: each comes with the text that it begins in, however the stream is cut.
 
 use super::super::oracle::{FRAGMENTS, tagged};
-use super::super::{StopStrings, TokenLogprob, TokenLogprobs};
+use super::super::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};
 use super::*;
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ type Place = (String, usize, usize);
 fn places(mut turn: Turn, stop: &[&str], tokens: &[String], size: usize) -> (Vec<Item>, Vec<Place>, Turn) {
     let known: Vec<_> = tokens.iter().map(|token| Arc::new(logprobs(token))).collect();
     let (mut out, mut all) = (TurnEvents::default(), TurnEvents::default());
-    let mut stop = StopStrings::new(&literals(stop));
+    let mut stop = StopStrings::new(StopPatterns::new(&literals(stop)));
     for step in known.chunks(size) {
         let texts = step.iter().map(|known| std::str::from_utf8(&known.chosen.bytes).unwrap());
         let pieces = step.iter().zip(texts);

@@ -1,12 +1,16 @@
 //! Stop strings: where they cut, and where they don't.
 
-use super::super::StopStrings;
+use super::super::{StopPatterns, StopStrings};
 use super::*;
 use proptest::prelude::*;
 
+fn patterns(stops: &[&str]) -> StopPatterns {
+    StopPatterns::new(&literals(stops))
+}
+
 /// The items that come out of the filter, and whether it ended the turn.
 fn filtered(stops: &[&str], events: impl IntoIterator<Item = TurnEvent>) -> (Vec<Item>, bool) {
-    let mut filter = StopStrings::new(&literals(stops));
+    let mut filter = StopStrings::new(patterns(stops));
     let mut out = TurnEvents::default();
     let mut ended = false;
     for event in events {
@@ -36,7 +40,7 @@ fn a_stop_string_ends_the_message_before_itself_and_nothing_follows() {
 
 #[test]
 fn a_stop_string_is_part_of_the_message_where_that_is_asked_for() {
-    let mut filter = StopStrings::new(&literals(&["END"])).with_stop_shown(true);
+    let mut filter = StopStrings::new(patterns(&["END"])).with_stop_shown(true);
     let mut out = TurnEvents::default();
     let ended = said(&["one", " E", "ND two"]).into_iter().any(|event| filter.filter(event, &mut out));
     assert_eq!((fold(out).unwrap(), ended), (vec![message("one END")], true));
@@ -76,7 +80,7 @@ fn the_stop_string_that_is_complete_first_cuts_and_of_several_the_longest() {
 #[test]
 fn the_stop_string_that_came_can_be_told() {
     for (text, came) in [("abcd", Some("bc")), ("aXc", Some("Xc")), ("c", Some("c")), ("ab", None)] {
-        let mut filter = StopStrings::new(&literals(&["", "c", "bc", "Xc", "never"]));
+        let mut filter = StopStrings::new(patterns(&["", "c", "bc", "Xc", "never"]));
         let ended = said(&[text]).into_iter().any(|event| filter.filter(event, &mut TurnEvents::default()));
         assert_eq!((filter.found(), ended), (came, came.is_some()));
     }
@@ -84,7 +88,7 @@ fn the_stop_string_that_came_can_be_told() {
 
 #[test]
 fn text_that_can_not_become_a_stop_string_is_passed_on_at_once() {
-    let mut filter = StopStrings::new(&literals(&["\n\n"]));
+    let mut filter = StopStrings::new(patterns(&["\n\n"]));
     let mut out = TurnEvents::default();
     for event in said(&["a\n"]).into_iter().take(2) {
         assert!(!filter.filter(event, &mut out));

@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::super::input::{is_of, items};
 use crate::agent::Approved;
 use crate::api::error::ApiError;
 use crate::api::history::History;
-use crate::api::json::Object;
+use crate::api::json::{Object, Path, Value};
 use crate::api::warnings::Warnings;
 use crate::prompt::HistoryCall;
 
@@ -21,27 +22,27 @@ pub(in super::super) struct Exchanges<'a> {
     /// Whether the client agreed, by id of the request for approval; and why.
     answers: HashMap<&'a str, (bool, Option<&'a str>)>,
     /// Requests for approval whose call has run already, by id: the call's item.
-    run: HashMap<&'a str, &'a Value>,
+    run: HashMap<&'a str, Object<'a>>,
 }
 
 impl<'a> Exchanges<'a> {
     /// Looks through the input of `body`.
-    pub(in super::super) fn of(body: &Object<'a>) -> Self {
+    pub(in super::super) fn of(body: &Object<'a>) -> Result<Self, ApiError> {
         let mut exchanges = Self::default();
         for item in items(body) {
-            let id = item["approval_request_id"].as_str();
-            match (item["type"].as_str(), id) {
+            let text = |name| item.field(name).and_then(Value::as_str);
+            match (text("type"), text("approval_request_id")) {
                 (Some("mcp_approval_response"), Some(id)) => {
-                    let answer = (item["approve"] == true, item["reason"].as_str());
-                    exchanges.answers.insert(id, answer);
+                    let agreed = matches!(item.field("approve"), Some(Value::Bool(true)));
+                    exchanges.answers.insert(id, (agreed, text("reason")));
                 }
                 (Some("mcp_call"), Some(id)) => {
-                    exchanges.run.insert(id, item);
+                    exchanges.run.insert(id, Object::new(item, Path::Body)?);
                 }
                 _ => {}
             }
         }
-        exchanges
+        Ok(exchanges)
     }
 
     /// Takes one item into the history; false if it isn't of a tool that a server runs.
@@ -70,7 +71,7 @@ impl<'a> Exchanges<'a> {
             return Ok(());
         }
         history.call(written(item, item.required_string("id")?)?);
-        history.result(Some(item.required_string("id")?), None, outcome(item.map));
+        history.result(Some(item.required_string("id")?), None, outcome(item));
         Ok(())
     }
 
@@ -87,8 +88,8 @@ impl<'a> Exchanges<'a> {
             return Ok(());
         };
         history.call(written(item, id)?);
-        let result = match (approved, self.run.get(id).and_then(|call| call.as_object())) {
-            (true, Some(call)) => outcome(call),
+        let result = match (approved, self.run.get(id)) {
+            (true, Some(call)) => outcome(*call),
             (true, None) => String::new(),
             (false, _) => reason.map_or(REFUSED.to_owned(), |reason| format!("{REFUSED} {reason}")),
         };
@@ -99,11 +100,11 @@ impl<'a> Exchanges<'a> {
 
 /// Calls that the client has agreed to and that haven't run, in order.
 pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
-    let exchanges = Exchanges::of(body);
+    let exchanges = Exchanges::of(body)?;
     let path = body.at("input");
     let mut approved = Vec::new();
-    for (index, value) in items(body).iter().enumerate() {
-        if value["type"] != "mcp_approval_request" {
+    for (index, value) in items(body).enumerate() {
+        if !is_of(value, "mcp_approval_request") {
             continue;
         }
         let item = Object::new(value, path.element(index))?;
@@ -120,12 +121,10 @@ pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
 
 /// Labels of servers whose tools the client has listed already.
 pub(super) fn listed_servers<'a>(body: &Object<'a>) -> Vec<&'a str> {
-    let listed = |item: &&Value| item["type"] == "mcp_list_tools" && item["error"].is_null();
-    items(body).iter().filter(listed).filter_map(|item| item["server_label"].as_str()).collect()
-}
-
-fn items<'a>(body: &Object<'a>) -> &'a [Value] {
-    body.get("input").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    let listed =
+        |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
+    let label = |item: Value<'a>| item.field("server_label").and_then(Value::as_str);
+    items(body).filter(listed).filter_map(label).collect()
 }
 
 fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
@@ -138,13 +137,14 @@ fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
 }
 
 /// What the model was told of a call.
-fn outcome(item: &serde_json::Map<String, Value>) -> String {
+fn outcome(item: Object<'_>) -> String {
     match (item.get("output").and_then(Value::as_str), item.get("error")) {
         (Some(output), _) => output.to_owned(),
-        (None, Some(Value::String(error))) => format!("Error: {error}"),
-        (None, Some(Value::Null) | None) => String::new(),
+        (None, None) => String::new(),
+        (None, Some(Value::String(error))) => format!("Error: {}", error.get()),
         (None, Some(error)) => {
-            let text = error.pointer("/content/0/text").or_else(|| error.get("message"));
+            let first = error.field("content").and_then(Value::as_list).and_then(|list| list.iter().next());
+            let text = first.and_then(|part| part.field("text")).or_else(|| error.field("message"));
             format!("Error: {}", text.and_then(Value::as_str).unwrap_or("the call failed"))
         }
     }
@@ -156,7 +156,8 @@ fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
     let code = item.string("code")?.unwrap_or_default();
     let arguments = json!({ "code": code }).to_string();
     history.call(HistoryCall { id: id.to_owned(), name: "python".to_owned(), arguments });
-    let logs = item.list("outputs")?.unwrap_or_default().iter().filter_map(|output| output["logs"].as_str());
+    let outputs = item.list_or_empty("outputs")?.iter();
+    let logs = outputs.filter_map(|output| output.field("logs").and_then(Value::as_str));
     history.result(Some(id), None, logs.collect::<Vec<_>>().join("\n"));
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! Tools of a request that the server runs: `mcp`, `web_search` and `code_interpreter`. One that can't be run here is left aside
 //! with a warning, as every tool that the server doesn't know: clients offer all they have.
 
-use serde_json::{Map, Value, json};
-
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
-use crate::api::json::Object;
+use crate::api::json::{Object, Value};
+use crate::api::raw::{self, Json};
 use crate::api::tools::{Allowed, Choice};
 use crate::api::warnings::{Warnings, printable};
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
@@ -22,12 +21,12 @@ pub(in super::super) fn read(
     max_calls: Option<u32>,
     servers: &McpServers,
     warnings: &mut Warnings,
-) -> Result<(Option<Hosted>, Vec<Value>), ApiError> {
+) -> Result<(Option<Hosted>, Vec<Json>), ApiError> {
     let mut hosted = Hosted { max_calls, ..Hosted::default() };
     let mut shown = Vec::new();
     let listed = input::listed_servers(body);
     let path = body.at("tools");
-    for (index, value) in body.list("tools")?.unwrap_or_default().iter().enumerate() {
+    for (index, value) in body.list_or_empty("tools")?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
         let kind = tool.required_string("type")?;
         let found = match kind {
@@ -39,7 +38,7 @@ pub(in super::super) fn read(
                 warnings.add(format!("tool of type {} ignored: there is one already", printable(kind)));
             }
             Some(tools) => {
-                shown.push(echo(kind, tool.map));
+                shown.push(echo(kind, value, tool));
                 hosted.tools.push(tools);
             }
             None if is_hosted(kind) => {
@@ -156,8 +155,8 @@ fn server(
 fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
     if let Some(object) = tool.object("headers")? {
-        for name in object.map.keys() {
-            headers.push((name.clone(), object.required_string(name)?.to_owned()));
+        for (name, _) in object.fields() {
+            headers.push((name.to_owned(), object.required_string(name)?.to_owned()));
         }
     }
     if let Some(token) = tool.string("authorization")? {
@@ -167,15 +166,15 @@ fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
 }
 
 /// `["a"]` or `{"tool_names": ["a"]}`.
-fn names(value: &Value, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
+fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
     let path = tool.at(field);
     let list = match value {
-        Value::Object(filter) => filter.get("tool_names").unwrap_or(&Value::Null),
+        Value::Object(_) => value.field("tool_names").unwrap_or(Value::Null),
         list => list,
     };
     let list =
-        list.as_array().ok_or_else(|| path.expected("a list of names, or {\"tool_names\": […]}", value))?;
-    let name = |name: &Value| name.as_str().map(str::to_owned);
+        list.as_list().ok_or_else(|| path.expected("a list of names, or {\"tool_names\": […]}", value))?;
+    let name = |name: Value<'_>| name.as_str().map(str::to_owned);
     list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
 }
 
@@ -184,13 +183,13 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
     let path = tool.at("require_approval");
     let filter = match tool.get("require_approval") {
         None => return Ok(ApprovalRule::all(default)),
-        Some(Value::String(word)) if word == "always" => return Ok(ApprovalRule::all(Approval::Always)),
-        Some(Value::String(word)) if word == "never" => return Ok(ApprovalRule::all(Approval::Never)),
-        Some(Value::Object(filter)) => filter,
+        Some(word) if word.as_str() == Some("always") => return Ok(ApprovalRule::all(Approval::Always)),
+        Some(word) if word.as_str() == Some("never") => return Ok(ApprovalRule::all(Approval::Never)),
+        Some(filter @ Value::Object(_)) => filter,
         Some(_) => return Err(path.invalid("expected \"always\", \"never\" or an object of both")),
     };
     let list = |key: &str| -> Result<Vec<String>, ApiError> {
-        let given = filter.get(key).filter(|value| !value.is_null());
+        let given = filter.field(key).filter(|value| !value.is_null());
         given.map_or(Ok(Vec::new()), |value| names(value, tool, "require_approval"))
     };
     let (always, never) = (list("always")?, list("never")?);
@@ -199,14 +198,12 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
 }
 
 /// How the response shows a tool.
-fn echo(kind: &str, tool: &Map<String, Value>) -> Value {
+fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     if kind != "mcp" {
-        return Value::Object(tool.clone());
+        return tool.to_json();
     }
-    let field = |name: &&str| Some(((*name).to_owned(), tool.get(*name)?.clone()));
-    let mut shown: Map<String, Value> = SHOWN.iter().filter_map(field).collect();
-    for absent in ["allowed_tools", "require_approval", "headers"] {
-        shown.entry(absent).or_insert(json!(null));
-    }
-    Value::Object(shown)
+    let told = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
+    let absent = ["allowed_tools", "require_approval", "headers"];
+    let absent = absent.into_iter().filter(|name| *name == "headers" || fields.get(name).is_none());
+    raw::object(told.chain(absent.map(|name| (name, Json::null()))))
 }

@@ -1,0 +1,141 @@
+//! What requests may use of the server before an answer begins: memory for their bodies, and CPU time for reading them and making
+//! their prompts. Each request has an [`Account`]; the accounts of one principal, and of all, are bounded together.
+//!
+//! Invariant: what an account holds of memory goes back when it is dropped, and no request gets more than its principal has left.
+//! The transport opens accounts; this room knows neither HTTP nor models.
+
+mod cpu;
+mod memory;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use cpu::CpuMeter;
+
+use cpu::CpuShare;
+use memory::Memory;
+
+use crate::limits::Limits;
+
+/// Who a request is from: an API key by its place among the keys, never the key itself; without keys everybody is the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Principal(pub usize);
+
+/// Why a request gets nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Overdrawn {
+    /// The memory for request bodies is in use.
+    #[error("the server's memory for requests is in use")]
+    Memory,
+    /// This principal's part of it is.
+    #[error("this key's requests hold all the memory that they may")]
+    PrincipalMemory,
+    /// The principal's requests have used their CPU time.
+    #[error("this key's requests have used their CPU time for now")]
+    Cpu {
+        /// Until there is some again.
+        retry_after: Duration,
+    },
+}
+
+/// The accounts of one server.
+pub struct Accounts {
+    memory: Arc<Memory>,
+    cpu: CpuShare,
+    principal_memory: usize,
+    principals: Mutex<HashMap<Principal, Arc<Usage>>>,
+}
+
+/// What the requests of one principal use together.
+struct Usage {
+    memory: Arc<Memory>,
+    cpu: Mutex<cpu::Bucket>,
+}
+
+impl Accounts {
+    /// For `principals` of them. With several, each may hold half of the memory.
+    pub fn new(limits: &Limits, principals: usize) -> Self {
+        let total = limits.request_memory;
+        Self {
+            memory: Arc::new(Memory::new(total)),
+            cpu: CpuShare::new(limits.request_cpu),
+            principal_memory: if principals > 1 { total / 2 } else { total },
+            principals: Mutex::default(),
+        }
+    }
+
+    /// An account for one request, which holds nothing yet.
+    pub fn open(&self, principal: Principal) -> Account {
+        let mut principals = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = principals.entry(principal).or_insert_with(|| {
+            let memory = Arc::new(Memory::new(self.principal_memory));
+            Arc::new(Usage { memory, cpu: Mutex::new(self.cpu.bucket(Instant::now())) })
+        });
+        Account {
+            server: Arc::clone(&self.memory),
+            usage: Arc::clone(usage),
+            held: 0,
+            meter: CpuMeter::default(),
+        }
+    }
+
+    /// Bytes that all requests hold now.
+    pub fn memory_held(&self) -> usize {
+        self.memory.held()
+    }
+}
+
+/// What one request uses.
+pub struct Account {
+    server: Arc<Memory>,
+    usage: Arc<Usage>,
+    held: usize,
+    meter: CpuMeter,
+}
+
+impl Account {
+    /// Holds `bytes` more.
+    ///
+    /// # Errors
+    /// There is no room for them; the account holds what it held.
+    pub fn hold(&mut self, bytes: usize) -> Result<(), Overdrawn> {
+        if !self.usage.memory.take(self.held, bytes) {
+            return Err(Overdrawn::PrincipalMemory);
+        }
+        if !self.server.take(self.held, bytes) {
+            self.usage.memory.give_back(bytes);
+            return Err(Overdrawn::Memory);
+        }
+        self.held += bytes;
+        Ok(())
+    }
+
+    /// Bytes that it holds.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Where the CPU time of this request is counted. Cheap to clone.
+    pub fn meter(&self) -> CpuMeter {
+        self.meter.clone()
+    }
+
+    /// Books the CPU time that was counted, and says whether the principal has some left.
+    pub fn check_cpu(&self) -> Result<(), Overdrawn> {
+        let mut bucket = self.usage.cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        bucket.book(self.meter.take(), Instant::now()).map_err(|retry_after| Overdrawn::Cpu { retry_after })
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.usage.memory.give_back(self.held);
+        self.server.give_back(self.held);
+        // What was counted since the last look.
+        let _ = self.check_cpu();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! An object that was opened: its fields side by side, and typed access to them.
+
+use std::ops::RangeInclusive;
+
+use super::super::error::ApiError;
+use super::{Document, List, Path, Value};
+
+/// A JSON object with its path. Cheap to copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Object<'a> {
+    /// Names and values, in the order of the text; of those of one name the last counts.
+    fields: &'a [(&'a str, Value<'a>)],
+    document: &'a Document,
+    /// Where it stands.
+    pub(crate) path: Path<'a>,
+}
+
+impl<'a> Object<'a> {
+    /// `value`, if it is an object.
+    pub(crate) fn new(value: Value<'a>, path: Path<'a>) -> Result<Self, ApiError> {
+        let Value::Object(closed) = value else { return Err(path.expected("an object", value)) };
+        Ok(Self { fields: closed.lay_out(path)?, document: closed.document(), path })
+    }
+
+    /// Its fields.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
+        self.fields.iter().copied()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Path of the field `name`.
+    pub(crate) fn at<'b>(&'b self, name: &'b str) -> Path<'b> {
+        self.path.field(name)
+    }
+
+    /// The field `name`, unless absent or null.
+    pub(crate) fn get(&self, name: &str) -> Option<Value<'a>> {
+        let field = self.fields.iter().rfind(|(key, _)| *key == name);
+        field.map(|(_, value)| *value).filter(|value| !value.is_null())
+    }
+
+    /// A string.
+    pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.get())),
+            Some(other) => Err(self.at(name).expected("a string", other)),
+        }
+    }
+
+    /// A string that must be there.
+    pub(crate) fn required_string(&self, name: &str) -> Result<&'a str, ApiError> {
+        self.string(name)?.ok_or_else(|| self.at(name).missing("a string"))
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(value)),
+            Some(other) => Err(self.at(name).expected("a boolean", other)),
+        }
+    }
+
+    /// A whole number in `range`.
+    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, ApiError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let path = self.at(name);
+        let Value::Number(number) = value else { return Err(path.expected("an integer", value)) };
+        match value.as_integer() {
+            Some(n) if range.contains(&n) => Ok(Some(n)),
+            _ => Err(path.invalid(format_args!(
+                "expected an integer from {} to {}, got {}",
+                range.start(),
+                range.end(),
+                short(number)
+            ))),
+        }
+    }
+
+    /// A whole number from `min` up to what 32 bits hold.
+    pub(crate) fn count(&self, name: &str, min: u32) -> Result<Option<u32>, ApiError> {
+        let count = self.integer(name, i64::from(min)..=i64::from(u32::MAX))?;
+        Ok(count.map(|n| u32::try_from(n).expect("the range was checked")))
+    }
+
+    /// A number in `range`.
+    pub(crate) fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, ApiError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let path = self.at(name);
+        let Value::Number(number) = value else { return Err(path.expected("a number", value)) };
+        match value.as_float() {
+            Some(n) if range.contains(&n) => Ok(Some(n)),
+            _ => Err(path.invalid(format_args!(
+                "expected a number from {} to {}, got {}",
+                range.start(),
+                range.end(),
+                short(number)
+            ))),
+        }
+    }
+
+    /// A list.
+    pub(crate) fn list(&self, name: &str) -> Result<Option<List<'a>>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::List(list)) => Ok(Some(list)),
+            Some(other) => Err(self.at(name).expected("a list", other)),
+        }
+    }
+
+    /// A list, or one of nothing.
+    pub(crate) fn list_or_empty(&self, name: &str) -> Result<List<'a>, ApiError> {
+        Ok(self.list(name)?.unwrap_or_else(|| self.document.empty_list()))
+    }
+
+    /// An object.
+    pub(crate) fn object<'b>(&'b self, name: &'b str) -> Result<Option<Object<'b>>, ApiError> {
+        self.get(name).map(|value| Object::new(value, self.at(name))).transpose()
+    }
+}
+
+/// As much of a number as a message needs.
+fn short(number: &str) -> &str {
+    &number[..number.len().min(40)]
+}

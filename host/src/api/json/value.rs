@@ -1,0 +1,231 @@
+//! One value of a checked body: a slice of its text, looked at when somebody asks.
+
+use serde_json::Number;
+
+use super::super::error::ApiError;
+use super::super::raw::Json;
+use super::scan::{self, Values};
+use super::{Document, Path};
+
+/// A JSON value. Cheap to copy.
+#[derive(Clone, Copy)]
+pub(crate) enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as it is written.
+    Number(&'a str),
+    /// A string.
+    String(Text<'a>),
+    /// A list.
+    List(List<'a>),
+    /// An object; [`super::Object::new`] opens it.
+    Object(Closed<'a>),
+}
+
+/// A string, its escapes not yet resolved.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a>(Slice<'a>);
+
+/// A list, cut into elements as one goes along it.
+#[derive(Clone, Copy)]
+pub(crate) struct List<'a>(Slice<'a>);
+
+/// An object of which nothing was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Closed<'a>(Slice<'a>);
+
+#[derive(Clone, Copy)]
+struct Slice<'a> {
+    json: &'a str,
+    document: &'a Document,
+}
+
+impl<'a> Value<'a> {
+    /// The value that `json`, a part of the document's text, spells.
+    pub(super) fn new(json: &'a str, document: &'a Document) -> Self {
+        let slice = Slice { json, document };
+        match json.as_bytes()[0] {
+            b'"' => Self::String(Text(slice)),
+            b'[' => Self::List(List(slice)),
+            b'{' => Self::Object(Closed(slice)),
+            b't' => Self::Bool(true),
+            b'f' => Self::Bool(false),
+            b'n' => Self::Null,
+            _ => Self::Number(json),
+        }
+    }
+
+    /// What type it is, for messages.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Number(_) => "number",
+            Self::String(_) => "string",
+            Self::List(_) => "list",
+            Self::Object(_) => "object",
+        }
+    }
+
+    /// Whether it is `null`.
+    pub(crate) fn is_null(self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The text of a string.
+    pub(crate) fn as_str(self) -> Option<&'a str> {
+        match self {
+            Self::String(text) => Some(text.get()),
+            _ => None,
+        }
+    }
+
+    /// A number that 64 bits hold; none for what isn't a number or is written otherwise (`1.0`).
+    pub(crate) fn as_integer(self) -> Option<i64> {
+        self.as_number()?.as_i64()
+    }
+
+    /// A number, rounded to what a float holds.
+    pub(crate) fn as_float(self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    fn as_number(self) -> Option<Number> {
+        match self {
+            Self::Number(json) => serde_json::from_str(json).ok(),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list.
+    pub(crate) fn as_list(self) -> Option<List<'a>> {
+        match self {
+            Self::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// One field of an object, without opening it: for a look at few fields of many objects.
+    pub(crate) fn field(self, name: &str) -> Option<Self> {
+        let Self::Object(object) = self else { return None };
+        object.fields().filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
+    }
+
+    /// Its JSON, white space between tokens left out.
+    pub(crate) fn to_json(self) -> Json {
+        match self {
+            Self::Null => Json::null(),
+            Self::Bool(true) => Json::new("true".to_owned()),
+            Self::Bool(false) => Json::new("false".to_owned()),
+            Self::Number(json) => Json::new(json.to_owned()),
+            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+                Json::new(scan::minified(slice.json))
+            }
+        }
+    }
+
+    /// Bytes of its JSON as the client wrote it.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) => 5,
+            Self::Number(json) => json.len(),
+            Self::String(Text(slice)) | Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+                slice.json.len()
+            }
+        }
+    }
+
+    /// How many values it consists of, itself included.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::List(List(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
+            _ => 1,
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    /// Whether it says `text`.
+    fn is(self, text: &str) -> bool {
+        let json = self.0.json;
+        let inside = &json[1..json.len() - 1];
+        if inside.contains('\\') {
+            serde_json::from_str::<String>(json).is_ok_and(|resolved| resolved == text)
+        } else {
+            inside == text
+        }
+    }
+
+    /// The text, escapes resolved. Those with escapes are resolved at every call: ask once.
+    pub(crate) fn get(self) -> &'a str {
+        let Slice { json, document } = self.0;
+        let inside = &json[1..json.len() - 1];
+        if !inside.contains('\\') {
+            return inside;
+        }
+        let text: String = serde_json::from_str(json).expect("the whole body has been checked");
+        document.arena.alloc_str(&text)
+    }
+}
+
+impl<'a> List<'a> {
+    /// A list of nothing.
+    pub(super) fn empty(document: &'a Document) -> Self {
+        Self(Slice { json: "[]", document })
+    }
+
+    /// Its elements.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Value<'a>> + Clone {
+        let Slice { json, document } = self.0;
+        Values::inside(json).map(|json| Value::new(json, document))
+    }
+
+    /// Whether it has more than `count` elements; no more than that are looked at.
+    pub(crate) fn is_longer_than(self, count: usize) -> bool {
+        self.iter().nth(count).is_some()
+    }
+
+    /// Whether it has none.
+    pub(crate) fn is_empty(self) -> bool {
+        !self.is_longer_than(0)
+    }
+
+    /// How many it has: goes through all of them.
+    pub(crate) fn len(self) -> usize {
+        self.iter().count()
+    }
+}
+
+impl<'a> Closed<'a> {
+    /// The body that it is of.
+    pub(super) fn document(self) -> &'a Document {
+        self.0.document
+    }
+
+    /// Its fields side by side, counted before they are laid out.
+    pub(super) fn lay_out(self, path: Path<'_>) -> Result<&'a [(&'a str, Value<'a>)], ApiError> {
+        let document = self.0.document;
+        let count = Values::inside(self.0.json).count() / 2;
+        document.count_fields(count, path)?;
+        let mut fields = self.fields().map(|(key, value)| (key.get(), value));
+        Ok(document.arena.alloc_slice_fill_with(count, |_| fields.next().expect("they have been counted")))
+    }
+
+    /// Its fields as they are written, those of one name more than once included.
+    fn fields(self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
+        let Slice { json, document } = self.0;
+        let mut values = Values::inside(json);
+        std::iter::from_fn(move || {
+            let key = Text(Slice { json: values.next()?, document });
+            Some((key, Value::new(values.next()?, document)))
+        })
+    }
+}
+
+impl std::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.type_name())
+    }
+}

@@ -1,0 +1,172 @@
+//! Bodies that clients pack, with gzip or zstd (RFC 9110, 8.4): they are unpacked piece by piece, so that a small body which unpacks
+//! into a large one is refused as soon as it is too large.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+
+use crate::api::error::ApiError;
+
+/// How a body is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// It isn't.
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// Bytes that are unpacked at a time.
+const PIECE: usize = 64 << 10;
+/// Largest window of a zstd frame, as a power of two: what RFC 9659 allows in HTTP.
+const ZSTD_WINDOW: u32 = 23;
+
+/// What `Content-Encoding` says.
+///
+/// # Errors
+/// 415 for any other packing, and for several on top of each other.
+pub(super) fn of(headers: &HeaderMap) -> Result<Packing, ApiError> {
+    let mut given = headers.get_all(CONTENT_ENCODING).iter();
+    let name = match (given.next(), given.next()) {
+        (None, _) => return Ok(Packing::None),
+        (Some(name), None) => name.to_str().unwrap_or_default().trim().to_ascii_lowercase(),
+        (Some(_), Some(_)) => String::new(),
+    };
+    match name.as_str() {
+        "identity" => Ok(Packing::None),
+        "gzip" | "x-gzip" => Ok(Packing::Gzip),
+        "zstd" => Ok(Packing::Zstd),
+        _ => Err(ApiError::unsupported_media_type("Expected a body as it is, or packed with gzip or zstd.")),
+    }
+}
+
+/// The body as it was before it was packed; `hold` is told of each piece before it is kept.
+///
+/// # Errors
+/// 413 if it is larger than `limit`, 400 if it is damaged, and what `hold` says.
+pub(super) fn unpack(
+    body: Bytes,
+    packing: Packing,
+    limit: usize,
+    hold: impl FnMut(usize) -> Result<(), ApiError>,
+) -> Result<Bytes, ApiError> {
+    match packing {
+        Packing::None => Ok(body),
+        Packing::Gzip => gather(MultiGzDecoder::new(&*body), "gzip", limit, hold),
+        Packing::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(&*body).map_err(|_| damaged("zstd"))?;
+            decoder.window_log_max(ZSTD_WINDOW).map_err(|_| damaged("zstd"))?;
+            gather(decoder, "zstd", limit, hold)
+        }
+    }
+}
+
+fn gather(
+    mut unpacked: impl Read,
+    name: &str,
+    limit: usize,
+    mut hold: impl FnMut(usize) -> Result<(), ApiError>,
+) -> Result<Bytes, ApiError> {
+    let mut whole = Vec::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = unpacked.read(&mut piece).map_err(|_| damaged(name))?;
+        if read == 0 {
+            return Ok(whole.into());
+        }
+        if whole.len() + read > limit {
+            return Err(ApiError::too_large(limit));
+        }
+        hold(read)?;
+        whole.extend_from_slice(&piece[..read]);
+    }
+}
+
+fn damaged(name: &str) -> ApiError {
+    ApiError::invalid(
+        None,
+        format!("The request body says that it is packed with {name}, and can't be unpacked."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(text: &[u8]) -> Bytes {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap().into()
+    }
+
+    fn packed(text: &[u8]) -> [(Packing, Bytes); 2] {
+        [(Packing::Gzip, gzip(text)), (Packing::Zstd, zstd::encode_all(text, 1).unwrap().into())]
+    }
+
+    #[test]
+    fn what_was_packed_comes_out_and_is_held_once() {
+        let text = "abc".repeat(100_000);
+        for (packing, body) in packed(text.as_bytes()) {
+            let mut held = 0;
+            let hold = |bytes| {
+                held += bytes;
+                Ok(())
+            };
+            assert_eq!(unpack(body, packing, text.len(), hold).unwrap(), text.as_bytes());
+            assert_eq!(held, text.len());
+        }
+    }
+
+    #[test]
+    fn a_body_that_unpacks_into_too_much_is_refused_before_it_is_held() {
+        for (packing, body) in packed(&vec![0; 32 << 20]) {
+            let mut held = 0;
+            let hold = |bytes| {
+                held += bytes;
+                Ok(())
+            };
+            assert_eq!(unpack(body, packing, 1 << 20, hold).unwrap_err().status, 413);
+            assert!(held <= 1 << 20);
+        }
+    }
+
+    #[test]
+    fn damaged_bodies_and_large_windows_are_refused() {
+        for (packing, body) in packed(b"some text that is long enough to be cut") {
+            let cut = body.slice(..body.len() - 3);
+            assert_eq!(unpack(cut, packing, 1 << 20, |_| Ok(())).unwrap_err().status, 400);
+            assert_eq!(
+                unpack(Bytes::from_static(b"no"), packing, 1 << 20, |_| Ok(())).unwrap_err().status,
+                400
+            );
+        }
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(ZSTD_WINDOW + 1).unwrap();
+        encoder.write_all(&vec![7; 20 << 20]).unwrap();
+        let wide = encoder.finish().unwrap().into();
+        assert_eq!(unpack(wide, Packing::Zstd, 32 << 20, |_| Ok(())).unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn only_known_packings_are_taken() {
+        let given = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(CONTENT_ENCODING, http::HeaderValue::from_static(value));
+            }
+            of(&headers).map_err(|error| error.status)
+        };
+        assert_eq!(given(&[]), Ok(Packing::None));
+        assert_eq!(given(&["identity"]), Ok(Packing::None));
+        assert_eq!(given(&["GZIP"]), Ok(Packing::Gzip));
+        assert_eq!(given(&["zstd"]), Ok(Packing::Zstd));
+        for other in [&["br"][..], &["gzip, gzip"], &["gzip", "zstd"], &[""]] {
+            assert_eq!(given(other), Err(415), "{other:?}");
+        }
+    }
+}

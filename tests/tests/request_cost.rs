@@ -1,0 +1,187 @@
+//! What requests may use, over real sockets: packed bodies, the memory that bodies share, the CPU time of a key, and bodies of very
+//! many small things, which are refused by what they hold and cost no more than their size.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::Full;
+use serde_json::{Value, json};
+use tests::client::{self, Answer};
+use tests::server::{Setup, TestServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const HELLO: &str = r#"{"model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2}"#;
+
+async fn send(server: &TestServer, body: Vec<u8>, encoding: Option<&str>, key: Option<&str>) -> Answer {
+    let mut request = Request::post("/v1/responses").header("host", "localhost");
+    request = request.header("content-type", "application/json");
+    if let Some(encoding) = encoding {
+        request = request.header("content-encoding", encoding);
+    }
+    if let Some(key) = key {
+        request = request.header("x-api-key", key);
+    }
+    let request = request.body(Full::new(Bytes::from(body))).expect("a request");
+    client::send(server.address, request).await
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn packed_bodies_are_read_within_the_bound_on_bodies() {
+    let mut setup = Setup::default();
+    setup.limits.body_bytes = 1 << 20;
+    let server = TestServer::start(setup).await;
+    let zstd = zstd::encode_all(HELLO.as_bytes(), 1).expect("memory");
+    for (body, encoding) in [(gzip(HELLO.as_bytes()), "gzip"), (zstd, "zstd")] {
+        let answer = send(&server, body, Some(encoding), None).await;
+        assert_eq!(answer.status, StatusCode::OK, "{encoding}: {:?}", answer.body);
+        assert_eq!(answer.json()["status"], "incomplete");
+    }
+    let bomb = gzip(&vec![b' '; 2 << 20]);
+    assert_eq!(send(&server, bomb, Some("gzip"), None).await.status, StatusCode::PAYLOAD_TOO_LARGE);
+    let answer = send(&server, HELLO.into(), Some("br"), None).await;
+    assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert_eq!(answer.json()["error"]["code"], "unsupported_media_type");
+    let answer = send(&server, HELLO.into(), Some("gzip"), None).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    server.stop().await;
+}
+
+/// Half a body, sent; the connection stays open.
+async fn half_a_body(server: &TestServer, bytes: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    let head = format!(
+        "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        bytes + 1
+    );
+    stream.write_all(head.as_bytes()).await.expect("written");
+    stream.write_all(&vec![b' '; bytes]).await.expect("written");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
+    let mut setup = Setup::default();
+    setup.limits.request_memory = 16 << 20;
+    let server = TestServer::start(setup).await;
+    // Three times 4 MiB are held when the last byte of these is there: nothing is left for another.
+    let waiting = half_a_body(&server, 4 << 20).await;
+    let mut refused = half_a_body(&server, 4 << 20).await;
+    let mut start = [0; 12];
+    refused.read_exact(&mut start).await.expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 503");
+    let mut rest = String::new();
+    refused.write_all(b" ").await.expect("written");
+    refused.shutdown().await.expect("closed");
+    let _ = refused.read_to_string(&mut rest).await;
+    assert!(rest.to_ascii_lowercase().contains("retry-after: 1"), "{rest}");
+    assert!(rest.contains("Please try again"), "{rest}");
+    assert_eq!(send(&server, HELLO.into(), None, None).await.status, StatusCode::OK);
+    drop(waiting);
+    // What was held is free again once the server has seen that its client left.
+    let large = format!("{HELLO}{}", " ".repeat(3 << 20));
+    loop {
+        let status = send(&server, large.clone().into_bytes(), None, None).await.status;
+        if status != StatusCode::SERVICE_UNAVAILABLE {
+            assert_eq!(status, StatusCode::OK);
+            break;
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_used_its_cpu_time_waits_and_others_do_not() {
+    let mut setup = Setup::default();
+    setup.limits.request_cpu = 1;
+    setup.keys = vec!["greedy".to_owned(), "modest".to_owned()];
+    let server = TestServer::start(setup).await;
+    let large = format!("{{\"model\": \"qwen3-tiny\", \"input\": [{}1]}}", "[1,2,3],".repeat(1 << 19));
+    let mut answers = 0;
+    let refused = loop {
+        let answer = send(&server, large.clone().into_bytes(), None, Some("greedy")).await;
+        answers += 1;
+        if answer.status == StatusCode::TOO_MANY_REQUESTS {
+            break answer;
+        }
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{:?}", answer.body);
+        assert!(answers < 10_000, "nothing bounds it");
+    };
+    assert!(refused.headers["retry-after"].to_str().expect("ASCII").parse::<u64>().expect("seconds") >= 1);
+    assert_eq!(send(&server, HELLO.into(), None, Some("greedy")).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(send(&server, HELLO.into(), None, Some("modest")).await.status, StatusCode::OK);
+    server.stop().await;
+}
+
+/// A body with `count` copies of `part` in `field`, and what else a request needs.
+fn many(field: &str, part: &str, count: usize, rest: &str) -> Vec<u8> {
+    let list = vec![part; count].join(",");
+    format!("{{\"model\": \"qwen3-tiny\", \"{field}\": [{list}]{rest}}}").into_bytes()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_of_very_many_small_things_are_refused_by_name() {
+    let server = TestServer::start(Setup::default()).await;
+    let input = r#", "input": "Hello""#;
+    let enumeration = format!(
+        "{{\"type\":\"function\",\"name\":\"f\",\"parameters\":{{\"enum\":[{}0]}}}}",
+        "{},".repeat(40_000)
+    );
+    let parts = format!(
+        "{{\"role\":\"user\",\"content\":[{}]}}",
+        vec![r#"{"type":"text","text":""}"#; 100_000].join(",")
+    );
+    let stop = format!(r#", "prompt": "a", "stop": ["{}"]"#, "x".repeat(2000));
+    for (path, body, what) in [
+        ("/v1/responses", many("tools", &enumeration, 1, input), "tools: at most 65536 JSON values, got 80"),
+        ("/v1/responses", many("tools", "{}", 600, input), "tools: at most 512 tools, got 600"),
+        (
+            "/v1/responses",
+            many("input", r#"{"role":"user","content":"x"}"#, 20_000, ""),
+            "input: at most 16384 of them, got 20000",
+        ),
+        (
+            "/v1/chat/completions",
+            many("messages", r#"{"role":"user","content":"x"}"#, 20_000, ""),
+            "messages: at most 16384 of them, got 20000",
+        ),
+        (
+            "/v1/messages",
+            many("messages", r#"{"role":"user","content":"x"}"#, 20_000, r#", "max_tokens": 1"#),
+            "messages: at most 16384 of them, got 20000",
+        ),
+        (
+            "/v1/chat/completions",
+            many("messages", &parts, 1, ""),
+            "the request has more than 131072 fields to read, schemas apart",
+        ),
+        ("/v1/completions", many("prompt", "1", 100_000, ""), "the prompt has 100000"),
+        ("/tokenize", many("prompt", "1", 100_000, ""), "the prompt has 100000"),
+        ("/detokenize", many("tokens", "1", 100_000, ""), "the prompt has 100000"),
+        ("/v1/completions", many("x", "1", 1, &stop), "stop[0]: it is longer than 1024 bytes"),
+    ] {
+        let answer = client::send(server.address, client::json_request(path, body)).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}: {:?}", answer.body);
+        let error: Value = answer.json();
+        let message = error["error"]["message"].as_str().expect("a message");
+        assert!(message.contains(what), "{path}: {message}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_that_no_template_could_fit_is_refused_before_it_is_rendered() {
+    let server = TestServer::start(Setup::default()).await;
+    let body = json!({ "model": "qwen3-tiny", "input": "x".repeat(4 << 20) });
+    let answer = client::post(server.address, "/v1/responses", &body).await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
+    server.stop().await;
+}
