@@ -46,7 +46,8 @@ fn named_templates_serve_conversations_with_and_without_tools() {
     let ids = |talk: &_| format.render(talk, &[], Opening::NewTurn).unwrap().ids;
     assert_eq!(ids(&talk), tokenizer().encode_text("D").unwrap());
     let declaration = serde_json::json!({});
-    talk.tools.push(host::prompt::ToolDeclaration { name: "a".to_owned(), declaration: declaration.to_string() });
+    talk.tools
+        .push(host::prompt::ToolDeclaration { name: "a".to_owned(), declaration: declaration.to_string() });
     assert_eq!(ids(&talk), tokenizer().encode_text("T").unwrap());
 }
 
