@@ -85,7 +85,8 @@
     (export $until "until" (type $until_))
     (type $op_ (variant
       (case "bytes" $run) (case "until-marker" $route) (case "message" $phase)
-      (case "tool-call" $tool-call) (case "close") (case "derived-arguments" string) (case "until-byte" $until)))
+      (case "tool-call" $tool-call) (case "close") (case "derived-arguments" string) (case "until-byte" $until)
+      (case "broken-call")))
     (export $op "op" (type $op_))
     (type $step_ (variant (case "pass") (case "hold") (case "ops" (list $op)) (case "fault" string)))
     (export $step "step" (type $step_))

@@ -1,6 +1,6 @@
 //! JSON that is handed on as text: nobody here needs to know what it says.
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// One JSON value as text without white space between its tokens, so that it fits on one line. It is serialised as it stands.

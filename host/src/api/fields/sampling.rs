@@ -73,7 +73,7 @@ pub(crate) const TOOL_NAME: Field =
 pub(crate) const STOP: Field = Field::supported(
     "stop",
     Shape::Either(&[Shape::Text, TEXTS]),
-    "texts that end the answer where they appear in a message; at most 16, none empty",
+    "texts that end the answer where they appear in a message; at most 16, of 1024 bytes each, none empty",
 );
 
 /// `n`.

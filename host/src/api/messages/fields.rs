@@ -15,7 +15,7 @@ const ANSWER: [Field; 3] = [
     Field::supported(
         "stop_sequences",
         TEXTS,
-        "texts that end the answer where they appear in a text block; at most 16, none empty",
+        "texts that end the answer where they appear in a text block; at most 16, of 1024 bytes each, none empty",
     ),
     STREAM,
 ];
