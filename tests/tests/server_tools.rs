@@ -187,8 +187,8 @@ async fn calls_beyond_the_bound_wait_for_their_turn() {
     let mut body = request("other", true);
     body["tools"][0]["server_url"] = json!(listening.url());
     let (_, response) = streamed(&server, &body).await;
-    let met = response["output"].as_array().expect("a list").iter().filter(|item| item["output"] == "met");
-    assert_eq!(met.count(), 4, "{response:#}");
+    let items = response["output"].as_array().expect("a list");
+    assert_eq!(items.iter().filter(|item| item["output"] == "met").count(), 4, "{response:#}");
     assert_eq!(listening.most_open_requests(), 2);
     server.stop().await;
 }

@@ -41,13 +41,12 @@ pub(crate) fn hold(
 ) -> Vec<Answer> {
     let all_sent = Barrier::new(at_once);
     together(at_once, || {
-        let until = deadline - hold;
+        let until = deadline.checked_sub(hold).expect("a body is held for less than its time");
         let socket = connect(address, until).and_then(|mut socket| {
             send(&mut socket, path, body.len(), &body[..body.len() - 1], until).map(|()| socket)
         });
         all_sent.wait();
-        let held = Instant::now() + hold;
-        status(&mut socket?, held).map_err(|_| HELD)
+        status(&mut socket?, Instant::now() + hold).map_err(|_| HELD)
     })
 }
 
@@ -97,7 +96,7 @@ fn send(
 /// The status of the answer, which is read to its end.
 fn status(socket: &mut TcpStream, deadline: Instant) -> Answer {
     let mut answer = Vec::new();
-    let mut part = [0; 1 << 16];
+    let mut part = [0; 1 << 13];
     loop {
         socket.set_read_timeout(Some(left(deadline))).map_err(|_| "cut")?;
         match socket.read(&mut part) {

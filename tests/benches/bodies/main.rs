@@ -16,7 +16,7 @@ use server::ServerProcess;
 use shapes::{SHAPES, Shape};
 
 /// Time that one shape may take; a request that has no answer by then is given up.
-const SHAPE_TIME: Duration = Duration::from_secs(60);
+const SHAPE_TIME: Duration = Duration::from_mins(1);
 /// Time for which unfinished bodies are held open.
 const HOLD: Duration = Duration::from_secs(5);
 /// What one body may hold: three times its size, and this.

@@ -98,7 +98,7 @@ impl PacedStream {
             body.len()
         );
         socket.write_all(request.as_bytes()).expect("the server reads");
-        let mut part = [0; 1 << 16];
+        let mut part = [0; 1 << 13];
         let mut next = move || {
             let began = Instant::now();
             let count = socket.read(&mut part).ok()?;
