@@ -3,7 +3,7 @@
 //! A web page can reach a server on the loopback address of whoever reads it: by asking it from another origin, or by having its own
 //! name resolve to that address (DNS rebinding). Where no key stands in the way, `Host` and `Origin` are checked instead.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -37,9 +37,12 @@ impl FromStr for HostName {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bare = text.trim_start_matches('[').trim_end_matches(']');
-        let host = if bare.contains(':') { format!("[{bare}]") } else { text.to_owned() };
-        let is_host = Authority::from_str(&host).is_ok_and(|authority| authority.host() == host);
-        if is_host { Ok(Self(normal(&host))) } else { Err("expected a host name without scheme or port") }
+        if let Ok(address) = bare.parse::<Ipv6Addr>() {
+            return Ok(Self(format!("[{address}]")));
+        }
+        let is_host = !text.contains(['[', ':'])
+            && Authority::from_str(text).is_ok_and(|authority| authority.host() == text);
+        if is_host { Ok(Self(normal(text))) } else { Err("expected a host name without scheme or port") }
     }
 }
 
