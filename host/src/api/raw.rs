@@ -25,7 +25,8 @@ impl Json {
 
     /// Its text.
     pub(crate) fn into_string(self) -> String {
-        Box::<str>::from(self.0).into_string()
+        let text: Box<str> = self.0.into();
+        text.into_string()
     }
 }
 
