@@ -13,6 +13,8 @@ pub(super) static SHIPPED: &Shipped = &[
     ("deepseek-v3", include_bytes!("../../../plugins/deepseek-v3.wasm")),
     ("glm", include_bytes!("../../../plugins/glm.wasm")),
     ("llama3", include_bytes!("../../../plugins/llama3.wasm")),
+    ("mistral", include_bytes!("../../../plugins/mistral.wasm")),
+    ("minimax-m2", include_bytes!("../../../plugins/minimax-m2.wasm")),
     ("response-template", include_bytes!("../../../plugins/response-template.wasm")),
 ];
 

@@ -192,13 +192,12 @@ impl Mistral {
             State::Header(_) if is_last => out.broken_call(keep),
             State::Header(header) if header.text.trim().is_empty() => out.drop(out.held() - keep),
             State::Header(_) => self.prose.release(keep, out),
-            State::Arguments(arguments) => {
-                if !arguments.end(by_itself, out) && keep > 0 {
-                    // The call is over, and incomplete: no later `close` may be taken for its end.
-                    out.message(Phase::Unspecified);
-                }
-            }
+            State::Arguments(arguments) => _ = arguments.end(by_itself, out),
             State::List(calls) => calls.end(false, by_itself, keep, out),
+        }
+        if keep > 0 && matches!(self.state, State::Arguments(_) | State::List(_)) {
+            // The call is over, complete or not: no later `close` may be taken for its end.
+            out.message(Phase::Unspecified);
         }
         self.state = State::Prose;
     }

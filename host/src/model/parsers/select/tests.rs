@@ -15,6 +15,8 @@ const CODER: &[&str] = &[
 const LLAMA3: &[&str] = &["<|python_tag|>", "<|eom_id|>", "<|eot_id|>"];
 const DEEPSEEK: &[&str] = &["<think>", "</think>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"];
 
+const MISTRAL: &[&str] = &["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
+
 const QWEN3_TEMPLATE: &str = "<|im_end|> <tool_call>{}</tool_call> {% if '</think>' in content %}<think>";
 const CODER_TEMPLATE: &str =
     "<tool_call>\n<function=x>\n<parameter=y>\n</parameter>\n</function>\n</tool_call><|im_end|>";
@@ -35,6 +37,7 @@ fn shipped() -> Vec<Descriptor> {
         descriptor("qwen3-coder", &["qwen3_moe", "qwen3_next"], CODER),
         descriptor("llama3", &["llama"], LLAMA3),
         descriptor("deepseek", &["deepseek_v3", "llama"], DEEPSEEK),
+        descriptor("mistral", &["mistral", "mistral3"], MISTRAL),
     ]
 }
 
@@ -79,6 +82,20 @@ fn which_parser_serves_which_model() {
         let (name, selected) = choose(&shipped(), types, template, tokens).unwrap();
         assert_eq!(name, expected, "{types:?} {template}: {}", selected.why);
         assert!(!selected.doubtful && !selected.why.contains('\n'));
+    }
+}
+
+#[test]
+fn a_mistral_of_any_generation_gets_its_parser_and_another_format_is_doubted() {
+    let old = "[AVAILABLE_TOOLS] [/AVAILABLE_TOOLS][INST] [/INST][TOOL_CALLS] [</s>";
+    for (types, template, tokens, doubtful) in [
+        (&["mistral", "MistralForCausalLM"][..], old, &["[INST]", "[TOOL_CALLS]", "</s>"][..], false),
+        (&["mistral"], "[INST] [/INST]</s>", &["</s>"], false),
+        (&["mistral3"], "[THINK][/THINK][TOOL_CALLS][ARGS]", MISTRAL, false),
+        (&["mistral"], QWEN3_TEMPLATE, &["<|im_start|>", "<|im_end|>"], true),
+    ] {
+        let (name, selected) = choose(&shipped(), types, template, tokens).unwrap();
+        assert_eq!((name.as_str(), selected.doubtful), ("mistral", doubtful), "{template}: {}", selected.why);
     }
 }
 
