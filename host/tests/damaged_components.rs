@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 #[path = "../../tests/src/guests.rs"]
-#[allow(unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
+#[allow(dead_code, unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
 mod guests;
 use guests::{NAMES, guest};
 

@@ -95,7 +95,7 @@ fn a_case_is_shown_as_both_protocols_streams() {
 fn files_that_cannot_be_used_are_named_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let plugin = plugin();
-    assert!(refusal(&["test", path(&plugin), "--cases", path(folder.path())]).contains("no cases"));
+    assert!(refusal(&["test", path(&plugin), "--cases", path(folder.path())]).contains("no case files"));
     std::fs::write(folder.path().join("bad.json"), r#"{"chunk": []}"#).expect("written");
     assert!(
         refusal(&["test", path(&plugin), "--cases", path(folder.path())]).contains("bad.json: unknown field")

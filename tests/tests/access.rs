@@ -11,10 +11,10 @@ const PAGE: &str = "https://app.example";
 /// A request to `path` with these headers: `GET`, or `POST` of a JSON body.
 fn request(
     path: &str,
-    body: Option<Value>,
+    body: Option<&Value>,
     headers: &[(&'static str, &'static str)],
 ) -> Request<Full<bytes::Bytes>> {
-    let mut request = json_request(path, body.as_ref().map(Value::to_string).unwrap_or_default());
+    let mut request = json_request(path, body.map(Value::to_string).unwrap_or_default());
     if body.is_none() {
         *request.method_mut() = Method::GET;
     }
@@ -47,7 +47,7 @@ async fn foreign_hosts_and_origins_are_refused_on_both_listeners_in_each_protoco
             assert_eq!(answer.json()["error"]["code"], code, "{name} {path}");
             assert!(answer.headers.contains_key("x-request-id"));
         }
-        let answer = send(server.address, request("/v1/messages", Some(json!({})), &[(name, value)])).await;
+        let answer = send(server.address, request("/v1/messages", Some(&json!({})), &[(name, value)])).await;
         assert_eq!(
             (answer.status.as_u16(), &answer.json()["error"]["type"]),
             (403, &json!("permission_error"))
@@ -84,7 +84,7 @@ async fn an_empty_key_is_no_key() {
     server.stop().await;
 }
 
-fn text<'a>(answer: &'a Answer, name: header::HeaderName) -> Option<&'a str> {
+fn text(answer: &Answer, name: header::HeaderName) -> Option<&str> {
     answer.headers.get(name).map(|value| value.to_str().expect("text"))
 }
 
@@ -112,7 +112,7 @@ async fn pages_of_a_named_origin_may_ask_and_read_streams_and_errors_too() {
 
     let hello = json!({ "model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2, "stream": true });
     let headers = [("origin", PAGE), ("authorization", "Bearer secret")];
-    let answer = send(server.address, request("/v1/responses", Some(hello), &headers)).await;
+    let answer = send(server.address, request("/v1/responses", Some(&hello), &headers)).await;
     assert!(answer.events().len() > 2);
     assert_eq!(text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN), Some(PAGE));
     assert!(

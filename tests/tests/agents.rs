@@ -217,7 +217,7 @@ async fn calls_beyond_max_tool_calls_do_not_run() {
 async fn a_model_that_never_stops_calling_is_stopped() {
     let (server, _folder) = serving(&json!([{ "text": calls(&[("echo", json!({}))]) }])).await;
     let (_, response) = streamed(&server, &request("hostile", true)).await;
-    assert_eq!((&response["status"], &response["error"]["code"]), (&json!("failed"), &json!("model_error")));
+    assert_eq!((&response["status"], &response["error"]["code"]), (&json!("failed"), &json!("server_error")));
     assert_eq!(types(&response).iter().filter(|kind| **kind == "mcp_call").count(), 4);
     server.stop().await;
 }

@@ -44,7 +44,7 @@ async fn who_half_closes_gets_the_whole_answer() {
         let rest = answer.trim_start_matches(interim);
         assert!(rest.starts_with(&format!("HTTP/{version} 200 OK\r\n")), "{answer}");
         assert!(rest.contains(end) && !rest.contains(interim), "{answer}");
-        assert_eq!(answer.starts_with(interim) && version == "1.0", false, "{answer}");
+        assert!(version != "1.0" || !answer.starts_with(interim), "{answer}");
     }
     let two = request("1.1", false).repeat(2);
     assert_eq!(half_closed(&server, &two).await.matches("HTTP/1.1 200 OK").count(), 2);

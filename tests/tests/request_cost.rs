@@ -128,8 +128,14 @@ fn many(field: &str, part: &str, count: usize, rest: &str) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_of_very_many_small_things_are_refused_by_name() {
-    let server = TestServer::start(Setup::default()).await;
+    let mut setup = Setup::default();
+    setup.limits.tool_values = 10_000;
+    let server = TestServer::start(setup).await;
     let input = r#", "input": "Hello""#;
+    let schema = |bytes| {
+        let text = "x".repeat(bytes);
+        format!("{{\"type\":\"function\",\"name\":\"f\",\"description\":\"{text}\"}}")
+    };
     let enumeration = format!(
         "{{\"type\":\"function\",\"name\":\"f\",\"parameters\":{{\"enum\":[{}0]}}}}",
         "{},".repeat(40_000)
@@ -140,7 +146,12 @@ async fn bodies_of_very_many_small_things_are_refused_by_name() {
     );
     let stop = format!(r#", "prompt": "a", "stop": ["{}"]"#, "x".repeat(2000));
     for (path, body, what) in [
-        ("/v1/responses", many("tools", &enumeration, 1, input), "tools: at most 65536 JSON values, got 80"),
+        ("/v1/responses", many("tools", &enumeration, 1, input), "tools: at most 10000 JSON values, got 40"),
+        (
+            "/v1/responses",
+            many("tools", &schema(200_000), 1, input),
+            "bytes of JSON, of which this model's context can hold 131072 at the most",
+        ),
         ("/v1/responses", many("tools", "{}", 600, input), "tools: at most 512 tools, got 600"),
         (
             "/v1/responses",

@@ -54,7 +54,7 @@ fn cpu_time_runs_out_and_comes_back() {
     assert_eq!(wait.as_millis(), 1000);
     assert_eq!(bucket.book(Duration::ZERO, now + Duration::from_millis(1100)), Ok(()));
     // However long nothing comes, no more gathers than one burst.
-    let later = now + Duration::from_secs(3600);
+    let later = now + Duration::from_hours(1);
     assert!(bucket.book(Duration::from_secs(21) * cores, later).is_err());
 }
 

@@ -111,39 +111,36 @@ mod tests {
     #[test]
     fn what_was_packed_comes_out_and_is_held_once() {
         let text = "abc".repeat(100_000);
-        for (packing, body) in packed(text.as_bytes()) {
-            let mut held = 0;
+        for (kind, body) in packed(text.as_bytes()) {
+            let mut kept = 0;
             let hold = |bytes| {
-                held += bytes;
+                kept += bytes;
                 Ok(())
             };
-            assert_eq!(unpack(body, packing, text.len(), hold).unwrap(), text.as_bytes());
-            assert_eq!(held, text.len());
+            assert_eq!(unpack(body, kind, text.len(), hold).unwrap(), text.as_bytes());
+            assert_eq!(kept, text.len());
         }
     }
 
     #[test]
     fn a_body_that_unpacks_into_too_much_is_refused_before_it_is_held() {
-        for (packing, body) in packed(&vec![0; 32 << 20]) {
-            let mut held = 0;
+        for (kind, body) in packed(&vec![0; 32 << 20]) {
+            let mut kept = 0;
             let hold = |bytes| {
-                held += bytes;
+                kept += bytes;
                 Ok(())
             };
-            assert_eq!(unpack(body, packing, 1 << 20, hold).unwrap_err().status, 413);
-            assert!(held <= 1 << 20);
+            assert_eq!(unpack(body, kind, 1 << 20, hold).unwrap_err().status, 413);
+            assert!(kept <= 1 << 20);
         }
     }
 
     #[test]
     fn damaged_bodies_and_large_windows_are_refused() {
-        for (packing, body) in packed(b"some text that is long enough to be cut") {
+        for (kind, body) in packed(b"some text that is long enough to be cut") {
             let cut = body.slice(..body.len() - 3);
-            assert_eq!(unpack(cut, packing, 1 << 20, |_| Ok(())).unwrap_err().status, 400);
-            assert_eq!(
-                unpack(Bytes::from_static(b"no"), packing, 1 << 20, |_| Ok(())).unwrap_err().status,
-                400
-            );
+            assert_eq!(unpack(cut, kind, 1 << 20, |_| Ok(())).unwrap_err().status, 400);
+            assert_eq!(unpack(Bytes::from_static(b"no"), kind, 1 << 20, |_| Ok(())).unwrap_err().status, 400);
         }
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(ZSTD_WINDOW + 1).unwrap();

@@ -46,6 +46,7 @@ impl Model {
     }
 
     /// The same model; what its prompts take of CPU time is counted by `meter`.
+    #[must_use]
     pub fn counting(&self, meter: CpuMeter) -> Self {
         Self { served: Arc::clone(&self.served), meter }
     }

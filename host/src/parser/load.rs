@@ -54,10 +54,10 @@ fn described(
     let said = program.describe(options);
     if let Some(section) = Section::read(bytes)? {
         if options.is_empty() {
-            section.verify(&said)?
+            section.verify(&said)?;
         } else {
-            section.verify(&program.describe(&[]))?
-        };
+            section.verify(&program.describe(&[]))?;
+        }
     }
     said
 }

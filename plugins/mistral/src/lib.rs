@@ -188,10 +188,9 @@ impl Mistral {
     /// by itself.
     fn end(&mut self, keep: usize, by_itself: bool, is_last: bool, out: &mut Output) {
         match &mut self.state {
-            State::Prose => self.prose.release(keep, out),
             State::Header(_) if is_last => out.broken_call(keep),
             State::Header(header) if header.text.trim().is_empty() => out.drop(out.held() - keep),
-            State::Header(_) => self.prose.release(keep, out),
+            State::Prose | State::Header(_) => self.prose.release(keep, out),
             State::Arguments(arguments) => _ = arguments.end(by_itself, out),
             State::List(calls) => calls.end(false, by_itself, keep, out),
         }

@@ -9,10 +9,15 @@ const BLOCK: usize = 16 << 10;
 
 /// The first element that is infinite or not a number: its index and its value. `bytes` are whole elements, little endian.
 pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f32)> {
-    let (any, value): (fn(&[u8]) -> bool, fn(&[u8]) -> f32) = match dtype {
-        Dtype::F32 => (any_of_f32, |b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-        Dtype::Bf16 => (any_of_u16::<0x7f80>, |b| bf16::from_le_bytes([b[0], b[1]]).to_f32()),
-        Dtype::F16 => (any_of_u16::<0x7c00>, |b| f16::from_le_bytes([b[0], b[1]]).to_f32()),
+    let any = match dtype {
+        Dtype::F32 => any_of_f32,
+        Dtype::Bf16 => any_of_u16::<0x7f80>,
+        Dtype::F16 => any_of_u16::<0x7c00>,
+    };
+    let value = |b: &[u8]| match dtype {
+        Dtype::F32 => f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+        Dtype::Bf16 => bf16::from_le_bytes([b[0], b[1]]).to_f32(),
+        Dtype::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
     };
     let block = bytes.chunks(BLOCK).position(any)?;
     let elements = bytes.chunks_exact(dtype.size()).map(value).enumerate();
@@ -20,11 +25,13 @@ pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f3
 }
 
 /// Whether an element has all bits of its `EXPONENT`, as infinities and NaNs have.
+#[expect(clippy::needless_bitwise_bool, reason = "without a branch the loop is vectorised")]
 fn any_of_u16<const EXPONENT: u16>(bytes: &[u8]) -> bool {
     let bits = bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b));
     bits.fold(false, |any, bits| any | (bits & EXPONENT == EXPONENT))
 }
 
+#[expect(clippy::needless_bitwise_bool, reason = "without a branch the loop is vectorised")]
 fn any_of_f32(bytes: &[u8]) -> bool {
     const EXPONENT: u32 = 0x7f80_0000;
     let bits = bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b));

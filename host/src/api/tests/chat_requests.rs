@@ -102,7 +102,7 @@ fn declarations_reach_the_template_as_they_are() {
     let declaration: Value = serde_json::from_str(tool).unwrap();
     let (job, _) =
         job(chat::call, &with(&json!({ "tools": [declaration, { "type": "hologram", "hologram": {} }] })));
-    assert_eq!(job.conversation.tools[0].declaration.to_string(), tool);
+    assert_eq!(job.conversation.tools[0].declaration, tool);
     assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "f"));
     assert_eq!(job.tool_choice, ToolChoice::Auto);
 }

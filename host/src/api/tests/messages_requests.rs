@@ -30,8 +30,7 @@ fn tools_are_declared_in_the_templates_shape() {
         { "type": "bash_20250124", "name": "bash" },
     ]);
     let (job, warnings) = job(messages::call, &with(&json!({ "tools": tools })));
-    let declared: Vec<String> =
-        job.conversation.tools.iter().map(|tool| tool.declaration.to_string()).collect();
+    let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
     let f = format!(
         r#"{{"type":"function","function":{{"name":"f","description":"d","parameters":{schema},"strict":true}}}}"#
     );

@@ -38,8 +38,7 @@ fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
     ]);
     let (job, warnings) = job(responses::call, &with(&json!({ "tools": tools })));
     assert!(warnings.is_empty());
-    let declared: Vec<String> =
-        job.conversation.tools.iter().map(|tool| tool.declaration.to_string()).collect();
+    let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
     let parameters = r#"{"type":"object","properties":{"z":{},"a":{}}}"#;
     let f = format!(
         r#"{{"type":"function","function":{{"strict":true,"name":"f","parameters":{parameters},"description":"does f"}}}}"#

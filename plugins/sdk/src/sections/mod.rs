@@ -221,12 +221,11 @@ impl<F: Format> Sections<F> {
         }
         self.read_header(literal.len(), out);
         match &mut self.state {
-            State::Header(_) => true,
             State::Arguments(arguments) if mark != Mark::Separator => {
                 arguments.close(out);
                 false
             }
-            State::Arguments(_) => true,
+            State::Header(_) | State::Arguments(_) => true,
             _ => false,
         }
     }
