@@ -39,6 +39,17 @@ pub enum Overdrawn {
     },
 }
 
+impl Overdrawn {
+    /// What there is too little of, in a word for metrics.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::PrincipalMemory => "key_memory",
+            Self::Cpu { .. } => "key_cpu",
+        }
+    }
+}
+
 /// The accounts of one server.
 pub struct Accounts {
     memory: Arc<Memory>,

@@ -103,6 +103,7 @@ fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
 }
 
 fn refusal(overdrawn: Overdrawn) -> ApiError {
+    metrics::counter!("sluice_overdrawn_total", "what" => overdrawn.what()).increment(1);
     match overdrawn {
         Overdrawn::Cpu { retry_after } => ApiError::rate_limited(retry_after.as_secs() + 1),
         Overdrawn::Memory | Overdrawn::PrincipalMemory => {

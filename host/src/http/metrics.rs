@@ -28,6 +28,11 @@ fn describe() {
     metrics::describe_counter!("sluice_parser_reloads_total", "Looks at the parser's files, by result.");
     metrics::describe_counter!("sluice_stream_violations_total", "Streams that broke the event grammar.");
     metrics::describe_counter!("sluice_slow_readers_total", "Streams cut because their client read nothing.");
+    metrics::describe_counter!(
+        "sluice_overdrawn_total",
+        "Requests refused for what they would use, by what."
+    );
+    metrics::describe_gauge!("sluice_request_memory_bytes", "Memory that requests hold while they are read.");
     metrics::describe_gauge!("sluice_streams", "Answers under way.");
     metrics::describe_histogram!(
         "sluice_first_token_seconds",

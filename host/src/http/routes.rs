@@ -132,6 +132,8 @@ pub(super) async fn scrape(State(app): State<App>) -> Response {
     for (figure, value) in app.model.engine_figures() {
         ::metrics::gauge!("sluice_engine", "figure" => figure).set(value);
     }
+    #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
+    ::metrics::gauge!("sluice_request_memory_bytes").set(app.accounts.memory_held() as f64);
     typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
 }
 

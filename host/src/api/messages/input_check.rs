@@ -9,15 +9,29 @@ pub(super) struct InputCheck {
     parser: JsonParser<PushJsonFeeder>,
     begun: bool,
     depth: usize,
+    string: InString,
+}
+
+/// Where the text stands, as far as strings go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InString {
+    No,
+    Yes,
+    AfterBackslash,
 }
 
 impl InputCheck {
     pub(super) fn new() -> Self {
-        Self { parser: JsonParser::new(PushJsonFeeder::new()), begun: false, depth: 0 }
+        Self { parser: JsonParser::new(PushJsonFeeder::new()), begun: false, depth: 0, string: InString::No }
     }
 
     /// Takes more of them. False if what came is no beginning of an object; it isn't asked again then.
     pub(super) fn push(&mut self, text: &str) -> bool {
+        if self.string == InString::Yes && text.bytes().all(is_plain) {
+            // Whatever it says, a string may go on so: most of long arguments is this.
+            return true;
+        }
+        self.string = text.bytes().fold(self.string, InString::next);
         let mut rest = text.as_bytes();
         loop {
             match self.parser.next_event() {
@@ -45,6 +59,23 @@ impl InputCheck {
             _ => {}
         }
     }
+}
+
+impl InString {
+    /// The same one byte later.
+    fn next(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::No, b'"') | (Self::AfterBackslash, _) => Self::Yes,
+            (Self::Yes, b'"') | (Self::No, _) => Self::No,
+            (Self::Yes, b'\\') => Self::AfterBackslash,
+            (Self::Yes, _) => Self::Yes,
+        }
+    }
+}
+
+/// Whether a byte is of a string's text, and neither ends it nor is forbidden in it.
+fn is_plain(byte: u8) -> bool {
+    byte >= b' ' && byte != b'"' && byte != b'\\'
 }
 
 impl std::fmt::Debug for InputCheck {
@@ -79,6 +110,8 @@ mod tests {
             ("\"x\"", 2),
             ("Oslo", 0),
             ("{\"a\":\"\n\"}", 6),
+            ("{\"a\":\"xyz\n\"}", 9),
+            ("{\"a\":\"\\\"y\\q\"}", 10),
         ] {
             assert_eq!(judged(wrong), (Some(at), false), "{wrong}");
         }
