@@ -18,6 +18,8 @@ enum InString {
     No,
     Yes,
     AfterBackslash,
+    /// In the digits of `\uXXXX`: so many are still to come.
+    Digits(u8),
 }
 
 impl InputCheck {
@@ -65,7 +67,9 @@ impl InString {
     /// The same one byte later.
     fn next(self, byte: u8) -> Self {
         match (self, byte) {
-            (Self::No, b'"') | (Self::AfterBackslash, _) => Self::Yes,
+            (Self::AfterBackslash, b'u') => Self::Digits(4),
+            (Self::Digits(left @ 2..), _) => Self::Digits(left - 1),
+            (Self::No, b'"') | (Self::AfterBackslash | Self::Digits(_), _) => Self::Yes,
             (Self::Yes, b'"') | (Self::No, _) => Self::No,
             (Self::Yes, b'\\') => Self::AfterBackslash,
             (Self::Yes, _) => Self::Yes,
