@@ -7,6 +7,9 @@
 
 use std::fmt::Write as _;
 
+/// Characters of a literal that are enough to keep it out.
+const SHORTEST: usize = 2;
+
 /// Literals that a text must not contain.
 #[derive(Debug)]
 pub(super) struct Forbidden {
@@ -17,11 +20,17 @@ pub(super) struct Forbidden {
 
 impl Forbidden {
     /// # Errors
-    /// A literal has a character after its first that begins a literal, too (pieces would overlap), or only one character.
+    /// A literal's second character begins a literal, too (pieces would overlap), or it has only one. Where a later one does, what
+    /// stands before that is kept out.
     pub(super) fn new<'a>(literals: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut literals: Vec<Vec<char>> =
             literals.into_iter().map(|literal| literal.chars().collect()).collect();
-        // Text that doesn't spell one of them doesn't spell what holds it either.
+        // Text that doesn't spell one of them, or its beginning, doesn't spell what holds it either.
+        let begins: Vec<char> = literals.iter().filter_map(|literal| literal.first().copied()).collect();
+        for literal in &mut literals {
+            let overlap = literal.iter().skip(SHORTEST).position(|char| begins.contains(char));
+            literal.truncate(overlap.map_or(literal.len(), |at| SHORTEST + at));
+        }
         let all = literals.clone();
         let holds = |long: &[char], short: &[char]| {
             long != short && long.windows(short.len()).any(|part| part == short)
@@ -31,7 +40,7 @@ impl Forbidden {
         let mut first: Vec<char> = literals.iter().filter_map(|literal| literal.first().copied()).collect();
         first.dedup();
         let unfit = |literal: &&Vec<char>| {
-            literal.len() < 2 || literal.iter().skip(1).any(|char| first.contains(char))
+            literal.len() < SHORTEST || literal.iter().skip(1).any(|char| first.contains(char))
         };
         match literals.iter().find(unfit) {
             Some(literal) => {
@@ -160,6 +169,12 @@ mod tests {
         let forbidden = Forbidden::new(["<a>", "<b>"]).unwrap();
         assert_eq!(forbidden.piece(), "[^<]+|(?:<(?:a|b)?)*(?:<(?:[^<ab]|(?:a[^<>]|b[^<>])))[^<]*");
         assert_eq!(forbidden.tail(), "(?:<(?:a|b)?)+");
+    }
+
+    #[test]
+    fn of_a_literal_that_ends_as_one_begins_the_rest_is_kept_out() {
+        let forbidden = Forbidden::new(["[e~[", "<a>"]).unwrap();
+        assert!(forbidden.allows("[e [") && !forbidden.allows("x[e~ ") && !forbidden.allows("<a>"));
     }
 
     #[test]

@@ -124,6 +124,11 @@ impl Walker {
         }
         let mask = self.matcher.compute_mask().expect("the grammar is sound");
         let end = marker(self.literals.len());
+        // Markers lead out of blocks that may hold any number of calls; letters hardly ever do.
+        let markers: Vec<TokenId> = mask.iter().filter(|token| (marker(0)..end).contains(token)).collect();
+        if hurry && !markers.is_empty() && random.below(2) == 0 {
+            return vec![markers[random.below(markers.len())]];
+        }
         // No exponents: JSON numbers may be larger than the validator reads.
         let after_digit = last.is_some_and(|token| (48..58).contains(&token));
         let exponent = |token: &TokenId| after_digit && matches!(token, 69 | 101);
