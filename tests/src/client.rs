@@ -61,6 +61,16 @@ pub async fn get(address: SocketAddr, path: &str) -> Answer {
     send(address, request).await
 }
 
+/// What `/metrics` says of the series with this name and these labels, zero if it says nothing. Series belong to the process.
+///
+/// # Panics
+/// There is no answer, or its value is no number.
+pub async fn metric(address: SocketAddr, series: &str) -> f64 {
+    let text = String::from_utf8(get(address, "/metrics").await.body.to_vec()).expect("text");
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.map_or(0.0, |value| value.parse().expect("a number"))
+}
+
 /// A `POST` request with a JSON body.
 ///
 /// # Panics

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use host::api::Protocol;
 use serde_json::{Value, json};
-use tests::client::{get, json_request, open, post};
+use tests::client::{json_request, metric, open, post};
 use tests::server::{Setup, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -25,13 +25,7 @@ fn ask(text: &str, stream: bool) -> Value {
 
 /// Answers under way, as the server counts them.
 async fn under_way(server: &TestServer) -> f64 {
-    metric(server, "sluice_streams").await
-}
-
-async fn metric(server: &TestServer, name: &str) -> f64 {
-    let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0.0, |value| value.parse().expect("a number"))
+    metric(server.address, "sluice_streams").await
 }
 
 async fn settles(server: &TestServer, what: &str) {
@@ -121,7 +115,7 @@ async fn not_reading(server: &TestServer) {
     let other = post(server.address, "/v1/responses", &ask("hi", false)).await;
     assert_eq!(other.status, 200);
     let began = Instant::now();
-    while metric(server, "sluice_slow_readers_total").await < 1.0 {
+    while metric(server.address, "sluice_slow_readers_total").await < 1.0 {
         assert!(began.elapsed() < Duration::from_secs(20), "the stalled reader still holds its stream");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

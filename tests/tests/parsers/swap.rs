@@ -256,7 +256,7 @@ async fn a_pin_holds_at_reloads() {
 
 /// The shipped parser with other bytes: a custom section more.
 fn newer_qwen3() -> Vec<u8> {
-    let shipped = include_bytes!("../../plugins/qwen3.wasm");
+    let shipped = include_bytes!("../../../plugins/qwen3.wasm");
     [&shipped[..], b"\0\x06\x05newer"].concat()
 }
 

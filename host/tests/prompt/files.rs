@@ -1,16 +1,12 @@
 //! Model directories: what is read from which file, and what is said of missing and broken ones.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
 use std::fs;
 use std::sync::Arc;
 
+use crate::common::{conversation, model_files, tokenizer};
 use engine::ModelFiles;
 use host::limits::Limits;
 use host::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Opening, Role, Tokenizer};
-use prompt_common::{conversation, model_files, tokenizer};
 use tempfile::TempDir;
 
 fn directory(files: &[(&str, &str)]) -> (TempDir, ModelFiles) {
@@ -146,7 +142,7 @@ fn a_template_with_a_syntax_error_is_refused_with_its_line() {
 
 #[test]
 fn truncated_and_altered_tokenizer_files_never_panic() {
-    let json = fs::read(prompt_common::path("models/qwen3-tiny/tokenizer.json")).unwrap();
+    let json = fs::read(crate::common::path("models/qwen3-tiny/tokenizer.json")).unwrap();
     for at in (0..json.len()).step_by(json.len() / 150) {
         assert!(Tokenizer::from_json(&json[..at]).is_err());
         let mut altered = json.clone();

@@ -3,10 +3,6 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-#[path = "../../tests/src/guests.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
-mod guests;
-
 fn host(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary runs")
 }
@@ -102,7 +98,7 @@ fn parsers_that_are_none() {
         ("loop_in_describe", "CPU"),
     ] {
         let file = folder.path().join(format!("{guest}.wasm"));
-        std::fs::write(&file, guests::guest(guest)).expect("written");
+        std::fs::write(&file, crate::guests::guest(guest)).expect("written");
         let error = refusal(&["--parser", path(&file)]);
         assert!(error.contains(part), "{guest}: {error}");
     }

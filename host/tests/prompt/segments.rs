@@ -1,13 +1,9 @@
 //! Text of a request never becomes a control token, and is never lost.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
 use std::sync::LazyLock;
 
+use crate::common::{format, model_format, text, tokenizer};
 use host::prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Prompt, Role, ToolDeclaration};
-use prompt_common::{format, model_format, text, tokenizer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,11 +1,7 @@
 //! Prompts and ids against those of transformers, for every golden.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
+use crate::common::{format, from_json, generation_prompt, path, text, tokenizer};
 use host::prompt::{Detokenizer, Opening, RenderError};
-use prompt_common::{format, from_json, generation_prompt, path, text, tokenizer};
 use serde_json::Value;
 
 fn goldens() -> Vec<(String, Value)> {

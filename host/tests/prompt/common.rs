@@ -1,8 +1,5 @@
 //! What the tests of the prompt room share: the embedded model's files, chats from JSON, templates of our own.
 
-#![allow(dead_code, reason = "each test uses some of it")]
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 

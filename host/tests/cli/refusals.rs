@@ -1,4 +1,4 @@
-//! Every row of `cli_refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
+//! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
 //! names the switch or the file, then the usage where the arguments don't fit each other.
 
 use std::io::Read as _;
@@ -6,11 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-#[path = "../../tests/src/guests.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
-mod guests;
-
-const ROWS: &str = include_str!("cli_refusals.txt");
+const ROWS: &str = include_str!("refusals.txt");
 
 /// Files that rows name, and an address in use.
 struct Fixture {
@@ -23,7 +19,7 @@ impl Fixture {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("folder")).expect("made");
         std::fs::write(folder.path().join("text"), "only text\n").expect("written");
-        std::fs::write(folder.path().join("parser.wasm"), guests::guest("healthy")).expect("written");
+        std::fs::write(folder.path().join("parser.wasm"), crate::guests::guest("healthy")).expect("written");
         Self { folder, taken: TcpListener::bind("127.0.0.1:0").expect("a free port") }
     }
 

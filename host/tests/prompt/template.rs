@@ -1,14 +1,10 @@
 //! Templates run as jinja2 and Python run them, within bounds, and refuse in their own words.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
+use crate::common::{conversation, format, text, tokenizer};
 use host::limits::Limits;
 use host::prompt::{
     ChatFiles, ChatFormat, HistoryCall, Message, Opening, RenderError, Role, ToolDeclaration,
 };
-use prompt_common::{conversation, format, text, tokenizer};
 use serde_json::{Value, json};
 
 /// What `template` writes for a user's `Hi` and the argument `x`.

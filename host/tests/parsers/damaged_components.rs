@@ -12,12 +12,9 @@ use host::turn::{MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fo
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-#[path = "../../tests/src/guests.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
-mod guests;
-use guests::{NAMES, guest};
+use crate::guests::{NAMES, guest};
 
-const SHIPPED: &[u8] = include_bytes!("../../plugins/qwen3.wasm");
+const SHIPPED: &[u8] = include_bytes!("../../../plugins/qwen3.wasm");
 
 /// What the stream says, in pieces: markers of both kinds of component among text.
 const OUTPUT: [&str; 8] = [

@@ -1,14 +1,10 @@
 //! Where the turn to generate begins, and what of it is replayed to the parser.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
-use host::limits::Limits;
-use host::prompt::{ChatFormat, Message, Opening, Prompt, RenderError, Role};
-use prompt_common::{
+use crate::common::{
     chat_files, conversation, format, generation_prompt, model_files, model_format, text, tokenizer,
 };
+use host::limits::Limits;
+use host::prompt::{ChatFormat, Message, Opening, Prompt, RenderError, Role};
 use serde_json::{Value, json};
 
 fn user() -> Message {

@@ -1,13 +1,9 @@
 //! Tokenizers with added tokens of every kind: ids are the reference's where the text is benign, and never forged.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
 use std::sync::Arc;
 
+use crate::common::{conversation, format_with, path, tokenizer};
 use host::prompt::{Message, Opening, Role, Tokenizer};
-use prompt_common::{conversation, format_with, path, tokenizer};
 use serde_json::{Value, json};
 
 /// The embedded tokenizer with `tokens` added: (literal, flag that is set).

@@ -12,10 +12,7 @@ use host::parser::contract::{
 };
 use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 
-#[path = "../../tests/src/guests.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the end-to-end tests have it as a module of their library")]
-mod guests;
-use guests::{guest, with_section};
+use crate::guests::{guest, with_section};
 
 fn runtime() -> Runtime {
     Runtime::new(&ParserLimits::default()).expect("wasmtime works here")
@@ -303,7 +300,7 @@ fn a_file_of_100_mb_is_refused_unread() {
 
 #[test]
 fn the_shipped_parser_loads_and_serves_a_stream() {
-    let bytes = include_bytes!("../../plugins/qwen3.wasm");
+    let bytes = include_bytes!("../../../plugins/qwen3.wasm");
     let source = PluginSource::Bytes { name: "qwen3".to_owned(), bytes: Cow::Borrowed(bytes) };
     let plugin = runtime().load(&source, &[]).unwrap();
     assert_eq!(plugin.descriptor().name, "qwen3");

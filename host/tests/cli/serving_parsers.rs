@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-#[path = "../../tests/src/guests.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
-mod guests;
-
 /// A folder with a plugin, a replay file, and room for a cache.
 struct Fixture(tempfile::TempDir);
 
@@ -18,7 +14,7 @@ impl Fixture {
     fn new() -> Self {
         let fixture = Self(tempfile::tempdir().expect("a temporary folder"));
         std::fs::create_dir(fixture.path("plugins")).expect("made");
-        fixture.write("plugins/p.wasm", &guests::guest("healthy"));
+        fixture.write("plugins/p.wasm", &crate::guests::guest("healthy"));
         fixture.write("replay.json", br#"{"rules": [{"text": "x"}]}"#);
         fixture
     }
@@ -109,7 +105,7 @@ fn a_pin_that_isnt_kept_ends_the_start_with_both_digests() {
     let pinned = "0".repeat(64);
     let line = fixture.refusal(&["--parser", "p", "--parser-sha256", &format!("p.wasm={pinned}")]);
     assert!(
-        line.contains(&pinned) && line.contains(&host::parser::digest(&guests::guest("healthy"))),
+        line.contains(&pinned) && line.contains(&host::parser::digest(&crate::guests::guest("healthy"))),
         "{line}"
     );
     let line = fixture.refusal(&["--parser", "p", "--parser-sha256", &format!("q={pinned}")]);
@@ -143,11 +139,11 @@ fn a_hangup_loads_the_parser_again() {
     // A link to a file elsewhere: the watched folder doesn't change, so nothing but the signal can have done it.
     std::fs::create_dir(fixture.path("elsewhere")).expect("made");
     let link = fixture.path("plugins/link.wasm");
-    fixture.write("elsewhere/real.bin", &guests::guest("healthy"));
+    fixture.write("elsewhere/real.bin", &crate::guests::guest("healthy"));
     std::os::unix::fs::symlink(fixture.path("elsewhere/real.bin"), &link).expect("linked");
     let running = fixture.start(&["--parser", "link"]);
-    fixture.write("elsewhere/real.bin", &guests::guest("to_reasoning"));
-    let wanted = host::parser::digest(&guests::guest("to_reasoning"));
+    fixture.write("elsewhere/real.bin", &crate::guests::guest("to_reasoning"));
+    let wanted = host::parser::digest(&crate::guests::guest("to_reasoning"));
     let began = Instant::now();
     let pid = running.child.id().to_string();
     assert!(Command::new("kill").args(["-HUP", &pid]).status().expect("kill runs").success());

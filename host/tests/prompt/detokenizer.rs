@@ -1,13 +1,9 @@
 //! The pieces of a stream of ids are the text of the whole.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
-
-mod prompt_common;
-
 use std::sync::Arc;
 
+use crate::common::tokenizer;
 use host::prompt::{Detokenizer, Tokenizer};
-use prompt_common::tokenizer;
 use proptest::prelude::*;
 use serde_json::json;
 

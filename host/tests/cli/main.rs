@@ -1,0 +1,13 @@
+//! The binary as a shell and an operator see it.
+
+#[path = "../../../tests/src/guests.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
+mod guests;
+
+mod commands;
+mod parser_commands;
+mod parser_new;
+mod refusals;
+mod serve_switches;
+mod serving_parsers;
+mod start_and_stop;

@@ -1,0 +1,12 @@
+//! Prompts: model directories, templates, tokenizers, detokenizers.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic, its functions too")]
+
+mod common;
+mod detokenizer;
+mod files;
+mod goldens;
+mod segments;
+mod template;
+mod tokenizer;
+mod turns;

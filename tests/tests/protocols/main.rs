@@ -1,0 +1,9 @@
+//! Answers of each protocol over real sockets: events, fields, choices, lengths.
+
+mod chat;
+mod field_faults;
+mod long_streams;
+mod many_answers;
+mod messages;
+mod responses;
+mod streams;

@@ -1,0 +1,6 @@
+//! Requests that are refused, and what reading them may cost.
+
+mod bad_requests;
+mod cost;
+mod refusals;
+mod refused_bodies;

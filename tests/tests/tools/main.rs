@@ -1,0 +1,5 @@
+//! Tools that the server runs, and tool servers that misbehave.
+
+mod agents;
+mod server_tools;
+mod servers;
