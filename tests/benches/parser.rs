@@ -16,7 +16,7 @@ use formats::{FORMATS, Format, Shape, WORD};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEvent, TurnEvents, TurnSettings};
+use host::turn::{ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings};
 use tests::measure::{median, resident_kib, thread_cpu};
 
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
@@ -55,10 +55,10 @@ impl Sandbox {
         Self { format, markers: Arc::new(markers), plugin, request }
     }
 
-    fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<Piece<'a>> {
+    fn pieces<'a>(&self, deltas: &[&'a str]) -> Vec<TokenText<'a>> {
         let literals = &self.plugin.descriptor().markers;
         let id = |text| Some(token(self.format, literals, text).unwrap_or(u32::MAX));
-        deltas.iter().map(|text| Piece::new(id(text), text)).collect()
+        deltas.iter().map(|text| TokenText::new(id(text), text)).collect()
     }
 
     fn turn(&self) -> Turn {
@@ -71,7 +71,7 @@ impl Sandbox {
     }
 
     /// CPU time of one stream's deltas after its warm-up.
-    fn stream(&self, warm_up: &[Piece<'_>], pieces: &[Piece<'_>]) -> Duration {
+    fn stream(&self, warm_up: &[TokenText<'_>], pieces: &[TokenText<'_>]) -> Duration {
         let (mut turn, mut events) = (self.turn(), TurnEvents::default());
         feed(&mut turn, warm_up, &mut events);
         let began = thread_cpu();
@@ -101,7 +101,7 @@ fn token(format: &Format, literals: &[String], text: &str) -> Option<u32> {
     u32::try_from(at).ok()
 }
 
-fn feed(turn: &mut Turn, pieces: &[Piece<'_>], events: &mut TurnEvents) {
+fn feed(turn: &mut Turn, pieces: &[TokenText<'_>], events: &mut TurnEvents) {
     for piece in pieces {
         let _ = turn.step(std::slice::from_ref(piece), events);
         events.clear();

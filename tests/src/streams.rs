@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use host::parser::contract::{FinishReason, Request, ToolChoice};
-use host::parser::{LoadError, Plugin, PluginSource, Runtime};
-use host::turn::{Flow, Item, MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
+use host::parser::{Plugin, PluginLoadError, PluginSource, Runtime};
+use host::turn::{Flow, Item, MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
 
 use crate::guests::guest;
 
@@ -13,7 +13,7 @@ use crate::guests::guest;
 pub const SHIPPED: &[u8] = include_bytes!("../../plugins/qwen3.wasm");
 
 /// Loads a component from memory.
-pub fn load(runtime: &Runtime, name: &str, bytes: &'static [u8]) -> Result<Arc<Plugin>, LoadError> {
+pub fn load(runtime: &Runtime, name: &str, bytes: &'static [u8]) -> Result<Arc<Plugin>, PluginLoadError> {
     runtime.load(&PluginSource::Bytes { name: name.to_owned(), bytes: Cow::Borrowed(bytes) }, &[])
 }
 
@@ -63,7 +63,7 @@ impl Stream {
 
     /// One delta.
     pub fn feed(&mut self, text: &str) -> Flow {
-        self.turn.step(&[Piece::new(None, text)], &mut self.events)
+        self.turn.step(&[TokenText::new(None, text)], &mut self.events)
     }
 
     /// Whether its parser failed.

@@ -14,7 +14,7 @@ use super::request::Defaults;
 use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
 
-pub(crate) use choice::{Allowed, Choice, choice};
+pub(crate) use choice::{Allowed, ToolChoiceField, choice};
 
 /// Said wherever a request asks for output that must follow a grammar.
 const NEEDS_CONSTRAINTS: &str = "needs constrained decoding, which this server does not have yet";

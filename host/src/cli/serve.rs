@@ -12,7 +12,7 @@ use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Server};
 use host::limits::{Limits, ParserLimits};
-use host::model::{EngineChoice, LoadError, Model, ModelOptions, Pin};
+use host::model::{EngineChoice, Model, ModelLoadError, ModelOptions, Pin};
 use host::turn::FaultPolicy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -182,11 +182,11 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 /// An error of the engine with the switch that it is about.
-fn with_switch(error: LoadError) -> anyhow::Error {
+fn with_switch(error: ModelLoadError) -> anyhow::Error {
     let switch = match &error {
-        LoadError::Engine(models::LoadError::Threads { .. }) => "--threads",
-        LoadError::Engine(models::LoadError::Context { .. }) => "--context",
-        LoadError::Engine(
+        ModelLoadError::Engine(models::LoadError::Threads { .. }) => "--threads",
+        ModelLoadError::Engine(models::LoadError::Context { .. }) => "--context",
+        ModelLoadError::Engine(
             models::LoadError::CacheTooSmall { .. } | models::LoadError::CacheTooLarge { .. },
         ) => "--kv-cache",
         _ => return error.into(),

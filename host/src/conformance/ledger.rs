@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::record::{Asked, Call};
 use crate::parser::contract::{Op, Route, Step, Until};
-use crate::turn::Piece;
+use crate::turn::TokenText;
 
 /// The account of one stream.
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl Marks {
 
 impl Ledger {
     /// One engine step: what went in, and the calls that it led to. False once an answer was a failure.
-    pub(super) fn step(&mut self, pieces: &[Piece<'_>], calls: Vec<Call>) -> bool {
+    pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<Call>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
         for piece in pieces {
@@ -134,7 +134,7 @@ impl Ledger {
         self.run(Route::Content, self.held_bytes);
     }
 
-    fn hold(&mut self, piece: &Piece<'_>) {
+    fn hold(&mut self, piece: &TokenText<'_>) {
         if self.held_bytes == 0 {
             let begins = piece.id.is_some() || piece.text.trim_start().starts_with(['{', '[']);
             self.group = if begins { Group::PerhapsACall } else { Group::Prose };

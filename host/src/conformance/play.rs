@@ -8,7 +8,9 @@ use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
 use crate::parser::contract::{Fault, FinishReason, Request, Step, StreamParser};
-use crate::turn::{ByteCounts, Flow, FoldError, ItemHead, Piece, Turn, TurnEnd, TurnEvent, TurnEvents, fold};
+use crate::turn::{
+    ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold,
+};
 
 /// What came of a turn.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ impl Session {
     }
 
     /// One engine step, unless the turn has ended.
-    pub(super) fn step(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) {
+    pub(super) fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) {
         if self.flow == Flow::Continue {
             self.fed += bytes(pieces);
             self.flow = self.turn.step(pieces, out);
@@ -100,7 +102,7 @@ impl Session {
     pub(super) fn finish(
         mut self,
         reason: FinishReason,
-        ended_by: Option<Piece<'_>>,
+        ended_by: Option<TokenText<'_>>,
         mut events: TurnEvents,
     ) -> Outcome {
         let shown = arguments(&events);
@@ -184,7 +186,7 @@ fn arguments(events: &[TurnEvent]) -> Vec<String> {
     calls
 }
 
-fn bytes(pieces: &[Piece<'_>]) -> u64 {
+fn bytes(pieces: &[TokenText<'_>]) -> u64 {
     pieces.iter().map(|piece| piece.text.len() as u64).sum()
 }
 

@@ -143,8 +143,11 @@ pub(super) fn listen(
 }
 
 /// What stands behind a stop isn't looked at.
-fn until_stop<'a, 'b>(pieces: &'a [crate::turn::Piece<'b>], stops: &[u32]) -> &'a [crate::turn::Piece<'b>] {
-    let is_stop = |piece: &crate::turn::Piece<'_>| piece.id.is_some_and(|id| stops.contains(&id));
+fn until_stop<'a, 'b>(
+    pieces: &'a [crate::turn::TokenText<'b>],
+    stops: &[u32],
+) -> &'a [crate::turn::TokenText<'b>] {
+    let is_stop = |piece: &crate::turn::TokenText<'_>| piece.id.is_some_and(|id| stops.contains(&id));
     let end = pieces.iter().position(is_stop).map_or(pieces.len(), |at| at + 1);
     &pieces[..end]
 }

@@ -7,7 +7,7 @@ use parser_sdk::testing::case::MarkerMode;
 
 use crate::limits::ParserLimits;
 use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
-use crate::parser::{CompileCache, LoadError, Plugin, PluginSource, Runtime};
+use crate::parser::{CompileCache, Plugin, PluginLoadError, PluginSource, Runtime};
 use crate::turn::{FaultPolicy, MarkerTable, TurnSettings};
 
 /// Makes the parser of one stream.
@@ -134,7 +134,7 @@ impl Sandboxed {
         let (runtime, source, options) = (Arc::clone(&self.metered), self.source.clone(), options.to_vec());
         let plugin = OnceLock::new();
         Box::new(move |request| {
-            let plugin: &Result<Arc<Plugin>, LoadError> =
+            let plugin: &Result<Arc<Plugin>, PluginLoadError> =
                 plugin.get_or_init(|| runtime.load(&source, &options));
             match plugin {
                 Ok(plugin) => plugin.start(request),

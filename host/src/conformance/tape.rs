@@ -62,7 +62,7 @@ impl Tape {
 
     /// Its pieces, neighbouring texts made one.
     pub(super) fn spelling(&self, atoms: Range<usize>) -> Vec<Piece> {
-        let piece = |piece: turn::Piece<'_>| match piece.id {
+        let piece = |piece: turn::TokenText<'_>| match piece.id {
             Some(index) => Piece::Marker(index, piece.text.to_owned()),
             None => Piece::Text(piece.text.to_owned()),
         };
@@ -106,7 +106,7 @@ impl Tape {
     }
 
     /// What a turn takes in one step for these atoms.
-    pub(super) fn pieces(&self, atoms: Range<usize>) -> Vec<turn::Piece<'_>> {
+    pub(super) fn pieces(&self, atoms: Range<usize>) -> Vec<turn::TokenText<'_>> {
         let mut pieces = Vec::new();
         let mut told = self.start(atoms.start);
         for (at, atom) in self.atoms.iter().enumerate().take(atoms.end).skip(atoms.start) {
@@ -115,14 +115,14 @@ impl Tape {
                 continue;
             }
             if told < start {
-                pieces.push(turn::Piece::new(None, &self.text[told..start]));
+                pieces.push(turn::TokenText::new(None, &self.text[told..start]));
             }
-            pieces.push(turn::Piece::new(atom.marker, &self.text[start..atom.end]));
+            pieces.push(turn::TokenText::new(atom.marker, &self.text[start..atom.end]));
             told = atom.end;
         }
         let end = self.start(atoms.end);
         if told < end {
-            pieces.push(turn::Piece::new(None, &self.text[told..end]));
+            pieces.push(turn::TokenText::new(None, &self.text[told..end]));
         }
         pieces
     }

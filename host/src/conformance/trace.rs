@@ -72,6 +72,6 @@ fn told(frames: &mut Frames) -> Vec<Value> {
     as_values(&String::from_utf8(frames.take().into()).expect("events are JSON"))
 }
 
-fn owned(pieces: &[crate::turn::Piece<'_>]) -> Vec<(Option<u32>, String)> {
+fn owned(pieces: &[crate::turn::TokenText<'_>]) -> Vec<(Option<u32>, String)> {
     pieces.iter().map(|piece| (piece.id, piece.text.to_owned())).collect()
 }

@@ -3,7 +3,7 @@
 use engine::ModelFiles;
 use serde::Deserialize;
 
-use super::load::LoadError;
+use super::load::ModelLoadError;
 
 /// The fields.
 #[derive(Debug, Deserialize)]
@@ -17,8 +17,8 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub(super) fn load(files: &ModelFiles) -> Result<Self, LoadError> {
-        let wrong = |reason: String| LoadError::Config { file: files.describe("config.json"), reason };
+    pub(super) fn load(files: &ModelFiles) -> Result<Self, ModelLoadError> {
+        let wrong = |reason: String| ModelLoadError::Config { file: files.describe("config.json"), reason };
         let bytes = files.read("config.json")?;
         let bytes = bytes.ok_or_else(|| wrong("no such file; is this a model directory?".to_owned()))?;
         serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))

@@ -11,7 +11,7 @@ use super::text::StreamText;
 use crate::parser::Plugin;
 use crate::parser::contract::{self, Fault, FinishReason, Request, StreamParser};
 use crate::turn::{
-    Flow, ItemStatus, OneCall, Piece, StopStrings, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
+    Flow, ItemStatus, OneCall, StopStrings, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
     Usage,
 };
 
@@ -154,7 +154,7 @@ impl TurnStream {
         };
         let parser = start.plugin.start(&start.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
         let mut turn = Turn::new(start.settings, parser);
-        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| Piece::new(*id, text)).collect();
+        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
         let flow = turn.replay(&pieces, &mut self.raw);
         self.state = State::Running(Box::new(turn));
         flow

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::config::Config;
 use super::locate::{Located, locate};
-use super::parsers::{ModelFacts, Parsers, Pin, PinError, SelectError, UnknownModel, Words};
+use super::parsers::{ModelFacts, ModelTokens, Parsers, Pin, PinError, SelectError, UnknownModel};
 use super::served::{Model, Served};
 use super::source::{EngineChoice, Source};
 use crate::limits::Limits;
@@ -54,7 +54,7 @@ pub struct ModelOptions {
 
 /// A model that can't be served: what is wrong, where, what to do, in one line.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum ModelLoadError {
     /// There is no such model.
     #[error(transparent)]
     Locate(#[from] super::locate::NotFound),
@@ -71,7 +71,7 @@ pub enum LoadError {
     File(#[from] engine::FileError),
     /// Tokenizer, template or generation defaults are missing or broken.
     #[error(transparent)]
-    Prompt(#[from] crate::prompt::LoadError),
+    Prompt(#[from] crate::prompt::ChatFilesError),
     /// The engine can't run the model.
     #[error(transparent)]
     Engine(#[from] engine::models::LoadError),
@@ -83,7 +83,7 @@ pub enum LoadError {
     FindParser(#[from] parser::ResolveError),
     /// The parser is broken.
     #[error(transparent)]
-    Parser(#[from] parser::LoadError),
+    Parser(#[from] parser::PluginLoadError),
     /// The sandbox can't be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] parser::RuntimeError),
@@ -107,7 +107,7 @@ impl Model {
         options: &ModelOptions,
         limits: &Limits,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, ModelLoadError> {
         let Located { files, name } = locate(options.model.as_deref())?;
         let config = Config::load(&files)?;
         let names =
@@ -118,8 +118,9 @@ impl Model {
         let defaults =
             GenerationDefaults::load(&files, &tokenizer, eos_token.map(|(_, literal)| literal.as_str()))?;
         let facts = ModelFacts::read(&files, &config, &chat, &tokenizer)?;
-        let words = Words { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
-        let parsers = Parsers::load(options, &limits.parser, &names, facts, words)?;
+        let model_tokens =
+            ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
+        let parsers = Parsers::load(options, &limits.parser, &names, facts, model_tokens)?;
         let source = load_source(options, limits, &files, &name, &config, &tokenizer, progress)?;
         let context = source.info().context;
         let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
@@ -148,7 +149,7 @@ fn load_source(
     config: &Config,
     tokenizer: &Tokenizer,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Source, LoadError> {
+) -> Result<Source, ModelLoadError> {
     match &options.engine {
         EngineChoice::Cpu => {
             let threads = options.threads.unwrap_or(CpuOptions::default().threads);

@@ -23,9 +23,9 @@ pub use choices::Choices;
 pub use error::StartError;
 pub use generate::{Ended, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
-pub use load::{LoadError, ModelOptions};
+pub use load::{ModelLoadError, ModelOptions};
 pub use parsers::{
-    LastLoad, LoadResult, Loads, Looked, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
+    CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
     UnknownModel,
 };
 pub use raw::{RawText, RawTurn};

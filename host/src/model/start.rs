@@ -22,7 +22,7 @@ use crate::random;
 use crate::turn::{StopPatterns, StopStrings};
 
 /// A prompt, and the conversation that a script chooses its answer by.
-type Given = (Prompt, Conversation);
+type PreparedPrompt = (Prompt, Conversation);
 
 impl Served {
     /// The first choice of the job's first prompt.
@@ -58,7 +58,7 @@ impl Served {
     }
 
     /// The job with its parser and its prompts.
-    fn read(&self, mut job: Job) -> Result<(Job, Arc<ParserBinding>, Vec<Given>), StartError> {
+    fn read(&self, mut job: Job) -> Result<(Job, Arc<ParserBinding>, Vec<PreparedPrompt>), StartError> {
         if let Beginning::Raw(prompts) = &job.beginning {
             let given = prompts.iter().map(|prompt| self.raw(prompt)).collect::<Result<_, _>>()?;
             return Ok((job, self.parsers.bare(), given));
@@ -115,7 +115,7 @@ impl Served {
     }
 
     /// A prompt as the client wrote it. To a script it is what a user said.
-    fn raw(&self, prompt: &RawPrompt) -> Result<Given, StartError> {
+    fn raw(&self, prompt: &RawPrompt) -> Result<PreparedPrompt, StartError> {
         let (ids, text) = match prompt {
             RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
             RawPrompt::Tokens(ids) => {
@@ -132,7 +132,7 @@ impl Served {
         &self,
         job: &Job,
         choice: u32,
-        (prompt, conversation): Given,
+        (prompt, conversation): PreparedPrompt,
         (parser, stop): (&ParserBinding, StopPatterns),
     ) -> Result<TurnStream, StartError> {
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Logprobs, Token};
 
 use crate::prompt::{Detokenizer, Tokenizer};
-use crate::turn::{Piece, TokenLogprob, TokenLogprobs};
+use crate::turn::{TokenLogprob, TokenLogprobs, TokenText};
 
 /// The text of one stream, step by step. Buffers are reused.
 pub(super) struct StreamText {
@@ -25,7 +25,7 @@ impl StreamText {
     }
 
     /// The pieces of a step, one per token. A special token that is no marker (BOS, EOS, padding) has no text.
-    pub(super) fn pieces(&mut self, tokens: &[Token]) -> Vec<Piece<'_>> {
+    pub(super) fn pieces(&mut self, tokens: &[Token]) -> Vec<TokenText<'_>> {
         self.text.clear();
         self.ends.clear();
         for token in tokens {
@@ -39,7 +39,7 @@ impl StreamText {
         let pieces = self.ends.iter().map(|(id, end, logprobs)| {
             let text = &self.text[start..*end];
             start = *end;
-            Piece { logprobs: logprobs.as_ref(), ..Piece::new(Some(*id), text) }
+            TokenText { logprobs: logprobs.as_ref(), ..TokenText::new(Some(*id), text) }
         });
         pieces.collect()
     }
@@ -53,18 +53,18 @@ impl StreamText {
     }
 
     /// What is left of a character that was never completed.
-    pub(super) fn tail(&mut self) -> Option<Piece<'_>> {
+    pub(super) fn tail(&mut self) -> Option<TokenText<'_>> {
         self.text.clear();
         self.detokenizer.flush(&mut self.text);
-        (!self.text.is_empty()).then_some(Piece::new(None, &self.text))
+        (!self.text.is_empty()).then_some(TokenText::new(None, &self.text))
     }
 
     /// The piece of the token that ended the turn.
-    pub(super) fn ending(&mut self, id: u32) -> Piece<'_> {
+    pub(super) fn ending(&mut self, id: u32) -> TokenText<'_> {
         self.text.clear();
         if self.markers.contains(&id) {
             self.detokenizer.push(id, &mut self.text);
         }
-        Piece::new(Some(id), &self.text)
+        TokenText::new(Some(id), &self.text)
     }
 }

@@ -9,7 +9,7 @@ use wasmtime::{Config, Engine, Store};
 use super::budget::Budget;
 use super::cache::CompileCache;
 use super::contract::{Descriptor, Fault};
-use super::error::LoadError;
+use super::error::PluginLoadError;
 use super::load;
 use super::plugin::Plugin;
 use super::source::PluginSource;
@@ -71,12 +71,12 @@ impl Runtime {
     ///
     /// # Errors
     /// It can't be read, or is too large.
-    pub fn read(&self, source: &PluginSource) -> Result<PluginSource, LoadError> {
+    pub fn read(&self, source: &PluginSource) -> Result<PluginSource, PluginLoadError> {
         let name = source.name().into_owned();
         match source {
             PluginSource::File(_) => match source.read(self.sandbox.limits.file_bytes) {
                 Ok(bytes) => Ok(PluginSource::Bytes { name, bytes: bytes.into_owned().into() }),
-                Err(problem) => Err(LoadError { plugin: name, problem }),
+                Err(problem) => Err(PluginLoadError { plugin: name, problem }),
             },
             at_hand => Ok(at_hand.clone()),
         }
@@ -87,9 +87,9 @@ impl Runtime {
     ///
     /// # Errors
     /// The plugin, and what is wrong with it: [`super::LoadProblem::Options`] where it describes itself with options only.
-    pub fn describe(&self, source: &PluginSource) -> Result<Option<Descriptor>, LoadError> {
+    pub fn describe(&self, source: &PluginSource) -> Result<Option<Descriptor>, PluginLoadError> {
         load::describe(&self.sandbox, source)
-            .map_err(|problem| LoadError { plugin: source.name().into_owned(), problem })
+            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 
     /// Reads, checks and compiles a plugin, and asks it once what it is. `options` are the operator's settings for it.
@@ -101,9 +101,9 @@ impl Runtime {
         &self,
         source: &PluginSource,
         options: &[(String, String)],
-    ) -> Result<Arc<Plugin>, LoadError> {
+    ) -> Result<Arc<Plugin>, PluginLoadError> {
         load::load(&self.sandbox, self.cache.as_ref(), source, options)
-            .map_err(|problem| LoadError { plugin: source.name().into_owned(), problem })
+            .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 }
 

@@ -18,7 +18,7 @@ const LISTED: usize = 8;
 /// A plugin that can't be used: which, and why, in one line.
 #[derive(Debug, thiserror::Error)]
 #[error("parser {plugin}: {problem}")]
-pub struct LoadError {
+pub struct PluginLoadError {
     /// The plugin, as the operator named it.
     pub plugin: String,
     /// What is wrong with it.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_load_error_names_plugin_and_problem_in_one_line() {
-        let error = |problem| LoadError { plugin: "x.wasm".to_owned(), problem }.to_string();
+        let error = |problem| PluginLoadError { plugin: "x.wasm".to_owned(), problem }.to_string();
         assert_eq!(
             error(LoadProblem::Version(vec!["sluice:parser/parser@0.2.0".to_owned()])),
             "parser x.wasm: exports sluice:parser/parser@0.2.0, this host speaks 0.1"

@@ -27,7 +27,7 @@ pub(crate) use budget::thread_cpu_time;
 pub use cache::{CacheError, CompileCache};
 pub use digest::digest;
 pub use engine::{Runtime, RuntimeError};
-pub use error::{LoadError, LoadProblem};
+pub use error::{LoadProblem, PluginLoadError};
 pub use plugin::Plugin;
 pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
 pub use stamp::built_from;

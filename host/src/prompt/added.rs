@@ -27,7 +27,7 @@ pub struct AddedToken {
 
 /// A section of a prompt's text, in bytes: an added token, or text.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct Split {
     pub(super) start: usize,
     pub(super) end: usize,
     /// The added token's id; none for text.
@@ -54,7 +54,7 @@ impl AddedToken {
 
     /// What the token takes of `text` where it stands at `at`, between the token that ended at `from` and the one that
     /// begins at `to`; none if letters touch a token that must stand alone.
-    pub(super) fn cut(&self, text: &str, at: usize, from: usize, to: usize) -> Option<Cut> {
+    pub(super) fn cut(&self, text: &str, at: usize, from: usize, to: usize) -> Option<Split> {
         let (before, after) = (&text[..at], &text[at + self.literal.len()..]);
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         if self.single_word && (before.ends_with(is_word) || after.starts_with(is_word)) {
@@ -63,7 +63,7 @@ impl AddedToken {
         let after = &text[at + self.literal.len()..to];
         let start = if self.lstrip { from.max(before.trim_end().len()) } else { at };
         let end = if self.rstrip { to - after.trim_start().len() } else { to - after.len() };
-        Some(Cut { start, end, id: Some(self.id) })
+        Some(Split { start, end, id: Some(self.id) })
     }
 }
 
@@ -90,14 +90,14 @@ impl Layout {
     }
 
     /// Cuts `text[start..end]`.
-    pub(super) fn cut(&self, text: &str, start: usize, end: usize, cuts: &mut Vec<Cut>) {
+    pub(super) fn cut(&self, text: &str, start: usize, end: usize, splits: &mut Vec<Split>) {
         let mut rest = start;
         for found in self.literals.find_iter(&text[start..end]) {
             let (at, after) = (start + found.start(), start + found.end());
-            cuts.extend((rest < at).then_some(Cut { start: rest, end: at, id: None }));
-            cuts.push(Cut { start: at, end: after, id: Some(self.ids[found.pattern().as_usize()]) });
+            splits.extend((rest < at).then_some(Split { start: rest, end: at, id: None }));
+            splits.push(Split { start: at, end: after, id: Some(self.ids[found.pattern().as_usize()]) });
             rest = after;
         }
-        cuts.extend((rest < end).then_some(Cut { start: rest, end, id: None }));
+        splits.extend((rest < end).then_some(Split { start: rest, end, id: None }));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A model file that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {reason}; {remedy}")]
-pub struct LoadError {
+pub struct ChatFilesError {
     /// The file, with its directory where it has one.
     pub file: String,
     /// What is wrong.
@@ -20,7 +20,7 @@ pub struct LoadError {
     pub remedy: String,
 }
 
-impl LoadError {
+impl ChatFilesError {
     /// An error about `name` among `files`.
     pub(super) fn new(
         files: &ModelFiles,
@@ -51,7 +51,7 @@ const CONFIG_FILE: &str = "tokenizer_config.json";
 impl ChatFiles {
     /// Reads the template (`chat_template.jinja` first, then `chat_template` of `tokenizer_config.json`) and the special
     /// tokens. A template given by the operator replaces the model's.
-    pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, LoadError> {
+    pub fn load(files: &ModelFiles, chat_template: Option<String>) -> Result<Self, ChatFilesError> {
         let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
         let special_tokens = special_tokens(&config);
         if let Some(template) = chat_template {
@@ -67,7 +67,7 @@ impl ChatFiles {
 
 /// The table by which `tokenizer_config.json` says how the model's output is read, as JSON text, if it has one
 /// (`response_template`, or `response_schema` as it was called first).
-pub fn response_template(files: &ModelFiles) -> Result<Option<String>, LoadError> {
+pub fn response_template(files: &ModelFiles) -> Result<Option<String>, ChatFilesError> {
     let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
     let table = ["response_template", "response_schema"].iter().filter_map(|key| config.get(key));
     Ok(table.filter(|table| !table.is_null()).map(as_text).next())
@@ -79,8 +79,8 @@ fn as_text(value: &Value) -> String {
 }
 
 /// Reads a UTF-8 file; `None` where there is none.
-pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'static, str>>, LoadError> {
-    let bytes = files.read(name).map_err(|error| LoadError {
+pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'static, str>>, ChatFilesError> {
+    let bytes = files.read(name).map_err(|error| ChatFilesError {
         file: error.file,
         reason: error.reason,
         remedy: "make it readable for the server".to_owned(),
@@ -94,19 +94,19 @@ pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'st
     };
     let text = text.map_err(|error| {
         let reason = format!("not UTF-8 from byte {} on", error.valid_up_to());
-        LoadError::new(files, name, reason, "fetch the file again")
+        ChatFilesError::new(files, name, reason, "fetch the file again")
     })?;
     Ok(Some(text))
 }
 
 /// Reads a JSON file; `None` where there is none.
-pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>, LoadError> {
+pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>, ChatFilesError> {
     let Some(text) = read_text(files, name)? else { return Ok(None) };
     match serde_json::from_str(&text) {
         Ok(value @ Value::Object(_)) => Ok(Some(value)),
-        Ok(_) => Err(LoadError::new(files, name, "not a JSON object", "fetch the file again")),
+        Ok(_) => Err(ChatFilesError::new(files, name, "not a JSON object", "fetch the file again")),
         Err(error) => {
-            Err(LoadError::new(files, name, format!("not valid JSON: {error}"), "fetch the file again"))
+            Err(ChatFilesError::new(files, name, format!("not valid JSON: {error}"), "fetch the file again"))
         }
     }
 }
@@ -121,13 +121,21 @@ fn special_tokens(config: &Value) -> Vec<(String, String)> {
 }
 
 /// `chat_template` of the configuration: a string, or a list of named ones of which `default` and `tool_use` matter.
-fn configured_templates(files: &ModelFiles, config: &Value) -> Result<(String, Option<String>), LoadError> {
+fn configured_templates(
+    files: &ModelFiles,
+    config: &Value,
+) -> Result<(String, Option<String>), ChatFilesError> {
     let found = match config.get("chat_template") {
         Some(Value::String(template)) => return Ok((template.clone(), None)),
         Some(Value::Array(templates)) => templates,
         _ => {
             let reason = format!("not there, and {CONFIG_FILE} has no chat_template");
-            return Err(LoadError::new(files, TEMPLATE_FILE, reason, "add the file, or give a template"));
+            return Err(ChatFilesError::new(
+                files,
+                TEMPLATE_FILE,
+                reason,
+                "add the file, or give a template",
+            ));
         }
     };
     let named = |name: &str| {
@@ -136,7 +144,7 @@ fn configured_templates(files: &ModelFiles, config: &Value) -> Result<(String, O
     };
     let default = named("default").ok_or_else(|| {
         let remedy = format!("name one of them \"default\", or add {TEMPLATE_FILE}");
-        LoadError::new(
+        ChatFilesError::new(
             files,
             CONFIG_FILE,
             "chat_template is a list without a template named \"default\"",

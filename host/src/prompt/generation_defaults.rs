@@ -5,7 +5,7 @@
 use engine::ModelFiles;
 use serde_json::Value;
 
-use super::files::{LoadError, read_json};
+use super::files::{ChatFilesError, read_json};
 use super::tokenizer::Tokenizer;
 
 /// The model's defaults.
@@ -34,7 +34,7 @@ impl GenerationDefaults {
         files: &ModelFiles,
         tokenizer: &Tokenizer,
         eos_token: Option<&str>,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, ChatFilesError> {
         let generation = read_json(files, FILE)?.unwrap_or(Value::Null);
         let mut eos_token_ids = ids(files, FILE, &generation)?;
         if eos_token_ids.is_empty() {
@@ -62,7 +62,7 @@ impl GenerationDefaults {
 }
 
 /// `eos_token_id`: a number, a list of numbers, or nothing.
-fn ids(files: &ModelFiles, file: &str, config: &Value) -> Result<Vec<u32>, LoadError> {
+fn ids(files: &ModelFiles, file: &str, config: &Value) -> Result<Vec<u32>, ChatFilesError> {
     let list = match config.get("eos_token_id") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(list)) => list.as_slice(),
@@ -84,19 +84,19 @@ fn number(
     config: &Value,
     key: &str,
     valid: impl Fn(f32) -> bool,
-) -> Result<Option<f32>, LoadError> {
+) -> Result<Option<f32>, ChatFilesError> {
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     #[expect(clippy::cast_possible_truncation, reason = "sampling parameters are f32")]
     let number = value.as_f64().map(|number| number as f32).filter(|&number| valid(number));
     number.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
 }
 
-fn count(files: &ModelFiles, config: &Value, key: &str) -> Result<Option<u32>, LoadError> {
+fn count(files: &ModelFiles, config: &Value, key: &str) -> Result<Option<u32>, ChatFilesError> {
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
     count.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
 }
 
-fn wrong(files: &ModelFiles, file: &str, key: &str, value: &Value) -> LoadError {
-    LoadError::new(files, file, format!("{key} can't be {value}"), "correct it, or remove the line")
+fn wrong(files: &ModelFiles, file: &str, key: &str, value: &Value) -> ChatFilesError {
+    ChatFilesError::new(files, file, format!("{key} can't be {value}"), "correct it, or remove the line")
 }

@@ -22,7 +22,7 @@ mod variables;
 pub use added::AddedToken;
 pub use conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 pub use detokenizer::Detokenizer;
-pub use files::{ChatFiles, LoadError, response_template};
+pub use files::{ChatFiles, ChatFilesError, response_template};
 pub use generation_defaults::GenerationDefaults;
 pub use history::spell_history_call_ids;
 pub use render::{ChatFormat, Opening, Prompt, RenderError};

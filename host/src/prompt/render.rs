@@ -11,9 +11,9 @@ use engine::ModelFiles;
 use minijinja::Value;
 
 use super::conversation::{Conversation, Role};
-use super::files::{ChatFiles, LoadError};
+use super::files::{ChatFiles, ChatFilesError};
 use super::fit::Fit;
-use super::segments::{Disguise, END_MARK, Piece, StandIns, has_reserved};
+use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
 use super::shorten::size_of;
 use super::template::{Template, TemplateError, rewrite};
 use super::tokenizer::{TokenizeError, Tokenizer};
@@ -115,9 +115,9 @@ impl ChatFormat {
         tokenizer: Arc<Tokenizer>,
         limits: &Limits,
         context: usize,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, ChatFilesError> {
         Self::new(chat, tokenizer, limits, context).map_err(|reason| {
-            LoadError::new(files, "chat template", reason, "correct it, or give another template")
+            ChatFilesError::new(files, "chat template", reason, "correct it, or give another template")
         })
     }
 
@@ -181,16 +181,17 @@ impl ChatFormat {
         let mut disguise = Disguise::new(&self.stand_ins);
         let rendered = self.run(conversation, arguments, opening, &mut disguise)?;
         let (before, turn) = rendered.output.split_at(rendered.turn);
-        let opening = self.stand_ins.pieces(turn, &disguise);
+        let opening = self.stand_ins.segments(turn, &disguise);
         let generation_prompt = opening.iter().map(replayed).collect();
-        // As one run: text that the beginning of the turn cuts in two is one section for the tokenizer.
-        let mut pieces = self.stand_ins.pieces(before, &disguise);
-        join(&mut pieces, opening);
-        let (bytes, limit) = (pieces.iter().map(|piece| piece.text().len()).sum(), self.max_prompt_bytes);
+        // As one run: text that the beginning of the turn splits in two is one section for the tokenizer.
+        let mut segments = self.stand_ins.segments(before, &disguise);
+        join(&mut segments, opening);
+        let (bytes, limit) =
+            (segments.iter().map(|segment| segment.text().len()).sum(), self.max_prompt_bytes);
         if bytes > limit {
             return Err(RenderError::TooLong { bytes, limit });
         }
-        Ok(Prompt { ids: self.tokenizer.encode_pieces(&pieces)?, generation_prompt })
+        Ok(Prompt { ids: self.tokenizer.encode_segments(&segments)?, generation_prompt })
     }
 
     fn run(
@@ -229,7 +230,7 @@ impl ChatFormat {
     }
 
     /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, what it doesn't take
-    /// as it comes, and which control tokens it builds from pieces (those are looked for in its output from then on).
+    /// as it comes, and which control tokens it builds from segments (those are looked for in its output from then on).
     fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
@@ -240,7 +241,7 @@ impl ChatFormat {
             self.call_arguments = CallArguments::Objects;
         }
         self.fit = self.learn_fit();
-        let glued = |probe| self.run_probe(probe).map(|pieces| self.stand_ins.literals_in(&pieces));
+        let glued = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
         let glued: BTreeSet<usize> = probes.iter().filter_map(glued).flatten().collect();
         if !glued.is_empty() {
             self.stand_ins.set_glued(glued.into_iter().collect())?;
@@ -268,34 +269,34 @@ impl ChatFormat {
         fit
     }
 
-    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Piece<'_>>> {
+    fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {
         let mut disguise = Disguise::new(&self.stand_ins);
         let rendered = self.run(conversation, arguments, Opening::NewTurn, &mut disguise).ok()?;
-        Some(self.stand_ins.pieces(&rendered.output, &disguise))
+        Some(self.stand_ins.segments(&rendered.output, &disguise))
     }
 
     /// Whether a conversation that spells no control token gets the ids of its text as a whole.
     fn is_as_reference(&self, probe: &Probe) -> bool {
-        let Some(pieces) = self.run_probe(probe) else { return true };
-        let text: String = pieces.iter().map(Piece::text).collect();
-        self.tokenizer.encode_pieces(&pieces) == self.tokenizer.encode_with_added(&text)
+        let Some(segments) = self.run_probe(probe) else { return true };
+        let text: String = segments.iter().map(Segment::text).collect();
+        self.tokenizer.encode_segments(&segments) == self.tokenizer.encode_with_added(&text)
     }
 }
 
-fn replayed(piece: &Piece<'_>) -> (Option<u32>, String) {
-    let id = match piece {
-        Piece::Control(token) => Some(token.id),
-        Piece::Text(_) => None,
+fn replayed(segment: &Segment<'_>) -> (Option<u32>, String) {
+    let id = match segment {
+        Segment::Control(token) => Some(token.id),
+        Segment::Text(_) => None,
     };
-    (id, piece.text().to_owned())
+    (id, segment.text().to_owned())
 }
 
 /// Appends `more`; two texts that meet become one.
-fn join<'a>(pieces: &mut Vec<Piece<'a>>, more: Vec<Piece<'a>>) {
-    for piece in more {
-        match (pieces.last_mut(), piece) {
-            (Some(Piece::Text(last)), Piece::Text(text)) => last.push_str(&text),
-            (_, piece) => pieces.push(piece),
+fn join<'a>(segments: &mut Vec<Segment<'a>>, more: Vec<Segment<'a>>) {
+    for segment in more {
+        match (segments.last_mut(), segment) {
+            (Some(Segment::Text(last)), Segment::Text(text)) => last.push_str(&text),
+            (_, segment) => segments.push(segment),
         }
     }
 }

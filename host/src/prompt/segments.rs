@@ -5,7 +5,7 @@
 //! but those that stand for its own. So every stand-in in the output was written by the template, whatever it does to
 //! request text: joins, splits, trims or quotes it.
 //!
-//! Some templates build control tokens from pieces (`'<|' + role + '|>'`). Such tokens are looked for in the output's text,
+//! Some templates build control tokens from segments (`'<|' + role + '|>'`). Such tokens are looked for in the output's text,
 //! and every character that occurs in one of them is disguised in request text. Called by `render`.
 
 use std::borrow::Cow;
@@ -26,15 +26,15 @@ pub(super) const END_MARK: char = '\u{FFFFD}';
 
 /// A run of the prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece<'a> {
+pub(super) enum Segment<'a> {
     /// A control token that the template wrote.
     Control(&'a AddedToken),
     /// Text, of the template or of the request.
     Text(String),
 }
 
-impl Piece<'_> {
-    /// The piece as text.
+impl Segment<'_> {
+    /// The segment as text.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Control(token) => &token.literal,
@@ -51,7 +51,7 @@ pub(super) struct StandIns {
     /// A literal that is a plain word is none of them: it may be a key in the template's code.
     spelt: Vec<usize>,
     literals: AhoCorasick,
-    /// Indices of the controls that the template builds from pieces, in the order of `glue`'s patterns.
+    /// Indices of the controls that the template builds from segments, in the order of `glue`'s patterns.
     glued: Vec<usize>,
     glue: Option<AhoCorasick>,
     /// Characters of the glued literals.
@@ -70,7 +70,7 @@ impl StandIns {
         Ok(Self { controls, spelt, literals, glued: Vec::new(), glue: None, masked: Vec::new() })
     }
 
-    /// Treats `glued` (indices as of `literals_in`) as tokens that the template builds from pieces.
+    /// Treats `glued` (indices as of `literals_in`) as tokens that the template builds from segments.
     pub(super) fn set_glued(&mut self, glued: Vec<usize>) -> Result<(), String> {
         let literals = || glued.iter().map(|&index| self.controls[index].literal.as_str());
         let mut masked: Vec<char> = literals().flat_map(str::chars).filter(|&c| may_be_masked(c)).collect();
@@ -94,12 +94,12 @@ impl StandIns {
         out
     }
 
-    /// Controls whose literal stands in one of `pieces` as text.
-    pub(super) fn literals_in(&self, pieces: &[Piece<'_>]) -> Vec<usize> {
+    /// Controls whose literal stands in one of `segments` as text.
+    pub(super) fn literals_in(&self, segments: &[Segment<'_>]) -> Vec<usize> {
         let texts = || {
-            pieces.iter().filter_map(|piece| match piece {
-                Piece::Text(text) => Some(text),
-                Piece::Control(_) => None,
+            segments.iter().filter_map(|segment| match segment {
+                Segment::Text(text) => Some(text),
+                Segment::Control(_) => None,
             })
         };
         let in_texts = |control: &AddedToken| texts().any(|text| text.contains(&control.literal));
@@ -107,33 +107,33 @@ impl StandIns {
     }
 
     /// Cuts a template's output into control tokens and text, the latter as the request wrote it.
-    pub(super) fn pieces(&self, output: &str, disguise: &Disguise<'_>) -> Vec<Piece<'_>> {
-        let mut pieces = Vec::new();
+    pub(super) fn segments(&self, output: &str, disguise: &Disguise<'_>) -> Vec<Segment<'_>> {
+        let mut segments = Vec::new();
         let mut start = 0;
         for (at, c) in output.char_indices().filter(|&(_, c)| u32::from(c) >= FIRST_CONTROL) {
             let Some(control) = index_from(FIRST_CONTROL, c).and_then(|index| self.controls.get(index))
             else {
                 continue;
             };
-            self.push_text(&output[start..at], disguise, &mut pieces);
-            pieces.push(Piece::Control(control));
+            self.push_text(&output[start..at], disguise, &mut segments);
+            segments.push(Segment::Control(control));
             start = at + c.len_utf8();
         }
-        self.push_text(&output[start..], disguise, &mut pieces);
-        pieces
+        self.push_text(&output[start..], disguise, &mut segments);
+        segments
     }
 
-    fn push_text<'a>(&'a self, text: &str, disguise: &Disguise<'_>, pieces: &mut Vec<Piece<'a>>) {
+    fn push_text<'a>(&'a self, text: &str, disguise: &Disguise<'_>, segments: &mut Vec<Segment<'a>>) {
         let mut start = 0;
         for found in self.glue.iter().flat_map(|glue| glue.find_iter(text)) {
             if start < found.start() {
-                pieces.push(Piece::Text(disguise.reveal(&text[start..found.start()])));
+                segments.push(Segment::Text(disguise.reveal(&text[start..found.start()])));
             }
-            pieces.push(Piece::Control(&self.controls[self.glued[found.pattern().as_usize()]]));
+            segments.push(Segment::Control(&self.controls[self.glued[found.pattern().as_usize()]]));
             start = found.end();
         }
         if start < text.len() {
-            pieces.push(Piece::Text(disguise.reveal(&text[start..])));
+            segments.push(Segment::Text(disguise.reveal(&text[start..])));
         }
     }
 }

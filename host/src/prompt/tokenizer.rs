@@ -1,7 +1,7 @@
 //! Text to token ids by a model's `tokenizer.json`, in two ways: with the added tokens (raw model output) and without any
 //! (text of requests).
 //!
-//! Invariant: `encode_text` and the text pieces of a prompt never yield the id of an added token, even where the model's
+//! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token, even where the model's
 //! own vocabulary spells one; white-space runs and the unknown token are the exceptions, they control nothing.
 //! Called by `render`, by the replay engine and, for decoding, by `detokenizer`.
 
@@ -15,10 +15,10 @@ use tokenizers::tokenizer::{
 };
 use tokenizers::{DecoderWrapper, ModelWrapper};
 
-use super::added::{AddedToken, Cut, Layout};
+use super::added::{AddedToken, Layout, Split};
 use super::detokenizer::{TokenBytes, TokenBytesCell};
-use super::files::{LoadError, read_text};
-use super::segments::Piece;
+use super::files::{ChatFilesError, read_text};
+use super::segments::Segment;
 
 /// Text that the tokenizer can't encode: its vocabulary lacks a character and has no token for unknown ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,8 +42,8 @@ const MAX_VOCAB: usize = 1 << 22;
 
 impl Tokenizer {
     /// Reads `tokenizer.json`.
-    pub fn load(files: &ModelFiles) -> Result<Self, LoadError> {
-        let error = |reason: String, remedy: &str| LoadError::new(files, FILE, reason, remedy);
+    pub fn load(files: &ModelFiles) -> Result<Self, ChatFilesError> {
+        let error = |reason: String, remedy: &str| ChatFilesError::new(files, FILE, reason, remedy);
         let Some(json) = read_text(files, FILE)? else {
             return Err(error("not there".to_owned(), "save the tokenizer in Hugging Face's fast format"));
         };
@@ -70,7 +70,7 @@ impl Tokenizer {
 
     /// Ids of text, without any added token: what a request says is never a control token.
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
-        self.encode_pieces(&[Piece::Text(text.to_owned())])
+        self.encode_segments(&[Segment::Text(text.to_owned())])
     }
 
     /// Ids of text in which added tokens are recognised by their literals: for text that a model wrote.
@@ -150,21 +150,21 @@ impl Tokenizer {
 
     /// Ids of a prompt. The steps are those of the reference: cut at control tokens; then normalise, pre-tokenise and
     /// tokenise what lies between them.
-    pub(super) fn encode_pieces(&self, pieces: &[Piece<'_>]) -> Result<Vec<u32>, TokenizeError> {
-        let (text, cuts) = self.lay_out(pieces);
-        self.encode_cuts(&text, &cuts).map_err(|error| TokenizeError(one_line(&error)))
+    pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
+        let (text, splits) = self.lay_out(segments);
+        self.encode_splits(&text, &splits).map_err(|error| TokenizeError(one_line(&error)))
     }
 
-    fn encode_cuts(&self, text: &str, cuts: &[Cut]) -> tokenizers::Result<Vec<u32>> {
+    fn encode_splits(&self, text: &str, splits: &[Split]) -> tokenizers::Result<Vec<u32>> {
         let mut sections = PreTokenizedString::from(text);
         sections.split(|_, whole| {
-            let section = |cut: &Cut| {
+            let section = |cut: &Split| {
                 let slice =
                     whole.slice(Range::Normalized(cut.start..cut.end)).ok_or("a cut inside a character")?;
                 let token = cut.id.map(|id| vec![Token::new(id, String::new(), (0, cut.end - cut.start))]);
                 Ok((slice, token))
             };
-            cuts.iter().map(section).collect::<tokenizers::Result<Vec<_>>>()
+            splits.iter().map(section).collect::<tokenizers::Result<Vec<_>>>()
         })?;
         if let Some(normalizer) = self.inner.get_normalizer() {
             sections.normalize(|section| normalizer.normalize(section))?;
@@ -179,12 +179,12 @@ impl Tokenizer {
     /// Tokens of one word. Where the vocabulary spells an added token, the word is cut inside it and tokenised in parts.
     fn tokenize(&self, model: &ModelWrapper, word: &str) -> tokenizers::Result<Vec<Token>> {
         let tokens = model.tokenize(word)?;
-        let cuts: Vec<usize> = tokens.iter().filter_map(|token| self.forgery(token, word)).collect();
-        if cuts.is_empty() {
+        let splits: Vec<usize> = tokens.iter().filter_map(|token| self.forgery(token, word)).collect();
+        if splits.is_empty() {
             return Ok(tokens);
         }
-        let mut parts = Vec::with_capacity(tokens.len() + cuts.len());
-        let ends = cuts.iter().copied().chain([word.len()]);
+        let mut parts = Vec::with_capacity(tokens.len() + splits.len());
+        let ends = splits.iter().copied().chain([word.len()]);
         let mut start = 0;
         for end in ends {
             parts.extend(self.tokenize(model, &word[start..end])?);
@@ -201,37 +201,37 @@ impl Tokenizer {
         (!added.is_layout() && spelt == token.value && first < spelt.len()).then_some(token.offsets.0 + first)
     }
 
-    /// The prompt's text, and its cuts: control tokens with the white space that they take, white-space tokens, text.
-    fn lay_out(&self, pieces: &[Piece<'_>]) -> (String, Vec<Cut>) {
+    /// The prompt's text, and its splits: control tokens with the white space that they take, white-space tokens, text.
+    fn lay_out(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
         let mut text = String::new();
         let mut controls = Vec::new();
-        for piece in pieces {
+        for segment in segments {
             let start = text.len();
-            match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Control(token) => {
+            match segment {
+                Segment::Text(part) => text.push_str(part),
+                Segment::Control(token) => {
                     text.push_str(&token.literal);
                     controls.push((*token, start));
                 }
             }
         }
-        let mut cuts = Vec::new();
+        let mut splits = Vec::new();
         let mut end = 0;
         for (index, &(token, start)) in controls.iter().enumerate() {
             let next = controls.get(index + 1).map_or(text.len(), |&(_, start)| start);
             let Some(cut) = token.cut(&text, start, end, next) else { continue };
-            self.cut_text(&text, end, cut.start, &mut cuts);
+            self.split_text(&text, end, cut.start, &mut splits);
             end = cut.end;
-            cuts.push(cut);
+            splits.push(cut);
         }
-        self.cut_text(&text, end, text.len(), &mut cuts);
-        (text, cuts)
+        self.split_text(&text, end, text.len(), &mut splits);
+        (text, splits)
     }
 
-    fn cut_text(&self, text: &str, start: usize, end: usize, cuts: &mut Vec<Cut>) {
+    fn split_text(&self, text: &str, start: usize, end: usize, splits: &mut Vec<Split>) {
         match &self.layout {
-            Some(layout) => layout.cut(text, start, end, cuts),
-            None => cuts.extend((start < end).then_some(Cut { start, end, id: None })),
+            Some(layout) => layout.cut(text, start, end, splits),
+            None => splits.extend((start < end).then_some(Split { start, end, id: None })),
         }
     }
 }

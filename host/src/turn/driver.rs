@@ -5,7 +5,7 @@
 
 use super::event::TurnEnd;
 use super::events::TurnEvents;
-use super::markers::{Markers, Piece};
+use super::markers::{Markers, TokenText};
 use super::settings::TurnSettings;
 use super::stream::{ByteCounts, Stream};
 use super::tokens::TokenCounts;
@@ -38,7 +38,7 @@ impl Turn {
     }
 
     /// Feeds the generation prompt. Its bytes go to nobody; an event comes only of a tool call that it leaves open.
-    pub fn replay(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) -> Flow {
+    pub fn replay(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         self.stream.begin_prompt();
         for piece in pieces {
             self.push(*piece, out);
@@ -49,7 +49,7 @@ impl Turn {
     }
 
     /// Feeds what the model wrote in one engine step.
-    pub fn step(&mut self, pieces: &[Piece<'_>], out: &mut TurnEvents) -> Flow {
+    pub fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         for piece in pieces {
             if piece.id.is_some() {
                 self.stream.begin_token(self.markers.taken(), piece.logprobs);
@@ -65,7 +65,7 @@ impl Turn {
     pub fn finish(
         &mut self,
         reason: FinishReason,
-        ended_by: Option<Piece<'_>>,
+        ended_by: Option<TokenText<'_>>,
         out: &mut TurnEvents,
     ) -> TurnEnd {
         let stream = &mut self.stream;
@@ -99,7 +99,7 @@ impl Turn {
         self.stream.bytes(self.markers.taken())
     }
 
-    fn push(&mut self, piece: Piece<'_>, out: &mut TurnEvents) {
+    fn push(&mut self, piece: TokenText<'_>, out: &mut TurnEvents) {
         let stream = &mut self.stream;
         if self.markers.pass(piece) {
             return stream.take_text(piece.text, out);

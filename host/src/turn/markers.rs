@@ -1,7 +1,7 @@
 //! Finds a parser's marker literals in the stream, so that no parser ever sees one cut in two.
 //!
 //! Invariant: text and markers come out in stream order and make up the stream's bytes exactly, however the stream was
-//! cut into pieces. `driver` calls it, one [`Piece`] per token. Work per byte is bounded by the longest literal.
+//! cut into pieces. `driver` calls it, one [`TokenText`] per token. Work per byte is bounded by the longest literal.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const LITERALS: usize = 1024;
 
 /// One token's worth of stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Piece<'a> {
+pub struct TokenText<'a> {
     /// The token; none for text that is no token of its own, or whose source has only text.
     pub id: Option<u32>,
     /// Its text. Empty while a multi-byte character is incomplete.
@@ -27,7 +27,7 @@ pub struct Piece<'a> {
     pub logprobs: Option<&'a Arc<TokenLogprobs>>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> TokenText<'a> {
     /// A piece of whose probability nothing is known.
     pub fn new(id: Option<u32>, text: &'a str) -> Self {
         Self { id, text, logprobs: None }
@@ -98,7 +98,7 @@ impl MarkerTable {
     }
 
     /// The marker that a whole piece is, by id or spelling.
-    pub(super) fn find(&self, piece: Piece<'_>) -> Option<u32> {
+    pub(super) fn find(&self, piece: TokenText<'_>) -> Option<u32> {
         let spelt = || self.literals.iter().position(|literal| **literal == *piece.text);
         self.token(piece.id).or_else(|| spelt().and_then(|index| u32::try_from(index).ok()))
     }
@@ -177,7 +177,7 @@ impl Markers {
 
     /// Takes a piece if it is text, none of which can belong to a marker, as most are.
     #[inline]
-    pub(super) fn pass(&mut self, piece: Piece<'_>) -> bool {
+    pub(super) fn pass(&mut self, piece: TokenText<'_>) -> bool {
         let plain = self.pending.is_empty()
             && !piece.text.is_empty()
             && self.table.token(piece.id).is_none()
@@ -187,7 +187,7 @@ impl Markers {
     }
 
     /// Takes one piece. A token that is a marker counts with its literal's bytes, whatever the detokenizer made of it.
-    pub(super) fn push(&mut self, piece: Piece<'_>, found: &mut impl FnMut(Found<'_>)) {
+    pub(super) fn push(&mut self, piece: TokenText<'_>, found: &mut impl FnMut(Found<'_>)) {
         let Some(index) = self.table.token(piece.id) else {
             return self.text(piece.text, found);
         };

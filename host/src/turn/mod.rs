@@ -38,7 +38,7 @@ pub use driver::{Flow, Turn};
 pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use fold::{FoldError, Item, fold};
-pub use markers::{MarkerError, MarkerTable, Piece};
+pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use one_call::OneCall;
 pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
 pub use stop::{StopPatterns, StopStrings};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, ToolChoice};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
+use host::turn::{MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, fold};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -68,7 +68,7 @@ fn serve(plugin: &Plugin) {
     let Ok(parser) = plugin.start(&request) else { return };
     let (mut turn, mut events) = (Turn::new(settings, parser), TurnEvents::default());
     for text in OUTPUT {
-        let _ = turn.step(&[Piece::new(None, text)], &mut events);
+        let _ = turn.step(&[TokenText::new(None, text)], &mut events);
     }
     let end = turn.finish(FinishReason::Stop, None, &mut events);
     fold(events).expect("a well-formed stream");

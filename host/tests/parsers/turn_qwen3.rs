@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host::parser::contract;
 use host::turn::{
-    Item, ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEnd, TurnEvents, TurnSettings, fold,
+    Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, TurnSettings, fold,
 };
 use parser_sdk::{Parser, Request, Stream, Tool, ToolKind};
 use qwen3_parser::Qwen3;
@@ -110,13 +110,13 @@ fn turn(by_id: bool) -> Turn {
 }
 
 /// Tokens of `size` bytes, a character coming with its last byte; with `by_id`, markers are one token each.
-fn tokens(text: &str, size: usize, by_id: bool) -> Vec<Piece<'_>> {
+fn tokens(text: &str, size: usize, by_id: bool) -> Vec<TokenText<'_>> {
     let markers = if by_id { descriptor().markers } else { Vec::new() };
     let ids = marker_ids(&markers);
     let (mut pieces, mut rest, mut bytes) = (Vec::new(), text, 0);
     while !rest.is_empty() {
         if let Some(marker) = markers.iter().find(|marker| rest.starts_with(marker.as_str())) {
-            pieces.push(Piece::new(ids(marker), &rest[..marker.len()]));
+            pieces.push(TokenText::new(ids(marker), &rest[..marker.len()]));
             (rest, bytes) = (&rest[marker.len()..], 0);
             continue;
         }
@@ -124,20 +124,25 @@ fn tokens(text: &str, size: usize, by_id: bool) -> Vec<Piece<'_>> {
             markers.iter().filter_map(|marker| rest.find(marker.as_str())).min().unwrap_or(rest.len());
         bytes += size;
         let end = rest.floor_char_boundary(plain.min(bytes));
-        pieces.push(Piece::new(Some(7), &rest[..end]));
+        pieces.push(TokenText::new(Some(7), &rest[..end]));
         (rest, bytes) = (&rest[end..], if end == 0 { bytes } else { 0 });
     }
     pieces
 }
 
-fn driven(prompt: &[Piece<'_>], tokens: &[Piece<'_>], per_step: usize, by_id: bool) -> (String, TurnEnd) {
+fn driven(
+    prompt: &[TokenText<'_>],
+    tokens: &[TokenText<'_>],
+    per_step: usize,
+    by_id: bool,
+) -> (String, TurnEnd) {
     let mut turn = turn(by_id);
     let mut out = TurnEvents::default();
     let _ = turn.replay(prompt, &mut out);
     for step in tokens.chunks(per_step) {
         let _ = turn.step(step, &mut out);
     }
-    let ended_by = Piece::new(Some(1005), "<|im_end|>");
+    let ended_by = TokenText::new(Some(1005), "<|im_end|>");
     let end = turn.finish(contract::FinishReason::Stop, Some(ended_by), &mut out);
     assert_eq!(turn.fault(), None);
     (fold(out).expect("events make items").iter().map(show).collect(), end)

@@ -25,7 +25,7 @@ enum Target {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct ChoiceMachine {
     index: u32,
     answer: Answer,
     /// Tokens of the content, if they are wanted.
@@ -38,7 +38,7 @@ pub(super) struct Choice {
     pub(super) raw: Option<RawTurn>,
 }
 
-impl Choice {
+impl ChoiceMachine {
     pub(super) fn new(index: u32, logprobs: bool) -> Self {
         let answer = Answer {
             role: "assistant",

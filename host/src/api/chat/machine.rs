@@ -5,7 +5,7 @@ use super::super::frames::Frames;
 use super::super::ids::Ids;
 use super::super::machine::Machine;
 use super::super::obfuscation::Obfuscation;
-use super::choice::Choice;
+use super::choice::ChoiceMachine;
 use super::chunks::Completion;
 use super::stream::Stream;
 use crate::model::RawTurn;
@@ -15,7 +15,7 @@ use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 #[derive(Debug)]
 pub struct ChatMachine {
     stream: Stream,
-    choices: Vec<Choice>,
+    choices: Vec<ChoiceMachine>,
     /// Whose turn is told of.
     current: usize,
     /// Choices that are still under way.
@@ -41,7 +41,8 @@ pub(super) struct Asked {
 impl ChatMachine {
     /// A machine for an answer to a request for `model`.
     pub(super) fn new(mut ids: Ids, created: u64, model: String, asked: Asked) -> Self {
-        let choices: Vec<Choice> = (0..asked.n).map(|index| Choice::new(index, asked.logprobs)).collect();
+        let choices: Vec<ChoiceMachine> =
+            (0..asked.n).map(|index| ChoiceMachine::new(index, asked.logprobs)).collect();
         Self {
             stream: Stream {
                 id: ids.next("chatcmpl-"),
@@ -115,7 +116,7 @@ impl Machine for ChatMachine {
             object: "chat.completion",
             created: *created,
             model,
-            choices: self.choices.iter().map(Choice::whole).collect(),
+            choices: self.choices.iter().map(ChoiceMachine::whole).collect(),
             usage: self.usage.into(),
         };
         (200, serde_json::to_string(&completion).expect("protocol types serialise"))

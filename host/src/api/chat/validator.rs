@@ -10,7 +10,7 @@ use super::super::sse;
 
 /// What a choice has said so far.
 #[derive(Debug, Default)]
-struct Choice {
+struct ChoiceCheck {
     calls: u64,
     /// Whether the last call is one of a custom tool.
     custom: bool,
@@ -23,7 +23,7 @@ pub struct ChunkValidator {
     chunks: usize,
     /// `id`, `object`, `created` and `model` of the first chunk.
     head: Option<[Value; 4]>,
-    choices: BTreeMap<u64, Choice>,
+    choices: BTreeMap<u64, ChoiceCheck>,
     /// Usage or an error came: nothing but `[DONE]` may follow.
     last: bool,
     failed: bool,
@@ -115,7 +115,7 @@ impl ChunkValidator {
     }
 }
 
-impl Choice {
+impl ChoiceCheck {
     fn call(&mut self, call: &Value) -> Result<(), String> {
         let index = call["index"].as_u64().ok_or("a call has no index")?;
         let custom = call.get("custom").is_some();

@@ -30,7 +30,7 @@ pub struct CompletionMachine {
     created: u64,
     model: String,
     asked: Asked,
-    choices: Vec<Choice>,
+    choices: Vec<ChoiceMachine>,
     /// Whose turn is told of.
     current: usize,
     /// Choices that are still under way.
@@ -42,7 +42,7 @@ pub struct CompletionMachine {
 
 /// One choice as it grows.
 #[derive(Debug, Default)]
-struct Choice {
+struct ChoiceMachine {
     text: String,
     /// Length of the text.
     characters: usize,
@@ -55,8 +55,11 @@ struct Choice {
 impl CompletionMachine {
     /// A machine for an answer to a request for `model`.
     pub(super) fn new(id: String, created: u64, model: String, asked: Asked) -> Self {
-        let choice = |_| Choice { logprobs: asked.logprobs.then(TextLogprobs::default), ..Choice::default() };
-        let choices: Vec<Choice> = (0..asked.choices).map(choice).collect();
+        let choice = |_| ChoiceMachine {
+            logprobs: asked.logprobs.then(TextLogprobs::default),
+            ..ChoiceMachine::default()
+        };
+        let choices: Vec<ChoiceMachine> = (0..asked.choices).map(choice).collect();
         let open = choices.len();
         Self { id, created, model, asked, choices, current: 0, open, usage: Usage::default(), failure: None }
     }
@@ -99,7 +102,7 @@ impl CompletionMachine {
     }
 }
 
-impl Choice {
+impl ChoiceMachine {
     /// Appends text; its tokens, if they are wanted.
     fn take(&mut self, delta: &Delta) -> Option<TextLogprobs> {
         let before = self.characters;
@@ -175,7 +178,7 @@ impl Machine for CompletionMachine {
             .choices
             .iter()
             .enumerate()
-            .map(|(index, Choice { text, logprobs, finish_reason, raw, .. })| TextChoice {
+            .map(|(index, ChoiceMachine { text, logprobs, finish_reason, raw, .. })| TextChoice {
                 index,
                 text,
                 logprobs: logprobs.as_ref(),

@@ -25,7 +25,7 @@ pub(crate) struct Endpoint {
     /// What its answers are.
     pub(super) answer: fn(&mut SchemaGenerator) -> Answer,
     /// Whose error object it refuses with.
-    pub(super) words: Words,
+    pub(super) errors: ErrorFormat,
 }
 
 /// Schemas of an endpoint's answers.
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 
 /// Error objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum ErrorFormat {
     /// `OpenAI`'s.
     OpenAi,
     /// The same, but a response that failed is a response.
@@ -47,7 +47,7 @@ pub(super) enum Words {
     Anthropic,
 }
 
-impl Words {
+impl ErrorFormat {
     /// Schema of the error object.
     pub(super) fn error(self, generator: &mut SchemaGenerator) -> Value {
         match self {
@@ -74,7 +74,7 @@ impl Endpoint {
         request: None,
         media: "application/json",
         answer: text,
-        words: Words::OpenAi,
+        errors: ErrorFormat::OpenAi,
     };
 
     /// Statuses with which it refuses.
@@ -112,7 +112,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "A response of the model, after OpenAI's Responses API",
         request: Some(responses::fields::TABLES),
         answer: responses::schema::answer,
-        words: Words::Responses,
+        errors: ErrorFormat::Responses,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -137,7 +137,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "A message of the model, after Anthropic's Messages",
         request: Some(messages::fields::TABLES),
         answer: messages::answer,
-        words: Words::Anthropic,
+        errors: ErrorFormat::Anthropic,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -146,7 +146,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "How many tokens a message's prompt has",
         request: Some(messages::fields::PROMPT_TABLES),
         answer: messages::count_answer,
-        words: Words::Anthropic,
+        errors: ErrorFormat::Anthropic,
         ..Endpoint::NEW
     },
     Endpoint {

@@ -16,7 +16,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 pub(crate) use endpoints::Answer;
-use endpoints::{ENDPOINTS, Endpoint, Words};
+use endpoints::{ENDPOINTS, Endpoint, ErrorFormat};
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
@@ -109,10 +109,10 @@ fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     let answer = json!({ "description": description, "headers": headers, "content": content });
     responses.insert("200".to_owned(), answer);
-    let error = endpoint.words.error(generator);
+    let error = endpoint.errors.error(generator);
     for (status, description) in endpoint.refusals() {
         // A response that failed is a response still.
-        let schema = if status.starts_with('5') && endpoint.words == Words::Responses {
+        let schema = if status.starts_with('5') && endpoint.errors == ErrorFormat::Responses {
             json!({ "anyOf": [error, whole] })
         } else {
             error.clone()

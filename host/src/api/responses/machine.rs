@@ -8,15 +8,15 @@ use super::super::machine::Machine;
 use super::super::obfuscation::Obfuscation;
 use super::super::request::ReasoningEvents;
 use super::super::seal::Seal;
-use super::events::{self, Sequence};
+use super::events::{self, SequenceNumbers};
 use super::hosted::{self, HostedCalls};
 use super::input::REASONING;
 use super::items::{Item, Likelihood, MessagePhase, Status, TokenLogprob};
 use super::names::Namespaces;
+use super::open_item::{OpenItem, Out};
 use super::resource::{
     IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
 };
-use super::written::{Out, Written};
 use crate::agent::ServerEvent;
 use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
@@ -24,7 +24,7 @@ use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent
 
 /// How one answer is to be told.
 #[derive(Debug, Clone)]
-pub(super) struct Telling {
+pub(super) struct EventOptions {
     /// Dialect of reasoning.
     pub(super) reasoning_events: ReasoningEvents,
     /// Seals reasoning, where that is asked for.
@@ -40,10 +40,10 @@ pub(super) struct Telling {
 pub struct ResponsesMachine {
     response: Resource,
     /// The item being written; its place is the number of items closed before it.
-    open: Option<Written>,
-    sequence: Sequence,
+    open: Option<OpenItem>,
+    sequence: SequenceNumbers,
     hosted: HostedCalls,
-    telling: Telling,
+    options: EventOptions,
     obfuscation: Option<Obfuscation>,
     ids: Ids,
     now: Clock,
@@ -52,20 +52,20 @@ pub struct ResponsesMachine {
 
 impl ResponsesMachine {
     /// A machine for `response`, which gets its id and time here.
-    pub(super) fn new(mut response: Resource, telling: Telling, mut ids: Ids, now: Clock) -> Self {
+    pub(super) fn new(mut response: Resource, options: EventOptions, mut ids: Ids, now: Clock) -> Self {
         response.id = ids.next("resp_");
         response.created_at = now();
-        let obfuscation = telling.obfuscate.then(|| Obfuscation::new(ids.seed()));
-        let sequence = Sequence::default();
+        let obfuscation = options.obfuscate.then(|| Obfuscation::new(ids.seed()));
+        let sequence = SequenceNumbers::default();
         let hosted = HostedCalls::default();
-        Self { response, open: None, sequence, hosted, telling, obfuscation, ids, now, failure: None }
+        Self { response, open: None, sequence, hosted, options, obfuscation, ids, now, failure: None }
     }
 
     fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
         debug_assert!(self.open.is_none(), "items never overlap");
         let item = self.new_item(head);
         let out = Out { sequence: &mut self.sequence, frames };
-        self.open = Some(Written::begin(item, self.response.output.len(), out));
+        self.open = Some(OpenItem::begin(item, self.response.output.len(), out));
     }
 
     fn text(&mut self, delta: &Delta, frames: &mut Frames) {
@@ -83,7 +83,7 @@ impl ResponsesMachine {
             ItemStatus::Completed => Status::Completed,
             ItemStatus::Incomplete => Status::Incomplete,
         };
-        let seal = self.telling.seal.as_ref().zip(written.reasoning());
+        let seal = self.options.seal.as_ref().zip(written.reasoning());
         let encrypted = seal.map(|(seal, text)| seal.seal(REASONING, text));
         let out = Out { sequence: &mut self.sequence, frames };
         self.response.output.push(written.end(status, encrypted, out));
@@ -103,7 +103,7 @@ impl ResponsesMachine {
         let (status, ids) = (Status::InProgress, &mut self.ids);
         match head {
             ItemHead::Reasoning => {
-                let content = (self.telling.reasoning_events == ReasoningEvents::Text).then(Vec::new);
+                let content = (self.options.reasoning_events == ReasoningEvents::Text).then(Vec::new);
                 let (id, summary) = (ids.next("rs_"), Vec::new());
                 Item::Reasoning { id, status, summary, content, encrypted_content: None }
             }
@@ -112,7 +112,7 @@ impl ResponsesMachine {
                 Item::Message { id, status, role: "assistant", phase, content }
             }
             ItemHead::ToolCall { call_id, name, payload } => {
-                let (namespace, name) = self.telling.namespaces.split(name);
+                let (namespace, name) = self.options.namespaces.split(name);
                 let call_id = call_id.clone();
                 match payload {
                     Payload::Json => {

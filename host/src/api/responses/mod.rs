@@ -11,12 +11,12 @@ mod input;
 mod items;
 mod machine;
 mod names;
+mod open_item;
 mod request;
 mod resource;
 pub(super) mod schema;
 mod tools;
 pub mod validator;
-mod written;
 
 pub use machine::ResponsesMachine;
 pub use request::{ResponsesRequest, call, parse};

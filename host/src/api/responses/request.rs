@@ -6,9 +6,9 @@ use super::super::ids::{Clock, Ids};
 use super::super::json::{Document, Object, Value};
 use super::super::options;
 use super::super::request::{Call, Defaults};
-use super::super::tools::{Choice, ToolBounds, choice};
+use super::super::tools::{ToolBounds, ToolChoiceField, choice};
 use super::super::warnings::{Warnings, printable};
-use super::machine::{ResponsesMachine, Telling};
+use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
 use crate::agent::{Hosted, HostedTools};
@@ -30,13 +30,13 @@ pub struct ResponsesRequest {
     /// What was left aside.
     pub warnings: Vec<String>,
     echo: Echo,
-    telling: Telling,
+    options: EventOptions,
 }
 
 impl ResponsesRequest {
     /// The machine that answers this request. `now` is read here and when the answer is complete.
     pub fn machine(&self, ids: Ids, now: Clock) -> ResponsesMachine {
-        ResponsesMachine::new(Resource::new(self.echo.clone()), self.telling.clone(), ids, now)
+        ResponsesMachine::new(Resource::new(self.echo.clone()), self.options.clone(), ids, now)
     }
 }
 
@@ -56,7 +56,7 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
     let mut tool_choice = declared.functions.choose(&choice);
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
-    if matches!(choice, Choice::Allowed(_)) && hosted.as_ref().is_some_and(is_callable) {
+    if matches!(choice, ToolChoiceField::Allowed(_)) && hosted.as_ref().is_some_and(is_callable) {
         tool_choice = ToolChoice::Auto;
     }
     declared.shown.extend(shown);
@@ -79,14 +79,14 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
         raw: body.boolean("enable_response_messages")?.unwrap_or(false),
         stop: Vec::new(),
     };
-    let telling = Telling {
+    let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
         seal: include.encrypted_reasoning.then(|| defaults.seal.clone()),
         namespaces: declared.namespaces,
         obfuscate: wants_obfuscation(&body)?,
     };
     let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
-    Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, telling })
+    Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, options })
 }
 
 /// Values of `include`.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::openapi::Answer;
 use super::events::hosted::{self, Step};
-use super::events::{self, At, Event, Lifecycle, Piece};
+use super::events::{self, At, Event, Lifecycle, TextDelta};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
 
@@ -54,7 +54,7 @@ struct Events<'a> {
 impl Events<'_> {
     fn add_items(&mut self) {
         let at = At { item_id: "", output_index: 0 };
-        let piece = Piece { delta: "", obfuscation: None };
+        let piece = TextDelta { delta: "", obfuscation: None };
         self.add_kind::<events::OutputItem<'_>>("response.output_item.added");
         self.add_kind::<events::OutputItem<'_>>("response.output_item.done");
         self.add(&events::part_added(at, 0, &OutputText::default()));

@@ -4,7 +4,7 @@
 use super::super::error::ApiError;
 use super::super::json::{Object, Value};
 use super::super::raw::{self, Json};
-use super::super::tools::{self, Choice, Functions, ToolBounds};
+use super::super::tools::{self, Functions, ToolBounds, ToolChoiceField};
 use super::super::warnings::{Warnings, printable};
 use super::names::{Namespaces, flat};
 use super::{hosted, input};
@@ -39,12 +39,12 @@ pub(super) fn declared(
 
 impl Declared {
     /// The choice among them, in flat names.
-    pub(super) fn flat_choice(&self, choice: Choice) -> Choice {
-        let Choice::Allowed(mut allowed) = choice else { return choice };
+    pub(super) fn flat_choice(&self, choice: ToolChoiceField) -> ToolChoiceField {
+        let ToolChoiceField::Allowed(mut allowed) = choice else { return choice };
         let meant: Vec<String> =
             allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
         allowed.names.extend(meant);
-        Choice::Allowed(allowed)
+        ToolChoiceField::Allowed(allowed)
     }
 
     /// The list `tools` of an object.

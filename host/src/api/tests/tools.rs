@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Document, Object, Path, with_value};
 use super::super::request::ReadCall;
-use super::super::tools::{Allowed, Choice, Functions, choice};
+use super::super::tools::{Allowed, Functions, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
 use crate::limits::Limits;
@@ -21,7 +21,7 @@ fn custom(declared: &Value) -> Result<(Tool, Value), String> {
     Ok((functions.tools.remove(0), serde_json::from_str(&declaration).unwrap()))
 }
 
-fn chosen(choice_of: &Value) -> Result<Choice, String> {
+fn chosen(choice_of: &Value) -> Result<ToolChoiceField, String> {
     let body = json!({ "tool_choice": choice_of });
     let document = Document::new(&Limits::default());
     let body = body.to_string();
@@ -92,12 +92,12 @@ fn a_choice_of_tools_is_read_in_both_shapes() {
         kinds: names(&["web_search"]),
         servers: vec![("time".to_owned(), None), ("docs".to_owned(), Some("f".to_owned()))],
     };
-    assert_eq!(chosen(&flat), Ok(Choice::Allowed(allowed)));
+    assert_eq!(chosen(&flat), Ok(ToolChoiceField::Allowed(allowed)));
     let nested = json!({ "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [
         { "type": "function", "function": { "name": "f" } }, { "type": "custom", "custom": { "name": "g" } }] } });
     assert_eq!(
         chosen(&nested),
-        Ok(Choice::Allowed(Allowed { names: names(&["f", "g"]), ..Allowed::default() }))
+        Ok(ToolChoiceField::Allowed(Allowed { names: names(&["f", "g"]), ..Allowed::default() }))
     );
 }
 
@@ -154,7 +154,8 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
 fn of_no_tools_none_can_be_called() {
     let mut functions = Functions::default();
     assert_eq!(
-        functions.choose(&Choice::Allowed(Allowed { names: vec!["f".to_owned()], ..Allowed::default() })),
+        functions
+            .choose(&ToolChoiceField::Allowed(Allowed { names: vec!["f".to_owned()], ..Allowed::default() })),
         ToolChoice::None
     );
 }

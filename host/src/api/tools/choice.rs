@@ -7,7 +7,7 @@ use crate::parser::contract::ToolChoice;
 
 /// What `tool_choice` asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum ToolChoiceField {
     /// Any tool, or none.
     Auto,
     /// No call.
@@ -28,10 +28,10 @@ pub(crate) struct Allowed {
 }
 
 /// Reads `tool_choice`: `auto`, `none`, or `allowed_tools` in mode `auto`. Everything else needs constraints.
-pub(crate) fn choice(body: &Object<'_>) -> Result<Choice, ApiError> {
+pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let path = body.at("tool_choice");
     match body.get("tool_choice") {
-        None => Ok(Choice::Auto),
+        None => Ok(ToolChoiceField::Auto),
         Some(Value::String(choice)) => simple(choice.get(), path),
         Some(value @ Value::Object(_)) => {
             let choice = Object::new(value, path)?;
@@ -45,17 +45,17 @@ pub(crate) fn choice(body: &Object<'_>) -> Result<Choice, ApiError> {
     }
 }
 
-fn simple(choice: &str, path: Path<'_>) -> Result<Choice, ApiError> {
+fn simple(choice: &str, path: Path<'_>) -> Result<ToolChoiceField, ApiError> {
     match choice {
-        "auto" => Ok(Choice::Auto),
-        "none" => Ok(Choice::None),
+        "auto" => Ok(ToolChoiceField::Auto),
+        "none" => Ok(ToolChoiceField::None),
         "required" | "any" => Err(path.unsupported(format_args!("\"required\" {NEEDS_CONSTRAINTS}"))),
         _ => Err(path.invalid("expected \"auto\", \"none\", \"required\" or an object")),
     }
 }
 
 /// `mode` and `tools` stand in the choice itself (Responses) or in its `allowed_tools` (Chat Completions), and so with names.
-fn allowed(choice: Object<'_>) -> Result<Choice, ApiError> {
+fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let allowed = choice.object("allowed_tools")?.unwrap_or(choice);
     match allowed.string("mode")? {
         None | Some("auto") => {}
@@ -70,7 +70,7 @@ fn allowed(choice: Object<'_>) -> Result<Choice, ApiError> {
     for (index, value) in tools.iter().enumerate() {
         all.add(Object::new(value, path.element(index))?)?;
     }
-    Ok(Choice::Allowed(all))
+    Ok(ToolChoiceField::Allowed(all))
 }
 
 impl Allowed {
@@ -89,14 +89,14 @@ impl Allowed {
 impl Functions {
     /// Leaves what the model is to see, and says what the parser is to know: without calls no tool is shown, and of a choice of
     /// tools the others are neither shown nor known.
-    pub(crate) fn choose(&mut self, choice: &Choice) -> ToolChoice {
+    pub(crate) fn choose(&mut self, choice: &ToolChoiceField) -> ToolChoice {
         match choice {
-            Choice::Auto => ToolChoice::Auto,
-            Choice::None => {
+            ToolChoiceField::Auto => ToolChoice::Auto,
+            ToolChoiceField::None => {
                 self.declarations.clear();
                 ToolChoice::None
             }
-            Choice::Allowed(allowed) => {
+            ToolChoiceField::Allowed(allowed) => {
                 self.tools.retain(|tool| allowed.names.contains(&tool.name));
                 self.declarations.retain(|tool| allowed.names.contains(&tool.name));
                 if self.tools.is_empty() { ToolChoice::None } else { ToolChoice::Auto }

@@ -13,7 +13,7 @@ use crate::prompt::Tokenizer;
 use crate::turn::{FaultPolicy, MarkerError, MarkerTable, TurnSettings};
 
 /// What a plugin is bound to.
-pub(in crate::model) struct Words {
+pub(in crate::model) struct ModelTokens {
     pub(in crate::model) tokenizer: Arc<Tokenizer>,
     /// Ids that end the model's turn, whatever the parser.
     pub(in crate::model) eos: Vec<u32>,
@@ -35,20 +35,21 @@ impl ParserBinding {
     /// Binds a plugin that was loaded with `options`.
     ///
     /// # Errors
-    /// Its markers can't be looked for.
+    /// Its markers can't be candidate for.
     pub(super) fn new(
         plugin: Arc<Plugin>,
         options: Vec<(String, String)>,
-        words: &Words,
+        model_tokens: &ModelTokens,
     ) -> Result<Self, MarkerError> {
-        let id = |literal: &String| words.tokenizer.token_id(literal);
+        let id = |literal: &String| model_tokens.tokenizer.token_id(literal);
         let descriptor = plugin.descriptor();
-        let markers =
-            Arc::new(MarkerTable::new(&descriptor.markers, |literal| words.tokenizer.token_id(literal))?);
+        let markers = Arc::new(MarkerTable::new(&descriptor.markers, |literal| {
+            model_tokens.tokenizer.token_id(literal)
+        })?);
         let marker_ids = descriptor.markers.iter().filter_map(id).collect();
         let stops = descriptor.stops.iter().filter_map(|index| descriptor.markers.get(*index as usize));
         let mut seen = HashSet::new();
-        let stop_ids = words.eos.iter().copied().chain(stops.filter_map(id));
+        let stop_ids = model_tokens.eos.iter().copied().chain(stops.filter_map(id));
         let stop_ids = stop_ids.filter(|id| seen.insert(*id)).collect();
         Ok(Self { plugin, options, markers, marker_ids, stop_ids })
     }

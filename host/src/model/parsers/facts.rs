@@ -6,7 +6,7 @@ use engine::ModelFiles;
 
 use super::select::Evidence;
 use crate::model::config::Config;
-use crate::prompt::{ChatFiles, LoadError, Tokenizer, response_template};
+use crate::prompt::{ChatFiles, ChatFilesError, Tokenizer, response_template};
 
 /// See the module.
 pub(in crate::model) struct ModelFacts {
@@ -26,7 +26,7 @@ impl ModelFacts {
         config: &Config,
         chat: &ChatFiles,
         tokenizer: &Tokenizer,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, ChatFilesError> {
         let types = config.model_type.iter().chain(config.architectures.iter().flatten()).cloned().collect();
         let template = [chat.template.as_str(), chat.tool_template.as_deref().unwrap_or_default()].join("\n");
         let tokens = tokenizer.added_literals().map(str::to_owned).collect();

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::argument::ParserArgument;
 use super::facts::ModelFacts;
 use super::pins::Pins;
-use super::report::Looked;
-use super::wanted::Wanted;
-use crate::model::load::{LoadError, ModelOptions};
+use super::report::CandidateReport;
+use crate::model::load::{ModelLoadError, ModelOptions};
 use crate::model::shipped::find_parser;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime};
@@ -26,7 +26,7 @@ const TABLE_OPTION: &str = "response_template";
 
 /// A plugin ready to be bound.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(super) struct ParserChoice {
     pub(super) plugin: Arc<Plugin>,
     pub(super) options: Vec<(String, String)>,
     /// As messages name it.
@@ -40,7 +40,7 @@ pub(super) struct Choice {
 /// Loads parsers for one model.
 pub(super) struct Loader {
     runtime: Runtime,
-    wanted: Wanted,
+    argument: ParserArgument,
     folder: PathBuf,
     options: Vec<(String, String)>,
     pins: Pins,
@@ -50,7 +50,7 @@ pub(super) struct Loader {
     /// Those of this round.
     fresh: HashMap<(String, bool), Arc<Plugin>>,
     /// What this round has looked at, for people.
-    pub(super) looked: Vec<Looked>,
+    pub(super) candidates: Vec<CandidateReport>,
     /// What of it can be chosen.
     usable: Vec<Usable>,
     /// What of it says nothing of itself without options: perhaps the parser for tables.
@@ -58,17 +58,22 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn new(runtime: Runtime, wanted: Wanted, options: &ModelOptions, facts: ModelFacts) -> Self {
+    pub(super) fn new(
+        runtime: Runtime,
+        argument: ParserArgument,
+        options: &ModelOptions,
+        facts: ModelFacts,
+    ) -> Self {
         Self {
             runtime,
-            wanted,
+            argument,
             folder: options.plugins.clone(),
             options: options.parser_options.clone(),
             pins: Pins::new(options.parser_pins.clone()),
             facts,
             known: HashMap::new(),
             fresh: HashMap::new(),
-            looked: Vec::new(),
+            candidates: Vec::new(),
             usable: Vec::new(),
             undescribed: Vec::new(),
         }
@@ -78,30 +83,36 @@ impl Loader {
     ///
     /// # Errors
     /// No parser can be chosen; the one asked for can't be loaded; the one serving has become bad; a pin isn't kept.
-    pub(super) fn choose(&mut self, serving: Option<&str>) -> Result<Choice, LoadError> {
-        self.looked.clear();
+    pub(super) fn choose(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
+        self.candidates.clear();
         self.usable.clear();
         self.undescribed.clear();
         self.fresh.clear();
         self.pins.begin();
-        let choice = match self.wanted.clone() {
-            Wanted::Named(name) => self.named(&name),
-            Wanted::Auto => self.automatic(serving),
+        let choice = match self.argument.clone() {
+            ParserArgument::Named(name) => self.named(&name),
+            ParserArgument::Auto => self.automatic(serving),
         }?;
         self.pins.finish()?;
         self.known = std::mem::take(&mut self.fresh);
         Ok(choice)
     }
 
-    fn named(&mut self, name: &str) -> Result<Choice, LoadError> {
+    fn named(&mut self, name: &str) -> Result<ParserChoice, ModelLoadError> {
         let source = find_parser(name, &self.folder)?;
         let plugin = self.load(&source)?;
         Ok(self.choice(plugin, &source, "it was asked for".to_owned(), false))
     }
 
-    fn choice(&self, plugin: Arc<Plugin>, source: &PluginSource, why: String, doubtful: bool) -> Choice {
+    fn choice(
+        &self,
+        plugin: Arc<Plugin>,
+        source: &PluginSource,
+        why: String,
+        doubtful: bool,
+    ) -> ParserChoice {
         let options = self.options_for(plugin.descriptor().name == TABLE_PARSER);
-        Choice { plugin, options, source: source.name().into_owned(), why, doubtful }
+        ParserChoice { plugin, options, source: source.name().into_owned(), why, doubtful }
     }
 
     /// The operator's settings, and the model's table where it is asked for and the operator gave none.
@@ -115,7 +126,7 @@ impl Loader {
     }
 
     /// Reads, checks and loads one plugin, and notes what came of it.
-    fn load(&mut self, source: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
+    fn load(&mut self, source: &PluginSource) -> Result<Arc<Plugin>, ModelLoadError> {
         let (digest, plugin) = match self.runtime.read(source) {
             Ok(content) => (content.digest(), self.load_content(&content)),
             Err(error) => (None, Err(error.into())),
@@ -125,15 +136,20 @@ impl Loader {
     }
 
     /// Notes what came of looking at a plugin; what was noted of it before goes.
-    fn note(&mut self, source: &PluginSource, digest: Option<String>, said: Result<&Descriptor, &LoadError>) {
-        let looked = Looked::new(source, digest, said);
-        match self.looked.iter_mut().find(|other| other.source == looked.source) {
-            Some(before) => *before = looked,
-            None => self.looked.push(looked),
+    fn note(
+        &mut self,
+        source: &PluginSource,
+        digest: Option<String>,
+        said: Result<&Descriptor, &ModelLoadError>,
+    ) {
+        let candidate = CandidateReport::new(source, digest, said);
+        match self.candidates.iter_mut().find(|other| other.source == candidate.source) {
+            Some(before) => *before = candidate,
+            None => self.candidates.push(candidate),
         }
     }
 
-    fn load_content(&mut self, content: &PluginSource) -> Result<Arc<Plugin>, LoadError> {
+    fn load_content(&mut self, content: &PluginSource) -> Result<Arc<Plugin>, ModelLoadError> {
         let Some(digest) = content.digest() else { return Ok(self.runtime.load(content, &[])?) };
         self.check_file_pin(content, &digest)?;
         let plugin = self.load_digested(content, &digest)?;
@@ -142,14 +158,14 @@ impl Loader {
     }
 
     /// Compares the pins on the file's name with its digest.
-    fn check_file_pin(&mut self, content: &PluginSource, digest: &str) -> Result<(), LoadError> {
+    fn check_file_pin(&mut self, content: &PluginSource, digest: &str) -> Result<(), ModelLoadError> {
         let name = content.name();
         let file = Path::new(&*name).file_name().map(|file| file.to_string_lossy().into_owned());
         Ok(self.pins.check(file.as_deref().unwrap_or(&name), &name, digest)?)
     }
 
     /// The parser for tables needs the model's to say what it is; others needn't know of it.
-    fn load_digested(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, LoadError> {
+    fn load_digested(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, ModelLoadError> {
         let plain = self.load_with(content, digest, false);
         let wants_table = match &plain {
             Ok(plugin) => plugin.descriptor().name == TABLE_PARSER,
@@ -170,7 +186,7 @@ impl Loader {
         content: &PluginSource,
         digest: &str,
         with_table: bool,
-    ) -> Result<Arc<Plugin>, crate::parser::LoadError> {
+    ) -> Result<Arc<Plugin>, crate::parser::PluginLoadError> {
         let key = (digest.to_owned(), with_table);
         let plugin = match self.known.get(&key).or_else(|| self.fresh.get(&key)) {
             Some(plugin) => Arc::clone(plugin),

@@ -3,13 +3,13 @@
 //! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails changes nothing of what
 //! serves; loads happen one after the other and never on the serving path; `current` and `report` never wait for one.
 
+mod argument;
 mod binding;
 mod facts;
 mod loader;
 mod pins;
 mod report;
 mod select;
-mod wanted;
 mod watch;
 
 use std::ffi::OsString;
@@ -19,25 +19,25 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-pub(super) use binding::{ParserBinding, Words};
+pub use argument::UnknownModel;
+pub(super) use binding::{ModelTokens, ParserBinding};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
-pub use report::{LastLoad, LoadResult, Loads, Looked, Outcome, ParserReport, Serving};
+pub use report::{CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Serving};
 pub use select::SelectError;
-pub use wanted::UnknownModel;
 
-use super::load::{LoadError, ModelOptions};
+use super::load::{ModelLoadError, ModelOptions};
 use crate::limits::ParserLimits;
 use crate::parser::{CompileCache, Plugin, Runtime};
-use loader::{Choice, Loader};
-use wanted::Wanted;
+use argument::ParserArgument;
+use loader::{Loader, ParserChoice};
 
 /// See the module.
 pub(super) struct Parsers {
     current: RwLock<Arc<ParserBinding>>,
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
-    words: Words,
+    model_tokens: ModelTokens,
     /// Reads nothing into what the model writes: for answers to prompts that no template made.
     bare: Arc<ParserBinding>,
     /// Folders whose files matter.
@@ -60,25 +60,25 @@ impl Parsers {
         limits: &ParserLimits,
         names: &[String],
         facts: ModelFacts,
-        words: Words,
-    ) -> Result<Self, LoadError> {
+        model_tokens: ModelTokens,
+    ) -> Result<Self, ModelLoadError> {
         let runtime = Runtime::new(limits)?.with_cache(open_cache(options));
-        let wanted = Wanted::read(options.parser.as_deref(), names)?;
-        let (folders, file) = (wanted.folders(&options.plugins), wanted.file());
-        let mut loader = Loader::new(runtime, wanted, options, facts);
+        let argument = ParserArgument::read(options.parser.as_deref(), names)?;
+        let (folders, file) = (argument.folders(&options.plugins), argument.file());
+        let mut loader = Loader::new(runtime, argument, options, facts);
         let choice = loader.choose(None);
-        log_looked(&loader.looked, &[]);
+        log_candidates(&loader.candidates, &[]);
         let choice = choice?;
         log_choice(&choice);
-        let report = first_report(&choice, &loader.looked);
-        let binding = bind(choice, &words)?;
-        let bare = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &words)?);
+        let report = first_report(&choice, &loader.candidates);
+        let binding = bind(choice, &model_tokens)?;
+        let bare = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &model_tokens)?);
         Ok(Self {
             bare,
             current: RwLock::new(binding),
             report: RwLock::new(report),
             loader: Mutex::new(loader),
-            words,
+            model_tokens,
             folders,
             file,
             turn: Arc::default(),
@@ -107,15 +107,15 @@ impl Parsers {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
         let choice = loader.choose(Some(&before.serving.source));
-        log_looked(&loader.looked, &before.candidates);
-        let looked = std::mem::take(&mut loader.looked);
+        log_candidates(&loader.candidates, &before.candidates);
+        let candidates = std::mem::take(&mut loader.candidates);
         let report = match choice.and_then(|choice| self.swap(choice, &before)) {
-            Ok(Some(serving)) => note(before, cause, LoadResult::Swapped, Some(serving), looked, None),
-            Ok(None) => match newly_bad(&looked, &before.candidates) {
-                Some(error) => note(before, cause, LoadResult::Failed, None, looked, Some(error)),
-                None => note(before, cause, LoadResult::Unchanged, None, looked, None),
+            Ok(Some(serving)) => note(before, cause, LoadResult::Swapped, Some(serving), candidates, None),
+            Ok(None) => match newly_bad(&candidates, &before.candidates) {
+                Some(error) => note(before, cause, LoadResult::Failed, None, candidates, Some(error)),
+                None => note(before, cause, LoadResult::Unchanged, None, candidates, None),
             },
-            Err(error) => note(before, cause, LoadResult::Failed, None, looked, Some(error.to_string())),
+            Err(error) => note(before, cause, LoadResult::Failed, None, candidates, Some(error.to_string())),
         };
         self.publish(report)
     }
@@ -123,19 +123,19 @@ impl Parsers {
     /// A load ended in a way that it shouldn't.
     pub(super) fn reload_broke(&self, cause: &'static str) -> ParserReport {
         let before = self.report();
-        let looked = before.candidates.clone();
+        let candidates = before.candidates.clone();
         let error = Some("loading the parser panicked".to_owned());
-        self.publish(note(before, cause, LoadResult::Failed, None, looked, error))
+        self.publish(note(before, cause, LoadResult::Failed, None, candidates, error))
     }
 
     /// Makes the choice the parser of streams to come; nothing if it is what they have anyway.
-    fn swap(&self, choice: Choice, before: &ParserReport) -> Result<Option<Serving>, LoadError> {
+    fn swap(&self, choice: ParserChoice, before: &ParserReport) -> Result<Option<Serving>, ModelLoadError> {
         let serving = serving(&choice);
         let old = &before.serving;
         if serving.sha256 == old.sha256 && serving.source == old.source {
             return Ok(None);
         }
-        let binding = bind(choice, &self.words)?;
+        let binding = bind(choice, &self.model_tokens)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = binding;
         Ok(Some(serving))
     }
@@ -156,8 +156,8 @@ fn open_cache(options: &ModelOptions) -> Option<CompileCache> {
     CompileCache::open(folder).inspect_err(|error| tracing::warn!("{error}")).ok()
 }
 
-fn log_choice(choice: &Choice) {
-    let Choice { source, why, .. } = choice;
+fn log_choice(choice: &ParserChoice) {
+    let ParserChoice { source, why, .. } = choice;
     if choice.doubtful {
         tracing::warn!(%source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another");
     } else {
@@ -165,11 +165,11 @@ fn log_choice(choice: &Choice) {
     }
 }
 
-fn bind(choice: Choice, words: &Words) -> Result<Arc<ParserBinding>, LoadError> {
-    Ok(Arc::new(ParserBinding::new(choice.plugin, choice.options, words)?))
+fn bind(choice: ParserChoice, model_tokens: &ModelTokens) -> Result<Arc<ParserBinding>, ModelLoadError> {
+    Ok(Arc::new(ParserBinding::new(choice.plugin, choice.options, model_tokens)?))
 }
 
-fn serving(choice: &Choice) -> Serving {
+fn serving(choice: &ParserChoice) -> Serving {
     let descriptor = choice.plugin.descriptor();
     Serving {
         name: descriptor.name.clone(),
@@ -182,10 +182,10 @@ fn serving(choice: &Choice) -> Serving {
     }
 }
 
-fn first_report(choice: &Choice, looked: &[Looked]) -> ParserReport {
+fn first_report(choice: &ParserChoice, candidates: &[CandidateReport]) -> ParserReport {
     let last_load = LastLoad { at: now(), cause: "start", result: LoadResult::Swapped, error: None };
     let loads = Loads { swapped: 1, ..Loads::default() };
-    ParserReport { serving: serving(choice), candidates: looked.to_vec(), last_load, loads }
+    ParserReport { serving: serving(choice), candidates: candidates.to_vec(), last_load, loads }
 }
 
 /// The report after a load.
@@ -194,7 +194,7 @@ fn note(
     cause: &'static str,
     result: LoadResult,
     serving: Option<Serving>,
-    candidates: Vec<Looked>,
+    candidates: Vec<CandidateReport>,
     error: Option<String>,
 ) -> ParserReport {
     let mut loads = before.loads;
@@ -204,13 +204,17 @@ fn note(
 }
 
 /// What is wrong with a file that wasn't wrong in this way before.
-fn newly_bad(looked: &[Looked], before: &[Looked]) -> Option<String> {
-    looked.iter().find(|looked| looked.is_bad() && !before.contains(looked))?.error().map(str::to_owned)
+fn newly_bad(candidates: &[CandidateReport], before: &[CandidateReport]) -> Option<String> {
+    candidates
+        .iter()
+        .find(|candidate| candidate.is_bad() && !before.contains(candidate))?
+        .error()
+        .map(str::to_owned)
 }
 
 /// Says once of each plugin why it can't be used, or why another was chosen.
-fn log_looked(looked: &[Looked], before: &[Looked]) {
-    for new in looked.iter().filter(|looked| !before.contains(looked)) {
+fn log_candidates(candidates: &[CandidateReport], before: &[CandidateReport]) {
+    for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
             Outcome::Usable { .. } => log_not_chosen(new),
             Outcome::Unusable { error, declined: true } => {
@@ -222,8 +226,8 @@ fn log_looked(looked: &[Looked], before: &[Looked]) {
 }
 
 /// Whose parser it is wants to know; of the shipped ones most are for other models.
-fn log_not_chosen(looked: &Looked) {
-    let Looked { source, not_chosen: Some(why), is_own, .. } = looked else { return };
+fn log_not_chosen(candidate: &CandidateReport) {
+    let CandidateReport { source, not_chosen: Some(why), is_own, .. } = candidate else { return };
     if *is_own {
         tracing::info!(%source, %why, "parser not chosen");
     } else {

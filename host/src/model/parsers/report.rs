@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::load::LoadError;
+use crate::model::load::ModelLoadError;
 use crate::model::shipped::shipped_parsers;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, PluginSource};
@@ -13,7 +13,7 @@ pub struct ParserReport {
     /// The parser of streams that start now.
     pub serving: Serving,
     /// Everything that the last load looked at, with the reason where it can't be used.
-    pub candidates: Vec<Looked>,
+    pub candidates: Vec<CandidateReport>,
     /// How the last load went.
     pub last_load: LastLoad,
     /// Loads since the start, by result.
@@ -41,7 +41,7 @@ pub struct Serving {
 
 /// A plugin that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Looked {
+pub struct CandidateReport {
     /// Its file, or its name among the shipped ones; as `--parser` takes it.
     pub source: String,
     /// SHA-256 of its content, if it could be read.
@@ -81,11 +81,11 @@ pub enum Outcome {
     },
 }
 
-impl Looked {
+impl CandidateReport {
     pub(super) fn new(
         source: &PluginSource,
         sha256: Option<String>,
-        descriptor: Result<&Descriptor, &LoadError>,
+        descriptor: Result<&Descriptor, &ModelLoadError>,
     ) -> Self {
         let outcome = match descriptor {
             Ok(said) => Outcome::Usable {
@@ -94,7 +94,7 @@ impl Looked {
                 models: said.models.clone(),
             },
             Err(error) => {
-                let declined = matches!(error, LoadError::Parser(error) if matches!(error.problem, LoadProblem::Options(_)));
+                let declined = matches!(error, ModelLoadError::Parser(error) if matches!(error.problem, LoadProblem::Options(_)));
                 Outcome::Unusable { error: error.to_string(), declined }
             }
         };

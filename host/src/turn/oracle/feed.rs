@@ -2,10 +2,10 @@
 
 use super::failure_code;
 use crate::parser::contract::FinishReason;
-use crate::turn::{Item, Piece, Turn, TurnEnd, TurnEvents, fold};
+use crate::turn::{Item, TokenText, Turn, TurnEnd, TurnEvents, fold};
 
 /// Cuts at any byte. As from a detokenizer, a character comes with its last byte.
-pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<Piece<'a>> {
+pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<TokenText<'a>> {
     let mut pieces = Vec::new();
     let (mut end, mut told) = (0, 0);
     for size in sizes.iter().cycle() {
@@ -14,7 +14,7 @@ pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<Piece<'a>> {
         }
         end = text.len().min(end + size);
         let whole = text.floor_char_boundary(end);
-        pieces.push(Piece::new(Some(1), &text[told..whole]));
+        pieces.push(TokenText::new(Some(1), &text[told..whole]));
         told = whole;
     }
     pieces
@@ -26,7 +26,7 @@ pub(super) fn tokenized<'a>(
     literals: &[impl AsRef<str>],
     id: impl Fn(usize) -> Option<u32>,
     sizes: &[usize],
-) -> Vec<Piece<'a>> {
+) -> Vec<TokenText<'a>> {
     let mut pieces = Vec::new();
     let (mut told, mut at) = (0, 0);
     while at < text.len() {
@@ -36,7 +36,7 @@ pub(super) fn tokenized<'a>(
         };
         if let Some(id) = id(index) {
             pieces.extend(cut(&text[told..at], sizes));
-            pieces.push(Piece::new(Some(id), &text[at..at + length]));
+            pieces.push(TokenText::new(Some(id), &text[at..at + length]));
             told = at + length;
         }
         at += length;
@@ -55,8 +55,8 @@ pub(super) fn longest(text: &str, literals: &[impl AsRef<str>]) -> Option<(usize
 /// Replays `prompt`, then feeds `pieces` in groups; asserts that nothing went wrong in the turn itself.
 pub(super) fn driven(
     mut turn: Turn,
-    prompt: &[Piece<'_>],
-    pieces: &[Piece<'_>],
+    prompt: &[TokenText<'_>],
+    pieces: &[TokenText<'_>],
     groups: &[usize],
 ) -> (Vec<Item>, TurnEnd, Turn) {
     let mut out = TurnEvents::default();

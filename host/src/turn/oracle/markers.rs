@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::feed::{cut, longest, tokenized};
 use crate::turn::markers::{Found, Markers};
-use crate::turn::{MarkerTable, Piece};
+use crate::turn::{MarkerTable, TokenText};
 
 /// What was found: text joined, markers by index.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ fn plainly(literals: &[String], text: &str) -> Vec<Part> {
     parts
 }
 
-fn found(table: MarkerTable, pieces: &[Piece<'_>]) -> Vec<Part> {
+fn found(table: MarkerTable, pieces: &[TokenText<'_>]) -> Vec<Part> {
     let (mut markers, mut parts) = (Markers::new(Arc::new(table)), Vec::new());
     let note = |found: Found<'_>, parts: &mut Vec<Part>| match found {
         Found::Text(text) => push_text(parts, text),

@@ -10,7 +10,7 @@ mod tags;
 use std::sync::{Arc, Mutex};
 
 use super::{
-    FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, Piece, Turn, TurnEnd, TurnFailure, TurnSettings,
+    FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEnd, TurnFailure, TurnSettings,
 };
 use crate::parser::contract::{Op, Payload, Route, Run, ToolCall, Trim};
 use feed::{cut, driven, tokenized};
@@ -44,7 +44,7 @@ pub struct Cuts<'a> {
 pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: bool) {
     // What the prompt leaves undecided is decided there: the output begins with a whole token.
     let prompt = &format!("{prompt}\n");
-    let whole = |text| [Piece::new(None, text)];
+    let whole = |text| [TokenText::new(None, text)];
     let (items, end, _) = driven(tagged(0, false, trim), &whole(prompt), &whole(text), &[1]);
     let by_text = (cut(prompt, cuts.prompt), cut(text, cuts.text));
     let tokens = |text, sizes| tokenized(text, &LITERALS, |index| ids(LITERALS[index]), sizes);

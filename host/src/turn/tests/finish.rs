@@ -90,7 +90,7 @@ fn bytes_held_to_the_end_go_out_as_content() {
 
 #[test]
 fn the_parser_sees_the_marker_that_ended_the_turn() {
-    for ended_by in [Piece::new(Some(105), ""), text("<end>")] {
+    for ended_by in [TokenText::new(Some(105), ""), text("<end>")] {
         let table = MarkerTable::new(&literals(&LITERALS), ids).unwrap();
         let settings = TurnSettings { markers: Arc::new(table), ..settings() };
         let steps =
@@ -108,7 +108,7 @@ fn the_parser_sees_the_marker_that_ended_the_turn() {
 fn a_token_that_ended_the_turn_and_is_no_marker_is_not_text() {
     let mut turn = scripted(settings(), []);
     let mut out = TurnEvents::default();
-    let end = turn.finish(FinishReason::Stop, Some(Piece::new(Some(7), "</s>")), &mut out);
+    let end = turn.finish(FinishReason::Stop, Some(TokenText::new(Some(7), "</s>")), &mut out);
     assert_eq!((end, out.to_vec()), (TurnEnd::Completed, vec![]));
 }
 

@@ -16,7 +16,7 @@ fn places(mut turn: Turn, stop: &[&str], tokens: &[String], size: usize) -> (Vec
     for step in known.chunks(size) {
         let texts = step.iter().map(|known| std::str::from_utf8(&known.chosen.bytes).unwrap());
         let pieces = step.iter().zip(texts);
-        let pieces = pieces.map(|(known, text)| Piece { logprobs: Some(known), ..token(text) });
+        let pieces = pieces.map(|(known, text)| TokenText { logprobs: Some(known), ..token(text) });
         let _ = turn.step(&pieces.collect::<Vec<_>>(), &mut out);
         for event in out.drain() {
             stop.filter(event, &mut all);

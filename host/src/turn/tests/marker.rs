@@ -1,12 +1,12 @@
 //! Markers in the stream: by id, by text, held back, and bounded.
 
 use super::super::markers::{Found, Markers};
-use super::super::{MarkerError, MarkerTable, Piece};
+use super::super::{MarkerError, MarkerTable, TokenText};
 use super::{ids, literals, text};
 use std::sync::Arc;
 
 /// Feeds pieces; text is quoted as it is, markers as `#index`, `|` after each piece.
-fn trace(table: MarkerTable, pieces: &[Piece<'_>]) -> String {
+fn trace(table: MarkerTable, pieces: &[TokenText<'_>]) -> String {
     let mut markers = Markers::new(Arc::new(table));
     let mut trace = String::new();
     let note = |found: Found<'_>, trace: &mut String| match found {
@@ -56,27 +56,27 @@ fn a_failed_prefix_may_contain_the_start_of_a_literal() {
 #[test]
 fn with_ids_a_look_alike_is_text_and_nothing_is_held_back() {
     let table = MarkerTable::new(&literals(&["<r>", "</r>"]), ids).unwrap();
-    let marker = Piece::new(Some(101), "</r>");
+    let marker = TokenText::new(Some(101), "</r>");
     assert_eq!(trace(table, &[text("<"), text("r>"), marker, text("</r>")]), "<|r>|#1|</r>|");
 }
 
 #[test]
 fn a_marker_by_id_keeps_what_the_detokenizer_put_before_it_and_needs_no_text() {
     let table = || MarkerTable::new(&literals(&["<r>"]), ids).unwrap();
-    assert_eq!(trace(table(), &[Piece::new(Some(100), "\u{fffd}<r>")]), "\u{fffd}#0|");
-    assert_eq!(trace(table(), &[Piece::new(Some(100), "")]), "#0|");
+    assert_eq!(trace(table(), &[TokenText::new(Some(100), "\u{fffd}<r>")]), "\u{fffd}#0|");
+    assert_eq!(trace(table(), &[TokenText::new(Some(100), "")]), "#0|");
 }
 
 #[test]
 fn a_marker_by_id_decides_what_was_held_back_before_it() {
     let table = MarkerTable::new(&literals(&["<r>", "<x>"]), ids).unwrap();
-    assert_eq!(trace(table, &[text("a<"), Piece::new(Some(100), "<r>"), text("x>")]), "a|<#0|x>|");
+    assert_eq!(trace(table, &[text("a<"), TokenText::new(Some(100), "<r>"), text("x>")]), "a|<#0|x>|");
 }
 
 #[test]
 fn a_literal_inside_a_longer_text_marker_is_matched_by_text_too() {
     let table = MarkerTable::new(&literals(&["<r>", "<r>\n"]), ids).unwrap();
-    assert_eq!(trace(table, &[Piece::new(Some(100), "<r>"), text("\n<r> ")]), "|#1#0 |");
+    assert_eq!(trace(table, &[TokenText::new(Some(100), "<r>"), text("\n<r> ")]), "|#1#0 |");
 }
 
 #[test]

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use super::oracle::{LITERALS, bytes, call, failure_code, ids, literals, settings, trimming};
 use super::{
-    FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, Piece, TokenCounts, Turn, TurnEnd, TurnEvent,
-    TurnEvents, TurnSettings, fold,
+    FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn, TurnEnd,
+    TurnEvent, TurnEvents, TurnSettings, fold,
 };
 use crate::parser::contract::{Fault, FinishReason, Op, Payload, Phase, Route, Step, StreamParser, Until};
 
@@ -48,13 +48,13 @@ fn scripted(settings: TurnSettings, steps: impl IntoIterator<Item = Step>) -> Tu
     Turn::new(settings, Box::new(Scripted(steps.into_iter().map(Ok).collect())))
 }
 
-fn text(text: &str) -> Piece<'_> {
-    Piece::new(None, text)
+fn text(text: &str) -> TokenText<'_> {
+    TokenText::new(None, text)
 }
 
 /// A token that is no marker.
-fn token(text: &str) -> Piece<'_> {
-    Piece::new(Some(1), text)
+fn token(text: &str) -> TokenText<'_> {
+    TokenText::new(Some(1), text)
 }
 
 /// Runs a turn over one step per piece, to its end.

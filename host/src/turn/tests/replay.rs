@@ -3,7 +3,7 @@
 use super::*;
 
 fn replayed(mut turn: Turn, prompt: &[&str], pieces: &[&str]) -> (Vec<Item>, TurnEnd) {
-    let prompt: Vec<Piece<'_>> = prompt.iter().map(|piece| text(piece)).collect();
+    let prompt: Vec<TokenText<'_>> = prompt.iter().map(|piece| text(piece)).collect();
     let mut out = TurnEvents::default();
     let _ = turn.replay(&prompt, &mut out);
     for piece in pieces {

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use host::limits::ParserLimits;
 use host::parser::contract::{FinishReason, Request, Tool, ToolChoice, ToolKind};
 use host::parser::{Plugin, PluginSource, Runtime};
-use host::turn::{ItemHead, MarkerTable, Piece, Turn, TurnEvent, TurnEvents, TurnSettings};
+use host::turn::{ItemHead, MarkerTable, TokenText, Turn, TurnEvent, TurnEvents, TurnSettings};
 
 use super::{TOOL, parameters};
 use crate::stream::{Cut, Delta, Sink, Start, Stream};
@@ -118,7 +118,7 @@ impl Place {
 
 impl Stream for Ours {
     fn feed(&mut self, delta: &Delta<'_>, sink: &mut dyn Sink) {
-        let piece = Piece::new(delta.marker, delta.text);
+        let piece = TokenText::new(delta.marker, delta.text);
         let _ = self.turn.step(&[piece], &mut self.events);
         self.place.hand_on(&mut self.events, sink);
     }

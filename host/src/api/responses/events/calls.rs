@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{At, Event, Piece};
+use super::{At, Event, TextDelta};
 
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct CallDelta<'a> {
@@ -15,21 +15,21 @@ pub(in super::super) struct CallDelta<'a> {
 }
 
 impl<'a> CallDelta<'a> {
-    fn new(at: At<'a>, piece: Piece<'a>) -> Self {
+    fn new(at: At<'a>, text_delta: TextDelta<'a>) -> Self {
         let At { item_id, output_index } = at;
-        let Piece { delta, obfuscation } = piece;
+        let TextDelta { delta, obfuscation } = text_delta;
         Self { item_id, output_index, delta, obfuscation }
     }
 }
 
 /// `response.function_call_arguments.delta`.
-pub(in super::super) fn arguments_delta<'a>(at: At<'a>, piece: Piece<'a>) -> Event<CallDelta<'a>> {
-    Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, piece) }
+pub(in super::super) fn arguments_delta<'a>(at: At<'a>, text_delta: TextDelta<'a>) -> Event<CallDelta<'a>> {
+    Event { kind: "response.function_call_arguments.delta", body: CallDelta::new(at, text_delta) }
 }
 
 /// `response.custom_tool_call_input.delta`.
-pub(in super::super) fn input_delta<'a>(at: At<'a>, piece: Piece<'a>) -> Event<CallDelta<'a>> {
-    Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, piece) }
+pub(in super::super) fn input_delta<'a>(at: At<'a>, text_delta: TextDelta<'a>) -> Event<CallDelta<'a>> {
+    Event { kind: "response.custom_tool_call_input.delta", body: CallDelta::new(at, text_delta) }
 }
 
 #[derive(Debug, JsonSchema, Serialize)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::items::TokenLogprob;
-use super::{At, Event, Piece};
+use super::{At, Event, TextDelta};
 
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct OutputTextDelta<'a> {
@@ -21,11 +21,11 @@ pub(in super::super) struct OutputTextDelta<'a> {
 pub(in super::super) fn text_delta<'a>(
     at: At<'a>,
     content_index: usize,
-    piece: Piece<'a>,
+    text_delta: TextDelta<'a>,
     logprobs: &'a [TokenLogprob],
 ) -> Event<OutputTextDelta<'a>> {
     let At { item_id, output_index } = at;
-    let Piece { delta, obfuscation } = piece;
+    let TextDelta { delta, obfuscation } = text_delta;
     let body = OutputTextDelta { item_id, output_index, content_index, delta, logprobs, obfuscation };
     Event { kind: "response.output_text.delta", body }
 }

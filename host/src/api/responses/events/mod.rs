@@ -1,5 +1,5 @@
 //! Leaf builders: plain values in, one typed event out, each with every field of its type but `sequence_number`,
-//! which [`Sequence`] sets, and nothing else does. Texts are borrowed: an event lives until it is encoded.
+//! which [`SequenceNumbers`] sets, and nothing else does. Texts are borrowed: an event lives until it is encoded.
 //!
 //! Invariant: no type of the turn, parser, engine or model room appears in here or in `items` and `resource` (`tests/layers.rs`
 //! reads the sources): whatever has plain values may build any event. This file has what all items share, the others one kind each.
@@ -38,7 +38,7 @@ impl<B> Event<B> {
 
 /// The numbers of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Sequence(u64);
+pub(super) struct SequenceNumbers(u64);
 
 #[derive(JsonSchema, Serialize)]
 struct Numbered<'a, B> {
@@ -49,7 +49,7 @@ struct Numbered<'a, B> {
     body: &'a B,
 }
 
-impl Sequence {
+impl SequenceNumbers {
     /// Encodes the event under the next number.
     #[expect(clippy::needless_pass_by_value, reason = "an event is sent once")]
     pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, frames: &mut Frames) {
@@ -70,7 +70,7 @@ pub(super) struct At<'a> {
 
 /// More of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a> {
+pub(super) struct TextDelta<'a> {
     /// The text; never empty.
     pub(super) delta: &'a str,
     /// Padding that hides how long it is; none where the client doesn't want it.

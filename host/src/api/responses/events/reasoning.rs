@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{At, Event, Piece};
+use super::{At, Event, TextDelta};
 
 #[derive(Debug, JsonSchema, Serialize)]
 pub(in super::super) struct ReasoningDelta<'a> {
@@ -19,10 +19,10 @@ pub(in super::super) struct ReasoningDelta<'a> {
 pub(in super::super) fn reasoning_delta<'a>(
     at: At<'a>,
     content_index: usize,
-    piece: Piece<'a>,
+    text_delta: TextDelta<'a>,
 ) -> Event<ReasoningDelta<'a>> {
     let At { item_id, output_index } = at;
-    let Piece { delta, obfuscation } = piece;
+    let TextDelta { delta, obfuscation } = text_delta;
     let body = ReasoningDelta { item_id, output_index, content_index, delta, obfuscation };
     Event { kind: "response.reasoning_text.delta", body }
 }
@@ -84,10 +84,10 @@ pub(in super::super) struct SummaryDelta<'a> {
 pub(in super::super) fn summary_text_delta<'a>(
     at: At<'a>,
     summary_index: usize,
-    piece: Piece<'a>,
+    text_delta: TextDelta<'a>,
 ) -> Event<SummaryDelta<'a>> {
     let At { item_id, output_index } = at;
-    let Piece { delta, obfuscation } = piece;
+    let TextDelta { delta, obfuscation } = text_delta;
     let body = SummaryDelta { item_id, output_index, summary_index, delta, obfuscation };
     Event { kind: "response.reasoning_summary_text.delta", body }
 }

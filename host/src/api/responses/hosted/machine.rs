@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::super::events::hosted::Step;
-use super::super::events::{self, At, Sequence};
+use super::super::events::{self, At, SequenceNumbers};
 use super::super::items::Item;
 use super::items::{CallStatus, HostedItem};
 use super::of_calls::{begun, code_of, completed, new_item, prefix, set_result, shown, web_action};
@@ -37,7 +37,7 @@ struct OpenCall {
 /// Where events and items of one response go.
 pub(in super::super) struct Out<'a> {
     pub(in super::super) output: &'a mut Vec<Item>,
-    pub(in super::super) sequence: &'a mut Sequence,
+    pub(in super::super) sequence: &'a mut SequenceNumbers,
     pub(in super::super) ids: &'a mut Ids,
     pub(in super::super) frames: &'a mut Frames,
 }

@@ -6,7 +6,7 @@ use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
 use crate::api::json::{Object, Value};
 use crate::api::raw::{self, Json};
-use crate::api::tools::{Allowed, Choice};
+use crate::api::tools::{Allowed, ToolChoiceField};
 use crate::api::warnings::{Warnings, printable};
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use std::sync::Arc;
@@ -59,8 +59,8 @@ pub(in super::super) fn read(
 }
 
 /// Leaves what the model may call, and nothing if that is nothing; servers of calls that the client has agreed to stay, unseen.
-pub(in super::super) fn choose(hosted: Hosted, choice: &Choice) -> Option<Hosted> {
-    let Choice::Allowed(allowed) = choice else { return Some(hosted) };
+pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
+    let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
     let Hosted { mut tools, max_calls, approved } = hosted;
     for tools in &mut tools {
         tools.chosen = chosen(tools, allowed);

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::{Choice, Loader, TABLE_PARSER};
-use crate::model::load::LoadError;
-use crate::model::parsers::report::Looked;
+use super::{Loader, ParserChoice, TABLE_PARSER};
+use crate::model::load::ModelLoadError;
+use crate::model::parsers::report::CandidateReport;
 use crate::model::parsers::select::{Candidate, SelectError, Selected, select, why_not};
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
@@ -29,7 +29,7 @@ impl Usable {
 }
 
 impl Loader {
-    pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<Choice, LoadError> {
+    pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
         // A folder that isn't there is an empty one; `--parser NAME` would say more.
         for path in plugins_in(&self.folder).unwrap_or_default() {
             self.look(PluginSource::File(path), serving)?;
@@ -54,7 +54,7 @@ impl Loader {
     }
 
     /// Looks at one plugin, notes what came of it, and loads it only if it doesn't say what it is.
-    fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), LoadError> {
+    fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
         let (digest, said) = match self.runtime.read(&source) {
             Ok(content) => (content.digest(), self.describe(&content)),
@@ -63,18 +63,20 @@ impl Loader {
         self.note(&source, digest.clone(), said.as_ref());
         match said {
             Ok(descriptor) => self.usable.push(Usable { source, name, digest, descriptor }),
-            Err(LoadError::Parser(error)) if self.may_need_table(&error) => self.undescribed.push(source),
+            Err(ModelLoadError::Parser(error)) if self.may_need_table(&error) => {
+                self.undescribed.push(source);
+            }
             Err(error) => out_of_the_choice(error, &name, serving)?,
         }
         Ok(())
     }
 
-    fn may_need_table(&self, error: &parser::LoadError) -> bool {
+    fn may_need_table(&self, error: &parser::PluginLoadError) -> bool {
         self.facts.table.is_some() && matches!(error.problem, LoadProblem::Options(_))
     }
 
     /// Options may change what a parser says: where the operator gave some, each is asked with them.
-    fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, LoadError> {
+    fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, ModelLoadError> {
         let Some(digest) = content.digest() else { return Ok(Descriptor::default()) };
         self.check_file_pin(content, &digest)?;
         let section = if self.options.is_empty() { self.runtime.describe(content)? } else { None };
@@ -87,9 +89,9 @@ impl Loader {
     }
 
     /// Looks at the shipped parsers in whose place no file stands.
-    fn look_at_shipped(&mut self, serving: Option<&str>) -> Result<(), LoadError> {
+    fn look_at_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         for (name, bytes) in SHIPPED {
-            let is_known = self.looked.iter().any(|looked| looked.source == *name);
+            let is_known = self.candidates.iter().any(|candidate| candidate.source == *name);
             let is_replaced = self.usable.iter().any(|usable| usable.descriptor.name == *name);
             let is_for_tables = *name == TABLE_PARSER;
             let has_no_use = self.facts.table.is_none() || !self.undescribed.is_empty();
@@ -113,7 +115,7 @@ impl Loader {
                 std::mem::swap(other, &mut usable);
             }
             let why = format!("{} has the same bytes", other.name);
-            set_why_not(&mut self.looked, &usable.name, why);
+            set_why_not(&mut self.candidates, &usable.name, why);
         }
         self.usable = kept;
     }
@@ -130,12 +132,16 @@ impl Loader {
         let model = self.facts.evidence();
         for usable in &self.usable {
             let why = why_not(&model, &usable.descriptor, chosen);
-            set_why_not(&mut self.looked, &usable.name, why);
+            set_why_not(&mut self.candidates, &usable.name, why);
         }
     }
 
     /// The parser for tables, of the folder or the shipped one, if the model has a table; else `unclaimed`.
-    fn for_table(&mut self, unclaimed: SelectError, serving: Option<&str>) -> Result<Choice, LoadError> {
+    fn for_table(
+        &mut self,
+        unclaimed: SelectError,
+        serving: Option<&str>,
+    ) -> Result<ParserChoice, ModelLoadError> {
         if self.facts.table.is_none() {
             return Err(unclaimed.into());
         }
@@ -165,13 +171,13 @@ fn shipped(name: &str, bytes: &'static [u8]) -> PluginSource {
     PluginSource::Bytes { name: name.to_owned(), bytes: bytes.into() }
 }
 
-fn set_why_not(looked: &mut [Looked], source: &str, why: String) {
-    if let Some(looked) = looked.iter_mut().find(|looked| looked.source == source) {
-        looked.not_chosen = Some(why);
+fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String) {
+    if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.source == source) {
+        candidate.not_chosen = Some(why);
     }
 }
 
 /// A plugin that can't be used is out of the choice, unless it serves now or isn't what it is pinned to be.
-fn out_of_the_choice(error: LoadError, name: &str, serving: Option<&str>) -> Result<(), LoadError> {
-    if matches!(error, LoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
+fn out_of_the_choice(error: ModelLoadError, name: &str, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    if matches!(error, ModelLoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
 }

@@ -47,14 +47,14 @@ fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
     }
 }
 
-fn loader(wanted: &str, options: &ModelOptions, facts: ModelFacts) -> Loader {
+fn loader(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Loader {
     let runtime = Runtime::new(&ParserLimits::default()).unwrap();
-    let wanted = Wanted::read(Some(wanted), &[]).unwrap();
-    Loader::new(runtime, wanted, options, facts)
+    let argument = ParserArgument::read(Some(argument), &[]).unwrap();
+    Loader::new(runtime, argument, options, facts)
 }
 
-fn choose(wanted: &str, options: &ModelOptions, facts: ModelFacts) -> Result<Choice, String> {
-    loader(wanted, options, facts).choose(None).map_err(|error| error.to_string())
+fn choose(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Result<ParserChoice, String> {
+    loader(argument, options, facts).choose(None).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -63,10 +63,10 @@ fn a_model_with_a_table_that_nobody_claims_gets_the_parser_for_tables_and_the_ta
     let mut options = options(folder.path());
     let table = || facts("unheard-of", Some(r#"{"a":1}"#));
     let handed = [("response_template".to_owned(), r#"{"a":1}"#.to_owned())];
-    for wanted in ["auto", "t"] {
-        let choice = choose(wanted, &options, table()).unwrap();
-        assert_eq!(choice.plugin.descriptor().name, "response-template", "{wanted}");
-        assert_eq!(choice.options, handed, "{wanted}");
+    for argument in ["auto", "t"] {
+        let choice = choose(argument, &options, table()).unwrap();
+        assert_eq!(choice.plugin.descriptor().name, "response-template", "{argument}");
+        assert_eq!(choice.options, handed, "{argument}");
     }
     assert_eq!(choose("h", &options, table()).unwrap().options, [], "no other parser is told");
     options.parser_options = vec![("response_template".to_owned(), "mine".to_owned())];
@@ -104,14 +104,14 @@ fn two_files_that_claim_a_model_alike_are_a_tie_with_what_to_type() {
 #[test]
 fn pins_are_compared_before_anything_is_compiled_and_by_the_parsers_own_name() {
     let folder = folder(&[("h.wasm", "healthy"), ("garbage.wasm", "core_module")]);
-    let refusal = |wanted: &str, name: &str| {
+    let refusal = |argument: &str, name: &str| {
         let mut options = options(folder.path());
         options.parser_pins = vec![format!("{name}={}", "0".repeat(64)).parse().unwrap()];
-        choose(wanted, &options, facts("qwen3", None))
+        choose(argument, &options, facts("qwen3", None))
             .err()
-            .unwrap_or_else(|| panic!("{wanted} {name} loads"))
+            .unwrap_or_else(|| panic!("{argument} {name} loads"))
     };
-    for (wanted, name) in [
+    for (argument, name) in [
         ("h", "h"),
         ("h", "h.wasm"),
         ("h", "guest"),
@@ -119,7 +119,7 @@ fn pins_are_compared_before_anything_is_compiled_and_by_the_parsers_own_name() {
         ("auto", "h"),
         ("auto", "qwen3"),
     ] {
-        let line = refusal(wanted, name);
+        let line = refusal(argument, name);
         assert!(line.contains("its SHA-256 is") && line.contains(&"0".repeat(64)), "{line}");
     }
     assert!(refusal("h", "other").contains("no parser of this name was looked at, only h, guest"));
@@ -139,8 +139,8 @@ fn what_didnt_change_isnt_compiled_again() {
 
 /// Why what was looked at isn't the choice, or can't be, by the end of its source.
 fn why_not(loader: &Loader, source: &str) -> String {
-    let looked = loader.looked.iter().find(|looked| looked.source.ends_with(source)).unwrap();
-    looked.not_chosen.as_deref().or(looked.error()).unwrap_or_default().to_owned()
+    let candidate = loader.candidates.iter().find(|candidate| candidate.source.ends_with(source)).unwrap();
+    candidate.not_chosen.as_deref().or(candidate.error()).unwrap_or_default().to_owned()
 }
 
 #[test]

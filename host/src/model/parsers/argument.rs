@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum ParserArgument {
     /// The one that claims the model.
     Auto,
     /// A file, a name, or `none`.
@@ -21,7 +21,7 @@ pub struct UnknownModel {
     served: Vec<String>,
 }
 
-impl Wanted {
+impl ParserArgument {
     /// Reads the option; none is `auto`. A file whose own name has a `=` in it is that file.
     ///
     /// # Errors
@@ -64,17 +64,17 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    fn read(given: &str) -> Result<Wanted, String> {
+    fn read(given: &str) -> Result<ParserArgument, String> {
         let served = ["a".to_owned(), "org/b".to_owned()];
-        Wanted::read(Some(given), &served).map_err(|error| error.to_string())
+        ParserArgument::read(Some(given), &served).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_model_may_be_named_if_it_is_served() {
-        let named = |name: &str| Ok(Wanted::Named(name.to_owned()));
-        assert_eq!(Wanted::read(None, &[]), Ok(Wanted::Auto));
-        assert_eq!(read("auto"), Ok(Wanted::Auto));
-        assert_eq!(read("a=auto"), Ok(Wanted::Auto));
+        let named = |name: &str| Ok(ParserArgument::Named(name.to_owned()));
+        assert_eq!(ParserArgument::read(None, &[]), Ok(ParserArgument::Auto));
+        assert_eq!(read("auto"), Ok(ParserArgument::Auto));
+        assert_eq!(read("a=auto"), Ok(ParserArgument::Auto));
         assert_eq!(read("qwen3.wasm"), named("qwen3.wasm"));
         assert_eq!(read("a=qwen3.wasm"), named("qwen3.wasm"));
         assert_eq!(read("org/b=./x=y.wasm"), named("./x=y.wasm"));
@@ -88,9 +88,9 @@ mod tests {
         let file = folder.path().join("a=b.wasm");
         std::fs::write(&file, "x").unwrap();
         let file = file.to_str().unwrap();
-        let wanted = read(file).unwrap();
-        assert_eq!(wanted, Wanted::Named(file.to_owned()));
-        assert_eq!(wanted.folders(Path::new("plugins")), [Path::new("plugins"), folder.path()]);
-        assert_eq!(Wanted::Auto.folders(Path::new("plugins")), [Path::new("plugins")]);
+        let argument = read(file).unwrap();
+        assert_eq!(argument, ParserArgument::Named(file.to_owned()));
+        assert_eq!(argument.folders(Path::new("plugins")), [Path::new("plugins"), folder.path()]);
+        assert_eq!(ParserArgument::Auto.folders(Path::new("plugins")), [Path::new("plugins")]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::frames::Frames;
 use super::super::obfuscation::{Obfuscation, encoded_len};
-use super::events::{self, At, Piece, Sequence};
+use super::events::{self, At, SequenceNumbers, TextDelta};
 use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
 
 /// The only part of an item: none ever begins a second one.
@@ -11,7 +11,7 @@ const FIRST: usize = 0;
 
 /// An open item.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct OpenItem {
     item: Item,
     /// Its place in the output.
     index: usize,
@@ -20,11 +20,11 @@ pub(super) struct Written {
 /// Where events go.
 #[derive(Debug)]
 pub(super) struct Out<'a> {
-    pub(super) sequence: &'a mut Sequence,
+    pub(super) sequence: &'a mut SequenceNumbers,
     pub(super) frames: &'a mut Frames,
 }
 
-impl Written {
+impl OpenItem {
     /// Announces `item`, which has no text yet, and its part if its kind has parts.
     pub(super) fn begin(item: Item, index: usize, out: Out<'_>) -> Self {
         let mut written = Self { item, index };
@@ -63,21 +63,21 @@ impl Written {
         self.append(delta);
         let secret = || encoded_len(delta) + encoded_bytes(&logprobs);
         let obfuscation = obfuscation.map(|padding| padding.pad(secret()));
-        let piece = Piece { delta, obfuscation };
+        let text_delta = TextDelta { delta, obfuscation };
         let at = At { item_id: self.item.id(), output_index: self.index };
         let Out { sequence, frames } = out;
         match &self.item {
             Item::Message { .. } => {
-                sequence.send(events::text_delta(at, FIRST, piece, &logprobs), frames);
+                sequence.send(events::text_delta(at, FIRST, text_delta, &logprobs), frames);
             }
             Item::Reasoning { content: Some(_), .. } => {
-                sequence.send(events::reasoning_delta(at, FIRST, piece), frames);
+                sequence.send(events::reasoning_delta(at, FIRST, text_delta), frames);
             }
             Item::Reasoning { content: None, .. } => {
-                sequence.send(events::summary_text_delta(at, FIRST, piece), frames);
+                sequence.send(events::summary_text_delta(at, FIRST, text_delta), frames);
             }
-            Item::FunctionCall { .. } => sequence.send(events::arguments_delta(at, piece), frames),
-            Item::CustomToolCall { .. } => sequence.send(events::input_delta(at, piece), frames),
+            Item::FunctionCall { .. } => sequence.send(events::arguments_delta(at, text_delta), frames),
+            Item::CustomToolCall { .. } => sequence.send(events::input_delta(at, text_delta), frames),
             // Told by `hosted`.
             Item::Hosted(_) => {}
         }
@@ -121,7 +121,7 @@ impl Written {
 }
 
 /// The `done` events inside the item.
-fn end_texts(item: &Item, output_index: usize, sequence: &mut Sequence, frames: &mut Frames) {
+fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, frames: &mut Frames) {
     let at = At { item_id: item.id(), output_index };
     match item {
         Item::Message { content, .. } => {
