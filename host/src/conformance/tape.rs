@@ -108,21 +108,21 @@ impl Tape {
     /// What a turn takes in one step for these atoms.
     pub(super) fn pieces(&self, atoms: Range<usize>) -> Vec<turn::TokenText<'_>> {
         let mut pieces = Vec::new();
-        let mut told = self.start(atoms.start);
+        let mut taken = self.start(atoms.start);
         for (at, atom) in self.atoms.iter().enumerate().take(atoms.end).skip(atoms.start) {
             let start = self.start(at);
             if atom.marker.is_none() {
                 continue;
             }
-            if told < start {
-                pieces.push(turn::TokenText::new(None, &self.text[told..start]));
+            if taken < start {
+                pieces.push(turn::TokenText::new(None, &self.text[taken..start]));
             }
             pieces.push(turn::TokenText::new(atom.marker, &self.text[start..atom.end]));
-            told = atom.end;
+            taken = atom.end;
         }
         let end = self.start(atoms.end);
-        if told < end {
-            pieces.push(turn::TokenText::new(None, &self.text[told..end]));
+        if taken < end {
+            pieces.push(turn::TokenText::new(None, &self.text[taken..end]));
         }
         pieces
     }

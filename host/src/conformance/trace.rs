@@ -40,7 +40,8 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
                 machine.turn(event, frames);
             }
         }
-        let step = TracedStep { came, calls: record.take(), events: events.to_vec(), frames: told(frames) };
+        let step =
+            TracedStep { came, calls: record.take(), events: events.to_vec(), frames: take_events(frames) };
         all.extend(events.drain());
         steps.push(step);
     };
@@ -63,12 +64,12 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
         came: Vec::new(),
         calls: record.take(),
         events: outcome.events[before..].to_vec(),
-        frames: told(&mut frames),
+        frames: take_events(&mut frames),
     });
     (steps, outcome)
 }
 
-fn told(frames: &mut Frames) -> Vec<Value> {
+fn take_events(frames: &mut Frames) -> Vec<Value> {
     as_values(&String::from_utf8(frames.take().into()).expect("events are JSON"))
 }
 

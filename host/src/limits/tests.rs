@@ -38,8 +38,8 @@ fn each_switch_sets_its_own_bound_within_its_range() {
 fn one_request_takes_at_most_half_of_what_the_engine_writes_at_a_time() {
     let at_a_time = engine::LocalOptions::default().sequences;
     assert!(2 * Limits::default().sequences <= at_a_time);
-    let told = Limits::BOUNDS.iter().find(|bound| bound.switch == "max-sequences").unwrap().help;
-    assert!(told.contains(&format!("{at_a_time} at a time")), "{told}");
+    let help = Limits::BOUNDS.iter().find(|bound| bound.switch == "max-sequences").unwrap().help;
+    assert!(help.contains(&format!("{at_a_time} at a time")), "{help}");
 }
 
 const BEGIN: &str = "<!-- switches -->\n";

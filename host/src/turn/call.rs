@@ -46,7 +46,7 @@ impl Call {
     }
 
     /// Whether the client knows of the call.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_announced(&self) -> bool {
         self.head.is_none()
     }
 

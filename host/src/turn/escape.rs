@@ -2,7 +2,7 @@
 
 /// Appends `text` as it stands inside a JSON string. Only what must be escaped is.
 pub(super) fn escape(text: &str, out: &mut String) {
-    let mut told = 0;
+    let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
         let short = match byte {
             b'"' => "\\\"",
@@ -15,8 +15,8 @@ pub(super) fn escape(text: &str, out: &mut String) {
             0..=0x1f => "",
             _ => continue,
         };
-        out.push_str(&text[told..at]);
-        told = at + 1;
+        out.push_str(&text[written..at]);
+        written = at + 1;
         if short.is_empty() {
             out.push_str("\\u00");
             out.extend(
@@ -26,7 +26,7 @@ pub(super) fn escape(text: &str, out: &mut String) {
             out.push_str(short);
         }
     }
-    out.push_str(&text[told..]);
+    out.push_str(&text[written..]);
 }
 
 /// Decodes the inside of a JSON string, an escape cut in two included. What is no valid escape is kept as it stands.

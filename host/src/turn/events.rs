@@ -107,23 +107,23 @@ mod tests {
         TurnEvent::Close(ItemStatus::Completed)
     }
 
-    fn told(events: &mut TurnEvents, text: &str) {
+    fn push_text(events: &mut TurnEvents, text: &str) {
         events.text().text.push_str(text);
     }
 
     #[test]
     fn what_was_cleared_or_taken_out_is_never_seen_again() {
         let mut events = TurnEvents::default();
-        told(&mut events, "old");
+        push_text(&mut events, "old");
         events.push(close());
-        told(&mut events, "older");
+        push_text(&mut events, "older");
         events.clear();
         assert_eq!(events[..], []);
-        told(&mut events, "new");
+        push_text(&mut events, "new");
         assert_eq!(events[..], [TurnEvent::Text("new".into())]);
         assert_eq!(events.drain().collect::<Vec<_>>(), [TurnEvent::Text("new".into())]);
-        told(&mut events, "next");
-        told(&mut events, " word");
+        push_text(&mut events, "next");
+        push_text(&mut events, " word");
         assert_eq!(events.into_iter().collect::<Vec<_>>(), [TurnEvent::Text("next word".into())]);
     }
 

@@ -1,7 +1,7 @@
 //! Opens, fills and closes the items of a turn.
 //!
 //! Invariant: at most one item is open; `Open`, `Text` (never empty), `Close` come out in this order for each. Messages and
-//! reasoning are told of with their first visible text, calls when they open. While the prompt is replayed nothing is told:
+//! reasoning are announced with their first visible text, calls when they open. While the prompt is replayed nothing is announced:
 //! what it closes is gone, and what it leaves open begins when the output does. `router` calls it.
 
 use super::call::Call;
@@ -191,9 +191,9 @@ impl Items {
     /// Closes what is open.
     pub(super) fn end(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         self.white = Delta::default();
-        let told = match self.open.take() {
+        let is_announced = match self.open.take() {
             None => false,
-            Some(Open::Prose(prose)) => prose.told,
+            Some(Open::Prose(prose)) => prose.announced,
             Some(Open::Call(mut call)) => {
                 if status == ItemStatus::Incomplete {
                     self.break_call(Some(call.name()));
@@ -203,10 +203,10 @@ impl Items {
                 {
                     self.malformed.push(call.name().to_owned());
                 }
-                call.is_told()
+                call.is_announced()
             }
         };
-        if told {
+        if is_announced {
             out.push(TurnEvent::Close(status));
         }
     }
@@ -277,9 +277,9 @@ impl Items {
     /// Gives out the white space that waits and `body`, with its `tokens`, after it.
     fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
         if let Some(Open::Prose(prose)) = &mut self.open
-            && !prose.told
+            && !prose.announced
         {
-            prose.told = true;
+            prose.announced = true;
             out.push(TurnEvent::Open(prose.head()));
         }
         write(true, out, |out| {

@@ -11,7 +11,7 @@ pub(super) struct Prose {
     /// It has visible text, perhaps in the prompt.
     pub(super) begun: bool,
     /// The client knows of it.
-    pub(super) told: bool,
+    pub(super) announced: bool,
 }
 
 /// What it is.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 impl Prose {
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, begun: false, told: false }
+        Self { kind, begun: false, announced: false }
     }
 
     pub(super) fn head(self) -> ItemHead {
@@ -40,7 +40,7 @@ impl Prose {
             Kind::Reasoning => Route::Reasoning,
             Kind::Message(_) => Route::Content,
         };
-        self.told && route == own && ends_visibly(text)
+        self.announced && route == own && ends_visibly(text)
     }
 }
 

@@ -106,8 +106,8 @@ impl StopStrings {
         }
         self.held.append(delta);
         let kept = self.held.split_off(self.held.len() - undecided);
-        let told = std::mem::replace(&mut self.held, kept);
-        self.tell(told, out);
+        let released = std::mem::replace(&mut self.held, kept);
+        self.tell(released, out);
     }
 
     /// One byte more; length and place of the stop string that it completes.

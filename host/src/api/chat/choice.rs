@@ -158,13 +158,13 @@ impl ChoiceMachine {
     }
 
     fn text(&mut self, text: &turn::Delta, stream: &mut Stream, frames: &mut Frames) {
-        let mut told: Vec<ChosenToken> = Vec::new();
+        let mut chosen: Vec<ChosenToken> = Vec::new();
         let answer = &mut self.answer;
         let delta = match self.target {
             Target::Content => {
                 answer.content.get_or_insert_default().push_str(text);
                 if self.tokens.is_some() {
-                    told.extend(text.tokens.iter().map(ChosenToken::from));
+                    chosen.extend(text.tokens.iter().map(ChosenToken::from));
                 }
                 Delta { content: Some(text), ..Delta::default() }
             }
@@ -179,10 +179,10 @@ impl ChoiceMachine {
                 Delta { tool_calls: Some([call]), ..Delta::default() }
             }
         };
-        let logprobs = (!told.is_empty()).then(|| ContentLogprobs::new(&told));
+        let logprobs = (!chosen.is_empty()).then(|| ContentLogprobs::new(&chosen));
         stream.choice(ChunkChoice { logprobs, ..self.delta(delta) }, frames);
         if let Some(tokens) = &mut self.tokens {
-            tokens.append(&mut told);
+            tokens.append(&mut chosen);
         }
     }
 }

@@ -101,9 +101,9 @@ impl ChunkValidator {
             let text = delta.get(text);
             check(text.is_none_or(|text| text.is_string() || text.is_null()), "a text is not a string")?;
         }
-        let told = choice.get("logprobs").unwrap_or(&Value::Null);
-        check(told.is_null() || delta.contains_key("content"), "logprobs without content")?;
-        check_logprobs(told)?;
+        let logprobs = choice.get("logprobs").unwrap_or(&Value::Null);
+        check(logprobs.is_null() || delta.contains_key("content"), "logprobs without content")?;
+        check_logprobs(logprobs)?;
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             state.call(call)?;
         }

@@ -31,7 +31,7 @@ pub struct CompletionMachine {
     model: String,
     asked: Asked,
     choices: Vec<ChoiceMachine>,
-    /// Whose turn is told of.
+    /// The choice that events are of now.
     current: usize,
     /// Choices that are still under way.
     open: usize,
@@ -82,14 +82,14 @@ impl CompletionMachine {
     fn text(&mut self, delta: &Delta, frames: &mut Frames) {
         let index = self.current;
         let logprobs = self.choices[index].take(delta);
-        let told = TextChoice {
+        let choice = TextChoice {
             index,
             text: delta,
             logprobs: logprobs.as_ref(),
             finish_reason: None,
             ids: TokenIds::default(),
         };
-        self.send(&[told], None, frames);
+        self.send(&[choice], None, frames);
         if let (Some(all), Some(more)) = (&mut self.choices[index].logprobs, logprobs) {
             all.append(more);
         }

@@ -23,7 +23,7 @@ fn ask(extra: &Value) -> Box<dyn Machine> {
 }
 
 /// What a machine says: the stream, checked, as chunks, and the body.
-fn told(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Value) {
+fn output_of(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Value) {
     let stream = String::from_utf8(frames.take().to_vec()).unwrap();
     chat::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
     let events = sse::events(stream.as_bytes()).unwrap();
@@ -68,7 +68,7 @@ fn choices_that_come_interleaved_are_told_apart_and_counted_together() {
     let turns = [first, second, third];
     let mut machine = ask(&json!({ "n": 3, "stream_options": { "include_usage": true } }));
     let mut frames = interleave(&mut *machine, &turns);
-    let (chunks, status, body) = told(&*machine, &mut frames);
+    let (chunks, status, body) = output_of(&*machine, &mut frames);
 
     assert_eq!(status, 200);
     let choices = body["choices"].as_array().unwrap();
@@ -98,7 +98,7 @@ fn a_choice_that_fails_is_the_end_of_all() {
     machine.begin(&mut frames);
     machine.choose(1);
     machine.end(&TurnEnd::Failed(failure), Usage::default(), &mut frames);
-    let (chunks, status, body) = told(&*machine, &mut frames);
+    let (chunks, status, body) = output_of(&*machine, &mut frames);
     assert_eq!((status, &chunks.last().unwrap()["error"]), (500, &body["error"]));
 }
 
@@ -132,7 +132,7 @@ fn tokens_of_content_are_told_with_their_log_probabilities() {
         machine.turn(&event, &mut frames);
     }
     machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
-    let (chunks, _, body) = told(&*machine, &mut frames);
+    let (chunks, _, body) = output_of(&*machine, &mut frames);
     let whole = body["choices"][0]["logprobs"]["content"].as_array().unwrap();
     let pointer = "/choices/0/logprobs/content";
     let streamed = chunks.iter().filter_map(|chunk| chunk.pointer(pointer)?.as_array()).flatten();
@@ -164,7 +164,7 @@ fn a_custom_tools_call_carries_its_input_as_text() {
     let turn = Turn::new(vec![item(head, &["*** Begin", " \"x\"\n"])], TurnEnd::Completed);
     let mut machine = ask(&json!({}));
     let mut frames = interleave(&mut *machine, &[turn]);
-    let (chunks, _, body) = told(&*machine, &mut frames);
+    let (chunks, _, body) = output_of(&*machine, &mut frames);
     let custom = json!({ "name": "patch", "input": "*** Begin \"x\"\n" });
     let expected = json!([{ "id": "call_c", "type": "custom", "custom": custom }]);
     assert_eq!(body["choices"][0]["message"]["tool_calls"], expected);
@@ -185,7 +185,7 @@ fn padding_comes_only_where_it_is_asked_for_and_makes_lengths_alike() {
     assert!(!plain.contains("obfuscation"));
     let mut machine = ask(&json!({ "stream_options": { "include_obfuscation": true } }));
     let mut frames = interleave(&mut *machine, &[turn]);
-    let (chunks, _, _) = told(&*machine, &mut frames);
+    let (chunks, _, _) = output_of(&*machine, &mut frames);
     for chunk in &chunks {
         let delta = &chunk["choices"][0]["delta"];
         let said = delta["content"].as_str().or(delta["reasoning"].as_str()).unwrap_or_default();
@@ -204,7 +204,7 @@ fn token_ids_stand_with_their_choice_at_its_end() {
         machine.raw(RawTurn { input: text(&[7, 8]), output: text(&[u32::try_from(choice).unwrap()]) });
         machine.end(&TurnEnd::Completed, Usage::default(), &mut frames);
     }
-    let (chunks, _, body) = told(&*machine, &mut frames);
+    let (chunks, _, body) = output_of(&*machine, &mut frames);
     for index in [0, 1] {
         let choice = &body["choices"][index];
         assert_eq!((&choice["prompt_token_ids"], &choice["token_ids"]), (&json!([7, 8]), &json!([index])));

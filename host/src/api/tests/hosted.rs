@@ -39,7 +39,7 @@ fn refusal(tool: &Value, defaults: &Defaults) -> String {
 }
 
 /// An answer to a request with all three kinds of tools.
-fn told(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
+fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     let tools = json!([
         { "type": "mcp", "server_label": "time", "headers": { "authorization": "secret" } },
         { "type": "web_search" }, { "type": "code_interpreter", "container": { "type": "auto" } }
@@ -68,7 +68,7 @@ fn told(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
 }
 
 fn golden(name: &str, events: &[RoundEvent], end: &TurnEnd) {
-    let (stream, body) = told(events, end);
+    let (stream, body) = output_of(events, end);
     compare(&format!("responses-{name}.sse"), &stream);
     compare(&format!("responses-{name}.json"), &format!("200\n{body:#}\n"));
 }
@@ -216,7 +216,7 @@ fn calls_that_end_in_any_order_are_told_well() {
         events.extend(
             order.iter().map(|place| ended(ids[*place], if *place % 2 == 0 { Ok("1") } else { Err("no") })),
         );
-        let (_, body) = told(&events, &TurnEnd::Completed);
+        let (_, body) = output_of(&events, &TurnEnd::Completed);
         assert_eq!(body["output"].as_array().unwrap().len(), 4);
     }
 }

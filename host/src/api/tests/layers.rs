@@ -61,7 +61,7 @@ fn leaf_builders_take_plain_values_only() {
 }
 
 /// What is wrong with a leaf that has this line.
-fn told(line: &str) -> Option<String> {
+fn violation_of(line: &str) -> Option<String> {
     let source = format!(
         "//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use crate::turn::Turn; }}\n"
     );
@@ -89,7 +89,7 @@ fn a_leaf_that_knew_a_turn_or_a_parser_would_be_noticed() {
         "#[serde(serialize_with = \"crate::turn::write\")]",
         "include!(\"../machine.rs\");",
     ] {
-        assert!(told(line).is_some(), "{line}");
+        assert!(violation_of(line).is_some(), "{line}");
     }
 }
 
@@ -104,7 +104,7 @@ fn leaves_may_know_leaves_and_what_they_are_built_of() {
         "// crate::turn is a comment",
         "let x = 1; // and so is crate::turn",
     ] {
-        assert_eq!(told(line), None, "{line}");
+        assert_eq!(violation_of(line), None, "{line}");
     }
 }
 

@@ -50,8 +50,11 @@ fn a_grammar_is_read_in_both_shapes_and_told_to_the_model() {
     for format in [flat, json!({ "type": "grammar", "grammar": grammar })] {
         let (tool, shown) = custom(&json!({ "name": "f", "format": format })).unwrap();
         assert_eq!(tool.grammar, Some(Grammar { syntax: "lark".into(), definition: "start: WORD".into() }));
-        let told = shown.pointer("/function/parameters/properties/input/description").unwrap();
-        assert!(told.as_str().unwrap().ends_with("lark grammar accepts:\nstart: WORD"), "{told}");
+        let description = shown.pointer("/function/parameters/properties/input/description").unwrap();
+        assert!(
+            description.as_str().unwrap().ends_with("lark grammar accepts:\nstart: WORD"),
+            "{description}"
+        );
     }
     assert_eq!(custom(&json!({ "name": "f", "format": { "type": "text" } })).unwrap().0.grammar, None);
 }

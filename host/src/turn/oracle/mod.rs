@@ -63,8 +63,8 @@ pub fn check_lawful(text: &str, cuts: Cuts<'_>, seed: u64) {
     let turn = Turn::new(settings(), Box::new(parser));
     let (items, _, turn) = driven(turn, &[], &cut(text, cuts.text), cuts.steps);
     assert_eq!(turn.fault(), None);
-    let told: String = items.into_iter().map(|item| item.text).collect();
-    assert_eq!(told, *said.lock().expect("nothing panics with it"));
+    let visible: String = items.into_iter().map(|item| item.text).collect();
+    assert_eq!(visible, *said.lock().expect("nothing panics with it"));
 }
 
 /// Whatever a parser answers, the turn is well-formed, and blames the parser if it fails. `seed` isn't 0.

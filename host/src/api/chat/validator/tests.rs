@@ -32,9 +32,9 @@ fn custom(index: u64) -> Value {
 fn content(text: &str) -> Value {
     let mut chunk = delta(&json!({ "content": text }), &Value::Null);
     let token = json!({ "token": text, "logprob": -0.5, "bytes": text.as_bytes() });
-    let mut told = token.clone();
-    told["top_logprobs"] = json!([token]);
-    chunk["choices"][0]["logprobs"] = json!({ "content": [told], "refusal": null });
+    let mut chosen = token.clone();
+    chosen["top_logprobs"] = json!([token]);
+    chunk["choices"][0]["logprobs"] = json!({ "content": [chosen], "refusal": null });
     chunk
 }
 

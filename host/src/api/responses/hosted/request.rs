@@ -202,8 +202,8 @@ fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     if kind != "mcp" {
         return tool.to_json();
     }
-    let told = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
+    let shown = SHOWN.into_iter().filter_map(|name| Some((name, fields.get(name)?.to_json())));
     let absent = ["allowed_tools", "require_approval", "headers"];
     let absent = absent.into_iter().filter(|name| *name == "headers" || fields.get(name).is_none());
-    raw::object(told.chain(absent.map(|name| (name, Json::null()))))
+    raw::object(shown.chain(absent.map(|name| (name, Json::null()))))
 }
