@@ -1,4 +1,4 @@
-//! Message content in both protocols' shapes, to the one text that templates take: a string, or a list of parts joined by line breaks.
+//! Message content in the shapes of Responses and Chat Completions, to the one text that templates take: a string, or a list of parts joined by line breaks.
 //! What isn't text becomes a placeholder, and a warning: a request isn't refused for it.
 
 use super::error::ApiError;

@@ -1,4 +1,4 @@
-//! Truncation: wherever the stream breaks off, and for whatever reason, the turn closes well-formed in both protocols; and what a client
+//! Truncation: wherever the stream breaks off, and for whatever reason, the turn closes well-formed in every protocol; and what a client
 //! has been shown of a call's arguments until then is the beginning of what the whole case expects.
 
 use parser_sdk::testing::case::{CaseItem, Status};

@@ -250,7 +250,7 @@ fn keeps_its_shape(fields: &Fields) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_of_a_request_becomes_a_control_token_in_the_models_template(fields in fields()) {

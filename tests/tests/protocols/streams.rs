@@ -1,4 +1,4 @@
-//! Every transcript, through every grouping of tokens into steps, cut at every token, in both protocols: the stream is
+//! Every transcript, through every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
 //! well-formed, and streamed = completed = not streamed.
 
 use host::api::Protocol;

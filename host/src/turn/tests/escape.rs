@@ -62,7 +62,7 @@ fn what_follows_a_broken_escape_is_still_decoded() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn escaped_text_is_a_json_string_and_comes_back(text in any::<String>()) {

@@ -84,7 +84,7 @@ fn a_stop_string_takes_its_tokens_with_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn however_steps_group_them_tokens_stand_where_their_text_stands(

@@ -19,7 +19,7 @@ fn policy() -> impl Strategy<Value = FaultPolicy> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_cutting_any_grouping_and_markers_by_id_or_text_give_the_same_items(

@@ -97,7 +97,7 @@ fn text_that_can_not_become_a_stop_string_is_passed_on_at_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_cut_is_the_first_complete_stop_string_however_the_text_came(
