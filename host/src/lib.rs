@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod agent;
 pub mod api;
 pub mod conformance;
+pub mod cpu_clock;
 pub mod grammar;
 pub mod http;
 pub mod limits;

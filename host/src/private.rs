@@ -96,7 +96,7 @@ pub(crate) fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
 
 fn check(opened: &File, wanted: u32) -> Result<(), PrivateError> {
     let metadata = opened.metadata()?;
-    let (owner, user) = (metadata.uid(), effective_user());
+    let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
     if owner != user {
         return Err(PrivateError::Owner { owner, user });
     }
@@ -105,12 +105,4 @@ fn check(opened: &File, wanted: u32) -> Result<(), PrivateError> {
         return Err(PrivateError::Mode { mode, wanted });
     }
     Ok(())
-}
-
-fn effective_user() -> u32 {
-    // SAFETY: takes nothing, touches no memory, can't fail.
-    #[allow(unsafe_code, reason = "std has no name for the effective user id")]
-    unsafe {
-        libc::geteuid()
-    }
 }

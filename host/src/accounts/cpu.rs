@@ -1,32 +1,40 @@
 //! CPU time: counted by the threads that spend it, and bounded per principal by a token bucket.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use crate::parser::thread_cpu_time;
+use crate::cpu_clock::thread_cpu_time;
 
 /// A bucket holds what its principal gets in this time.
 const BURST: Duration = Duration::from_secs(20);
 
-/// Counts the CPU time of one request, whichever threads it is spent on.
+/// Counts the CPU time of one request, whichever threads it is spent on, and books it with the request's principal at once.
 #[derive(Debug, Clone, Default)]
-pub struct CpuMeter(Arc<AtomicU64>);
+pub struct CpuMeter {
+    /// None: nobody's.
+    bucket: Option<Arc<Mutex<Bucket>>>,
+}
 
 impl CpuMeter {
-    /// Runs `work` on this thread and counts what it takes.
+    pub(super) fn new(bucket: Arc<Mutex<Bucket>>) -> Self {
+        Self { bucket: Some(bucket) }
+    }
+
+    /// Runs `work` on this thread and books what it takes.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        let Some(bucket) = &self.bucket else { return work() };
         let before = thread_cpu_time();
         let done = work();
         let spent = thread_cpu_time().saturating_sub(before);
-        self.0.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        bucket.lock().unwrap_or_else(PoisonError::into_inner).book(spent, Instant::now());
         done
     }
 
-    /// What was counted since the last call.
-    pub(super) fn take(&self) -> Duration {
-        Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
+    /// Whether the principal has some left; the error is the time until it has.
+    pub(super) fn check(&self) -> Result<(), Duration> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        bucket.lock().unwrap_or_else(PoisonError::into_inner).check(Instant::now())
     }
 }
 
@@ -62,11 +70,22 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Takes what was spent. The error is the time until something is left.
-    pub(super) fn book(&mut self, spent: Duration, now: Instant) -> Result<(), Duration> {
+    /// Takes what was spent.
+    pub(super) fn book(&mut self, spent: Duration, now: Instant) {
+        self.fill(now);
+        self.left -= spent.as_secs_f64();
+    }
+
+    /// Whether something is left; the error is the time until something is.
+    pub(super) fn check(&mut self, now: Instant) -> Result<(), Duration> {
+        self.fill(now);
+        if self.left >= 0.0 { Ok(()) } else { Err(Duration::from_secs_f64(-self.left / self.rate)) }
+    }
+
+    /// Adds what the principal got since the last look.
+    fn fill(&mut self, now: Instant) {
         let gone = now.saturating_duration_since(self.at).as_secs_f64();
         self.at = now;
-        self.left = (self.left + gone * self.rate).min(self.rate * BURST.as_secs_f64()) - spent.as_secs_f64();
-        if self.left >= 0.0 { Ok(()) } else { Err(Duration::from_secs_f64(-self.left / self.rate)) }
+        self.left = (self.left + gone * self.rate).min(self.rate * BURST.as_secs_f64());
     }
 }

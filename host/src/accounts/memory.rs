@@ -7,6 +7,11 @@ const SMALL: usize = 256 << 10;
 /// The last part of the memory, one in so many, is for small accounts: large bodies never keep ordinary requests out.
 const RESERVED: usize = 8;
 
+/// What an account may hold of `total` bytes, unless it is small.
+pub(super) fn most_of_one(total: usize) -> usize {
+    total - total / RESERVED
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -22,7 +27,7 @@ impl Memory {
     /// Takes `bytes` for an account that holds `has` already; false if there is no room.
     pub(super) fn take(&self, has: usize, bytes: usize) -> bool {
         let small = has.saturating_add(bytes) <= SMALL;
-        let most = if small { self.total } else { self.total - self.total / RESERVED };
+        let most = if small { self.total } else { most_of_one(self.total) };
         let taken = |held: usize| held.checked_add(bytes).filter(|held| *held <= most);
         self.held.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
     }

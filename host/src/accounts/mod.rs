@@ -61,17 +61,16 @@ pub struct Accounts {
 /// What the requests of one principal use together.
 struct Usage {
     memory: Arc<Memory>,
-    cpu: Mutex<cpu::Bucket>,
+    cpu: CpuMeter,
 }
 
 impl Accounts {
     /// For `principals` of them. With several, each may hold half of the memory.
     pub fn new(limits: &Limits, principals: usize) -> Self {
-        let total = limits.request_memory;
         Self {
-            memory: Arc::new(Memory::new(total)),
+            memory: Arc::new(Memory::new(limits.request_memory)),
             cpu: CpuShare::new(limits.request_cpu),
-            principal_memory: if principals > 1 { total / 2 } else { total },
+            principal_memory: principal_memory(limits, principals),
             principals: Mutex::default(),
         }
     }
@@ -81,14 +80,10 @@ impl Accounts {
         let mut principals = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = principals.entry(principal).or_insert_with(|| {
             let memory = Arc::new(Memory::new(self.principal_memory));
-            Arc::new(Usage { memory, cpu: Mutex::new(self.cpu.bucket(Instant::now())) })
+            let bucket = Arc::new(Mutex::new(self.cpu.bucket(Instant::now())));
+            Arc::new(Usage { memory, cpu: CpuMeter::new(bucket) })
         });
-        Account {
-            server: Arc::clone(&self.memory),
-            usage: Arc::clone(usage),
-            held: 0,
-            meter: CpuMeter::default(),
-        }
+        Account { server: Arc::clone(&self.memory), usage: Arc::clone(usage), held: 0 }
     }
 
     /// Bytes that all requests hold now.
@@ -97,12 +92,21 @@ impl Accounts {
     }
 }
 
+/// Bytes that each of `principals` may hold.
+fn principal_memory(limits: &Limits, principals: usize) -> usize {
+    if principals > 1 { limits.request_memory / 2 } else { limits.request_memory }
+}
+
+/// Bytes that one request may hold when nobody else holds any.
+pub fn largest_account(limits: &Limits, principals: usize) -> usize {
+    memory::most_of_one(principal_memory(limits, principals))
+}
+
 /// What one request uses.
 pub struct Account {
     server: Arc<Memory>,
     usage: Arc<Usage>,
     held: usize,
-    meter: CpuMeter,
 }
 
 impl Account {
@@ -127,15 +131,17 @@ impl Account {
         self.held
     }
 
-    /// Where the CPU time of this request is counted. Cheap to clone.
+    /// Books the CPU time of this request, for as long as that takes: also that of prompts made after the account is closed.
     pub fn meter(&self) -> CpuMeter {
-        self.meter.clone()
+        self.usage.cpu.clone()
     }
 
-    /// Books the CPU time that was counted, and says whether the principal has some left.
+    /// Says whether the principal has CPU time left.
+    ///
+    /// # Errors
+    /// It has none; what was under way was booked.
     pub fn check_cpu(&self) -> Result<(), Overdrawn> {
-        let mut bucket = self.usage.cpu.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.book(self.meter.take(), Instant::now()).map_err(|retry_after| Overdrawn::Cpu { retry_after })
+        self.usage.cpu.check().map_err(|retry_after| Overdrawn::Cpu { retry_after })
     }
 }
 
@@ -143,8 +149,6 @@ impl Drop for Account {
     fn drop(&mut self) {
         self.usage.memory.give_back(self.held);
         self.server.give_back(self.held);
-        // What was counted since the last look.
-        let _ = self.check_cpu();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::cpu::CpuShare;
 use super::*;
+use crate::cpu_clock::thread_cpu_time;
 
 const MIB: usize = 1 << 20;
 
@@ -44,27 +45,48 @@ fn one_key_of_several_holds_half_at_the_most() {
 }
 
 #[test]
+fn the_largest_account_is_the_largest_that_is_given() {
+    for (memory, principals) in [(16 * MIB, 1), (32 * MIB + 5, 1), (32 * MIB, 2), (37 * MIB + 3, 3)] {
+        let limits = Limits { request_memory: memory, ..Limits::default() };
+        let largest = largest_account(&limits, principals);
+        let accounts = Accounts::new(&limits, principals);
+        assert_eq!(accounts.open(Principal(0)).hold(largest), Ok(()));
+        assert!(accounts.open(Principal(0)).hold(largest + 1).is_err());
+    }
+}
+
+#[test]
 fn cpu_time_runs_out_and_comes_back() {
     let now = Instant::now();
     let share = CpuShare::new(100);
     let mut bucket = share.bucket(now);
     let cores = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
-    assert_eq!(bucket.book(Duration::from_secs(20) * cores, now), Ok(()));
-    let wait = bucket.book(Duration::from_secs(1) * cores, now).unwrap_err();
-    assert_eq!(wait.as_millis(), 1000);
-    assert_eq!(bucket.book(Duration::ZERO, now + Duration::from_millis(1100)), Ok(()));
+    bucket.book(Duration::from_secs(20) * cores, now);
+    assert_eq!(bucket.check(now), Ok(()));
+    bucket.book(Duration::from_secs(1) * cores, now);
+    assert_eq!(bucket.check(now).unwrap_err().as_millis(), 1000);
+    assert_eq!(bucket.check(now + Duration::from_millis(1100)), Ok(()));
     // However long nothing comes, no more gathers than one burst.
     let later = now + Duration::from_hours(1);
-    assert!(bucket.book(Duration::from_secs(21) * cores, later).is_err());
+    bucket.book(Duration::from_secs(21) * cores, later);
+    assert!(bucket.check(later).is_err());
 }
 
 #[test]
-fn a_meter_counts_what_its_work_takes_and_is_booked_once() {
-    let accounts = accounts(MIB, 1);
+fn a_meter_books_what_its_work_takes_also_when_the_account_is_closed() {
+    let accounts = Accounts::new(&Limits { request_cpu: 1, ..Limits::default() }, 2);
     let account = accounts.open(Principal(0));
     let meter = account.meter();
-    let sum = meter.run(|| (0..1000_u64).map(std::hint::black_box).sum::<u64>());
-    assert_eq!(sum, 499_500);
-    assert!(meter.take() > Duration::ZERO);
-    assert_eq!(meter.take(), Duration::ZERO);
+    drop(account);
+    // One percent of the cores is gathered for 20 s at most.
+    let cores = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
+    let enough = Duration::from_millis(250) * cores;
+    let sum = meter.run(|| {
+        let began = thread_cpu_time();
+        while thread_cpu_time() < began + enough {}
+        1
+    });
+    assert_eq!(sum, 1);
+    assert!(matches!(accounts.open(Principal(0)).check_cpu(), Err(Overdrawn::Cpu { .. })));
+    assert_eq!(accounts.open(Principal(1)).check_cpu(), Ok(()), "it is nobody else's");
 }

@@ -10,7 +10,7 @@ use clap::builder::NonEmptyStringValueParser;
 use engine::cpu::MAX_THREADS;
 use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
-use host::http::{App, Server};
+use host::http::{App, Server, largest_body};
 use host::limits::{Limits, ParserLimits};
 use host::model::{EngineChoice, Model, ModelLoadError, ModelOptions, Pin};
 use host::turn::FaultPolicy;
@@ -103,10 +103,19 @@ pub(super) struct Arguments {
 impl Arguments {
     fn limits(&self) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
-        let Limits { sequences, waiting_requests: waiting, .. } = limits;
+        let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
+            limits;
         anyhow::ensure!(
             sequences <= waiting,
             "--max-sequences {sequences} is more than --max-waiting {waiting}: no such request could be sure of its place"
+        );
+        let largest = largest_body(&limits, self.access.access().keys.count());
+        anyhow::ensure!(
+            body <= largest,
+            "--max-body {} is more than --request-memory {} has room for: set --max-body {} or less, or a larger --request-memory",
+            body >> 20,
+            memory >> 20,
+            largest >> 20
         );
         Ok(Limits { parser: self.parser_limits.0.clone(), mcp: self.mcp.limits(), ..limits })
     }

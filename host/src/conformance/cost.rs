@@ -9,7 +9,7 @@ use super::silence::DELTA;
 use super::stretch::Stretch;
 use super::subject::Parsers;
 use super::suite::longest;
-use crate::parser::thread_cpu_time;
+use crate::cpu_clock::thread_cpu_time;
 use crate::turn::TurnEvents;
 
 /// Each figure is the median of so many runs.

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 
 use super::packing::{self, Packing};
 use super::server::App;
-use crate::accounts::{Account, Overdrawn, Principal};
+use crate::accounts::{Account, Overdrawn, Principal, largest_account};
 use crate::api::Defaults;
 use crate::api::error::ApiError;
 use crate::limits::Limits;
@@ -21,6 +21,11 @@ use crate::limits::Limits;
 const COPIES: usize = 3;
 /// Bodies up to this size are read where they arrived: that takes less than a millisecond.
 const SMALL: usize = 64 << 10;
+
+/// Bytes of the largest body that can be read, with so many keys.
+pub fn largest_body(limits: &Limits, keys: usize) -> usize {
+    largest_account(limits, keys) / COPIES
+}
 
 /// A body that has arrived, and the account that it is on.
 struct Arrived {

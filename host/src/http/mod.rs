@@ -24,4 +24,5 @@ mod tokens;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use auth::Keys;
+pub use body::largest_body;
 pub use server::{App, Server};

@@ -23,7 +23,6 @@ mod source;
 mod stamp;
 mod ticker;
 
-pub(crate) use budget::thread_cpu_time;
 pub use cache::{CacheError, CompileCache};
 pub use digest::digest;
 pub use engine::{Runtime, RuntimeError};
