@@ -16,6 +16,7 @@ mod doubt;
 mod mark;
 mod schema;
 mod schemas;
+mod tag;
 mod types;
 
 pub use arguments::Arguments;
@@ -26,4 +27,5 @@ pub use doubt::Doubt;
 pub use mark::{Mark, Progress, Style, unquoted};
 pub use schema::Schema;
 pub use schemas::Schemas;
+pub use tag::{Tag, Tagged};
 pub use types::Types;
