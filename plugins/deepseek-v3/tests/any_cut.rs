@@ -3,9 +3,10 @@
 
 use deepseek_v3_parser::DeepSeekV3;
 use parser_sdk::testing::{
-    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request, steps,
+    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
+    steps,
 };
-use parser_sdk::{Op, Request, Route, Run, Step, ToolKind};
+use parser_sdk::{Op, Request, Route, Run, Step};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -61,27 +62,13 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn tools() -> Request {
-    let mut request = request(&["get_weather", "add", "apply_patch"]);
-    request.tools[2].kind = ToolKind::Custom;
-    request
-}
-
-/// Streams of these fragments.
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts = &["", "<｜Assistant｜></think>", "<｜Assistant｜><think>\n"];
-    Streams {
-        requests,
-        prompts,
-        fragments: FRAGMENTS,
-        count: 1_000,
-        longest: 40,
-        ends: &["<｜end▁of▁sentence｜>"],
-    }
+    request_with_custom(&["get_weather", "add"], "apply_patch")
 }
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<DeepSeekV3>();
+    let prompts = &["", "<｜Assistant｜></think>", "<｜Assistant｜><think>\n"];
+    Streams::of(&[tools()], prompts, FRAGMENTS, &["<｜end▁of▁sentence｜>"]).check::<DeepSeekV3>();
 }
 
 #[test]

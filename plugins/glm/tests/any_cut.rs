@@ -2,11 +2,11 @@
 //! give the same items, arguments are JSON, and what is out at any moment is how they begin.
 
 use glm_parser::Glm;
-use parser_sdk::testing::{Streams, check_string_parameters, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
-use serde_json::Value;
-
-const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
+use parser_sdk::Request;
+use parser_sdk::testing::{
+    Streams, check_array_is_routed, check_many_parameters, check_string_flows, check_string_parameters,
+    typed_request,
+};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -56,28 +56,20 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// `add` with a parameter of each kind, `get_weather` with none declared, and the custom tool `patch`.
-fn tools() -> Request {
-    let mut request = request(&["add", "get_weather", "patch"]);
-    request.tools[0].parameters_json = SCHEMA.into();
-    request.tools[2].kind = ToolKind::Custom;
-    request
-}
-
 /// Streams of these fragments.
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<|assistant|>", "<|assistant|><think>", "<|assistant|></think>"];
-    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|observation|>"] }
+    Streams::of(requests, prompts, FRAGMENTS, &["<|observation|>"])
 }
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<Glm>();
+    streams(&[typed_request()]).check::<Glm>();
 }
 
 #[test]
 fn arguments_are_written_as_sound_json_piece_by_piece() {
-    streams(&[tools()]).check_written_arguments::<Glm>();
+    streams(&[typed_request()]).check_written_arguments::<Glm>();
 }
 
 #[test]
@@ -85,46 +77,25 @@ fn string_values_come_back_as_they_were() {
     let parameter =
         |key: &str, value: &str| format!("<arg_key>{key}</arg_key><arg_value>{value}</arg_value>\n");
     let call = |parameters: &str| format!("<tool_call>get_weather{parameters}</tool_call>");
-    check_string_parameters::<Glm>(&tools(), parameter, call);
+    check_string_parameters::<Glm>(&typed_request(), parameter, call);
 }
 
 #[test]
 fn a_string_value_is_asked_for_once() {
-    let mut stream = Stream::<Glm>::start(&tools()).unwrap();
-    stream.marker(2);
-    assert_eq!(stream.text("get_weather"), Step::Hold);
-    stream.marker(4);
-    assert_eq!(stream.text("city"), Step::Hold);
-    stream.marker(5);
-    let Step::Ops(ops) = stream.marker(6) else { panic!("the value begins") };
-    assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::ArgumentsEscaped)), "{ops:?}");
+    let head = ["<tool_call>", "get_weather", "<arg_key>", "city", "</arg_key>", "<arg_value>"];
+    check_string_flows::<Glm>(&typed_request(), &head);
 }
 
 #[test]
 fn a_large_array_is_routed_not_written() {
-    let array = format!("[{}0]", "12345, ".repeat(15_000));
-    let mut stream = Stream::<Glm>::start(&tools()).unwrap();
-    for (marker, text) in [(2, "add"), (4, "a")] {
-        stream.marker(marker);
-        stream.text(text);
-    }
-    stream.marker(5);
-    stream.marker(6);
-    for piece in cut(&array, &[4]) {
-        assert_eq!(stream.text(piece), Step::Hold);
-    }
-    assert_eq!(stream.marker(7), Step::Hold);
-    let Step::Ops(ops) = stream.marker(3) else { panic!("the value is written") };
-    let routed = |op: &Op| matches!(op, Op::Bytes(run) if run.route == Route::Arguments && run.bytes as usize == array.len());
-    assert!(ops.iter().any(routed), "{ops:?}");
+    let head = ["<tool_call>", "add", "<arg_key>", "a", "</arg_key>", "<arg_value>"];
+    check_array_is_routed::<Glm>(&typed_request(), &head, ["</arg_value>", "</tool_call>"]);
 }
 
 #[test]
 fn very_many_parameters_stay_within_what_may_be_written() {
-    let parameters: Vec<String> =
-        (0..5_000).map(|index| format!("<arg_key>\u{1}{index}</arg_key><arg_value></arg_value>")).collect();
-    let output = format!("<tool_call>get_weather{}</tool_call>", parameters.concat());
-    let items = play::<Glm>(&tools(), "", cut(&output, &[5]), FinishReason::Stop);
-    let arguments: Value = serde_json::from_str(&items[0].text).unwrap();
-    assert_eq!(arguments.as_object().unwrap().len(), 5_000);
+    let parameter = |key: &str| format!("<arg_key>{key}</arg_key><arg_value></arg_value>");
+    check_many_parameters::<Glm>(&typed_request(), parameter, |parameters| {
+        format!("<tool_call>get_weather{parameters}</tool_call>")
+    });
 }

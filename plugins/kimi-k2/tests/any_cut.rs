@@ -2,10 +2,10 @@
 //! (the test kit counts), text and arguments come out at once, and the turn's end never does.
 
 use kimi_k2_parser::KimiK2;
+use parser_sdk::Request;
 use parser_sdk::testing::{
-    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request,
+    Streams, check_asked_once, check_input_flows, check_long_arguments, check_turns, request_with_custom,
 };
-use parser_sdk::{Request, ToolKind};
 
 const FRAGMENTS: &[&str] = &[
     "<think>",
@@ -63,21 +63,14 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn tools() -> Request {
-    let mut request = request(&["get_weather", "add", "apply_patch"]);
-    request.tools[2].kind = ToolKind::Custom;
-    request
-}
-
-/// Streams of these fragments.
-fn streams(requests: &[Request]) -> Streams<'_> {
-    let prompts =
-        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"];
-    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|im_end|>"] }
+    request_with_custom(&["get_weather", "add"], "apply_patch")
 }
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    streams(&[tools()]).check::<KimiK2>();
+    let prompts =
+        &["", "<|im_assistant|>assistant<|im_middle|>", "<|im_assistant|>assistant<|im_middle|><think>"];
+    Streams::of(&[tools()], prompts, FRAGMENTS, &["<|im_end|>"]).check::<KimiK2>();
 }
 
 #[test]

@@ -4,10 +4,10 @@
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, literal, parameters};
+use parser_sdk::params::Tag;
 
 use crate::{
-    BLOCK, BLOCK_END, CALL, CALL_END, MARKERS, NAME, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN,
-    TURN_END,
+    BLOCK, BLOCK_END, CALL, CALL_END, MARKERS, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN, TURN_END,
 };
 
 /// What a raw value must not spell.
@@ -29,7 +29,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
 }
 
 fn invoke(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
-    let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>\"'".contains(char))?;
+    let name = tool.name_without(Tag::LONGEST, |char| char.is_whitespace() || "<>\"'".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
         let end = lark.marker(PARAMETER_END);
         let value = match value {

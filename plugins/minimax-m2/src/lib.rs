@@ -12,7 +12,7 @@
 
 mod grammar;
 
-use parser_sdk::params::{Calls, Mark, Style, unquoted};
+use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Trim};
 
 const MARKERS: [&str; 10] = [
@@ -38,9 +38,6 @@ const CALL_END: usize = 7;
 const PARAMETER: usize = 8;
 const PARAMETER_END: usize = 9;
 
-/// Longest name of a tool with what stands around it, in bytes.
-const NAME: usize = 256;
-
 /// The state of one stream.
 #[derive(Debug)]
 pub struct MiniMaxM2 {
@@ -48,15 +45,13 @@ pub struct MiniMaxM2 {
     state: State,
     /// Whether the stream is in a block in which calls may stand.
     in_block: bool,
-    name: String,
+    tag: Tag,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In prose, or in an open call.
     Between,
-    /// After `]~b]`, up to the end of the line: the role.
-    Role,
     /// After `<minimax:tool_call>`, before the first call.
     Announced,
     /// After `<invoke name=`, before `>`.
@@ -78,7 +73,7 @@ impl Parser for MiniMaxM2 {
 
     fn start(request: &Request) -> Result<Self, String> {
         let calls = Calls::new(request, Style::Quoted);
-        Ok(Self { calls, state: State::Between, in_block: false, name: String::new() })
+        Ok(Self { calls, state: State::Between, in_block: false, tag: Tag::default() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
@@ -94,7 +89,7 @@ impl Parser for MiniMaxM2 {
             State::Announced if matches!(index, CALL | BLOCK_END) => {}
             State::Announced | State::Name if index == TURN_END => out.broken_call(literal.len()),
             State::Announced | State::Name => self.deny(literal.len(), out),
-            State::Between | State::Role => {}
+            State::Between => {}
         }
         if !self.calls.mark(mark(index), literal, out) {
             self.outside(index, out);
@@ -123,54 +118,41 @@ impl MiniMaxM2 {
         match index {
             THINK => prose.reasoning(out),
             THINK_END | TURN_END => prose.content(out),
-            TURN => {
-                out.drop_all();
-                prose.turn_to_content();
-                self.state = State::Role;
-            }
+            TURN => self.calls.begin_turn(out),
             BLOCK if calls => (self.state, self.in_block) = (State::Announced, true),
             CALL if self.in_block => {
                 self.state = State::Name;
-                self.name.clear();
+                self.tag.begin();
             }
             BLOCK_END | CALL_END.. if was_in_block => prose.go_on(out),
             _ => prose.flow(out),
         }
     }
 
-    /// Reads the text's beginning; returns how many bytes of it, as the next two do.
+    /// Reads the text's beginning; returns how many bytes of it, as the next does.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match self.state {
             State::Between => self.calls.text(text, out),
-            State::Role => {
-                let end = out.drop_line(text.as_bytes());
-                if end.is_some() {
-                    self.state = State::Between;
-                }
-                return end.unwrap_or(text.len());
-            }
             State::Announced if text.trim_start().is_empty() => {}
             State::Announced => self.deny(0, out),
-            State::Name => return self.read_name(text, out),
+            State::Name => return self.read_tag(text, out),
         }
         text.len()
     }
 
-    fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
-        let end = text.find('>').unwrap_or(text.len());
-        self.name.push_str(&text[..end]);
-        let (name, tools) = (unquoted(&self.name), &self.calls.tools);
-        if end < text.len() && tools.accepts(name) {
-            self.calls.open(name, text.len() - end - 1, out);
-            self.state = State::Between;
-            return end + 1;
+    fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
+        let tools = &self.calls.tools;
+        let fits = |name: &str, is_whole| if is_whole { tools.accepts(name) } else { tools.may_begin(name) };
+        match self.tag.read(text, fits) {
+            Tagged::Whole(read) => {
+                self.calls.open(self.tag.name(), text.len() - read, out);
+                self.state = State::Between;
+                return read;
+            }
+            Tagged::Nothing => self.deny(0, out),
+            Tagged::Unfinished => {}
         }
-        let may_begin = tools.may_begin(self.name.trim().trim_matches(['"', '\'']));
-        if end < text.len() || !may_begin || self.name.len() > NAME {
-            self.deny(0, out);
-            return text.len();
-        }
-        end
+        text.len()
     }
 
     /// What is held is no call, and prose; but for the `keep` youngest bytes.

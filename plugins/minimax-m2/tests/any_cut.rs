@@ -2,8 +2,10 @@
 //! give the same items, arguments are JSON, and what is out at any moment is how they begin.
 
 use minimax_m2_parser::MiniMaxM2;
-use parser_sdk::testing::{Streams, check_string_parameters, check_turns, cut, play, request};
-use parser_sdk::{FinishReason, Op, Request, Route, Step, Stream, ToolKind};
+use parser_sdk::Request;
+use parser_sdk::testing::{
+    Streams, check_long_string, check_string_flows, check_string_parameters, check_turns, typed_request,
+};
 use serde_json::Value;
 
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "string", "integer"]}, "s": {"type": "string"}, "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
@@ -62,18 +64,17 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// `add` with a parameter of each kind, `get_weather` with none declared, and the custom tool `patch`.
+/// `a` is whatever an argument may be.
 fn tools() -> Request {
-    let mut request = request(&["add", "get_weather", "patch"]);
+    let mut request = typed_request();
     request.tools[0].parameters_json = SCHEMA.into();
-    request.tools[2].kind = ToolKind::Custom;
     request
 }
 
 /// Streams of these fragments.
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "]~b]ai\n<think>\n", "]~b]ai\n"];
-    Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["[e~["] }
+    Streams::of(requests, prompts, FRAGMENTS, &["[e~["])
 }
 
 /// A block with a call of this tool.
@@ -110,22 +111,20 @@ fn string_values_come_back_to_the_byte() {
 
 #[test]
 fn a_string_value_is_asked_for_once() {
-    let mut stream = Stream::<MiniMaxM2>::start(&tools()).unwrap();
-    assert_eq!(stream.marker(2), Step::Hold);
-    assert_eq!(stream.text("\n"), Step::Hold);
-    assert_eq!(stream.marker(6), Step::Hold);
-    stream.text("\"get_weather\">\n");
-    stream.marker(8);
-    let Step::Ops(ops) = stream.text("\"city\">Os") else { panic!("the value begins") };
-    assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::ArgumentsEscaped)), "{ops:?}");
-    assert_eq!(stream.text("lo"), Step::Pass);
+    let head = [
+        "<minimax:tool_call>",
+        "\n",
+        "<invoke name=",
+        "\"get_weather\">\n",
+        "<parameter name=",
+        "\"city\">Os",
+    ];
+    check_string_flows::<MiniMaxM2>(&tools(), &head);
 }
 
 #[test]
 fn a_long_string_is_whole() {
-    let value = "<a href=\"x\">\n".repeat(25_000);
-    let output = block("add", &format!("<parameter name=\"s\">{value}</parameter>\n"));
-    let items = play::<MiniMaxM2>(&tools(), "", cut(&output, &[4]), FinishReason::Stop);
-    let arguments: Value = serde_json::from_str(&items[0].text).unwrap();
-    assert_eq!(arguments["s"], value);
+    check_long_string::<MiniMaxM2>(&tools(), |value| {
+        block("add", &format!("<parameter name=\"s\">{value}</parameter>\n"))
+    });
 }

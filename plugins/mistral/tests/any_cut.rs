@@ -3,9 +3,9 @@
 
 use mistral_parser::Mistral;
 use parser_sdk::testing::{
-    Streams, check_input_flows, check_long_arguments, check_turns_between, request, steps,
+    Streams, check_input_flows, check_long_arguments, check_turns_between, request_with_custom, steps,
 };
-use parser_sdk::{Op, Request, Route, Step, ToolKind, Until};
+use parser_sdk::{Op, Request, Route, Step, Until};
 
 const FRAGMENTS: &[&str] = &[
     "[THINK]",
@@ -60,18 +60,12 @@ const FRAGMENTS: &[&str] = &[
 ];
 
 fn tools() -> Request {
-    let mut request = request(&["get_weather", "add", "apply_patch"]);
-    request.tools[2].kind = ToolKind::Custom;
-    request
+    request_with_custom(&["get_weather", "add"], "apply_patch")
 }
 
 #[test]
 fn any_cut_of_any_stream_gives_the_same_items() {
-    let requests = &[tools()];
-    let prompts = &["", "[THINK]"];
-    let streams =
-        Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["</s>"] };
-    streams.check::<Mistral>();
+    Streams::of(&[tools()], &["", "[THINK]"], FRAGMENTS, &["</s>"]).check::<Mistral>();
 }
 
 #[test]

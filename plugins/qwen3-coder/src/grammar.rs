@@ -5,8 +5,9 @@
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, literal, parameters};
+use parser_sdk::params::Tag;
 
-use crate::{CALL, CALL_END, FUNCTION, MARKERS, NAME, THINK, THINK_END, TURN, TURN_END};
+use crate::{CALL, CALL_END, FUNCTION, MARKERS, THINK, THINK_END, TURN, TURN_END};
 
 const FUNCTION_END: usize = 7;
 const PARAMETER: usize = 8;
@@ -31,7 +32,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
 }
 
 fn function(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
-    let name = tool.name_without(NAME, |char| char.is_whitespace() || "<>".contains(char))?;
+    let name = tool.name_without(Tag::LONGEST, |char| char.is_whitespace() || "<>".contains(char))?;
     let write = |key: &str, value: &Value<'_>| {
         let end = lark.marker(PARAMETER_END);
         let value = match value {

@@ -11,7 +11,7 @@
 
 mod grammar;
 
-use parser_sdk::params::{Calls, Mark, Style, unquoted};
+use parser_sdk::params::{Calls, Mark, Style, Tag, Tagged};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Trim};
 
 const MARKERS: [&str; 16] = [
@@ -40,24 +40,19 @@ const TURN: usize = 4;
 const TURN_END: usize = 5;
 const FUNCTION: usize = 6;
 
-/// Longest name of a tool, in bytes.
-const NAME: usize = 256;
-
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Qwen3Coder {
     calls: Calls,
     state: State,
     block: Block,
-    name: String,
+    tag: Tag,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In prose, or in an open call.
     Between,
-    /// After `<|im_start|>`, up to the end of the line: the role.
-    Role,
     /// After `<tool_call>`, before `<function=`.
     Announced,
     /// After `<function=`, before `>`.
@@ -94,16 +89,15 @@ impl Parser for Qwen3Coder {
 
     fn start(request: &Request) -> Result<Self, String> {
         let calls = Calls::new(request, Style::Attribute);
-        Ok(Self { calls, state: State::Between, block: Block::None, name: String::new() })
+        Ok(Self { calls, state: State::Between, block: Block::None, tag: Tag::default() })
     }
 
     fn text(&mut self, chunk: &str, out: &mut Output) {
         let mut rest = chunk;
         while !rest.is_empty() {
             let read = match self.state {
-                State::Role => self.role(rest, out),
                 State::Announced | State::Named => self.white(rest, out),
-                State::Name => self.read_name(rest, out),
+                State::Name => self.read_tag(rest, out),
                 State::Between => {
                     self.calls.text(rest, out);
                     rest.len()
@@ -117,10 +111,12 @@ impl Parser for Qwen3Coder {
         let (literal, mark) = (MARKERS[index], mark(index));
         let in_block = self.block == Block::Open;
         match self.state {
-            State::Between | State::Role => {}
+            State::Between => {}
             State::Announced if index == FUNCTION => {}
             State::Announced if index == CALL_END => out.drop_all(),
-            State::Name | State::Named if matches!(mark, Mark::Key | Mark::End) && self.has_name(true) => {
+            State::Name | State::Named
+                if matches!(mark, Mark::Key | Mark::End) && self.fits(self.tag.name(), true) =>
+            {
                 self.open(literal.len(), out);
             }
             State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
@@ -136,7 +132,7 @@ impl Parser for Qwen3Coder {
         match self.state {
             State::Named if self.block == Block::Open => self.open(0, out),
             State::Announced | State::Name | State::Named => out.broken_call(0),
-            State::Between | State::Role => {}
+            State::Between => {}
         }
         self.calls.finish(reason, out);
     }
@@ -157,33 +153,23 @@ impl Qwen3Coder {
         match index {
             THINK => prose.reasoning(out),
             THINK_END | TURN_END => prose.content(out),
-            TURN => {
-                prose.turn_to_content();
-                self.state = State::Role;
-                out.drop_all();
-            }
+            TURN => self.calls.begin_turn(out),
             CALL if calls => (self.state, self.block) = (State::Announced, Block::Open),
             CALL_END if calls && block != Block::Mentioned => prose.go_on(out),
             FUNCTION if calls => {
                 self.state = State::Name;
-                self.name.clear();
+                self.tag.begin();
             }
             7.. if block == Block::Open => prose.go_on(out),
             _ => prose.flow(out),
         }
     }
 
-    /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
-    fn role(&mut self, text: &str, out: &mut Output) -> usize {
-        let end = out.drop_line(text.as_bytes());
-        self.state = if end.is_some() { State::Between } else { State::Role };
-        end.unwrap_or(text.len())
-    }
-
-    /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none.
+    /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none. Returns how many bytes
+    /// it took, as the next does.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
         let rest = text.trim_start().len();
-        let takes_text = self.calls.tools.payload(unquoted(&self.name)) == Payload::Text;
+        let takes_text = self.calls.tools.payload(self.tag.name()) == Payload::Text;
         match rest {
             0 => {}
             _ if self.state == State::Named && takes_text => self.open(rest, out),
@@ -192,22 +178,24 @@ impl Qwen3Coder {
         text.len() - rest
     }
 
-    fn read_name(&mut self, text: &str, out: &mut Output) -> usize {
-        let end = text.find('>').unwrap_or(text.len());
-        self.name.push_str(&text[..end]);
-        if self.name.len() > NAME || !self.has_name(end < text.len()) {
-            self.deny(0, out);
-            return text.len();
+    fn read_tag(&mut self, text: &str, out: &mut Output) -> usize {
+        let mut tag = std::mem::take(&mut self.tag);
+        let tagged = tag.read(text, |name, is_whole| self.fits(name, is_whole));
+        self.tag = tag;
+        match tagged {
+            Tagged::Whole(read) => {
+                self.state = State::Named;
+                return read;
+            }
+            Tagged::Nothing => self.deny(0, out),
+            Tagged::Unfinished => {}
         }
-        if end < text.len() {
-            self.state = State::Named;
-        }
-        text.len().min(end + 1)
+        text.len()
     }
 
     /// Whether the header's name is one, or may become one as long as it isn't whole.
-    fn has_name(&self, is_whole: bool) -> bool {
-        let (name, tools) = (unquoted(&self.name), &self.calls.tools);
+    fn fits(&self, name: &str, is_whole: bool) -> bool {
+        let tools = &self.calls.tools;
         match (self.block == Block::Open, is_whole) {
             (true, true) => tools.accepts(name),
             (true, false) => tools.may_begin(name),
@@ -218,7 +206,7 @@ impl Qwen3Coder {
 
     /// Opens the call; the `keep` youngest bytes are behind its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
-        let call = self.calls.open(unquoted(&self.name), keep, out);
+        let call = self.calls.open(self.tag.name(), keep, out);
         if self.block != Block::Open {
             call.end_anywhere();
         }

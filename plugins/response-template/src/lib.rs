@@ -3,11 +3,12 @@
 //! Text goes to the region in which it stands. Outside of all, it goes to the field without `open`, if there is one, and is dropped if not:
 //! so the table has it. In a region only its own close counts, and the close of the field without `open`, which ends the turn.
 //! Calls are read as every format's are: their strings may hold delimiters, their names come from the object or the header, parameters are
-//! typed by the tool's schema. A call that the turn's end cuts off before its name is dropped and broken; an empty region is dropped. Where
-//! no tool may be called, calls are text.
+//! typed by the tool's schema. What ends a value counts if, after white space, a key or the end of the call follows: else it is the value's.
+//! A call that the turn's end cuts off before its name is dropped and broken; an empty region is dropped. Where no tool may be called, calls
+//! are text.
 
 use parser_sdk::json::Calls;
-use parser_sdk::params::{Arguments, Schemas};
+use parser_sdk::params::{Arguments, Doubt, Schemas};
 use parser_sdk::template::{Found, Kind, Meaning, Place, Table, Within};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
 
@@ -33,6 +34,8 @@ enum InCall {
     Parameters(Arguments),
     /// In a parameter's value.
     Value(Arguments),
+    /// Behind what ends that value if the call goes on there.
+    Ended(Arguments, Doubt),
 }
 
 impl Parser for ResponseTemplate {
@@ -67,7 +70,7 @@ impl Parser for ResponseTemplate {
             let ends = self.table.announces(self.place(), index, true);
             match self.table.find(self.place(), &joined, false) {
                 Found::Delimiter(meaning, bytes, group) if bytes <= head.len() => {
-                    self.act(meaning, group, bytes, joined.len() - bytes, out);
+                    self.act(meaning, group, &joined[..bytes], joined.len() - bytes, out);
                     self.body(&head[bytes..], literal.len(), out);
                 }
                 found @ Found::Delimiter(Meaning::Close, ..) => return self.settle(found, &joined, out),
@@ -109,6 +112,7 @@ impl ResponseTemplate {
             InCall::Json(calls) => Within::Json { is_open: calls.is_open() },
             InCall::Parameters(_) => Within::Parameters,
             InCall::Value(_) => Within::Value,
+            InCall::Ended(..) => Within::Ended,
         };
         Place { region: self.region, within, may_call: !self.tools.is_empty() }
     }
@@ -125,19 +129,19 @@ impl ResponseTemplate {
         let mut rest = head;
         if let Found::Delimiter(meaning, bytes, group) = found {
             rest = &head[bytes..];
-            self.act(meaning, group, bytes, rest.len(), out);
+            self.act(meaning, group, &head[..bytes], rest.len(), out);
         }
         self.body(rest, 0, out);
     }
 
-    /// A delimiter of so many `bytes`, which `keep` held bytes follow.
-    fn act(&mut self, meaning: Meaning, group: String, bytes: usize, keep: usize, out: &mut Output) {
+    /// A delimiter, written so, which `keep` held bytes follow.
+    fn act(&mut self, meaning: Meaning, group: String, written: &str, keep: usize, out: &mut Output) {
         match meaning {
             Meaning::Open(field) => self.open(field, group, keep, out),
             Meaning::Again => out.drop(out.held() - keep),
             Meaning::Close | Meaning::End => {
                 let is_text = matches!(&self.call, InCall::Json(calls) if calls.is_text());
-                self.end_call(meaning == Meaning::Close, true, bytes + keep, out);
+                self.end_call(meaning == Meaning::Close, true, written.len() + keep, out);
                 if is_text && meaning == Meaning::Close {
                     out.content(out.held() - keep);
                 }
@@ -150,22 +154,36 @@ impl ResponseTemplate {
                 }
                 (self.region, self.call) = (None, InCall::No);
             }
-            Meaning::Key | Meaning::ValueEnd => match std::mem::replace(&mut self.call, InCall::No) {
-                InCall::Parameters(mut arguments) => {
-                    out.drop(out.held() - keep);
-                    arguments.begin(&group, out);
-                    if self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced) {
-                        arguments.skip_line();
-                    }
-                    self.call = InCall::Value(arguments);
-                }
-                InCall::Value(mut arguments) => {
-                    arguments.end(keep, out);
-                    self.call = InCall::Parameters(arguments);
-                }
-                other => self.call = other,
-            },
+            Meaning::Key => self.begin_value(&group, keep, out),
+            Meaning::ValueEnd => self.doubt_end(written, keep, out),
         }
+    }
+
+    /// A parameter begins, and the value before it has ended.
+    fn begin_value(&mut self, key: &str, keep: usize, out: &mut Output) {
+        self.call = match std::mem::replace(&mut self.call, InCall::No) {
+            InCall::Parameters(mut arguments) | InCall::Ended(mut arguments, _) => {
+                arguments.end(keep, out);
+                arguments.begin(key, out);
+                if self.table.parameter(self.region).is_some_and(|parameter| parameter.spaced) {
+                    arguments.skip_line();
+                }
+                InCall::Value(arguments)
+            }
+            other => other,
+        };
+    }
+
+    /// What is `written` ends the value if the call goes on behind it; an end before it didn't.
+    fn doubt_end(&mut self, written: &str, keep: usize, out: &mut Output) {
+        self.call = match std::mem::replace(&mut self.call, InCall::No) {
+            InCall::Value(arguments) => InCall::Ended(arguments, Doubt::of(written)),
+            InCall::Ended(mut arguments, doubt) => {
+                arguments.text(doubt.text(), written.len() + keep, out);
+                InCall::Ended(arguments, Doubt::of(written))
+            }
+            other => other,
+        };
     }
 
     fn open(&mut self, field: usize, name: String, keep: usize, out: &mut Output) {
@@ -211,7 +229,23 @@ impl ResponseTemplate {
             }
             InCall::Parameters(_) => out.flow(Route::Drop, keep),
             InCall::Value(arguments) => arguments.text(text, keep, out),
+            InCall::Ended(_, doubt) => {
+                if !doubt.goes_on(text) {
+                    self.resume(keep, out);
+                }
+            }
         }
+    }
+
+    /// What was taken for the end of a value was none: all that is in doubt is the value's.
+    fn resume(&mut self, keep: usize, out: &mut Output) {
+        self.call = match std::mem::replace(&mut self.call, InCall::No) {
+            InCall::Ended(mut arguments, doubt) => {
+                arguments.text(doubt.text(), keep, out);
+                InCall::Value(arguments)
+            }
+            other => other,
+        };
     }
 
     /// What is open or undecided ends before the last `bytes` held: with its own close, or with the turn, by itself or not.
@@ -219,7 +253,7 @@ impl ResponseTemplate {
         match &mut self.call {
             InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),
             InCall::Parameters(arguments) if is_closed => arguments.close(out),
-            InCall::Value(arguments) if is_closed => {
+            InCall::Value(arguments) | InCall::Ended(arguments, _) if is_closed => {
                 arguments.end(bytes, out);
                 arguments.close(out);
             }

@@ -67,6 +67,7 @@ pub struct Header<W> {
     words: PhantomData<W>,
     part: Part,
     text: String,
+    in_word: bool,
     count: usize,
 }
 
@@ -83,6 +84,7 @@ impl<W: Words> Header<W> {
             words,
             part,
             text,
+            in_word: false,
             count: 0,
         }
     }
@@ -94,29 +96,33 @@ impl<W: Words> Header<W> {
 
     /// Takes more of it. If that shows that it is no header any more: how many of the bytes still were.
     pub fn push(&mut self, chunk: &str) -> Option<usize> {
-        for (at, next) in chunk.char_indices() {
-            let begins = !next.is_whitespace() && !self.text.ends_with(|last: char| !last.is_whitespace());
-            self.count += usize::from(begins);
-            let letter = next.is_alphabetic() && !next.is_ascii();
-            if next == '{' || letter || self.count > WORDS || self.text.len() >= BYTES {
-                return Some(at);
-            }
-            self.text.push(next);
-        }
-        None
+        let end = chunk.char_indices().find(|(at, next)| self.is_ended_by(*at, *next)).map(|(at, _)| at);
+        self.text.push_str(&chunk[..end.unwrap_or(chunk.len())]);
+        end
+    }
+
+    /// Whether it can't go on with this character, so many bytes further.
+    fn is_ended_by(&mut self, at: usize, next: char) -> bool {
+        let was_in_word = std::mem::replace(&mut self.in_word, !next.is_whitespace());
+        self.count += usize::from(self.in_word && !was_in_word);
+        let is_letter = !next.is_ascii() && next.is_alphabetic();
+        next == '{' || is_letter || self.count > WORDS || self.text.len() + at >= BYTES
     }
 
     /// A marker came, and it goes on with this: what came before is read, and what that leaves was garbage.
     pub fn go_on(&mut self, part: Part) {
         let garbage = self.read(false);
-        self.is_raw |= self.part == Part::Type && garbage.trim() == W::RAW;
-        self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
+        if !garbage.is_empty() {
+            self.is_raw |= self.part == Part::Type && garbage.trim() == W::RAW;
+            self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
+        }
         (self.part, self.count) = (part, 0);
     }
 
     /// Reads what came after the last marker; what can't be a header's is left. Where the stream `is_cut`, the last word may be too.
     pub fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
+        self.in_word = false;
         let named = self.name(text.trim_start());
         let mut rest = named;
         while let Some(next) = self.word(rest) {
@@ -178,6 +184,7 @@ fn first<W: Words>(text: &str) -> Option<(&'static str, Word, &str)> {
 
 /// The name that a text begins with.
 fn name_of(text: &str) -> &str {
-    let end = text.find(|next: char| !next.is_alphanumeric() && !"_-.:/@".contains(next));
+    let may_stand = |next: char| matches!(next, '_' | '-' | '.' | ':' | '/' | '@') || next.is_alphanumeric();
+    let end = text.find(|next| !may_stand(next));
     &text[..end.unwrap_or(text.len())]
 }

@@ -76,17 +76,17 @@ impl Body {
         matches!(self.place, Place::Json(_) | Place::String { .. })
     }
 
-    /// What bytes end the stretch of JSON that all of `text` belongs to, if it does.
+    /// What bytes end the stretch of JSON behind `text`, which has just been read.
     pub(super) fn stops(&self, text: &[u8]) -> Option<&'static str> {
         let Place::Json(scanner) = &self.place else { return None };
-        scanner.stops().filter(|_| !self.fenced && scanner.skip(text) == text.len())
+        let goes_on = || scanner.in_string() || scanner.skip(text) == text.len();
+        scanner.stops().filter(|_| !self.fenced && goes_on())
     }
 
     /// Reads on, behind which the `keep` youngest bytes are held. What only a marker or a quote can end goes out until the next one.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
-        let stops = self.stops(text.as_bytes());
         self.read(text.as_bytes(), out);
-        match stops {
+        match self.stops(text.as_bytes()) {
             Some(stops) if keep == 0 => out.until_byte(Route::Arguments, stops),
             _ if matches!(self.place, Place::Verbatim) && !self.fenced => out.flow(Route::Arguments, keep),
             _ => {}

@@ -28,12 +28,12 @@ impl Object {
 
     /// Reads on up to the object's end, where the call is closed: after how many bytes that came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
-        let (end, stops) = (self.scanner.read(text), self.body.stops(text));
+        let end = self.scanner.read(text);
         self.body.read(&text[..end.unwrap_or(text.len())], out);
-        match stops {
-            _ if end.is_some() => self.body.close(out),
-            Some(stops) => out.until_byte(Route::Arguments, stops),
-            None => {}
+        if end.is_some() {
+            self.body.close(out);
+        } else if let Some(stops) = self.body.stops(text) {
+            out.until_byte(Route::Arguments, stops);
         }
         end
     }

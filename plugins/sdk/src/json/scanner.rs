@@ -125,14 +125,14 @@ impl Scanner {
     /// Takes the next bytes up to one that is this; after how many of them it came.
     pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
-        while let Some(&byte) = bytes.get(read) {
-            let skipped = self.skip(&bytes[read..]);
-            read += skipped.max(1);
-            if skipped == 0 && self.push(byte) == event {
+        loop {
+            read += self.skip(&bytes[read..]);
+            let byte = *bytes.get(read)?;
+            read += 1;
+            if self.push(byte) == event {
                 return Some(read);
             }
         }
-        None
     }
 
     /// Takes the next byte.

@@ -14,11 +14,9 @@
 //! for text: the end of a call, and another call behind it, after a value that began a call and a parameter and ended neither.
 
 use super::coerce::white;
-use super::{Arguments, Mark, Progress, Style};
+use super::doubt::DOUBT;
+use super::{Arguments, Doubt, Mark, Progress, Style};
 use crate::{FinishReason, Output, Phase};
-
-/// Longest white space after an end, and longest key inside a value, that is waited for; bytes.
-const DOUBT: usize = 128;
 
 /// An open call.
 #[derive(Debug)]
@@ -32,7 +30,7 @@ pub struct Body {
     state: State,
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
-    doubt: String,
+    doubt: Doubt,
     /// Values and calls that began inside the value, as its text, and haven't ended there.
     values: usize,
     calls: usize,
@@ -57,7 +55,7 @@ enum State {
 impl Body {
     /// A call just opened, its header dropped.
     pub fn new(style: Style, arguments: Arguments) -> Self {
-        let (state, key, doubt) = (State::Between, String::new(), String::new());
+        let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
         let (ends_anywhere, is_whole, values, calls) = (false, false, 0, 0);
         Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls }
     }
@@ -95,7 +93,7 @@ impl Body {
         match (self.state, mark) {
             (State::Ended | State::InnerEnded, Mark::Stop)
             | (State::Between | State::Ended, Mark::Outside | Mark::Call) => self.close(literal.len(), out),
-            (State::InnerEnded, Mark::Outside | Mark::Call) if self.doubt.len() <= DOUBT => {
+            (State::InnerEnded, Mark::Outside | Mark::Call) if !self.doubt.is_long() => {
                 self.doubt_more(State::InnerEnded, literal)
             }
             (_, Mark::Stop) => {
@@ -152,13 +150,13 @@ impl Body {
         let is_whole = end.is_some_and(|end| text[end..].starts_with('>'));
         let denied = if end.is_some() { !is_whole || !self.key_counts() } else { self.key.len() > DOUBT };
         if self.state == State::KeyInValue && denied {
-            self.doubt.push_str(text);
+            self.doubt.push(text);
             self.resume(0, out);
             self.values += usize::from(is_whole);
             return text.len();
         }
         let read = end.map_or(text.len(), |end| end + usize::from(is_whole));
-        self.doubt.push_str(&text[..read]);
+        self.doubt.push(&text[..read]);
         if end.is_some() {
             self.begin_value(text.len() - read, out);
         }
@@ -178,8 +176,7 @@ impl Body {
 
     /// White space may stand after what ends a value or the call; anything else shows that it was the value's.
     fn after(&mut self, text: &str, out: &mut Output) -> usize {
-        self.doubt.push_str(text);
-        if leading_white(text) < text.len() || self.doubt.len() > DOUBT {
+        if !self.doubt.goes_on(text) {
             if self.arguments.is_untouched() {
                 self.begin_body();
             }
@@ -198,13 +195,13 @@ impl Body {
     fn doubt_more(&mut self, state: State, literal: &str) -> Progress {
         self.state = state;
         self.key.clear();
-        self.doubt.push_str(literal);
+        self.doubt.push(literal);
         Progress::Inside
     }
 
     /// A marker ends the key.
     fn end_key(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
-        self.doubt.push_str(literal);
+        self.doubt.push(literal);
         self.begin_value(0, out);
         if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
     }
@@ -220,9 +217,9 @@ impl Body {
     /// The key is whole: its value begins. The `keep` youngest bytes are behind it.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
         if self.arguments.is_misplaced(self.key.trim()) {
-            let white = leading_white(&self.doubt);
+            let white = leading_white(self.doubt.text());
             out.drop(white);
-            self.doubt.drain(..white);
+            self.doubt.skip(white);
             self.begin_body();
             return self.resume(keep, out);
         }
@@ -269,7 +266,7 @@ impl Body {
             }
             _ => {}
         }
-        self.arguments.text(&self.doubt, keep, out);
+        self.arguments.text(self.doubt.text(), keep, out);
         self.doubt.clear();
     }
 

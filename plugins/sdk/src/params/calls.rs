@@ -17,25 +17,42 @@ pub struct Calls {
     pub prose: Prose,
     style: Style,
     open: Option<Body>,
+    /// In the line behind a turn's marker, which says whose it is.
+    in_role: bool,
 }
 
 impl Calls {
     /// For one stream of a format that spells parameters so.
     pub fn new(request: &Request, style: Style) -> Self {
         let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
-        Self { tools, schemas, prose: Prose::default(), style, open: None }
+        Self { tools, schemas, prose: Prose::default(), style, open: None, in_role: false }
     }
 
     /// Text that is no header's.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         match &mut self.open {
             Some(call) => call.text(text, out),
+            None if self.in_role => {
+                let end = out.drop_line(text.as_bytes());
+                self.in_role = end.is_none();
+                if end.is_some_and(|end| end < text.len()) {
+                    self.prose.flow(out);
+                }
+            }
             None => self.prose.flow(out),
         }
     }
 
+    /// The marker came, and is held, with which a turn begins: the line behind it is dropped, and content follows.
+    pub fn begin_turn(&mut self, out: &mut Output) {
+        out.drop_all();
+        self.prose.turn_to_content();
+        self.in_role = true;
+    }
+
     /// A marker; its `literal` is what was held last. Returns whether that settles it: it doesn't outside calls.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
+        self.in_role = false;
         let Some(call) = &mut self.open else { return false };
         let progress = call.mark(mark, literal, out);
         if progress != Progress::Inside {

@@ -7,6 +7,8 @@ use crate::is_plausible;
 /// Bytes that a header may have; a name is shorter.
 const HEADER: usize = 256;
 const FENCE: &str = "```";
+/// What may end a name that no marker ends: its line, or the first byte of its arguments.
+const ENDS: [char; 3] = ['\n', '{', '`'];
 
 /// A call's header as far as it has come; all its bytes are held.
 #[derive(Debug, Default)]
@@ -30,6 +32,12 @@ pub(super) enum Head<'a> {
 }
 
 impl Header {
+    /// Takes more of it; whether [`Self::head`] may say something else than before.
+    pub(super) fn push(&mut self, chunk: &str) -> bool {
+        self.text.push_str(chunk);
+        self.text.len() > HEADER || self.text.bytes().any(|byte| ENDS.contains(&char::from(byte)))
+    }
+
     /// What it amounts to; `kind` is what may stand before the separator instead of the name.
     pub(super) fn head(&self, kind: Option<&str>) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
@@ -58,7 +66,7 @@ impl Header {
 
     /// Whether it is how a call begins, if nothing follows: as far as it goes it says a plausible name, and isn't a marker that prose mentions.
     pub(super) fn is_opening(&self) -> bool {
-        let name = self.text.trim_start().split(['\n', '{', '`']).next().unwrap_or_default();
+        let name = self.text.trim_start().split(ENDS).next().unwrap_or_default();
         self.separator.is_some() || self.is_empty() || is_plausible(name.trim_end())
     }
 
@@ -84,7 +92,7 @@ fn says(name: &str, at: usize) -> Head<'_> {
 /// A name that its line or its arguments, an object or a fence, end.
 fn arguments(text: &str) -> Head<'_> {
     let name = text.trim_start();
-    let Some(end) = name.find(['\n', '{', '`']) else { return Head::Unfinished };
+    let Some(end) = name.find(ENDS) else { return Head::Unfinished };
     let rest = name[end..].trim_start();
     if rest.starts_with('{') || rest.starts_with(FENCE) {
         Head::Says(name[..end].trim_end(), text.len() - rest.len())

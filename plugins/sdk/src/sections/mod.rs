@@ -120,8 +120,9 @@ impl<F: Format> Parser for Sections<F> {
             State::Prose | State::Mentioned => self.prose.flow(out),
             State::Role => self.role(chunk, out),
             State::Header(header) => {
-                header.text.push_str(chunk);
-                self.read_header(0, out);
+                if header.push(chunk) {
+                    self.read_header(0, out);
+                }
             }
             State::Arguments(arguments) => {
                 let Some(end) = arguments.text(chunk, out) else { return };

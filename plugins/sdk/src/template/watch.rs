@@ -34,6 +34,8 @@ pub enum Within {
     Parameters,
     /// In a parameter's value.
     Value,
+    /// Behind what ends a parameter's value if the call goes on there.
+    Ended,
 }
 
 /// What a delimiter means.
@@ -130,8 +132,10 @@ impl Table {
         };
         let closes = region.into_iter().flat_map(|field| &field.close).filter(move |close| !is_inner(close));
         let parameter = self.parameter(place.region);
-        let key = parameter.filter(|_| place.within == Within::Parameters).map(|parameter| &parameter.key);
-        let value = parameter.filter(|_| place.within == Within::Value);
+        let key = parameter
+            .filter(|_| matches!(place.within, Within::Parameters | Within::Ended))
+            .map(|parameter| &parameter.key);
+        let value = parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended));
         opens
             .chain(ends.map(|end| (Meaning::End, end)))
             .chain(again.chain(anchors).map(|open| (Meaning::Again, open)))

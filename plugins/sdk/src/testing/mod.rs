@@ -27,6 +27,7 @@ mod cut;
 mod explore;
 mod items;
 mod markers;
+mod parameters;
 mod scan;
 mod streams;
 mod written;
@@ -35,6 +36,9 @@ pub use broken_off::check_broken_off;
 pub use check::check_cases;
 pub use cut::{Script, agree, cut};
 pub use items::{Head, Item};
+pub use parameters::{
+    check_array_is_routed, check_long_string, check_many_parameters, check_string_flows, typed_request,
+};
 pub use scan::check_scan;
 pub use streams::{Drawn, Streams};
 pub use written::{
@@ -62,6 +66,13 @@ pub fn request(tools: &[&str]) -> Request {
         parallel_tool_calls: true,
         ..Request::default()
     }
+}
+
+/// The same, and the custom tool `custom` behind them.
+pub fn request_with_custom(functions: &[&str], custom: &str) -> Request {
+    let mut request = request(&[functions, &[custom]].concat());
+    request.tools[functions.len()].kind = ToolKind::Custom;
+    request
 }
 
 /// A turn being played to a parser.

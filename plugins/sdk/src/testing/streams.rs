@@ -9,6 +9,9 @@ use super::explore::{Explorer, Random, without_one};
 use super::{agree, check_broken_off, play};
 use crate::{FinishReason, Parser, Request};
 
+/// Streams of a parser's test, and the most fragments of one.
+const COUNT: u64 = 1_000;
+const LONGEST: usize = 40;
 /// Characters of a chunk at most, and sizes that a stream is cut in, over and over.
 const CHUNK: usize = 29;
 const SIZES: usize = 7;
@@ -55,6 +58,16 @@ impl Drawn<'_> {
 }
 
 impl<'a> Streams<'a> {
+    /// As many as a parser's test needs, of up to 40 fragments each.
+    pub fn of(
+        requests: &'a [Request],
+        prompts: &'a [&'a str],
+        fragments: &'a [&'a str],
+        ends: &'a [&'a str],
+    ) -> Self {
+        Self { requests, prompts, fragments, count: COUNT, longest: LONGEST, ends }
+    }
+
     /// Of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
     /// anywhere begins as the whole does ([`check_broken_off`]); what ends the turn is never shown.
     ///
