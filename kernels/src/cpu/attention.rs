@@ -4,7 +4,9 @@
 //! A task is one key head, with its group of query heads, of some neighbouring tokens of a sequence. Keys come in spans of
 //! 128 that begin at multiples of 128 positions: after each, running maximum, sum and output are rescaled. Spans depend on
 //! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
-//! A masked key counts as exactly zero.
+//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold what isn't finite.
+
+use std::ops::Range;
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -98,11 +100,11 @@ struct TileOfHead<'a> {
 
 /// Running softmax of `rows` query rows: row `i` is head `i % group` of token `i / group`.
 struct Running {
-    /// `[rows, width]`, scaled by `1 / sqrt(head_dim)`.
+    /// `[rows, stride]`, scaled by `1 / sqrt(head_dim)`.
     queries: Vec<f32>,
     /// `[rows, SPAN]`: scores, then weights.
     weights: Vec<f32>,
-    /// `[rows, width]`.
+    /// `[rows, stride]`.
     sums: Vec<f32>,
     /// `[rows]`: greatest score, and the sum of weights relative to it.
     state: Vec<(f32, f32)>,
@@ -125,17 +127,17 @@ impl Kernel for TileOfHead<'_> {
 
 impl TileOfHead<'_> {
     fn start(&self) -> Running {
-        let (group, d, width) = (self.shape.group(), self.shape.head_dim, self.cache.shape.width());
+        let (group, d, stride) = (self.shape.group(), self.shape.head_dim, self.cache.shape.stride());
         let rows = self.tile.rows * group;
         let scale = 1.0 / (d as f32).sqrt();
-        let mut queries = vec![0.0; rows * width];
-        for (i, to) in queries.chunks_exact_mut(width).enumerate() {
+        let mut queries = vec![0.0; rows * stride];
+        for (i, to) in queries.chunks_exact_mut(stride).enumerate() {
             let row = self.tile.first_row + i / group;
             let from = &self.qkv[row * self.shape.width() + (self.head * group + i % group) * d..][..d];
             to.iter_mut().zip(from).for_each(|(to, x)| *to = x * scale);
         }
         let state = vec![(f32::NEG_INFINITY, 0.0); rows];
-        Running { queries, weights: vec![0.0; rows * SPAN], sums: vec![0.0; rows * width], state }
+        Running { queries, weights: vec![0.0; rows * SPAN], sums: vec![0.0; rows * stride], state }
     }
 
     /// Where the blocks that hold `keys` keys from position `start` on begin in the cache.
@@ -147,17 +149,17 @@ impl TileOfHead<'_> {
 
     #[inline(always)]
     fn scores<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
-        let width = self.cache.shape.width();
+        let stride = self.cache.shape.stride();
         let rows = running.state.len();
         for (i, at) in self.blocks(start, keys).enumerate() {
-            let block = &self.cache.keys[at..at + BLOCK_SIZE * width];
+            let block = &self.cache.keys[at..at + BLOCK_SIZE * stride];
             let mut row = 0;
             while row + 4 <= rows {
-                scores_of::<L, 4>(lanes, running, row, i, block, width);
+                scores_of::<L, 4>(lanes, running, row, i, block, stride);
                 row += 4;
             }
             while row < rows {
-                scores_of::<L, 1>(lanes, running, row, i, block, width);
+                scores_of::<L, 1>(lanes, running, row, i, block, stride);
                 row += 1;
             }
         }
@@ -165,12 +167,11 @@ impl TileOfHead<'_> {
 
     #[inline(always)]
     fn softmax<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
-        let width = self.cache.shape.width();
+        let stride = self.cache.shape.stride();
         let padded = keys.next_multiple_of(BLOCK_SIZE);
         for (i, (greatest, total)) in running.state.iter_mut().enumerate() {
             let weights = &mut running.weights[i * SPAN..][..padded];
-            let position = self.tile.position + i / self.shape.group();
-            let visible = (position + 1).saturating_sub(start).min(keys);
+            let visible = self.visible(i).saturating_sub(start).min(keys);
             weights[visible..].fill(f32::NEG_INFINITY);
             if visible == 0 {
                 weights.fill(0.0);
@@ -180,37 +181,65 @@ impl TileOfHead<'_> {
             let fade = exp(lanes, *greatest - new);
             *total = *total * fade + exponentials(lanes, weights, visible, new);
             *greatest = new;
-            scale(lanes, &mut running.sums[i * width..][..width], fade);
+            scale(lanes, &mut running.sums[i * stride..][..stride], fade);
         }
     }
 
     #[inline(always)]
     fn values<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
-        let width = self.cache.shape.width();
+        let stride = self.cache.shape.stride();
         let rows = running.state.len();
         for (i, at) in self.blocks(start, keys).enumerate() {
-            let block = &self.cache.values[at..at + BLOCK_SIZE * width];
+            let block = &self.cache.values[at..at + BLOCK_SIZE * stride];
             let mut row = 0;
             while row + 4 <= rows {
-                values_of::<L, 4>(lanes, running, row, i, block, width);
+                self.values_of::<L, 4>(lanes, running, row, (start, i), block);
                 row += 4;
             }
             while row < rows {
-                values_of::<L, 1>(lanes, running, row, i, block, width);
+                self.values_of::<L, 1>(lanes, running, row, (start, i), block);
                 row += 1;
             }
         }
     }
 
+    /// Adds the weighted values of block `i` of the span from `start` on to `M` rows, those that a row sees only: what lies behind
+    /// them was another sequence's, and may not be finite.
+    #[inline(always)]
+    fn values_of<L: Lanes, const M: usize>(
+        &self,
+        lanes: L,
+        running: &mut Running,
+        row: usize,
+        (start, i): (usize, usize),
+        block: &[f32],
+    ) {
+        let stride = self.cache.shape.stride();
+        let seen = |row: usize| self.visible(row).saturating_sub(start + i * BLOCK_SIZE).min(BLOCK_SIZE);
+        // Later rows see as much or more.
+        let (all, most) = (seen(row), seen(row + M - 1));
+        add_values::<L, M>(lanes, running, row, (i, 0..all), block, stride);
+        if all < most {
+            for row in row + 1..row + M {
+                add_values::<L, 1>(lanes, running, row, (i, all..seen(row)), block, stride);
+            }
+        }
+    }
+
+    /// Keys that a query row sees: those up to its own position.
+    fn visible(&self, row: usize) -> usize {
+        self.tile.position + row / self.shape.group() + 1
+    }
+
     fn finish(&self, running: &Running) {
-        let (group, d, width) = (self.shape.group(), self.shape.head_dim, self.cache.shape.width());
+        let (group, d, stride) = (self.shape.group(), self.shape.head_dim, self.cache.shape.stride());
         for (i, (_, total)) in running.state.iter().enumerate() {
             let row = self.tile.first_row + i / group;
             let at = (row * self.shape.heads + self.head * group + i % group) * d;
             #[expect(unsafe_code, reason = "each task its rows and heads")]
             // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive at a time.
             let out = unsafe { self.out.part(at, d) };
-            out.iter_mut().zip(&running.sums[i * width..]).for_each(|(out, sum)| *out = sum / total);
+            out.iter_mut().zip(&running.sums[i * stride..]).for_each(|(out, sum)| *out = sum / total);
         }
     }
 }
@@ -223,70 +252,73 @@ fn scores_of<L: Lanes, const M: usize>(
     row: usize,
     i: usize,
     keys: &[f32],
-    width: usize,
+    stride: usize,
 ) {
     for key in (0..BLOCK_SIZE).step_by(4) {
-        let queries = &running.queries[row * width..];
-        let scores = dot_tile::<L, f32, M, 4>(lanes, queries, &keys[key * width..], width);
+        let queries = &running.queries[row * stride..];
+        let scores = dot_tile::<L, f32, M, 4>(lanes, queries, &keys[key * stride..], stride);
         for (m, scores) in scores.iter().enumerate() {
             running.weights[(row + m) * SPAN + i * BLOCK_SIZE + key..][..4].copy_from_slice(scores);
         }
     }
 }
 
-/// Adds the weighted values of block `i` of the span to `M` rows, key after key.
+/// Adds the weighted values of some keys of block `i` of the span to `M` rows, key after key.
 #[inline(always)]
-fn values_of<L: Lanes, const M: usize>(
+fn add_values<L: Lanes, const M: usize>(
     lanes: L,
     running: &mut Running,
     row: usize,
-    i: usize,
+    (i, keys): (usize, Range<usize>),
     values: &[f32],
-    width: usize,
+    stride: usize,
 ) {
+    let values = &values[keys.start * stride..keys.end * stride];
+    let first = i * BLOCK_SIZE + keys.start;
     let mut dim = 0;
-    while dim + 4 * LANES <= width {
-        values_tile::<L, M, 4>(lanes, running, row, i, values, (dim, width));
+    while dim + 4 * LANES <= stride {
+        values_tile::<L, M, 4>(lanes, running, row, first, values, (dim, stride));
         dim += 4 * LANES;
     }
-    while dim < width {
-        values_tile::<L, M, 1>(lanes, running, row, i, values, (dim, width));
+    while dim < stride {
+        values_tile::<L, M, 1>(lanes, running, row, first, values, (dim, stride));
         dim += LANES;
     }
 }
 
+/// `values`: those of the span's keys from `first` on.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
 fn values_tile<L: Lanes, const M: usize, const D: usize>(
     lanes: L,
     running: &mut Running,
     row: usize,
-    i: usize,
+    first: usize,
     values: &[f32],
-    (dim, width): (usize, usize),
+    (dim, stride): (usize, usize),
 ) {
     let mut sums = [[lanes.splat(0.0); D]; M];
     for m in 0..M {
-        let from = running.sums[(row + m) * width + dim..].as_chunks::<LANES>().0;
+        let from = running.sums[(row + m) * stride + dim..].as_chunks::<LANES>().0;
         for d in 0..D {
             sums[m][d] = lanes.load(&from[d]);
         }
     }
-    for (j, value) in values.chunks_exact(width).enumerate() {
+    for (j, value) in values.chunks_exact(stride).enumerate() {
         let value = value[dim..].as_chunks::<LANES>().0;
         let mut loaded = [lanes.splat(0.0); D];
         for d in 0..D {
             loaded[d] = lanes.load(&value[d]);
         }
         for m in 0..M {
-            let weight = lanes.splat(running.weights[(row + m) * SPAN + i * BLOCK_SIZE + j]);
+            let weight = lanes.splat(running.weights[(row + m) * SPAN + first + j]);
             for d in 0..D {
                 sums[m][d] = lanes.fma(weight, loaded[d], sums[m][d]);
             }
         }
     }
     for m in 0..M {
-        let to = running.sums[(row + m) * width + dim..].as_chunks_mut::<LANES>().0;
+        let to = running.sums[(row + m) * stride + dim..].as_chunks_mut::<LANES>().0;
         for d in 0..D {
             lanes.store(sums[m][d], &mut to[d]);
         }

@@ -89,3 +89,40 @@ fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
         }
     }
 }
+
+/// Makes the values of some positions of a sequence what isn't finite.
+fn spoil(cache: &mut KvCache, blocks: &[u32], positions: impl Iterator<Item = usize>) {
+    let shape = cache.shape();
+    for position in positions {
+        for head in 0..SHAPE.kv_heads {
+            let at = shape.row_at(blocks[position / 16] as usize * 16 + position % 16, head);
+            cache.layer_mut(0).values[at..at + SHAPE.head_dim].fill(if position % 2 == 0 {
+                f32::NAN
+            } else {
+                f32::INFINITY
+            });
+        }
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_reach_only_the_rows_that_see_them() {
+    for context in [1, 3, 17, 130, 200] {
+        let clean = filled(context);
+        for isa in Isa::available() {
+            let cpu = Cpu::with_isa(1, isa);
+            let wanted = last(&cpu, &clean, context, context);
+            // What a block held before, behind the sequence's last token.
+            let mut recycled = filled(context);
+            spoil(&mut recycled.0, &recycled.1, context..context.next_multiple_of(16));
+            assert_eq!(last(&cpu, &recycled, context, context), wanted, "{} {context}", isa.name());
+            // A token's own value: earlier rows of its chunk don't see it.
+            let mut own = filled(context);
+            spoil(&mut own.0, &own.1, context - 1..context);
+            let (got, width) = (last(&cpu, &own, context, context), SHAPE.heads * SHAPE.head_dim);
+            let before = (context - 1) * width;
+            assert_eq!(got[..before], wanted[..before], "{} {context}", isa.name());
+            assert!(got[before..].iter().all(|x| !x.is_finite()));
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The paged cache of keys and values: f32, in blocks of sixteen tokens.
 //!
-//! A layer holds `[blocks, kv_heads, 16, width]`, so that one head's keys of one block lie together; `width` is `head_dim`
+//! A layer holds `[blocks, kv_heads, 16, stride]`, so that one head's keys of one block lie together; `stride` is `head_dim`
 //! rounded up to whole vectors, the rest being zero. Token `slot % 16` of block `slot / 16` is slot `slot`.
 
 use super::lanes::LANES;
@@ -24,23 +24,23 @@ pub struct KvShape {
 impl KvShape {
     /// Bytes that one block takes in all layers, keys and values; `None` where that overflows.
     pub fn block_bytes(&self) -> Option<usize> {
-        let row = self.width().checked_mul(2 * BLOCK_SIZE * size_of::<f32>())?;
+        let row = self.stride().checked_mul(2 * BLOCK_SIZE * size_of::<f32>())?;
         row.checked_mul(self.kv_heads)?.checked_mul(self.layers)
     }
 
-    /// Values of a head's row in the cache.
-    pub(super) fn width(&self) -> usize {
+    /// Values from one row of a head to the next: `head_dim`, padded to whole vectors.
+    pub(super) fn stride(&self) -> usize {
         self.head_dim.next_multiple_of(LANES)
     }
 
     /// Where one head's rows of a block begin in a layer.
     pub(super) fn block_at(&self, block: usize, head: usize) -> usize {
-        (block * self.kv_heads + head) * BLOCK_SIZE * self.width()
+        (block * self.kv_heads + head) * BLOCK_SIZE * self.stride()
     }
 
     /// Where one head's row of a slot begins in a layer.
     pub(super) fn row_at(&self, slot: usize, head: usize) -> usize {
-        self.block_at(slot / BLOCK_SIZE, head) + slot % BLOCK_SIZE * self.width()
+        self.block_at(slot / BLOCK_SIZE, head) + slot % BLOCK_SIZE * self.stride()
     }
 }
 

@@ -4,6 +4,7 @@
 //! works too and never waits for a thread that has not begun. Idle threads look for work for some tens of microseconds (the next
 //! operation of a step follows at once) and then sleep. Which thread runs a task must not matter to its result.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -19,7 +20,7 @@ pub(super) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     /// Held while an operation runs: one at a time.
-    turn: Mutex<()>,
+    running: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +73,7 @@ impl Pool {
                 std::thread::Builder::new().name(format!("kernel-{i}")).spawn(move || shared.serve()).ok()
             })
             .collect();
-        Self { shared, workers, turn: Mutex::new(()) }
+        Self { shared, workers, running: Mutex::new(()) }
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -87,13 +88,13 @@ impl Pool {
         if self.workers.is_empty() || tasks < 2 {
             return (0..tasks).for_each(work);
         }
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.publish(Job { work: erase(work), tasks });
         let end = EndOfJob(&self.shared);
         self.shared.claim(work, tasks);
         drop(end);
         let panicked = std::mem::take(&mut self.shared.lock().panicked);
-        drop(turn);
+        drop(running);
         assert!(!panicked, "a task of a kernel panicked");
     }
 }
@@ -139,6 +140,8 @@ impl Shared {
         let mut state = self.lock();
         self.next.store(0, Ordering::Relaxed);
         state.job = Some(job);
+        // The caller of a job that panicked itself never asked.
+        state.panicked = false;
         self.round.fetch_add(1, Ordering::Release);
         let sleepers = state.sleepers;
         drop(state);
@@ -161,7 +164,7 @@ impl Shared {
     fn serve(&self) {
         let mut seen = 0;
         while let Some(job) = self.join(&mut seen) {
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
                 #[expect(unsafe_code, reason = "the closure's life was erased in `Pool::run`")]
                 // SAFETY: `join` counted this worker inside while the job was there, under the lock; `EndOfJob` withdraws
                 // the job under the same lock and waits until nobody is inside before `Pool::run` lets go of the closure.
@@ -219,6 +222,8 @@ fn erase(work: &Work<'_>) -> *const Work<'static> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::Pool;
@@ -244,12 +249,26 @@ mod tests {
     fn a_task_that_panics_is_reported_and_the_pool_lives_on() {
         let pool = Pool::new(2);
         let run = || pool.run(64, &|i| assert!(i != 40, "task 40"));
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
         let sum = AtomicU32::new(0);
         pool.run(64, &|_| {
             sum.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(sum.into_inner(), 64);
+    }
+
+    #[test]
+    fn a_job_in_which_caller_and_worker_panicked_is_not_the_next_ones_fault() {
+        let pool = Pool::new(2);
+        let both = Barrier::new(2);
+        let run = || {
+            pool.run(2, &|i| {
+                both.wait();
+                panic!("task {i}");
+            });
+        };
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+        pool.run(2, &|_| {});
     }
 
     #[test]
