@@ -1,5 +1,6 @@
-//! CPU clocks: what counts of a thread or a process on a machine that others use too.
+//! CPU clocks: what counts of a thread or a process on a machine that others use too, and page faults, which they count along.
 
+use std::mem::MaybeUninit;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -12,6 +13,30 @@ pub fn thread_cpu_time() -> Duration {
 /// CPU time that all threads of this process have used.
 pub fn process_cpu_time() -> Duration {
     read(ClockId::ProcessCPUTime)
+}
+
+/// What the kernel has counted of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadUsage {
+    /// CPU time.
+    pub(crate) cpu: Duration,
+    /// Page faults of both kinds.
+    pub(crate) page_faults: i64,
+}
+
+impl ThreadUsage {
+    /// Of this thread, until now.
+    pub(crate) fn now() -> Self {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid one, should it fail.
+        #[allow(unsafe_code, reason = "neither std nor rustix has it")]
+        let usage = unsafe {
+            let status = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            debug_assert_eq!(status, 0, "Linux has had this since 2.6.26");
+            usage.assume_init()
+        };
+        Self { cpu: thread_cpu_time(), page_faults: usage.ru_minflt + usage.ru_majflt }
+    }
 }
 
 fn read(clock: ClockId) -> Duration {
@@ -30,6 +55,13 @@ mod tests {
         let (thread, process) = (thread_cpu_time(), process_cpu_time());
         while thread_cpu_time() < thread + 20 * MS {}
         assert!(process_cpu_time() >= process + 20 * MS);
+    }
+
+    #[test]
+    fn pages_that_a_thread_touches_first_are_faults_of_its_own() {
+        let before = ThreadUsage::now();
+        let pages = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(ThreadUsage::now().page_faults > before.page_faults, "{}", pages.len());
     }
 
     #[test]

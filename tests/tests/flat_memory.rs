@@ -14,7 +14,8 @@ const GROWTH: u64 = 4096;
 const WARM: usize = 500;
 
 fn instances() -> usize {
-    std::env::var("SLUICE_INSTANCES").map_or(2000, |count| count.parse().expect("SLUICE_INSTANCES is a number"))
+    std::env::var("SLUICE_INSTANCES")
+        .map_or(2000, |count| count.parse().expect("SLUICE_INSTANCES is a number"))
 }
 
 /// Streams of this plugin, one after another; how many failed.

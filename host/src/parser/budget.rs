@@ -4,15 +4,17 @@
 //! The clock costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the
 //! count, later it is compared. A guest is therefore interrupted one to three ticks after its time is spent.
 //!
-//! The clock also counts page faults, and time that a hypervisor gives to others. Either comes as a few long jumps, in which the
-//! guest runs no code and notices no epoch; a guest in a loop notices each. A call has spent its time only if both agree.
+//! The clock also counts what the machine takes: time that a hypervisor gives to others, which comes as a few long jumps, and page
+//! faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for each wait. So a call has
+//! spent its time only if it noticed as many epochs as that takes, those between which it got pages not counted. A guest that takes
+//! pages for as long as it can is stopped all the same, after [`WITH_FAULTS`] times as much.
 
 use std::time::Duration;
 
 use wasmtime::{ResourceLimiter, UpdateDeadline};
 
 use super::ticker::{Running, TICK};
-use crate::cpu_clock::thread_cpu_time;
+use crate::cpu_clock::ThreadUsage;
 use crate::limits::ParserLimits;
 
 /// Memories, tables and core instances of a component. Rust needs one of each; interpreters come as many modules around one memory.
@@ -36,29 +38,52 @@ pub(super) enum Exceeded {
     Table(usize),
 }
 
+/// What a call may use in all, page faults included, as a multiple of its CPU time.
+const WITH_FAULTS: u32 = 8;
+
+/// CPU time and epochs of a stretch of a call.
+#[derive(Debug, Default, Clone, Copy)]
+struct Spent {
+    time: Duration,
+    epochs: u32,
+}
+
+impl Spent {
+    fn add(&mut self, time: Duration) {
+        self.time += time;
+        self.epochs = self.epochs.saturating_add(1);
+    }
+
+    fn reaches(self, allowed: Duration) -> bool {
+        self.time >= allowed && TICK * self.epochs >= allowed
+    }
+}
+
 /// CPU time of the call in progress.
 #[derive(Debug)]
 struct CallTime {
     allowed: Duration,
-    /// The thread's clock at the first epoch that passed in this call.
-    since: Option<Duration>,
-    /// Epochs that the guest noticed after that one.
-    noticed: u32,
+    /// The thread's usage at the last epoch that passed in this call.
+    last: Option<ThreadUsage>,
+    /// Between epochs without a page fault.
+    computing: Spent,
+    total: Spent,
 }
 
 impl CallTime {
     fn new(allowed: Duration) -> Self {
-        Self { allowed, since: None, noticed: 0 }
+        Self { allowed, last: None, computing: Spent::default(), total: Spent::default() }
     }
 
-    /// An epoch passed inside the call, when the thread's CPU clock stood at `clock`.
-    fn epoch(&mut self, clock: Duration) -> Result<(), Exceeded> {
-        let Some(since) = self.since else {
-            self.since = Some(clock);
-            return Ok(());
-        };
-        self.noticed = self.noticed.saturating_add(1);
-        let is_over = clock.saturating_sub(since) >= self.allowed && TICK * self.noticed >= self.allowed;
+    /// An epoch passed inside the call, when the thread had used `now`.
+    fn epoch(&mut self, now: ThreadUsage) -> Result<(), Exceeded> {
+        let Some(last) = self.last.replace(now) else { return Ok(()) };
+        let time = now.cpu.saturating_sub(last.cpu);
+        self.total.add(time);
+        if now.page_faults == last.page_faults {
+            self.computing.add(time);
+        }
+        let is_over = self.computing.reaches(self.allowed) || self.total.reaches(WITH_FAULTS * self.allowed);
         if is_over { Err(Exceeded::Time(self.allowed)) } else { Ok(()) }
     }
 }
@@ -95,7 +120,7 @@ impl Budget {
 
     /// An epoch passed inside the call: go on for one more, or stop.
     pub(super) fn epoch(&mut self) -> wasmtime::Result<UpdateDeadline> {
-        self.time.epoch(thread_cpu_time())?;
+        self.time.epoch(ThreadUsage::now())?;
         Ok(UpdateDeadline::Continue(1))
     }
 }
@@ -137,34 +162,51 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// What comes of each epoch that a call of at most 5 ms notices with its clock at so many milliseconds.
-    fn stopped_at(clocks: impl IntoIterator<Item = u32>) -> Option<u32> {
+    fn used(ms: u32, page_faults: i64) -> ThreadUsage {
+        ThreadUsage { cpu: ms * MS, page_faults }
+    }
+
+    /// At which usage a call of at most 5 ms is stopped that notices an epoch at each.
+    fn stopped_at(usages: impl IntoIterator<Item = (u32, i64)>) -> Option<u32> {
         let mut time = CallTime::new(5 * MS);
-        clocks.into_iter().find(|ms| time.epoch(*ms * MS).is_err())
+        usages.into_iter().find(|(ms, faults)| time.epoch(used(*ms, *faults)).is_err()).map(|(ms, _)| ms)
+    }
+
+    fn without_faults(ms: impl IntoIterator<Item = u32>) -> impl Iterator<Item = (u32, i64)> {
+        ms.into_iter().map(|ms| (ms, 3))
     }
 
     #[test]
     fn a_call_that_waits_for_a_core_is_not_stopped_however_many_epochs_pass() {
-        assert_eq!(stopped_at(std::iter::repeat_n(700, 10_000).chain([704])), None);
+        assert_eq!(stopped_at(without_faults(std::iter::repeat_n(700, 10_000).chain([704]))), None);
     }
 
     #[test]
     fn a_call_is_stopped_when_its_own_cpu_time_is_spent() {
-        assert_eq!(stopped_at(90..200), Some(95));
+        assert_eq!(stopped_at(without_faults(90..200)), Some(95));
         let mut time = CallTime::new(MS);
-        assert_eq!(time.epoch(90 * MS), Ok(()));
-        assert_eq!(time.epoch(91 * MS).unwrap_err().to_string(), "used more than 1 ms of CPU");
+        assert_eq!(time.epoch(used(90, 0)), Ok(()));
+        assert_eq!(time.epoch(used(91, 0)).unwrap_err().to_string(), "used more than 1 ms of CPU");
     }
 
     #[test]
     fn a_jump_of_the_clock_between_two_epochs_stops_no_call() {
-        assert_eq!(stopped_at([90, 190, 191, 192, 193]), None);
-        assert_eq!(stopped_at([90, 190, 191, 192, 193, 194, 195]), Some(194));
+        assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193])), None);
+        assert_eq!(stopped_at(without_faults([90, 190, 191, 192, 193, 194, 195])), Some(194));
     }
 
     #[test]
     fn a_guest_in_bulk_operations_of_several_ticks_is_stopped_after_a_few_of_them() {
-        assert_eq!(stopped_at((90..).step_by(8)), Some(90 + 5 * 8));
+        assert_eq!(stopped_at(without_faults((90..).step_by(8))), Some(90 + 5 * 8));
+    }
+
+    #[test]
+    fn a_call_that_waits_for_pages_is_stopped_only_if_it_computes_too_long_besides_or_takes_pages_without_end()
+     {
+        let faulting = (90..130).zip(0..);
+        assert_eq!(stopped_at(faulting.clone()), None);
+        assert_eq!(stopped_at(faulting.take(20).chain((110..).map(|ms| (ms, 20)))), Some(115));
+        assert_eq!(stopped_at((90..).zip(0..)), Some(130));
     }
 
     #[test]
@@ -175,7 +217,7 @@ mod tests {
         for _ in 0..100 {
             budget.call_begins();
             for clock in [90, 200] {
-                assert_eq!(budget.time.epoch(clock * MS), Ok(()));
+                assert_eq!(budget.time.epoch(used(clock, 0)), Ok(()));
             }
         }
     }
