@@ -51,7 +51,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }
-    let served = app.model.counting(account.meter());
+    let served = app.model.on_account(&account);
     let rounds = match hosted {
         None => Rounds::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
