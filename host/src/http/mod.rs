@@ -11,6 +11,8 @@ mod body;
 mod connection;
 mod cors;
 mod count;
+mod event_log;
+mod event_stream;
 mod guard;
 mod head_fault;
 mod metrics;
