@@ -8,6 +8,7 @@ mod admin;
 mod answer;
 mod auth;
 mod body;
+mod capacity;
 mod connection;
 mod cors;
 mod count;
