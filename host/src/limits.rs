@@ -17,6 +17,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a request's header block.
     pub header_bytes: usize,
+    /// Connections at one time; those for operators don't count.
+    pub connections: usize,
     /// Number of header fields.
     pub headers: usize,
     /// Time for a request's head to arrive.
@@ -118,6 +120,8 @@ pub struct ParserLimits {
     pub memory_bytes: usize,
     /// CPU time of one call.
     pub call_time: Duration,
+    /// CPU time of all calls, in percent of the stream's time; what 200 calls may use is free.
+    pub stream_share: u32,
     /// Bytes of Wasm stack.
     pub stack_bytes: usize,
     /// Bytes that one call may hand back.
@@ -147,6 +151,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 32 << 20,
+            connections: 1 << 14,
             header_bytes: 64 << 10,
             headers: 64,
             header_time: Duration::from_secs(5),
@@ -207,6 +212,7 @@ impl Default for ParserLimits {
             file_bytes: 32 << 20,
             memory_bytes: 16 << 20,
             call_time: Duration::from_millis(5),
+            stream_share: 5,
             stack_bytes: 256 << 10,
             hostcall_fuel: 1 << 20,
             ops: 4096,

@@ -40,6 +40,7 @@ const GUESTS: &[(&str, &str)] = &[
     ("bad_route", include_str!("../guests/bad_route.wat")),
     ("bad_step", include_str!("../guests/bad_step.wat")),
     ("bad_utf8", include_str!("../guests/bad_utf8.wat")),
+    ("busy_in_text", include_str!("../guests/busy_in_text.wat")),
     ("bytes_beyond_held", include_str!("../guests/bytes_beyond_held.wat")),
     ("claims_qwen3", include_str!("../guests/claims_qwen3.wat")),
     ("close_nothing", include_str!("../guests/close_nothing.wat")),

@@ -29,9 +29,8 @@ pub enum Reply {
 }
 
 /// The tools, each named after what it does.
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 13] = [
     "echo",
-    "slow",
     "fail",
     "refuse",
     "wrong",
@@ -155,10 +154,6 @@ fn call(tool: &str, arguments: &Value) -> Reply {
     match tool {
         "echo" | "search" | "open" | "find" | "python" | "exec" => {
             Reply::Result(text(&arguments.to_string()))
-        }
-        "slow" => {
-            std::thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
-            Reply::Result(text("slept"))
         }
         "fail" => {
             let mut result = text("there is no such city");

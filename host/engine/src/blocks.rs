@@ -1,7 +1,7 @@
 //! Blocks of the paged KV cache: who holds them, and which of them a later sequence with the same beginning can share.
 //!
-//! The prefix cache is a map from (identity of all tokens before, the block's own tokens) to the block that has their keys and
-//! values; identities are numbers that are never given twice, so a hit is exact, whatever hashes collide.
+//! The prefix cache is a map from (salt, identity of all tokens before, the block's own tokens) to the block that has their keys and
+//! values; identities are numbers that are never given twice, so a hit is exact, whatever hashes collide, and only within a salt.
 //! Invariants: a block is either free or held; what a block is found by is what it contains (only full, computed blocks are found,
 //! and nobody writes to them); a freed block can be found until it is needed for something else, the longest unused first.
 
@@ -14,9 +14,16 @@ pub(crate) struct BlockTable {
     /// Leading blocks that the prefix cache knows, and the identity of their tokens.
     known: usize,
     prefix: u64,
+    /// Whose blocks it shares.
+    salt: u64,
 }
 
 impl BlockTable {
+    /// An empty table that shares blocks with tables of this salt.
+    pub(crate) fn salted(salt: u64) -> Self {
+        Self { salt, ..Self::default() }
+    }
+
     /// The blocks.
     pub(crate) fn blocks(&self) -> &[u32] {
         &self.blocks
@@ -36,8 +43,8 @@ pub(crate) struct BlockPool {
     identities: u64,
 }
 
-/// What a block is found by: the identity of the tokens before it (0: none) and its tokens.
-type Prefix = (u64, Box<[u32]>);
+/// What a block is found by: its salt, the identity of the tokens before it (0: none) and its tokens.
+type Prefix = (u64, u64, Box<[u32]>);
 
 #[derive(Debug, Default)]
 struct Block {
@@ -90,7 +97,7 @@ impl BlockPool {
     /// already: never all, since the last one must be run to get its logits.
     pub(crate) fn open(&mut self, table: &mut BlockTable, tokens: &[u32], reserve: usize) -> Option<usize> {
         debug_assert!(table.blocks.is_empty(), "a table is opened once");
-        let shared = self.find(tokens);
+        let shared = self.find(table.salt, tokens);
         let idle = shared.iter().filter(|&&block| self.blocks[block as usize].holders == 0).count();
         let fresh = self.blocks_for(tokens.len()) - shared.len();
         if fresh + idle + reserve > self.free.len() {
@@ -122,7 +129,7 @@ impl BlockPool {
     pub(crate) fn publish(&mut self, table: &mut BlockTable, tokens: &[u32], computed: usize) {
         while self.prefix_cache && (table.known + 1) * self.block_size <= computed {
             let from = table.known * self.block_size;
-            let prefix: Prefix = (table.prefix, tokens[from..from + self.block_size].into());
+            let prefix: Prefix = (table.salt, table.prefix, tokens[from..from + self.block_size].into());
             let own = &mut table.blocks[table.known];
             if let Some(&known) = self.found.get(&prefix) {
                 self.hold(known);
@@ -143,18 +150,18 @@ impl BlockPool {
         while let Some(block) = table.blocks.pop() {
             self.let_go(block);
         }
-        *table = BlockTable::default();
+        *table = BlockTable::salted(table.salt);
     }
 
     /// Known blocks of the longest known beginning of `tokens` that leaves at least one token.
-    fn find(&self, tokens: &[u32]) -> Vec<u32> {
+    fn find(&self, salt: u64, tokens: &[u32]) -> Vec<u32> {
         let mut blocks = Vec::new();
         let mut identity = 0;
         if !self.prefix_cache {
             return blocks;
         }
         for own in tokens[..tokens.len() - 1].chunks_exact(self.block_size) {
-            let Some(&block) = self.found.get(&(identity, own.into())) else { break };
+            let Some(&block) = self.found.get(&(salt, identity, own.into())) else { break };
             identity = self.blocks[block as usize].content.as_ref().expect("found blocks have content").1;
             blocks.push(block);
         }
@@ -230,8 +237,8 @@ mod tests {
         assert_eq!((pool.free(), pool.found()), (4, 2));
         let (mut other, _) = opened(&mut pool, &[8, 8, 8, 8, 8, 8]);
         pool.release(&mut other);
-        assert_eq!(pool.find(&[1, 2, 3]), [] as [u32; 0], "the oldest content went");
-        assert_eq!(pool.find(&[5, 6, 7]).len(), 1);
+        assert_eq!(pool.find(0, &[1, 2, 3]), [] as [u32; 0], "the oldest content went");
+        assert_eq!(pool.find(0, &[5, 6, 7]).len(), 1);
     }
 
     #[test]
@@ -240,7 +247,7 @@ mod tests {
         let (mut table, _) = opened(&mut pool, &[1, 2, 3]);
         pool.release(&mut table);
         opened(&mut pool, &[7]);
-        assert_eq!(pool.find(&[1, 2, 3, 4]).len(), 2);
+        assert_eq!(pool.find(0, &[1, 2, 3, 4]).len(), 2);
     }
 
     #[test]
@@ -250,6 +257,19 @@ mod tests {
         assert_eq!(pool.open(&mut table, &[1; 7], 0), None);
         assert_eq!(pool.open(&mut table, &[1; 6], 1), None);
         assert_eq!((pool.free(), table.blocks().len()), (3, 0));
+    }
+
+    #[test]
+    fn blocks_are_shared_within_a_salt_only() {
+        let mut pool = BlockPool::new(16, 2, true);
+        for cached in [0, 4] {
+            for salt in [0, 1, u64::MAX] {
+                let mut table = BlockTable::salted(salt);
+                assert_eq!(pool.open(&mut table, &[1, 2, 3, 4, 5], 0), Some(cached), "salt {salt}");
+                pool.publish(&mut table, &[1, 2, 3, 4, 5], 5);
+                pool.release(&mut table);
+            }
+        }
     }
 
     #[test]

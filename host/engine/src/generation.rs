@@ -80,6 +80,8 @@ pub struct GenerationRequest {
     pub top_logprobs: Option<u8>,
     /// Restricts each next token.
     pub mask: Option<Box<dyn TokenMask>>,
+    /// Requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
+    pub cache_salt: u64,
     /// Steps that may wait unread; when they do, this sequence pauses and no other.
     pub queue: usize,
 }

@@ -49,7 +49,7 @@ impl Sequence {
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
-            table: BlockTable::default(),
+            table: BlockTable::salted(request.cache_salt),
             paused: false,
             sampling: request.sampling,
             adjuster: Adjuster::new(request.adjustments, prompt),

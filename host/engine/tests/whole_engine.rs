@@ -55,6 +55,7 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         stop_ids: Arc::new([]),
         top_logprobs: Some(3),
         mask: None,
+        cache_salt: 0,
         queue: 100,
     }
 }

@@ -22,6 +22,13 @@ use crate::limits::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Principal(pub usize);
 
+impl Principal {
+    /// Keeps its blocks of the prefix cache apart from those of others: how long an answer takes would tell what they asked.
+    pub fn cache_salt(self) -> u64 {
+        self.0 as u64
+    }
+}
+
 /// Why a request gets nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Overdrawn {
@@ -83,7 +90,7 @@ impl Accounts {
             let bucket = Arc::new(Mutex::new(self.cpu.bucket(Instant::now())));
             Arc::new(Usage { memory, cpu: CpuMeter::new(bucket) })
         });
-        Account { server: Arc::clone(&self.memory), usage: Arc::clone(usage), held: 0 }
+        Account { principal, server: Arc::clone(&self.memory), usage: Arc::clone(usage), held: 0 }
     }
 
     /// Bytes that all requests hold now.
@@ -104,6 +111,7 @@ pub fn largest_account(limits: &Limits, principals: usize) -> usize {
 
 /// What one request uses.
 pub struct Account {
+    principal: Principal,
     server: Arc<Memory>,
     usage: Arc<Usage>,
     held: usize,
@@ -124,6 +132,11 @@ impl Account {
         }
         self.held += bytes;
         Ok(())
+    }
+
+    /// Whose it is.
+    pub fn principal(&self) -> Principal {
+        self.principal
     }
 
     /// Bytes that it holds.

@@ -6,10 +6,15 @@ use serde::Serialize;
 /// A buffer that grew beyond this (a response object at the end of a long answer) is given away rather than kept.
 const KEPT_CAPACITY: usize = 16 << 10;
 
-/// Encoded events waiting to be written. One buffer; one call of `take` per socket write.
+/// A comment, which clients skip.
+pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+
+/// Encoded events waiting to be written, in one buffer.
 #[derive(Debug, Default)]
 pub struct Frames {
     buffer: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
     /// Set where nobody listens (non-streaming answers): events are counted but not encoded.
     discard: bool,
 }
@@ -40,25 +45,42 @@ impl Frames {
         }
         self.buffer.extend_from_slice(b"data: ");
         serde_json::to_writer(&mut self.buffer, data).expect("protocol types serialise");
-        self.buffer.extend_from_slice(b"\n\n");
-    }
-
-    /// Appends a comment, which clients skip.
-    pub fn push_comment(&mut self) {
-        if !self.discard {
-            self.buffer.extend_from_slice(b": keep-alive\n\n");
-        }
+        self.end_event();
     }
 
     /// Appends `data: [DONE]`.
     pub fn push_done(&mut self) {
         if !self.discard {
-            self.buffer.extend_from_slice(b"data: [DONE]\n\n");
+            self.buffer.extend_from_slice(b"data: [DONE]");
+            self.end_event();
         }
+    }
+
+    fn end_event(&mut self) {
+        self.buffer.extend_from_slice(b"\n\n");
+        self.ends.push(self.buffer.len());
+    }
+
+    /// What has gathered.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Where each event of it ends.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_CAPACITY);
     }
 
     /// What has gathered, as one write; empty if nothing has.
     pub fn take(&mut self) -> Bytes {
+        self.ends.clear();
         if self.buffer.capacity() > KEPT_CAPACITY {
             return Bytes::from(std::mem::take(&mut self.buffer));
         }

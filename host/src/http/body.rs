@@ -124,6 +124,13 @@ fn waits_to_be_asked(request: &Request) -> bool {
         && expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
+/// Takes the body of a request that is refused, if it comes unasked.
+pub(super) async fn discard_unasked(request: Request, limits: &Limits) {
+    if !waits_to_be_asked(&request) {
+        discard(request.into_body(), limits).await;
+    }
+}
+
 /// Takes what a client still sends of a body that is refused, up to twice the limit and for a short while: most clients read an
 /// answer only after they have written all, and one whose connection is closed before that never learns why.
 async fn discard(mut body: Body, limits: &Limits) {

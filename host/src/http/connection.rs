@@ -16,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::capacity::Admission;
 use super::server::App;
 use super::socket::{Link, Socket};
 
@@ -27,11 +28,11 @@ pub(super) struct Cut(pub(super) CancellationToken);
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
 /// Serves one connection to its end.
-pub(super) async fn serve(app: App, router: Router, stream: TcpStream) {
+pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission: Admission) {
     let limits = &app.limits;
     let cut = Cut(CancellationToken::new());
     let link = Link::new(stream);
-    let service = service(router, cut.clone(), Arc::clone(&link));
+    let service = service(router, admission, cut.clone(), Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -67,6 +68,7 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream) {
 /// The routes of one connection: each request learns how to cut it, and the socket when one waits for the head of its answer.
 fn service(
     router: Router,
+    admission: Admission,
     cut: Cut,
     link: Arc<Link>,
 ) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
@@ -74,6 +76,7 @@ fn service(
         // Older clients know no interim answers.
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
         request.extensions_mut().insert(cut.clone());
+        request.extensions_mut().insert(admission);
         let (router, link) = (router.clone(), Arc::clone(&link));
         async move {
             let answer = router.oneshot(request.map(axum::body::Body::new)).await;

@@ -21,7 +21,7 @@ async fn count(app: &App, request: Request) -> Result<Response, ApiError> {
     if !app.model.is_named(&model) {
         return Err(ApiError::model_not_found(&model));
     }
-    let counted = app.model.counting(account.meter()).count_prompt(job).await;
+    let counted = app.model.on_account(&account).count_prompt(job).await;
     let tokens = counted.map_err(|error| Protocol::Messages.refusal(&error))?;
     let mut response = json(200, to_json(&messages::counted(tokens)));
     warn(&mut response, &warnings);

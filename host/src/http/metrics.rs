@@ -32,6 +32,10 @@ fn describe() {
         "sluice_overdrawn_total",
         "Requests refused for what they would use, by what."
     );
+    metrics::describe_counter!(
+        "sluice_connections_refused_total",
+        "Connections beyond those that there may be at a time."
+    );
     metrics::describe_gauge!("sluice_request_memory_bytes", "Memory that requests hold while they are read.");
     metrics::describe_gauge!("sluice_streams", "Answers under way.");
     metrics::describe_histogram!(

@@ -19,6 +19,7 @@ use tower::util::option_layer;
 use super::access::{HostCheck, check_host};
 use super::answer::{RequestId, identify, json, refuse, typed};
 use super::auth::require_key;
+use super::capacity::refuse_excess;
 use super::cors;
 use super::count::count_tokens;
 use super::guard::refuse_malformed;
@@ -72,7 +73,7 @@ fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Ro
 }
 
 /// The layers that every listener has: only `open` is answered without a key where keys are set. They run from the last added to the
-/// first: id, log, panic guard, malformed requests, host, CORS (whose preflights carry no key), key.
+/// first: id, log, panic guard, connections too many, malformed requests, host, CORS (whose preflights carry no key), key.
 pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router<App>) -> Router {
     let keyed = keyed.layer(from_fn_with_state(app.clone(), require_key));
     let check = HostCheck::new(&app.access, listen);
@@ -80,6 +81,7 @@ pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router
         .layer(option_layer(cors::layer(&app.access.cors_origins)))
         .layer(option_layer(check.map(|check| from_fn_with_state(check, check_host))))
         .layer(from_fn(refuse_malformed))
+        .layer(from_fn_with_state(app.clone(), refuse_excess))
         .layer(from_fn(survive_panics))
         .layer(from_fn(log))
         .layer(from_fn(identify))

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
+use super::capacity::{Admission, Capacity};
 use super::{admin, connection, metrics, routes};
 use crate::accounts::Accounts;
 use crate::limits::Limits;
@@ -30,6 +31,8 @@ pub struct Shared {
     pub access: Access,
     /// What requests may use before an answer begins.
     pub accounts: Accounts,
+    /// Connections that may be open at a time.
+    pub(super) capacity: Capacity,
     /// Large bodies that may be read at a time: the other cores are for those who wait less long.
     pub(super) readers: Semaphore,
     /// What protocols need to know to read requests.
@@ -65,6 +68,7 @@ impl App {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self(Arc::new(Shared {
             accounts,
+            capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),
             model,
             limits,
@@ -124,8 +128,16 @@ impl Server {
         loop {
             tokio::select! {
                 () = stop.as_mut() => break,
-                accepted = listener.accept() => accept(&app, &router, accepted).await,
-                accepted = accept_admin(admin.as_ref()) => accept(&app, &admin_router, accepted).await,
+                accepted = listener.accept() => {
+                    if let Some(stream) = ready(accepted).await {
+                        serve(&app, &router, stream);
+                    }
+                }
+                accepted = accept_admin(admin.as_ref()) => {
+                    if let Some(stream) = ready(accepted).await {
+                        spawn(&app, &admin_router, stream, Admission::Served, None);
+                    }
+                }
                 _ = upkeep.tick() => metrics::upkeep(),
             }
         }
@@ -140,27 +152,46 @@ fn ip_of(listener: &TcpListener) -> IpAddr {
 }
 
 /// The next connection of the second address, if there is one.
-async fn accept_admin(
-    listener: Option<&TcpListener>,
-) -> std::io::Result<(tokio::net::TcpStream, SocketAddr)> {
+async fn accept_admin(listener: Option<&TcpListener>) -> std::io::Result<(TcpStream, SocketAddr)> {
     match listener {
         Some(listener) => listener.accept().await,
         None => std::future::pending().await,
     }
 }
 
-async fn accept(app: &App, router: &Router, accepted: std::io::Result<(tokio::net::TcpStream, SocketAddr)>) {
-    let stream = match accepted {
-        Ok((stream, _)) => stream,
+/// A connection that was accepted.
+async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<TcpStream> {
+    match accepted {
+        Ok((stream, _)) => Some(stream),
         Err(error) => {
             // Out of file descriptors, mostly: waiting lets connections end, retrying at once would spin.
             tracing::warn!(%error, "can't accept a connection");
             tokio::time::sleep(Duration::from_millis(50)).await;
-            return;
+            None
         }
-    };
+    }
+}
+
+/// Serves a client's connection, if there is a place for it.
+fn serve(app: &App, router: &Router, stream: TcpStream) {
+    if let Some((admission, place)) = app.capacity.admit() {
+        spawn(app, router, stream, admission, Some(place));
+    }
+}
+
+fn spawn(
+    app: &App,
+    router: &Router,
+    stream: TcpStream,
+    admission: Admission,
+    place: Option<OwnedSemaphorePermit>,
+) {
     connection::prepare(&stream, app.limits.send_buffer);
-    app.tasks.spawn(connection::serve(app.clone(), router.clone(), stream));
+    let serving = connection::serve(app.clone(), router.clone(), stream, admission);
+    app.tasks.spawn(async move {
+        serving.await;
+        drop(place);
+    });
 }
 
 async fn drain(app: &App) {

@@ -1,12 +1,11 @@
 //! What is said while the model says nothing: a comment often, so that dead connections are noticed (and proxies stay patient),
 //! and now and then a protocol event, because some clients' idle timers ignore comments.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::api::frames::Frames;
-use crate::api::machine::Machine;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Keeps the time since something was said.
 pub(super) struct Silence {
@@ -14,6 +13,8 @@ pub(super) struct Silence {
     heartbeat: Duration,
     last_event: Instant,
     last_word: Instant,
+    /// Until something was due when it was last looked at: setting it anew for each event would cost more than the event.
+    sleep: Pin<Box<Sleep>>,
 }
 
 /// What is due.
@@ -26,7 +27,8 @@ pub(super) enum Due {
 impl Silence {
     pub(super) fn new(keep_alive: Duration, heartbeat: Duration) -> Self {
         let now = Instant::now();
-        Self { keep_alive, heartbeat, last_event: now, last_word: now }
+        let sleep = Box::pin(sleep_until(now + keep_alive.min(heartbeat)));
+        Self { keep_alive, heartbeat, last_event: now, last_word: now, sleep }
     }
 
     /// Something was sent.
@@ -35,12 +37,18 @@ impl Silence {
         self.last_word = self.last_event;
     }
 
-    /// Waits until something is due. May be dropped while it waits.
-    pub(super) async fn due(&mut self) -> Due {
-        let (at, due) = self.next();
-        tokio::time::sleep_until(at).await;
-        self.said(due, Instant::now());
-        due
+    /// What is due, as soon as something is.
+    pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Due> {
+        loop {
+            ready!(self.sleep.as_mut().poll(cx));
+            let (at, due) = self.next();
+            let now = Instant::now();
+            if at <= now {
+                self.said(due, now);
+                return Poll::Ready(due);
+            }
+            self.sleep.as_mut().reset(at);
+        }
     }
 
     /// What is due next, and when. A heartbeat is a sign of life, too: it goes before a comment.
@@ -58,21 +66,12 @@ impl Silence {
     }
 }
 
-impl Due {
-    pub(super) fn speak(self, machine: &mut dyn Machine, frames: &mut Frames) {
-        match self {
-            Self::Comment => frames.push_comment(),
-            Self::Heartbeat => machine.heartbeat(frames),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn comments_come_often_and_heartbeats_now_and_then() {
+    #[tokio::test]
+    async fn comments_come_often_and_heartbeats_now_and_then() {
         let mut silence = Silence::new(Duration::from_secs(5), Duration::from_secs(15));
         let mut said = Vec::new();
         for _ in 0..6 {

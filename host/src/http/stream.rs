@@ -1,24 +1,26 @@
 //! Generating: a request becomes a turn, the turn's events become frames, and frames go out as the client takes them.
 //!
-//! A streaming answer has one task. It ends with the turn, with the client (the body was dropped), with a client that reads
-//! nothing for too long, or with the server. Between it and the socket lie at most `stream_queue` frames; when they are full
-//! the task waits, the engine's queue fills, and the engine pauses this sequence alone.
+//! A streaming answer has one task, which writes a log of its events, and a reader of the log, which is the body. The task ends with the
+//! turn, with the client (the reader was dropped), with a client that reads nothing for too long, or with the server. At most
+//! `stream_queue` appends wait in the log; then the task waits, the engine's queue fills, and the engine pauses this sequence alone.
 
-use std::convert::Infallible;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::{HeaderValue, header};
-use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{RequestId, json, refuse, typed, warn};
 use super::body::read_json;
 use super::connection::Cut;
+use super::event_log::{LogWriter, Signal, event_log};
+use super::event_stream::EventStream;
 use super::server::App;
-use super::silence::Silence;
 use crate::agent::{RoundEventRef, Rounds};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
@@ -51,7 +53,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }
-    let served = app.model.counting(account.meter());
+    let served = app.model.on_account(&account);
     let rounds = match hosted {
         None => Rounds::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
@@ -76,6 +78,8 @@ struct Answer {
     machine: Box<dyn Machine>,
     check: Option<StreamCheck>,
     spoken: bool,
+    /// The server's order to end, looked at only when it comes: by itself it takes a lock that all answers share.
+    aborting: FuturesUnordered<WaitForCancellationFutureOwned>,
     /// Held while the answer is under way.
     _counted: StreamGauge,
 }
@@ -115,6 +119,7 @@ impl Answer {
             machine,
             check,
             spoken: false,
+            aborting: FuturesUnordered::from_iter([app.aborting.clone().cancelled_owned()]),
             _counted: StreamGauge::enter(),
         }
     }
@@ -124,7 +129,7 @@ impl Answer {
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
             next = self.rounds.next() => next,
-            () = self.app.aborting.cancelled() => self.rounds.abort(shutting_down()),
+            Some(()) = self.aborting.next() => self.rounds.abort(shutting_down()),
         };
         self.machine.choose(choice);
         self.emit(frames);
@@ -198,14 +203,12 @@ fn shutting_down() -> TurnFailure {
     TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
 }
 
-/// Starts the task of a streaming answer and hands its frames to the connection.
+/// Starts the task of a streaming answer and hands its log's reader to the connection.
 fn send(app: &App, answer: Answer, cut: Option<Cut>) -> Response {
-    let (sender, mut receiver) = mpsc::channel::<Bytes>(app.limits.stream_queue);
-    app.tasks.spawn(pump(answer, sender, cut));
-    let frames = futures_util::stream::poll_fn(move |cx| {
-        receiver.poll_recv(cx).map(|bytes| bytes.map(Ok::<_, Infallible>))
-    });
-    let mut response = typed(200, "text/event-stream; charset=utf-8", Body::from_stream(frames));
+    let (log, reader) = event_log(app.limits.stream_queue, 0);
+    app.tasks.spawn(pump(answer, log, cut));
+    let body = Body::new(EventStream::new(reader, &app.limits));
+    let mut response = typed(200, "text/event-stream; charset=utf-8", body);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -215,31 +218,29 @@ fn send(app: &App, answer: Answer, cut: Option<Cut>) -> Response {
 /// The client is gone, or reads nothing.
 struct Unread;
 
-async fn pump(mut answer: Answer, sender: mpsc::Sender<Bytes>, cut: Option<Cut>) {
+async fn pump(mut answer: Answer, log: LogWriter, cut: Option<Cut>) {
     let began = answer.began;
-    if drive(&mut answer, &sender, cut.as_ref()).await.is_err() {
+    if drive(&mut answer, &log, cut.as_ref()).await.is_err() {
         tracing::info!(id = %answer.id, ms = began.elapsed().as_millis(), "the client left; generation cancelled");
     }
 }
 
-async fn drive(answer: &mut Answer, sender: &mpsc::Sender<Bytes>, cut: Option<&Cut>) -> Result<(), Unread> {
+async fn drive(answer: &mut Answer, log: &LogWriter, cut: Option<&Cut>) -> Result<(), Unread> {
     let mut frames = Frames::new();
-    let mut silence = Silence::new(answer.app.limits.keep_alive, answer.app.limits.heartbeat);
     answer.machine.begin(&mut frames);
-    deliver(answer, &mut frames, sender, cut).await?;
+    append(answer, &mut frames, log, cut).await?;
     loop {
         let over = tokio::select! {
             over = answer.advance(&mut frames) => over,
-            () = sender.closed() => return Err(Unread),
-            due = silence.due() => {
-                due.speak(answer.machine.as_mut(), &mut frames);
-                deliver(answer, &mut frames, sender, cut).await?;
-                continue;
-            }
+            signal = log.signal() => match signal {
+                Signal::Unread => return Err(Unread),
+                Signal::HeartbeatDue => {
+                    answer.machine.heartbeat(&mut frames);
+                    false
+                }
+            },
         };
-        if deliver(answer, &mut frames, sender, cut).await? {
-            silence.broken();
-        }
+        append(answer, &mut frames, log, cut).await?;
         if over {
             if let Some(Err(violation)) = answer.check.take().map(|check| check.finish()) {
                 answer.report(&violation);
@@ -249,27 +250,24 @@ async fn drive(answer: &mut Answer, sender: &mpsc::Sender<Bytes>, cut: Option<&C
     }
 }
 
-/// Sends what has gathered; false if nothing had. A client that takes nothing for too long loses its connection.
-async fn deliver(
+/// Appends what has gathered, once there is room. A client that takes nothing for too long loses its connection.
+async fn append(
     answer: &mut Answer,
     frames: &mut Frames,
-    sender: &mpsc::Sender<Bytes>,
+    log: &LogWriter,
     cut: Option<&Cut>,
-) -> Result<bool, Unread> {
-    let bytes = frames.take();
-    if bytes.is_empty() {
-        return Ok(false);
+) -> Result<(), Unread> {
+    if frames.bytes().is_empty() {
+        return Ok(());
     }
-    answer.checked(&bytes);
-    match sender.send_timeout(bytes, answer.app.limits.slow_reader).await {
-        Ok(()) => Ok(true),
-        Err(mpsc::error::SendTimeoutError::Closed(_)) => Err(Unread),
-        Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
-            metrics::counter!("sluice_slow_readers_total").increment(1);
-            if let Some(Cut(token)) = cut {
-                token.cancel();
-            }
-            Err(Unread)
+    answer.checked(frames.bytes());
+    if !log.has_room() && timeout(answer.app.limits.slow_reader, log.room()).await.is_err() {
+        metrics::counter!("sluice_slow_readers_total").increment(1);
+        if let Some(Cut(token)) = cut {
+            token.cancel();
         }
+        return Err(Unread);
     }
+    log.append(frames);
+    Ok(())
 }

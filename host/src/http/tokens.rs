@@ -23,14 +23,14 @@ pub(super) async fn detokenize(State(app): State<App>, request: Request) -> Resp
 async fn tokenized(app: &App, request: Request) -> Result<String, ApiError> {
     let (asked, account) = read_json(app, request, tokenize::tokenize).await?;
     check_model(app, asked.model.as_deref())?;
-    let tokens = app.model.counting(account.meter()).tokenize(asked.job, asked.texts).await;
+    let tokens = app.model.on_account(&account).tokenize(asked.job, asked.texts).await;
     Ok(to_json(&tokenize::tokens(&tokens.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }
 
 async fn detokenized(app: &App, request: Request) -> Result<String, ApiError> {
     let (asked, account) = read_json(app, request, tokenize::detokenize).await?;
     check_model(app, asked.model.as_deref())?;
-    let text = app.model.counting(account.meter()).detokenize(asked.tokens).await;
+    let text = app.model.on_account(&account).detokenize(asked.tokens).await;
     Ok(to_json(&tokenize::text(&text.map_err(|error| Protocol::Completions.refusal(&error))?)))
 }
 

@@ -13,6 +13,7 @@ impl Bounded for Limits {
     #[rustfmt::skip] // A row per bound.
     const BOUNDS: &'static [Bound<Self>] = &[
         bound("max-body", Mib, 1..=1024, "Size of a request's body", |l| Usize(&mut l.body_bytes)),
+        bound("max-connections", Count("CONNECTIONS"), 1..=1_000_000, "Connections at one time; requests on others get 503, but for `/health`", |l| Usize(&mut l.connections)),
         bound("max-header", Kib, 8..=1024, "Size of a request's header block", |l| Usize(&mut l.header_bytes)),
         bound("max-headers", Count("FIELDS"), 16..=1024, "Header fields of a request", |l| Usize(&mut l.headers)),
         bound("header-seconds", Seconds, 1..=600, "Time for a request's header block to arrive", |l| Time(&mut l.header_time)),
@@ -53,6 +54,7 @@ impl Bounded for ParserLimits {
     const BOUNDS: &'static [Bound<Self>] = &[
         bound("parser-memory", Mib, 1..=1024, "Memory of a parser for each stream; parsers in Python need 64", |l| Usize(&mut l.memory_bytes)),
         bound("parser-call-time", Milliseconds, 1..=10_000, "CPU time of one call of a parser", |l| Time(&mut l.call_time)),
+        bound("parser-share", Count("PERCENT"), 1..=100, "CPU time that a parser may use, in percent of its stream's time, beyond that of 200 calls", |l| U32(&mut l.stream_share)),
         bound("parser-file", Mib, 1..=1024, "Size of a parser's file", |l| U64(&mut l.file_bytes)),
         bound("parser-held", Kib, 1..=65_536, "Text that a parser may leave undecided", |l| Usize(&mut l.held_bytes)),
     ];

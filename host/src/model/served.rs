@@ -11,7 +11,7 @@ use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
 use super::source::Source;
-use crate::accounts::CpuMeter;
+use crate::accounts::{Account, CpuMeter, Principal};
 use crate::limits::Limits;
 use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
 use crate::turn::FaultPolicy;
@@ -20,8 +20,10 @@ use crate::turn::FaultPolicy;
 #[derive(Clone)]
 pub struct Model {
     served: Arc<Served>,
-    /// Counts the CPU time that prompts take.
+    /// Books the CPU time that prompts take.
     meter: CpuMeter,
+    /// Whose jobs it starts.
+    principal: Principal,
 }
 
 /// Its parts.
@@ -42,13 +44,14 @@ pub(super) struct Served {
 
 impl Model {
     pub(super) fn new(served: Served) -> Self {
-        Self { served: Arc::new(served), meter: CpuMeter::default() }
+        Self { served: Arc::new(served), meter: CpuMeter::default(), principal: Principal::default() }
     }
 
-    /// The same model; what its prompts take of CPU time is counted by `meter`.
+    /// The same model for one request: CPU time of its prompts is booked with the request's principal, and only that one's answers share
+    /// blocks of the prefix cache.
     #[must_use]
-    pub fn counting(&self, meter: CpuMeter) -> Self {
-        Self { served: Arc::clone(&self.served), meter }
+    pub fn on_account(&self, account: &Account) -> Self {
+        Self { served: Arc::clone(&self.served), meter: account.meter(), principal: account.principal() }
     }
 
     /// Names that clients may ask for; the first is the one to show.
@@ -138,12 +141,14 @@ impl Model {
     /// Starts a job. The prompt is made on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for
     /// that as may wait for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
-        self.prepare(move |served| served.turn(job)).await
+        let principal = self.principal;
+        self.prepare(move |served| served.turn(job, principal)).await
     }
 
     /// The same for all choices that the job asks for.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
-        self.prepare(move |served| served.choices(job)).await
+        let principal = self.principal;
+        self.prepare(move |served| served.choices(job, principal)).await
     }
 
     /// Counts the tokens of the prompt that a job would begin with.

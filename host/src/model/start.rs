@@ -14,6 +14,7 @@ use super::parsers::ParserBinding;
 use super::raw::RawTokens;
 use super::served::Served;
 use super::text::StreamText;
+use crate::accounts::Principal;
 use crate::prompt::{
     Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, drop_oldest, size_of,
     spell_history_call_ids,
@@ -24,28 +25,32 @@ use crate::turn::{StopPatterns, StopStrings};
 /// A prompt, and the conversation that a script chooses its answer by.
 type PreparedPrompt = (Prompt, Conversation);
 
+/// What all choices of a job have in common.
+struct Shared<'a> {
+    job: &'a Job,
+    parser: &'a ParserBinding,
+    stop: StopPatterns,
+    principal: Principal,
+}
+
 impl Served {
     /// The first choice of the job's first prompt.
-    pub(super) fn turn(&self, job: Job) -> Result<TurnStream, StartError> {
+    pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
-        self.begin(&job, 0, given, (&parser, StopPatterns::new(&job.stop)))
+        let shared = Shared { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
+        self.begin(&shared, 0, given)
     }
 
     /// All choices of the job.
-    pub(super) fn choices(&self, job: Job) -> Result<Choices, StartError> {
+    pub(super) fn choices(&self, job: Job, principal: Principal) -> Result<Choices, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let stop = StopPatterns::new(&job.stop);
+        let shared = Shared { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
         let mut turns = Vec::new();
         for (index, given) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
-                turns.push(self.begin(
-                    &job,
-                    index * per_prompt + choice,
-                    given.clone(),
-                    (&parser, stop.clone()),
-                )?);
+                turns.push(self.begin(&shared, index * per_prompt + choice, given.clone())?);
             }
         }
         Ok(Choices::new(turns, per_prompt as usize))
@@ -130,30 +135,30 @@ impl Served {
     /// Starts one choice, the `choice`th of the job.
     fn begin(
         &self,
-        job: &Job,
+        shared: &Shared<'_>,
         choice: u32,
         (prompt, conversation): PreparedPrompt,
-        (parser, stop): (&ParserBinding, StopPatterns),
     ) -> Result<TurnStream, StartError> {
+        let Shared { job, parser, stop, .. } = shared;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
-        let request = self.generation_request(job, choice, prompt.ids, parser)?;
+        let request = self.generation_request(shared, choice, prompt.ids)?;
         let generation = self.source.submit(request, &conversation)?;
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
-        let stop = StopStrings::new(stop).with_stop_shown(job.sampling.include_stop);
+        let stop = StopStrings::new(stop.clone()).with_stop_shown(job.sampling.include_stop);
         Ok(TurnStream::new(generation, text, start, stop, input_tokens, tokens))
     }
 
     fn generation_request(
         &self,
-        job: &Job,
+        shared: &Shared<'_>,
         choice: u32,
         prompt: Vec<u32>,
-        parser: &ParserBinding,
     ) -> Result<GenerationRequest, StartError> {
+        let Shared { job, parser, principal, .. } = shared;
         let (asked, own) = (&job.sampling, &self.defaults);
         let sampling = SamplingParams {
             temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
@@ -174,6 +179,7 @@ impl Served {
             stop_ids,
             top_logprobs: job.logprobs,
             mask: None,
+            cache_salt: principal.cache_salt(),
             queue: self.limits.stream_queue,
         })
     }

@@ -1,4 +1,4 @@
-//! What one instance may use, as the data of its wasmtime store: CPU time per call, memory, tables.
+//! What one instance may use, as the data of its wasmtime store: CPU time per call and per stream, memory, tables.
 //!
 //! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait long for a core.
 //! The clock costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the
@@ -8,14 +8,20 @@
 //! faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for each wait. So a call has
 //! spent its time only if it noticed as many epochs as that takes, those between which it got pages not counted. A guest that takes
 //! pages for as long as it can is stopped all the same, after [`WITH_FAULTS`] times as much.
+//!
+//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call, stands for a tick. A guest that takes a little
+//! less than a call may in every call is caught by that, at no cost to those that take microseconds.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wasmtime::{ResourceLimiter, UpdateDeadline};
 
 use super::ticker::{Running, TICK};
 use crate::cpu_clock::ThreadUsage;
 use crate::limits::ParserLimits;
+
+/// A stream may use the time of so many calls at once, before its share counts: an answer that comes as a whole is no attack.
+const BURST_CALLS: u32 = 200;
 
 /// Memories, tables and core instances of a component. Rust needs one of each; interpreters come as many modules around one memory.
 const MEMORIES: usize = 1;
@@ -30,6 +36,9 @@ pub(super) enum Exceeded {
     /// CPU time of one call.
     #[error("used more than {} ms of CPU", .0.as_millis())]
     Time(Duration),
+    /// CPU time of all calls of a stream.
+    #[error("used more than {0} % of its stream's time")]
+    Share(u32),
     /// Linear memory.
     #[error("memory limit {} MiB", .0 >> 20)]
     Memory(usize),
@@ -88,9 +97,35 @@ impl CallTime {
     }
 }
 
+/// CPU time of all calls of a stream.
+#[derive(Debug)]
+struct StreamTime {
+    began: Instant,
+    /// Epochs that the guest noticed.
+    noticed: u32,
+    /// What it may use at once, whatever its share.
+    burst: Duration,
+    /// Percent of the stream's time.
+    share: u32,
+}
+
+impl StreamTime {
+    fn new(limits: &ParserLimits, began: Instant) -> Self {
+        Self { began, noticed: 0, burst: limits.call_time * BURST_CALLS, share: limits.stream_share }
+    }
+
+    /// An epoch passed inside a call, at `now`.
+    fn epoch(&mut self, now: Instant) -> Result<(), Exceeded> {
+        self.noticed = self.noticed.saturating_add(1);
+        let allowed = self.burst + now.saturating_duration_since(self.began) * self.share / 100;
+        if TICK * self.noticed > allowed { Err(Exceeded::Share(self.share)) } else { Ok(()) }
+    }
+}
+
 /// Data of an instance's store.
 pub(super) struct Budget {
     time: CallTime,
+    stream: StreamTime,
     memory_bytes: usize,
     /// The largest size that linear memory has had.
     memory_used: usize,
@@ -102,6 +137,7 @@ impl Budget {
     pub(super) fn new(limits: &ParserLimits, running: Running) -> Self {
         Self {
             time: CallTime::new(limits.call_time),
+            stream: StreamTime::new(limits, Instant::now()),
             memory_bytes: limits.memory_bytes,
             memory_used: 0,
             _running: running,
@@ -121,6 +157,7 @@ impl Budget {
     /// An epoch passed inside the call: go on for one more, or stop.
     pub(super) fn epoch(&mut self) -> wasmtime::Result<UpdateDeadline> {
         self.time.epoch(ThreadUsage::now())?;
+        self.stream.epoch(Instant::now())?;
         Ok(UpdateDeadline::Continue(1))
     }
 }
@@ -220,5 +257,22 @@ mod tests {
                 assert_eq!(budget.time.epoch(used(clock, 0)), Ok(()));
             }
         }
+    }
+
+    #[test]
+    fn a_stream_may_use_its_share_of_time_beyond_what_two_hundred_calls_may() {
+        let limits = ParserLimits { call_time: 5 * MS, stream_share: 10, ..ParserLimits::default() };
+        let began = Instant::now();
+        let noticed_until = |period: Duration| {
+            let mut stream = StreamTime::new(&limits, began);
+            (1..100_000).find(|epoch| stream.epoch(began + period * *epoch).is_err())
+        };
+        // In every tick: a second at once, and a tenth of the time meanwhile.
+        assert_eq!(noticed_until(MS), Some(1112));
+        // In every second tick: more than a tenth all the same.
+        assert_eq!(noticed_until(2 * MS), Some(1251));
+        assert_eq!(noticed_until(10 * MS), None);
+        let said = StreamTime::new(&ParserLimits { call_time: Duration::ZERO, ..limits }, began).epoch(began);
+        assert_eq!(said.unwrap_err().to_string(), "used more than 10 % of its stream's time");
     }
 }

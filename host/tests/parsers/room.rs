@@ -154,6 +154,14 @@ fn a_loop_is_ended_wherever_it_runs() {
 }
 
 #[test]
+fn a_guest_that_is_busy_in_every_call_but_never_for_too_long_uses_up_its_streams_share() {
+    let mut parser = load(&runtime(), "busy_in_text").start(&request()).unwrap();
+    let fault = (0..1_000_000).find_map(|_| parser.text("hello").err()).expect("it is stopped");
+    assert_eq!(fault.reason, "used more than 5 % of its stream's time");
+    assert_eq!(parser.text("hello").unwrap_err().reason, "called after its end");
+}
+
+#[test]
 fn memory_tables_and_stack_have_their_limits() {
     assert_eq!(text_fault("memory_bomb"), "memory limit 16 MiB");
     assert_eq!(load_error("memory_at_once"), "can't be instantiated: memory limit 16 MiB");

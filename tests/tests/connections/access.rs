@@ -156,3 +156,24 @@ async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_b
     assert_eq!((answer.status.as_u16(), text(&answer, header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, None));
     server.stop().await;
 }
+
+/// Tokens of the prompt that the prefix cache had, for the client with `key`.
+async fn cached(server: &TestServer, key: &'static str) -> u64 {
+    let body = json!({ "model": "qwen3-tiny", "max_tokens": 1,
+                       "messages": [{ "role": "user", "content": "A secret of many words. ".repeat(20) }] });
+    let answer =
+        send(server.address, request("/v1/chat/completions", Some(&body), &[("authorization", key)])).await;
+    assert_eq!(answer.status, 200);
+    answer.json()["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64().expect("a number")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_prefix_cache_is_shared_by_requests_of_one_key_and_by_no_others() {
+    let keys = vec!["one".to_owned(), "two".to_owned()];
+    let server = TestServer::start(Setup { keys, ..Setup::default() }).await;
+    for key in ["Bearer one", "Bearer two"] {
+        assert_eq!(cached(&server, key).await, 0, "{key} finds what the other has asked");
+        assert!(cached(&server, key).await > 0, "{key} doesn't find what it has asked");
+    }
+    server.stop().await;
+}

@@ -1,4 +1,5 @@
-//! Connections: who is answered, and clients that close half of one.
+//! Connections: who is answered, how many there may be, and clients that close half of one.
 
 mod access;
+mod capacity;
 mod half_close;

@@ -119,6 +119,7 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
         stop_ids: Arc::new([]),
         top_logprobs: None,
         mask: None,
+        cache_salt: 0,
         queue: 1000,
     }
 }

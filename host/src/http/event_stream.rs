@@ -1,0 +1,53 @@
+//! The body of a streaming answer: its log, read as server-sent events while the connection takes them.
+//!
+//! All that has come is one write. While nothing comes, the reader says so to its client: comments are its own, an event is asked for
+//! of the task that writes the log.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame};
+
+use super::event_log::LogReader;
+use super::silence::{Due, Silence};
+use crate::api::frames::KEEP_ALIVE;
+use crate::limits::Limits;
+
+/// See the module.
+pub(super) struct EventStream {
+    log: LogReader,
+    silence: Silence,
+}
+
+impl EventStream {
+    pub(super) fn new(log: LogReader, limits: &Limits) -> Self {
+        Self { log, silence: Silence::new(limits.keep_alive, limits.heartbeat) }
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Poll::Ready(events) = self.log.poll_events(cx) {
+            self.silence.broken();
+            return Poll::Ready(events);
+        }
+        loop {
+            match ready!(self.silence.poll_due(cx)) {
+                Due::Comment => return Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE))),
+                Due::Heartbeat => self.log.ask_for_heartbeat(),
+            }
+        }
+    }
+}
+
+impl Body for EventStream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.poll_bytes(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}

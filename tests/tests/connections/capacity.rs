@@ -1,0 +1,70 @@
+//! More connections than there may be: requests on them are told to come again, `/health` and the operators' listener answer, and
+//! whoever has a connection goes on.
+
+use http::Request;
+use http_body_util::Full;
+use serde_json::json;
+use tests::client::{get, open, post};
+use tests::server::{Setup, TestServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const REQUEST: &[u8] = b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+/// A connection that is kept, and has had an answer.
+async fn kept(server: &TestServer) -> TcpStream {
+    let mut client = TcpStream::connect(server.address).await.expect("a connection");
+    assert!(answered(&mut client).await.starts_with("HTTP/1.1 200"));
+    client
+}
+
+/// The answer to one more request.
+async fn answered(client: &mut TcpStream) -> String {
+    client.write_all(REQUEST).await.expect("it is served");
+    let mut answer = vec![0; 4096];
+    let count = client.read(&mut answer).await.expect("an answer");
+    String::from_utf8_lossy(&answer[..count]).into_owned()
+}
+
+async fn with_two_places() -> (TestServer, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut setup = Setup::replay(folder.path(), &json!([{ "text": "Hello." }]));
+    setup.limits.connections = 2;
+    (TestServer::start(setup).await, folder)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_on_a_connection_too_many_is_told_to_come_again_and_no_other_is_touched() {
+    let (server, _folder) = with_two_places().await;
+    let (mut first, second) = (kept(&server).await, kept(&server).await);
+    for path in ["/v1/responses", "/v1/messages"] {
+        let body = json!({ "model": "qwen3-tiny", "input": "x".repeat(1 << 20), "max_tokens": 1 });
+        let refused = post(server.address, path, &body).await;
+        assert_eq!((refused.status.as_u16(), &refused.headers["retry-after"]), (503, &"1".parse().unwrap()));
+        assert_eq!(refused.headers["connection"], "close");
+        let message = refused.json()["error"]["message"].as_str().expect("an error object").to_owned();
+        assert_eq!(message, "Too many connections are open. Please try again.");
+    }
+    assert_eq!(get(server.address, "/health").await.status, 200);
+    assert_eq!(get(server.admin, "/health").await.status, 200);
+    assert_eq!(get(server.admin, "/admin/parsers").await.status, 200);
+    assert!(answered(&mut first).await.starts_with("HTTP/1.1 200"));
+    drop(second);
+    // Its place is free when the server has seen it go.
+    while get(server.address, "/v1/models").await.status == 503 {}
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_operators_take_no_places() {
+    let (server, _folder) = with_two_places().await;
+    let request =
+        || Request::get("/health").header("host", "localhost").body(Full::default()).expect("a request");
+    let mut operators = Vec::new();
+    for _ in 0..5 {
+        operators.push(open(server.admin, request()).await);
+    }
+    assert_eq!(get(server.address, "/v1/models").await.status, 200);
+    drop(operators);
+    server.stop().await;
+}
