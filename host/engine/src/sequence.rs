@@ -1,6 +1,6 @@
 //! One sequence on its way through the engine: its tokens, how far they are computed, its blocks, and its way out.
 //!
-//! Invariants: `computed <= tokens.len() + in_flight <= limit`; without blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + tokens_in_flight <= limit`; without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct Sequence {
     /// Tokens of it in the step being planned.
     pub(crate) scheduled: usize,
     /// Tokens that are sampled in steps under way, and not known yet.
-    pub(crate) in_flight: usize,
+    pub(crate) tokens_in_flight: usize,
     /// Where its keys and values are.
     pub(crate) table: BlockTable,
     /// Its place in the runner, while it holds blocks.
@@ -58,7 +58,7 @@ impl Sequence {
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
-            in_flight: 0,
+            tokens_in_flight: 0,
             table: BlockTable::default(),
             lane: None,
             allocations: 0,
@@ -77,7 +77,7 @@ impl Sequence {
 
     /// Its tokens, with those that are on their way.
     pub(crate) fn length(&self) -> usize {
-        self.tokens.len() + self.in_flight
+        self.tokens.len() + self.tokens_in_flight
     }
 
     /// Tokens that are still to be computed: 1 while it decodes, none while its last token is on its way.
@@ -98,7 +98,7 @@ impl Sequence {
         lanes: &mut Lanes,
         reserve: usize,
     ) -> Option<Allocated> {
-        debug_assert!(self.in_flight == 0, "all its tokens are known");
+        debug_assert!(self.tokens_in_flight == 0, "all its tokens are known");
         if !lanes.has_free() {
             return None;
         }

@@ -8,7 +8,8 @@ mod tables;
 pub use check::{BatchError, SequenceError};
 pub use tables::BlockTables;
 
-/// In [`Batch::tokens`]: the token that this lane sampled last, which may not have left the device yet.
+/// In [`Batch::tokens`]: the token that this lane sampled last, which may not have left the device yet. Where none could be chosen it is
+/// any id: nobody reads what comes of it.
 pub const LAST: u32 = u32::MAX;
 
 /// Tokens to run through the model in one step. `n` tokens over `s` sequences; prefill chunks and decodes mix freely.

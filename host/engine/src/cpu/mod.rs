@@ -87,8 +87,15 @@ impl CpuRunner {
             lanes: backend.blocks(),
             ahead: 0,
         };
-        let (sampler, sampled) = (Sampler::default(), Sampled::default());
-        Ok(Self { model, backend, shape, sampler, sampled, forwarded: None, drawn: false })
+        Ok(Self {
+            model,
+            backend,
+            shape,
+            sampler: Sampler::default(),
+            sampled: Sampled::default(),
+            forwarded: None,
+            drawn: false,
+        })
     }
 
     /// Logits `[logit_rows, vocab]` of the last step, for tests and measurements.
@@ -173,5 +180,22 @@ fn kv_shape(layers: &[LayerCache]) -> Result<KvShape, LoadError> {
     match first.filter(|_| layers.iter().all(|layer| heads(layer) == first)) {
         Some((kv_heads, head_dim)) => Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim }),
         None => Err(LoadError::Layers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_made_for_layers_that_keep_the_same_and_for_no_others() {
+        let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
+        let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };
+        let wide = LayerCache::Full { kv_heads: 2, head_dim: 16 };
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8 };
+        assert_eq!(kv_shape(&[full, window]).unwrap(), shape);
+        for layers in [&[full, wide][..], &[full, LayerCache::Latent { width: 576 }], &[]] {
+            assert!(matches!(kv_shape(layers), Err(LoadError::Layers)), "{layers:?}");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Scheduler {
         step.rows = self.batch.logit_rows.len();
         let any = !step.entries.is_empty();
         if any {
-            self.in_flight.push_back(step);
+            self.steps_in_flight.push_back(step);
         }
         any
     }

@@ -29,12 +29,12 @@ impl Scheduler {
     pub(crate) fn draws(&mut self) -> Draws<'_> {
         let mut draws = std::mem::replace(&mut self.draws, DrawBuffers::new(0));
         draws.clear();
-        if let Some(mut step) = self.in_flight.pop_back() {
+        if let Some(mut step) = self.steps_in_flight.pop_back() {
             step.drawn = true;
             for entry in &mut step.entries {
                 draws.push(entry, self.lookup(entry.arrival));
             }
-            self.in_flight.push_back(step);
+            self.steps_in_flight.push_back(step);
         }
         self.draws = draws;
         self.draws.lend()
@@ -81,7 +81,7 @@ impl DrawBuffers {
             if let Err(error) = self.push_mask(row, sequence) {
                 entry.error = Some(error.into());
             }
-            sequence.in_flight += 1;
+            sequence.tokens_in_flight += 1;
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct Scheduler {
     arrivals: u64,
     batch: Batch,
     /// Steps under way, oldest first; only the last may not be sampled yet.
-    in_flight: VecDeque<InFlightStep>,
+    steps_in_flight: VecDeque<InFlightStep>,
     draws: DrawBuffers,
     counts: EngineStats,
 }
@@ -57,7 +57,7 @@ impl Scheduler {
             waiting: VecDeque::new(),
             arrivals: 0,
             batch: Batch::default(),
-            in_flight: VecDeque::new(),
+            steps_in_flight: VecDeque::new(),
             draws: DrawBuffers::new(shape.vocab),
             counts: EngineStats { total_blocks: shape.blocks, ..EngineStats::default() },
         }
@@ -100,7 +100,7 @@ impl Scheduler {
 
     /// Ends everything. Who never began is refused.
     pub(crate) fn end_all(&mut self, began: &Finish, new: &Finish) {
-        self.in_flight.clear();
+        self.steps_in_flight.clear();
         for mut sequence in self.running.drain(..).chain(self.waiting.drain(..)) {
             self.counts.failed += 1;
             sequence.end(if sequence.is_new() { new } else { began }.clone());
@@ -118,7 +118,7 @@ impl Scheduler {
         self.waiting.retain(|one| !one.outlet.is_closed());
         self.counts.cancelled += (before - self.waiting.len()) as u64;
         for sequence in self.running.iter_mut().chain(&mut self.waiting) {
-            sequence.paused = sequence.outlet.is_full(sequence.in_flight);
+            sequence.paused = sequence.outlet.is_full(sequence.tokens_in_flight);
         }
     }
 
@@ -177,7 +177,7 @@ impl Scheduler {
     fn admit(&mut self, mut budget: Budget) {
         while budget.tokens > 0 && budget.sequences > 0 {
             let Some(at) = self.waiting.iter().position(|one| !one.paused) else { break };
-            if self.waiting[at].in_flight > 0 {
+            if self.waiting[at].tokens_in_flight > 0 {
                 break;
             }
             // Each running sequence is about to need a block more.

@@ -16,21 +16,21 @@ type Rows = [Result<Token, SampleError>];
 impl Scheduler {
     /// Whether a step was scheduled whose draws weren't made.
     pub(crate) fn awaits_draws(&self) -> bool {
-        self.in_flight.back().is_some_and(|step| !step.drawn)
+        self.steps_in_flight.back().is_some_and(|step| !step.drawn)
     }
 
     /// Whether a step was sampled whose tokens weren't taken.
     pub(crate) fn awaits_tokens(&self) -> bool {
-        self.in_flight.front().is_some_and(|step| step.drawn)
+        self.steps_in_flight.front().is_some_and(|step| step.drawn)
     }
 
     /// Takes the tokens of the oldest step under way.
     pub(crate) fn retire(&mut self, sampled: &Sampled) -> Result<(), RunError> {
-        let (rows, expected) = (&sampled.rows[..], self.in_flight.front().map_or(0, |step| step.rows));
+        let (rows, expected) = (&sampled.rows[..], self.steps_in_flight.front().map_or(0, |step| step.rows));
         if rows.len() != expected {
             return Err(RunError::Rows { expected, found: rows.len() });
         }
-        let step = self.in_flight.pop_front().unwrap_or_default();
+        let step = self.steps_in_flight.pop_front().unwrap_or_default();
         self.counts.steps += 1;
         for entry in step.entries {
             self.publish(&entry);
@@ -56,7 +56,7 @@ impl Scheduler {
 
     fn land(&mut self, entry: StepEntry, rows: &Rows) {
         let Some(sequence) = self.lookup(entry.arrival) else { return };
-        sequence.in_flight -= entry.rows.len();
+        sequence.tokens_in_flight -= entry.rows.len();
         match accept(sequence, entry, rows) {
             Ok(count) => self.counts.generated_tokens += count as u64,
             Err(error) => {
@@ -77,7 +77,7 @@ impl Scheduler {
     /// Ends the sequences of all steps under way, one of which failed.
     pub(crate) fn fail(&mut self, error: &RunError) {
         tracing::error!(%error, "a step failed");
-        for entry in self.in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
+        for entry in self.steps_in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
             if let Some(sequence) = self.lookup(entry.arrival)
                 && !sequence.outlet.is_ended()
             {

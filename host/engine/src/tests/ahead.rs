@@ -57,7 +57,9 @@ fn answers(rig: &mut Rig) -> Vec<Answer> {
     let mut clients: Vec<Client> = requests().into_iter().map(|request| rig.submit(request)).collect();
     while clients.iter().any(|client| client.finish.is_none()) {
         rig.step();
-        clients.iter_mut().for_each(|client| _ = client.read(usize::MAX));
+        for client in &mut clients {
+            client.read(usize::MAX);
+        }
     }
     rig.run();
     let stats = rig.scheduler.stats();

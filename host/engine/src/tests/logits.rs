@@ -1,4 +1,4 @@
-//! LogitsProcessors of logits against a plain reference: the whole vocabulary, token by token, counted anew each time.
+//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew each time.
 
 use proptest::prelude::*;
 
