@@ -9,9 +9,10 @@
 
 use std::time::{Duration, Instant};
 
-use engine::batch::{Batch, Runner};
+use engine::batch::{Batch, TableEdit};
 use engine::cpu::{CpuOptions, CpuRunner};
-use engine::models::{ModelConfig, random};
+use engine::models::{ModelConfig, Weights};
+use engine::runner::Runner;
 
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
     "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
@@ -23,8 +24,9 @@ fn main() {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let begin = Instant::now();
     let config = ModelConfig::parse("config.json", CONFIG.as_bytes()).expect("the configuration is sound");
-    let options = CpuOptions { threads, kv_cache_bytes: 1 << 30, context: None };
-    let mut runner = CpuRunner::new(&config, &random(1), &options, &mut |_| {}).expect("there is memory");
+    let options = CpuOptions { threads, kv_cache_bytes: 1 << 30, ..CpuOptions::default() };
+    let mut runner =
+        CpuRunner::new(&config, &Weights::random(1), &options, &mut |_| {}).expect("there is memory");
     println!("{}; loaded in {:.1} s", runner.shape().name, begin.elapsed().as_secs_f64());
     for tokens in [128, 512] {
         let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));
@@ -59,7 +61,7 @@ fn print(what: &str, width: usize, tokens: usize, (clock, cpu): Times, threads: 
 
 fn time(runner: &mut CpuRunner, batch: &Batch) -> Times {
     let (begin, cpu) = (Instant::now(), processor_time());
-    runner.run(batch).expect("the batch is sound");
+    runner.forward(batch).expect("the batch is sound");
     (begin.elapsed(), processor_time().saturating_sub(cpu))
 }
 
@@ -75,7 +77,7 @@ fn processor_time() -> Duration {
 
 /// `count` tokens from position `from` on, of each of `sequences` sequences.
 fn rows(sequences: usize, from: usize, count: usize) -> Batch {
-    let mut batch = Batch { starts: vec![0], table_width: WIDTH, ..Batch::default() };
+    let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for sequence in 0..sequences {
         let first_block = sequence * WIDTH;
         for position in from..from + count {
@@ -85,7 +87,10 @@ fn rows(sequences: usize, from: usize, count: usize) -> Batch {
         }
         batch.starts.push(batch.tokens.len() as u32);
         batch.context_lens.push((from + count) as u32);
-        batch.block_tables.extend(first_block as u32..(first_block + WIDTH) as u32);
+        let lane = sequence as u32;
+        batch.lanes.push(lane);
+        let edit = |at| TableEdit { lane, at: at as u32, block: (first_block + at) as u32 };
+        batch.table_edits.extend((0..WIDTH).map(edit));
         batch.logit_rows.push(batch.tokens.len() as u32 - 1);
     }
     batch

@@ -1,8 +1,8 @@
-//! Blocks of the paged KV cache: who holds them, and which of them a later sequence with the same beginning can share.
+//! Blocks of the paged KV cache: how many tables refer to each, and which of them a later sequence with the same beginning can share.
 //!
 //! The prefix cache is a map from (salt, identity of all tokens before, the block's own tokens) to the block that has their keys and
 //! values; identities are numbers that are never given twice, so a hit is exact, whatever hashes collide, and only within a salt.
-//! Invariants: a block is either free or held; what a block is found by is what it contains (only full, computed blocks are found,
+//! Invariants: a block is either free or referred to; what a block is found by is what it contains (only full, computed blocks are found,
 //! and nobody writes to them); a freed block can be found until it is needed for something else, the longest unused first.
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,6 +16,8 @@ pub(crate) struct BlockTable {
     prefix: u64,
     /// Whose blocks it shares.
     salt: u64,
+    /// Leading blocks that the runner knows.
+    sent: usize,
 }
 
 impl BlockTable {
@@ -28,6 +30,12 @@ impl BlockTable {
     pub(crate) fn blocks(&self) -> &[u32] {
         &self.blocks
     }
+
+    /// Blocks that are new since the last call, each with its place.
+    pub(crate) fn changes(&mut self) -> impl Iterator<Item = (usize, u32)> {
+        let from = std::mem::replace(&mut self.sent, self.blocks.len());
+        self.blocks.iter().copied().enumerate().skip(from)
+    }
 }
 
 /// All blocks of one cache.
@@ -36,9 +44,9 @@ pub(crate) struct BlockPool {
     block_size: usize,
     prefix_cache: bool,
     blocks: Vec<Block>,
-    /// Blocks without holders by (when freed, number); those without content have time 0 and go first.
+    /// Blocks without references by (when freed, number); those without content have time 0 and go first.
     free: BTreeSet<(u64, u32)>,
-    found: HashMap<Prefix, u32>,
+    cached: HashMap<Prefix, u32>,
     clock: u64,
     identities: u64,
 }
@@ -48,7 +56,7 @@ type Prefix = (u64, u64, Box<[u32]>);
 
 #[derive(Debug, Default)]
 struct Block {
-    holders: u32,
+    refs: u32,
     freed: u64,
     content: Option<(Prefix, u64)>,
 }
@@ -62,20 +70,20 @@ impl BlockPool {
             prefix_cache,
             blocks: (0..count).map(|_| Block::default()).collect(),
             free: (0..count).map(|block| (0, block)).collect(),
-            found: HashMap::new(),
+            cached: HashMap::new(),
             clock: 0,
             identities: 0,
         }
     }
 
-    /// Blocks without holders.
-    pub(crate) fn free(&self) -> usize {
+    /// Blocks without references.
+    pub(crate) fn free_blocks(&self) -> usize {
         self.free.len()
     }
 
     /// Blocks that the prefix cache can find.
-    pub(crate) fn found(&self) -> usize {
-        self.found.len()
+    pub(crate) fn cached_blocks(&self) -> usize {
+        self.cached.len()
     }
 
     /// Tokens of a block.
@@ -88,23 +96,28 @@ impl BlockPool {
         tokens.div_ceil(self.block_size)
     }
 
-    /// Blocks that would be free if this table's holder let go.
-    pub(crate) fn held_alone(&self, table: &BlockTable) -> usize {
-        table.blocks.iter().filter(|&&block| self.blocks[block as usize].holders == 1).count()
+    /// Blocks that would be free if this table were.
+    pub(crate) fn reclaimable(&self, table: &BlockTable) -> usize {
+        table.blocks.iter().filter(|&&block| self.blocks[block as usize].refs == 1).count()
     }
 
     /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens are in them
     /// already: never all, since the last one must be run to get its logits.
-    pub(crate) fn open(&mut self, table: &mut BlockTable, tokens: &[u32], reserve: usize) -> Option<usize> {
-        debug_assert!(table.blocks.is_empty(), "a table is opened once");
-        let shared = self.find(table.salt, tokens);
-        let idle = shared.iter().filter(|&&block| self.blocks[block as usize].holders == 0).count();
+    pub(crate) fn allocate(
+        &mut self,
+        table: &mut BlockTable,
+        tokens: &[u32],
+        reserve: usize,
+    ) -> Option<usize> {
+        debug_assert!(table.blocks.is_empty(), "a table is filled once");
+        let shared = self.lookup(table.salt, tokens);
+        let idle = shared.iter().filter(|&&block| self.blocks[block as usize].refs == 0).count();
         let fresh = self.blocks_for(tokens.len()) - shared.len();
         if fresh + idle + reserve > self.free.len() {
             return None;
         }
         for &block in &shared {
-            self.hold(block);
+            self.add_ref(block);
         }
         let last = shared.last().and_then(|&block| self.blocks[block as usize].content.as_ref());
         table.prefix = last.map_or(0, |(_, identity)| *identity);
@@ -118,7 +131,7 @@ impl BlockPool {
     /// Adds blocks to a table until it holds `tokens` tokens; false when none is free.
     pub(crate) fn grow(&mut self, table: &mut BlockTable, tokens: usize) -> bool {
         while table.blocks.len() < self.blocks_for(tokens) {
-            let Some(block) = self.take() else { return false };
+            let Some(block) = self.pop_free() else { return false };
             table.blocks.push(block);
         }
         true
@@ -131,13 +144,14 @@ impl BlockPool {
             let from = table.known * self.block_size;
             let prefix: Prefix = (table.salt, table.prefix, tokens[from..from + self.block_size].into());
             let own = &mut table.blocks[table.known];
-            if let Some(&known) = self.found.get(&prefix) {
-                self.hold(known);
-                self.let_go(std::mem::replace(own, known));
+            if let Some(&known) = self.cached.get(&prefix) {
+                table.sent = table.sent.min(table.known);
+                self.add_ref(known);
+                self.unref(std::mem::replace(own, known));
             } else {
                 self.identities += 1;
                 self.blocks[*own as usize].content = Some((prefix.clone(), self.identities));
-                self.found.insert(prefix, *own);
+                self.cached.insert(prefix, *own);
             }
             let content = self.blocks[*own as usize].content.as_ref();
             table.prefix = content.expect("it was just found or filled").1;
@@ -146,52 +160,52 @@ impl BlockPool {
     }
 
     /// Empties a table. Its last blocks are reused first: without those before them they can't be found.
-    pub(crate) fn release(&mut self, table: &mut BlockTable) {
+    pub(crate) fn free(&mut self, table: &mut BlockTable) {
         while let Some(block) = table.blocks.pop() {
-            self.let_go(block);
+            self.unref(block);
         }
         *table = BlockTable::salted(table.salt);
     }
 
     /// Known blocks of the longest known beginning of `tokens` that leaves at least one token.
-    fn find(&self, salt: u64, tokens: &[u32]) -> Vec<u32> {
+    fn lookup(&self, salt: u64, tokens: &[u32]) -> Vec<u32> {
         let mut blocks = Vec::new();
         let mut identity = 0;
         if !self.prefix_cache {
             return blocks;
         }
         for own in tokens[..tokens.len() - 1].chunks_exact(self.block_size) {
-            let Some(&block) = self.found.get(&(salt, identity, own.into())) else { break };
+            let Some(&block) = self.cached.get(&(salt, identity, own.into())) else { break };
             identity = self.blocks[block as usize].content.as_ref().expect("found blocks have content").1;
             blocks.push(block);
         }
         blocks
     }
 
-    fn hold(&mut self, number: u32) {
+    fn add_ref(&mut self, number: u32) {
         let block = &mut self.blocks[number as usize];
-        if block.holders == 0 {
+        if block.refs == 0 {
             self.free.remove(&(block.freed, number));
         }
-        block.holders += 1;
+        block.refs += 1;
     }
 
-    fn let_go(&mut self, number: u32) {
+    fn unref(&mut self, number: u32) {
         let block = &mut self.blocks[number as usize];
-        block.holders -= 1;
-        if block.holders == 0 {
+        block.refs -= 1;
+        if block.refs == 0 {
             self.clock += 1;
             block.freed = if block.content.is_some() { self.clock } else { 0 };
             self.free.insert((block.freed, number));
         }
     }
 
-    fn take(&mut self) -> Option<u32> {
+    fn pop_free(&mut self) -> Option<u32> {
         let (_, number) = self.free.pop_first()?;
         let block = &mut self.blocks[number as usize];
-        block.holders = 1;
+        block.refs = 1;
         if let Some((prefix, _)) = block.content.take() {
-            self.found.remove(&prefix);
+            self.cached.remove(&prefix);
         }
         Some(number)
     }
@@ -203,7 +217,7 @@ mod tests {
 
     fn opened(pool: &mut BlockPool, tokens: &[u32]) -> (BlockTable, usize) {
         let mut table = BlockTable::default();
-        let cached = pool.open(&mut table, tokens, 0).expect("enough blocks");
+        let cached = pool.allocate(&mut table, tokens, 0).expect("enough blocks");
         pool.publish(&mut table, tokens, tokens.len());
         (table, cached)
     }
@@ -216,7 +230,7 @@ mod tests {
         let (second, cached) = opened(&mut pool, &[1, 2, 3, 4]);
         assert_eq!(cached, 2, "the second block holds the last token");
         assert_eq!(second.blocks(), first.blocks(), "and is shared once computed");
-        assert_eq!(pool.free(), 6);
+        assert_eq!(pool.free_blocks(), 6);
     }
 
     #[test]
@@ -232,31 +246,31 @@ mod tests {
         let mut pool = BlockPool::new(4, 2, true);
         let (mut old, _) = opened(&mut pool, &[1, 2, 3]);
         let (mut new, _) = opened(&mut pool, &[5, 6, 7]);
-        pool.release(&mut old);
-        pool.release(&mut new);
-        assert_eq!((pool.free(), pool.found()), (4, 2));
+        pool.free(&mut old);
+        pool.free(&mut new);
+        assert_eq!((pool.free_blocks(), pool.cached_blocks()), (4, 2));
         let (mut other, _) = opened(&mut pool, &[8, 8, 8, 8, 8, 8]);
-        pool.release(&mut other);
-        assert_eq!(pool.find(0, &[1, 2, 3]), [] as [u32; 0], "the oldest content went");
-        assert_eq!(pool.find(0, &[5, 6, 7]).len(), 1);
+        pool.free(&mut other);
+        assert_eq!(pool.lookup(0, &[1, 2, 3]), [] as [u32; 0], "the oldest content went");
+        assert_eq!(pool.lookup(0, &[5, 6, 7]).len(), 1);
     }
 
     #[test]
     fn the_end_of_a_sequence_is_forgotten_before_its_beginning() {
         let mut pool = BlockPool::new(3, 1, true);
         let (mut table, _) = opened(&mut pool, &[1, 2, 3]);
-        pool.release(&mut table);
+        pool.free(&mut table);
         opened(&mut pool, &[7]);
-        assert_eq!(pool.find(0, &[1, 2, 3, 4]).len(), 2);
+        assert_eq!(pool.lookup(0, &[1, 2, 3, 4]).len(), 2);
     }
 
     #[test]
     fn nothing_is_taken_when_there_is_too_little() {
         let mut pool = BlockPool::new(3, 2, true);
         let mut table = BlockTable::default();
-        assert_eq!(pool.open(&mut table, &[1; 7], 0), None);
-        assert_eq!(pool.open(&mut table, &[1; 6], 1), None);
-        assert_eq!((pool.free(), table.blocks().len()), (3, 0));
+        assert_eq!(pool.allocate(&mut table, &[1; 7], 0), None);
+        assert_eq!(pool.allocate(&mut table, &[1; 6], 1), None);
+        assert_eq!((pool.free_blocks(), table.blocks().len()), (3, 0));
     }
 
     #[test]
@@ -265,9 +279,9 @@ mod tests {
         for cached in [0, 4] {
             for salt in [0, 1, u64::MAX] {
                 let mut table = BlockTable::salted(salt);
-                assert_eq!(pool.open(&mut table, &[1, 2, 3, 4, 5], 0), Some(cached), "salt {salt}");
+                assert_eq!(pool.allocate(&mut table, &[1, 2, 3, 4, 5], 0), Some(cached), "salt {salt}");
                 pool.publish(&mut table, &[1, 2, 3, 4, 5], 5);
-                pool.release(&mut table);
+                pool.free(&mut table);
             }
         }
     }
@@ -277,6 +291,6 @@ mod tests {
         let mut pool = BlockPool::new(8, 2, false);
         opened(&mut pool, &[1, 2, 3]);
         assert_eq!(opened(&mut pool, &[1, 2, 3]).1, 0);
-        assert_eq!((pool.free(), pool.found()), (4, 0));
+        assert_eq!((pool.free_blocks(), pool.cached_blocks()), (4, 0));
     }
 }

@@ -3,13 +3,31 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::adjust::Adjustments;
+use crate::error::{GenerationError, MaskError, SubmitError};
+use crate::info::{EngineInfo, EngineStats};
+use crate::logits::LogitsProcessors;
+use crate::token::{SamplingParams, Token};
 
 /// An engine for one model. Methods never block; work happens on the engine's own threads.
+///
+/// ```
+/// use engine::{Engine, Generation, GenerationRequest, SubmitError};
+///
+/// /// The whole answer's ids, once the engine has taken the request on.
+/// async fn answer(engine: &dyn Engine, request: GenerationRequest) -> Result<Vec<u32>, SubmitError> {
+///     let mut generation: Generation = engine.submit(request)?;
+///     generation.started().await?;
+///     let mut ids = Vec::new();
+///     while let Some(step) = generation.next().await {
+///         ids.extend(step.tokens.iter().map(|token| token.id));
+///     }
+///     Ok(ids)
+/// }
+/// ```
 pub trait Engine: Send + Sync {
     /// What callers must know of it.
     fn info(&self) -> &EngineInfo;
-    /// Queues a request.
+    /// Queues a request. What can't be known at once is said by [`Generation::started`].
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError>;
     /// Figures for metrics; zeros where the engine keeps none.
     fn stats(&self) -> EngineStats {
@@ -19,48 +37,6 @@ pub trait Engine: Send + Sync {
     fn is_alive(&self) -> bool {
         true
     }
-}
-
-/// Figures of an engine: the first six as they are now, the rest since it started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EngineStats {
-    /// Sequences that take part in steps.
-    pub running: usize,
-    /// Sequences without blocks of the KV cache: new ones and preempted ones.
-    pub waiting: usize,
-    /// Sequences (running or waiting) whose client doesn't read.
-    pub paused: usize,
-    /// Blocks of the KV cache that no sequence holds (the prefix cache may still find them).
-    pub free_blocks: usize,
-    /// Blocks of the KV cache.
-    pub total_blocks: usize,
-    /// Blocks, free or held, that the prefix cache can find.
-    pub cached_blocks: usize,
-    /// Steps run.
-    pub steps: u64,
-    /// Prompt tokens of the sequences that began.
-    pub prompt_tokens: u64,
-    /// Those of them that the prefix cache had.
-    pub prefix_hit_tokens: u64,
-    /// Tokens generated, stop tokens included.
-    pub generated_tokens: u64,
-    /// Times that a sequence lost its blocks and had to be computed again.
-    pub preemptions: u64,
-    /// Sequences that ended because their client left.
-    pub cancelled: u64,
-    /// Sequences that ended with an error.
-    pub failed: u64,
-}
-
-/// Facts about an engine.
-#[derive(Debug, Clone)]
-pub struct EngineInfo {
-    /// What it is, for people: `cpu, 2 threads, f32`.
-    pub name: String,
-    /// Tokens of prompt and answer together that a sequence may have.
-    pub context: usize,
-    /// Ids are below this.
-    pub vocab: usize,
 }
 
 /// One sequence to generate.
@@ -73,7 +49,7 @@ pub struct GenerationRequest {
     /// How to choose tokens.
     pub sampling: SamplingParams,
     /// What to change of the logits before that. Ids in it are below `vocab`.
-    pub adjustments: Adjustments,
+    pub processors: LogitsProcessors,
     /// Ids that end the sequence; the one met is reported, not part of `tokens`.
     pub stop_ids: Arc<[u32]>,
     /// Likeliest alternatives to report with each token; none: no logprobs at all.
@@ -86,27 +62,39 @@ pub struct GenerationRequest {
     pub queue: usize,
 }
 
-/// How the next token is chosen: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SamplingParams {
-    /// 0 is greedy.
-    pub temperature: f32,
-    /// Smallest set of likeliest tokens whose mass reaches this; in (0, 1].
-    pub top_p: f32,
-    /// The k likeliest only; 0 is all.
-    pub top_k: u32,
-    /// Only tokens that have at least this share of the likeliest one's probability; 0 is all.
-    pub min_p: f32,
-    /// Seed of this sequence.
-    pub seed: u64,
-}
-
 /// A restriction on the next token, such as a grammar. Opaque to the engine.
+///
+/// ```
+/// use engine::{MaskError, TokenMask};
+///
+/// /// Ids below a bound.
+/// #[derive(Debug)]
+/// struct Below(u32);
+///
+/// impl TokenMask for Below {
+///     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
+///         let ids = (0..).flat_map(|word| (0..32).map(move |bit| (word, bit)));
+///         for (word, bit) in ids.take(mask.len() * 32).skip(self.0 as usize) {
+///             mask[word] &= !(1 << bit);
+///         }
+///         Ok(())
+///     }
+///
+///     fn advance(&mut self, token: u32) -> Result<(), MaskError> {
+///         if token < self.0 { Ok(()) } else { Err(MaskError::Refused(token)) }
+///     }
+/// }
+///
+/// let mut mask = [u32::MAX; 2];
+/// Below(33).apply(&mut mask)?;
+/// assert_eq!(mask, [u32::MAX, 1]);
+/// # Ok::<(), MaskError>(())
+/// ```
 pub trait TokenMask: Send + std::fmt::Debug {
     /// Clears the bit of each token that may not come next (`mask` has one bit per id, 32 ids per word, all set).
-    fn apply(&mut self, mask: &mut [u32]) -> Result<(), String>;
+    fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
     /// Tells which token was chosen.
-    fn advance(&mut self, token: u32) -> Result<(), String>;
+    fn advance(&mut self, token: u32) -> Result<(), MaskError>;
 }
 
 /// What happened to one sequence in one engine step.
@@ -120,24 +108,6 @@ pub struct Step {
     pub cached_tokens: usize,
 }
 
-/// A generated token.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Token {
-    /// Its id.
-    pub id: u32,
-    /// Its log-probability and the alternatives, where asked for.
-    pub logprobs: Option<Box<Logprobs>>,
-}
-
-/// Log-probabilities (natural) at one position, before temperature.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Logprobs {
-    /// Of the token chosen.
-    pub chosen: f32,
-    /// The likeliest (id, logprob), likeliest first.
-    pub top: Vec<(u32, f32)>,
-}
-
 /// Why a sequence ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
@@ -145,40 +115,44 @@ pub enum Finish {
     Stop(u32),
     /// `max_tokens` or the context was reached.
     Length,
+    /// The request wasn't taken on, and nothing was generated.
+    Refused(SubmitError),
     /// The engine failed; the message is for the log.
-    Error(String),
-}
-
-/// A request that can't be queued.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SubmitError {
-    /// Nothing in it, or so much that the context (or the whole cache) has no room for a token of the answer.
-    #[error("the prompt has {tokens} tokens, the context is {context} with the answer")]
-    PromptLength {
-        /// Tokens of the prompt.
-        tokens: usize,
-        /// Tokens of prompt and answer together that fit.
-        context: usize,
-    },
-    /// An id that the model doesn't have.
-    #[error("token id {0} is not in the vocabulary")]
-    UnknownToken(u32),
-    /// Too many wait already.
-    #[error("the engine's queue is full ({0} requests wait)")]
-    Busy(usize),
-    /// The engine has stopped.
-    #[error("the engine has stopped")]
-    Stopped,
+    Error(GenerationError),
 }
 
 /// The stream of one sequence. Dropping it cancels the sequence at the next step.
 pub struct Generation {
     steps: Box<dyn StepStream>,
+    started: bool,
     ended: bool,
 }
 
 /// Where a generation's steps come from: a queue that an engine fills, a script, a connection.
+///
+/// ```
+/// use std::task::{Context, Poll};
+/// use engine::{Finish, Generation, Step, StepStream};
+///
+/// /// Ends at once.
+/// struct Nothing;
+///
+/// impl StepStream for Nothing {
+///     fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
+///         Poll::Ready(Some(Step { finish: Some(Finish::Length), ..Step::default() }))
+///     }
+/// }
+///
+/// let generation = Generation::new(Nothing);
+/// # drop(generation);
+/// ```
 pub trait StepStream: Send {
+    /// The engine's first word: whether it takes the request on. An engine that queues says so at once; one behind a connection
+    /// when its answer begins. Polled again until it is ready, and not after that.
+    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
+        let _ = cx;
+        Poll::Ready(Ok(()))
+    }
     /// The next step; `None` only if the engine died before a step with `finish`. Not polled again after either.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
 }
@@ -186,7 +160,19 @@ pub trait StepStream: Send {
 impl Generation {
     /// A generation that hands on `steps`.
     pub fn new(steps: impl StepStream + 'static) -> Self {
-        Self { steps: Box::new(steps), ended: false }
+        Self { steps: Box::new(steps), started: false, ended: false }
+    }
+
+    /// Waits for the engine's first word, and not for a token: after it the answer has begun. A refused generation has ended.
+    /// Cancel safe, and ready at once when asked again.
+    pub async fn started(&mut self) -> Result<(), SubmitError> {
+        if self.started || self.ended {
+            return Ok(());
+        }
+        let word = std::future::poll_fn(|cx| self.steps.poll_start(cx)).await;
+        self.started = true;
+        self.ended = word.is_err();
+        word
     }
 
     /// The next step; `None` after the one with `finish`, or when the engine died.

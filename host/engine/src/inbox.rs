@@ -1,19 +1,20 @@
-//! Where requests enter the engine's thread, and where that thread sleeps.
+//! Where requests enter the engine's thread.
 //!
-//! Invariants: at most `limit` sequences wait for blocks, here and in the scheduler together; a ring is never lost
-//! (one that comes while the engine works ends its next sleep at once); nothing enters once the engine has stopped.
+//! Invariants: at most `limit` sequences wait for blocks, here and in the scheduler together; nothing enters once the engine has
+//! stopped.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::generation::SubmitError;
+use crate::error::SubmitError;
+use crate::notify::Notify;
 use crate::sequence::Sequence;
 
-/// The door of one engine.
+/// The queue of arrivals of one engine.
 pub(crate) struct Inbox {
     limit: usize,
     state: Mutex<State>,
-    bell: Condvar,
+    notify: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -21,14 +22,18 @@ struct State {
     arrivals: VecDeque<Sequence>,
     /// Sequences that wait in the scheduler, as of its last visit.
     waiting: usize,
-    rung: bool,
     stopped: bool,
 }
 
 impl Inbox {
-    /// An open door with room for `limit` waiting sequences.
+    /// An open queue with room for `limit` waiting sequences.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, state: Mutex::default(), bell: Condvar::new() }
+        Self { limit, state: Mutex::default(), notify: Arc::default() }
+    }
+
+    /// What wakes the engine.
+    pub(crate) fn notify(&self) -> &Arc<Notify> {
+        &self.notify
     }
 
     /// Puts a sequence in line.
@@ -43,34 +48,28 @@ impl Inbox {
         }
         state.arrivals.push_back(sequence);
         drop(state);
-        self.bell.notify_one();
+        self.notify.notify();
         Ok(())
     }
 
-    /// Wakes the engine: a paused sequence has room again, or a client left.
-    pub(crate) fn ring(&self) {
-        self.lock().rung = true;
-        self.bell.notify_one();
-    }
-
-    /// Closes the door and wakes the engine.
+    /// Takes nothing more, and wakes the engine.
     pub(crate) fn stop(&self) {
         self.lock().stopped = true;
-        self.bell.notify_one();
+        self.notify.notify();
     }
 
-    /// Whether the door is closed.
+    /// Whether it takes nothing more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.lock().stopped
     }
 
     /// What arrived, for a scheduler in which `waiting` sequences wait; `None` once stopped.
     pub(crate) fn take(&self, waiting: usize) -> Option<VecDeque<Sequence>> {
+        self.notify.clear();
         let mut state = self.lock();
         if state.stopped {
             return None;
         }
-        state.rung = false;
         state.waiting = waiting + state.arrivals.len();
         Some(std::mem::take(&mut state.arrivals))
     }
@@ -80,12 +79,10 @@ impl Inbox {
         std::mem::take(&mut self.lock().arrivals)
     }
 
-    /// Sleeps until something arrives, rings or stops the engine; `waiting` sequences wait in the scheduler.
+    /// Sleeps until it is notified; `waiting` sequences wait in the scheduler.
     pub(crate) fn sleep(&self, waiting: usize) {
-        let mut state = self.lock();
-        state.waiting = waiting;
-        let idle = |state: &mut State| !state.rung && !state.stopped && state.arrivals.is_empty();
-        drop(self.bell.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner));
+        self.lock().waiting = waiting;
+        self.notify.wait();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

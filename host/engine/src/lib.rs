@@ -3,28 +3,38 @@
 //! Invariants: no HTTP, no text, no JSON of clients, no Wasm; every queue is bounded; a sequence's tokens depend on nothing but
 //! its own request (not on the batch it ran in, nor on preemption).
 
-mod adjust;
 pub mod batch;
 mod blocks;
 pub mod cpu;
+mod engine_step;
+mod error;
 mod files;
 mod generation;
 mod inbox;
+mod info;
+mod lanes;
 mod local;
+mod logits;
 pub mod models;
+mod notify;
+mod options;
 mod outlet;
+mod panics;
 mod play;
-mod sampler;
+pub mod runner;
 mod scheduler;
 mod sequence;
+mod shape;
 #[cfg(test)]
 mod tests;
+mod token;
 
-pub use adjust::Adjustments;
+pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};
-pub use generation::{
-    Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, Logprobs, SamplingParams, Step,
-    StepStream, SubmitError, Token, TokenMask,
-};
-pub use local::{LocalEngine, LocalOptions};
+pub use generation::{Engine, Finish, Generation, GenerationRequest, Step, StepStream, TokenMask};
+pub use info::{EngineInfo, EngineStats};
+pub use local::LocalEngine;
+pub use logits::LogitsProcessors;
+pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
+pub use token::{Logprobs, SamplingParams, Token};

@@ -1,4 +1,4 @@
-//! The engine of this machine: one thread that schedules, runs and samples for all sequences.
+//! The engine of this machine: one thread that takes all sequences on from step to step.
 //!
 //! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics stops the engine and no one else;
 //! the thread sleeps while no sequence can go on, and is joined when the engine is dropped.
@@ -7,34 +7,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::adjust::Adjustments;
-use crate::batch::{Runner, RunnerShape};
-use crate::generation::{
-    Engine, EngineInfo, EngineStats, Finish, Generation, GenerationRequest, SubmitError,
-};
+use crate::engine_step::engine_step;
+use crate::error::{GenerationError, SubmitError};
+use crate::generation::{Engine, Finish, Generation, GenerationRequest};
 use crate::inbox::Inbox;
+use crate::info::{EngineInfo, EngineStats};
+use crate::logits::LogitsProcessors;
+use crate::options::LocalOptions;
 use crate::outlet::outlet;
+use crate::panics::panic_text;
+use crate::runner::{Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
-
-/// Bounds of a local engine.
-#[derive(Debug, Clone)]
-pub struct LocalOptions {
-    /// Tokens of one step; long prompts are computed in chunks of it. At least `sequences` are taken.
-    pub batch_tokens: usize,
-    /// Sequences of one step.
-    pub sequences: usize,
-    /// Requests that may wait.
-    pub waiting: usize,
-    /// Whether prompts reuse what earlier sequences with the same beginning computed.
-    pub prefix_cache: bool,
-}
-
-impl Default for LocalOptions {
-    fn default() -> Self {
-        Self { batch_tokens: 512, sequences: 64, waiting: 1024, prefix_cache: true }
-    }
-}
 
 /// An engine over a runner. Dropping it ends what it generates and waits for the step under way.
 pub struct LocalEngine {
@@ -73,8 +57,8 @@ impl LocalEngine {
         self.check_ids(prompt.iter())
     }
 
-    fn check_adjustments(&self, adjustments: &Adjustments) -> Result<(), SubmitError> {
-        let Adjustments { bias, banned, .. } = adjustments;
+    fn check_processors(&self, processors: &LogitsProcessors) -> Result<(), SubmitError> {
+        let LogitsProcessors { bias, banned, .. } = processors;
         self.check_ids(bias.iter().map(|(id, _)| id).chain(banned.iter().flatten()))
     }
 
@@ -99,8 +83,8 @@ impl Engine for LocalEngine {
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
         self.check(&request.prompt)?;
-        self.check_adjustments(&request.adjustments)?;
-        let (outlet, inlet) = outlet(request.queue, self.inbox.clone());
+        self.check_processors(&request.processors)?;
+        let (outlet, inlet) = outlet(request.queue, self.inbox.notify().clone());
         self.inbox.push(Sequence::new(request, self.info.context, outlet))?;
         Ok(Generation::new(inlet))
     }
@@ -118,7 +102,7 @@ impl Drop for LocalEngine {
     fn drop(&mut self) {
         self.inbox.stop();
         if let Some(worker) = self.worker.take() {
-            // Its panics are caught and told to every sequence in `Worker::work`.
+            // Its panics are caught in `Worker::work`, and end every sequence.
             let _ = worker.join();
         }
     }
@@ -145,14 +129,14 @@ impl Worker {
     fn work(mut self) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
         let reason = match outcome {
-            Ok(()) => "the engine was stopped".to_string(),
-            Err(panic) => format!("the engine stopped, a step panicked: {}", panic_text(panic.as_ref())),
+            Ok(()) => GenerationError::Stopped,
+            Err(panic) => GenerationError::Panicked(panic_text(panic.as_ref()).to_owned()),
         };
         self.inbox.stop();
         for sequence in self.inbox.rest() {
             self.scheduler.add(sequence);
         }
-        self.scheduler.end_all(&Finish::Error(reason));
+        self.scheduler.end_all(&Finish::Error(reason), &Finish::Refused(SubmitError::Stopped));
         self.publish();
     }
 
@@ -161,31 +145,15 @@ impl Worker {
             for sequence in arrivals {
                 self.scheduler.add(sequence);
             }
-            let ran = self.step();
+            let moved = engine_step(&mut self.scheduler, self.runner.as_mut());
             self.publish();
-            if !ran {
+            if !moved {
                 self.inbox.sleep(self.scheduler.waiting());
             }
         }
     }
 
-    /// Schedule, run, postprocess. False when no sequence can go on.
-    fn step(&mut self) -> bool {
-        let Some(batch) = self.scheduler.schedule() else { return false };
-        match self.runner.run(batch) {
-            Ok(logits) => self.scheduler.postprocess(logits),
-            Err(error) => self.scheduler.fail(&error),
-        }
-        true
-    }
-
     fn publish(&self) {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = self.scheduler.stats();
     }
-}
-
-/// The message of a panic.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

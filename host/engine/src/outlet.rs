@@ -1,7 +1,7 @@
 //! The two ends of one sequence's queue of steps: `Outlet` on the engine's thread, `Inlet` inside the client's `Generation`.
 //!
 //! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
-//! A full queue is the only reason to pause; whoever makes room in it, or leaves, rings the engine's bell.
+//! A full queue is the only reason to pause; whoever makes room in it, or leaves, notifies the engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
 use crate::generation::{Step, StepStream};
-use crate::inbox::Inbox;
+use crate::notify::Notify;
 
 /// The engine's end.
 pub(crate) struct Outlet {
@@ -23,29 +23,36 @@ pub(crate) struct Outlet {
 pub(crate) struct Inlet {
     steps: mpsc::Receiver<Step>,
     full: Arc<AtomicBool>,
-    bell: Arc<Inbox>,
+    notify: Arc<Notify>,
 }
 
 /// A queue for `places` steps (at least one) and the last one.
-pub(crate) fn outlet(places: usize, bell: Arc<Inbox>) -> (Outlet, Inlet) {
+pub(crate) fn outlet(places: usize, notify: Arc<Notify>) -> (Outlet, Inlet) {
     let (sender, receiver) = mpsc::channel(places.max(1).saturating_add(1));
     let full = Arc::new(AtomicBool::new(false));
-    (Outlet { steps: Some(sender), full: full.clone() }, Inlet { steps: receiver, full, bell })
+    (Outlet { steps: Some(sender), full: full.clone() }, Inlet { steps: receiver, full, notify })
 }
 
 impl Outlet {
+    /// Whether the last step was sent.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.steps.is_none()
+    }
+
     /// Whether the client has left.
     pub(crate) fn is_closed(&self) -> bool {
         self.steps.as_ref().is_none_or(mpsc::Sender::is_closed)
     }
 
-    /// Whether no step but the last has a place. The client rings the bell once that changes.
-    pub(crate) fn is_full(&self) -> bool {
-        let Some(steps) = self.steps.as_ref().filter(|steps| steps.capacity() <= 1) else { return false };
+    /// Whether one more step would have no place, beside the last and `in_flight` ones that are on their way. The client notifies
+    /// the engine once that changes.
+    pub(crate) fn is_full(&self, in_flight: usize) -> bool {
+        let kept = 1 + in_flight;
+        let Some(steps) = self.steps.as_ref().filter(|steps| steps.capacity() <= kept) else { return false };
         self.full.store(true, Ordering::Relaxed);
         // Pairs with the fence in `poll_step`: either the client sees the flag or this sees the room that it made.
         fence(Ordering::SeqCst);
-        let full = steps.capacity() <= 1;
+        let full = steps.capacity() <= kept;
         if !full {
             self.full.store(false, Ordering::Relaxed);
         }
@@ -70,7 +77,7 @@ impl StepStream for Inlet {
         if step.is_ready() {
             fence(Ordering::SeqCst);
             if self.full.load(Ordering::Relaxed) && self.full.swap(false, Ordering::Relaxed) {
-                self.bell.ring();
+                self.notify.notify();
             }
         }
         step
@@ -80,6 +87,6 @@ impl StepStream for Inlet {
 impl Drop for Inlet {
     fn drop(&mut self) {
         self.steps.close();
-        self.bell.ring();
+        self.notify.notify();
     }
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-use crate::generation::{Finish, Generation, GenerationRequest, Logprobs, Step, StepStream, Token};
+use crate::error::GenerationError;
+use crate::generation::{Finish, Generation, GenerationRequest, Step, StepStream};
+use crate::token::{Logprobs, Token};
 
 /// Output to play instead of a model's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,13 +117,9 @@ impl Playback {
     fn ending(&self) -> Next {
         match (self.end, self.stop_ids.first()) {
             (PlayedEnd::Stop, Some(&id)) => Next::Finish(Finish::Stop(id)),
-            (PlayedEnd::Stop, None) => Next::Finish(Finish::Error(
-                "the replayed output ends with a stop, but the model has no stop token".into(),
-            )),
+            (PlayedEnd::Stop, None) => Next::Finish(Finish::Error(GenerationError::NoStopToken)),
             (PlayedEnd::Length, _) => Next::Finish(Finish::Length),
-            (PlayedEnd::Error, _) => {
-                Next::Finish(Finish::Error("the replay file ends this output with an error".into()))
-            }
+            (PlayedEnd::Error, _) => Next::Finish(Finish::Error(GenerationError::Played)),
             (PlayedEnd::Hang, _) => Next::Silence,
         }
     }

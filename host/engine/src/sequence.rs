@@ -1,32 +1,41 @@
 //! One sequence on its way through the engine: its tokens, how far they are computed, its blocks, and its way out.
 //!
-//! Invariants: `computed <= tokens.len() <= limit`; without blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + tokens_in_flight <= limit`; without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
 
-use crate::adjust::Adjuster;
 use crate::blocks::{BlockPool, BlockTable};
-use crate::generation::{Finish, GenerationRequest, SamplingParams, Step, Token, TokenMask};
+use crate::error::GenerationError;
+use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
+use crate::lanes::Lanes;
+use crate::logits::LogitsState;
 use crate::outlet::Outlet;
+use crate::token::{SamplingParams, Token};
 
 /// A request that was taken on.
 pub(crate) struct Sequence {
-    /// Place in the order of arrival: the oldest go first, the youngest are preempted first.
+    /// Place in the order of arrival: the oldest go first, the youngest are preempted first. Nobody else has it.
     pub(crate) arrival: u64,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
-    /// Tokens whose keys and values are in the cache.
+    /// Tokens whose keys and values are in the cache once the steps under way are done.
     pub(crate) computed: usize,
-    /// Tokens of it in the step being run.
+    /// Tokens of it in the step being planned.
     pub(crate) scheduled: usize,
+    /// Tokens that are sampled in steps under way, and not known yet.
+    pub(crate) tokens_in_flight: usize,
     /// Where its keys and values are.
     pub(crate) table: BlockTable,
+    /// Its place in the runner, while it holds blocks.
+    pub(crate) lane: Option<u32>,
+    /// How often it got blocks: what was computed before the last time isn't there any more.
+    pub(crate) allocations: u32,
     /// Its client doesn't read.
     pub(crate) paused: bool,
     /// How to choose tokens.
     pub(crate) sampling: SamplingParams,
     /// What to change of the logits before that.
-    pub(crate) adjuster: Option<Box<Adjuster>>,
+    pub(crate) logits_state: Option<Box<LogitsState>>,
     /// Alternatives to report.
     pub(crate) top_logprobs: Option<u8>,
     /// Restricts each next token.
@@ -49,10 +58,13 @@ impl Sequence {
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
+            tokens_in_flight: 0,
             table: BlockTable::salted(request.cache_salt),
+            lane: None,
+            allocations: 0,
             paused: false,
             sampling: request.sampling,
-            adjuster: Adjuster::new(request.adjustments, prompt),
+            logits_state: LogitsState::new(request.processors, prompt),
             top_logprobs: request.top_logprobs,
             mask: request.mask,
             outlet,
@@ -63,38 +75,75 @@ impl Sequence {
         }
     }
 
-    /// Tokens that are still to be computed; 1 while it decodes.
+    /// Its tokens, with those that are on their way.
+    pub(crate) fn length(&self) -> usize {
+        self.tokens.len() + self.tokens_in_flight
+    }
+
+    /// Tokens that are still to be computed: 1 while it decodes, none while its last token is on its way.
     pub(crate) fn pending(&self) -> usize {
-        self.tokens.len() - self.computed
+        if self.length() < self.limit { self.length() - self.computed } else { 0 }
     }
 
-    /// Takes blocks for all its tokens, those of the prefix cache first, if `reserve` blocks remain free.
+    /// Whether it was never given blocks.
+    pub(crate) fn is_new(&self) -> bool {
+        self.cached.is_none()
+    }
+
+    /// Takes a lane and blocks for all its tokens, those of the prefix cache first, if `reserve` blocks remain free.
     /// Returns whether it did, and for a sequence that begins the tokens of its prompt that needn't be computed.
-    pub(crate) fn open(&mut self, pool: &mut BlockPool, reserve: usize) -> Option<Opened> {
-        self.computed = pool.open(&mut self.table, &self.tokens, reserve)?;
-        let first = self.cached.is_none();
+    pub(crate) fn allocate(
+        &mut self,
+        pool: &mut BlockPool,
+        lanes: &mut Lanes,
+        reserve: usize,
+    ) -> Option<Allocated> {
+        debug_assert!(self.tokens_in_flight == 0, "all its tokens are known");
+        if !lanes.has_free() {
+            return None;
+        }
+        self.computed = pool.allocate(&mut self.table, &self.tokens, reserve)?;
+        self.lane = lanes.allocate();
+        self.allocations += 1;
+        let first = self.is_new();
         let cached = *self.cached.get_or_insert(self.computed);
-        Some(Opened { first, prompt: self.prompt, cached })
+        Some(Allocated { first, prompt: self.prompt, cached })
     }
 
-    /// Gives its blocks back; it will be computed again from the start.
-    pub(crate) fn close(&mut self, pool: &mut BlockPool) {
-        pool.release(&mut self.table);
+    /// Gives its blocks and its lane back; it will be computed again from the start, if it goes on.
+    pub(crate) fn free(&mut self, pool: &mut BlockPool, lanes: &mut Lanes) {
+        pool.free(&mut self.table);
+        if let Some(lane) = self.lane.take() {
+            lanes.free(lane);
+        }
         self.computed = 0;
         self.scheduled = 0;
     }
 
-    /// Takes the next token, tells the client, and returns whether that was the last.
-    pub(crate) fn accept(&mut self, token: Token) -> bool {
-        if self.stop_ids.contains(&token.id) {
-            self.end(Finish::Stop(token.id));
-            return true;
+    /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.
+    pub(crate) fn accept(&mut self, tokens: Vec<Token>) -> Result<usize, GenerationError> {
+        let mut accepted = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            let refused = self.mask.as_mut().and_then(|mask| mask.advance(token.id).err());
+            if let Some(error) = refused {
+                self.send(accepted, None);
+                return Err(error.into());
+            }
+            if self.stop_ids.contains(&token.id) {
+                let count = accepted.len() + 1;
+                self.send(accepted, Some(Finish::Stop(token.id)));
+                return Ok(count);
+            }
+            self.tokens.push(token.id);
+            accepted.push(token);
+            if self.tokens.len() >= self.limit {
+                break;
+            }
         }
-        self.tokens.push(token.id);
+        let count = accepted.len();
         let finish = (self.tokens.len() >= self.limit).then_some(Finish::Length);
-        let last = finish.is_some();
-        self.send(vec![token], finish);
-        last
+        self.send(accepted, finish);
+        Ok(count)
     }
 
     /// Tells the client that it ended; it is dropped after that.
@@ -103,12 +152,15 @@ impl Sequence {
     }
 
     fn send(&mut self, tokens: Vec<Token>, finish: Option<Finish>) {
+        if tokens.is_empty() && finish.is_none() {
+            return;
+        }
         self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0) });
     }
 }
 
 /// How a sequence got its blocks.
-pub(crate) struct Opened {
+pub(crate) struct Allocated {
     /// For the first time, not after a preemption.
     pub(crate) first: bool,
     /// Tokens of its prompt.

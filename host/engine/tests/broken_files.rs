@@ -5,15 +5,16 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
-use engine::batch::{Batch, Runner};
+use engine::batch::{Batch, LAST};
 use engine::cpu::{self, CpuOptions, CpuRunner};
 use engine::models::LoadError;
+use engine::runner::Runner;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 mod steps;
-use steps::{Sequence, advance, batch};
+use steps::{Sequence, advance, batch, run};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name)
@@ -30,7 +31,7 @@ fn copy(name: &str) -> TempDir {
 }
 
 fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, context: None };
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
     cpu::load(&ModelFiles::Directory(folder.to_owned()), &options, &mut |_| {})
 }
 
@@ -96,7 +97,7 @@ fn a_wrong_configuration_is_named() {
 
 #[test]
 fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 1000, context: None };
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 1000, ..CpuOptions::default() };
     let files = ModelFiles::Directory(golden("odd-f32"));
     let error = cpu::load(&files, &options, &mut |_| {}).unwrap_err().to_string();
     assert_eq!(error, "a KV cache of 1000 bytes holds no block; one block of 16 tokens takes 16384 bytes");
@@ -105,7 +106,7 @@ fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
 #[test]
 fn threads_and_contexts_out_of_range_are_refused_with_the_range() {
     let files = ModelFiles::Directory(golden("odd-f32"));
-    let usual = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, context: None };
+    let usual = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
     let context = cpu::load(&files, &usual, &mut |_| {}).unwrap().shape().context;
     for threads in [0, cpu::MAX_THREADS + 1] {
         let error = cpu::load(&files, &CpuOptions { threads, ..usual }, &mut |_| {}).unwrap_err().to_string();
@@ -205,34 +206,38 @@ fn a_wrong_batch_is_an_error_and_the_runner_lives_on() {
     let mut runner = load(&golden("odd-f32")).unwrap();
     let sequence = Sequence::new(&[5, 6, 7], 0, 1);
     let sound = batch(&[&sequence], &[3], false);
-    let wanted = runner.run(&sound).unwrap().to_vec();
-    let edits: [(Edit, &str); 12] = [
+    let wanted = run(&mut runner, &sound).unwrap();
+    let edits: [(Edit, &str); 16] = [
         (|b| b.tokens[1] = 131, "token 131 is not below 131"),
         (|b| b.positions[2] = 7, "sequence 0: row 2: position 7 in slot 2, expected 2 in 2"),
         (|b| b.slots[0] = 9, "sequence 0: row 0: position 0 in slot 9, expected 0 in 0"),
-        (|b| b.block_tables[0] = 70_000, "sequence 0: block 70000 is not below 256"),
+        (|b| b.table_edits[1].block = 70_000, "table edit of lane 0: block 70000 at 1"),
+        (|b| b.table_edits[1].at = 50, "table edit of lane 0: block 1 at 50"),
+        (|b| b.table_edits[0].lane = 256, "table edit of lane 256: block 0 at 0"),
+        (|b| b.lanes[0] = 256, "lanes of 1 sequences, below 256: [256]"),
+        (|b| b.lanes.clear(), "lanes of 1 sequences, below 256: []"),
         (|b| b.context_lens[0] = 2, "sequence 0: rows 0 to 3 of 2 tokens"),
         (|b| b.context_lens[0] = 513, "sequence 0: rows 0 to 3 of 513 tokens"),
         (|b| b.starts[1] = 4, "starts of 1 sequences: [0, 4]"),
         (|b| b.starts.clear(), "starts of 1 sequences: []"),
         (|b| b.logit_rows = vec![3], "logit rows of 3 tokens: [3]"),
         (|b| b.positions.clear(), "3 tokens, 0 positions, 3 slots"),
-        (|b| b.table_width = 7, "block tables of 1 sequences: 32 entries"),
         (
-            |b| (b.table_width, b.block_tables) = (0, Vec::new()),
+            |b| (b.lanes[0], b.table_edits) = (7, Vec::new()),
             "sequence 0: 3 tokens need 1 blocks, the table has 0",
         ),
+        (|b| b.tokens[2] = LAST, "token 4294967295 is not below 131"),
     ];
     for (edit, message) in edits {
         let mut broken = sound.clone();
         edit(&mut broken);
-        assert_eq!(runner.run(&broken).unwrap_err().to_string(), message);
+        assert_eq!(run(&mut runner, &broken).unwrap_err().to_string(), message);
     }
-    assert_eq!(runner.run(&sound).unwrap(), wanted);
+    assert_eq!(run(&mut runner, &sound).unwrap(), wanted);
     let mut nothing_wanted = sound.clone();
     nothing_wanted.logit_rows.clear();
-    assert!(runner.run(&nothing_wanted).unwrap().is_empty());
-    assert!(runner.run(&Batch { starts: vec![0], ..Default::default() }).unwrap().is_empty());
+    assert!(run(&mut runner, &nothing_wanted).unwrap().is_empty());
+    assert!(run(&mut runner, &Batch { starts: vec![0], ..Default::default() }).unwrap().is_empty());
 }
 
 /// Loads what may be broken; what loads must run (nonsense in, nonsense out).

@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
-use engine::batch::Runner;
 use engine::cpu::{self, CpuOptions, CpuRunner};
+use engine::runner::Runner;
 use serde::Deserialize;
 
 mod steps;
-use steps::{Sequence, advance, batch};
+use steps::{Sequence, advance, batch, run};
 
 /// Greatest difference of a logit, relative to the greatest magnitude of its position.
 const TOLERANCE: f32 = 1e-3;
@@ -53,7 +53,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
 
 /// A runner with room for a few hundred blocks.
 fn runner(files: &ModelFiles, threads: usize) -> CpuRunner {
-    let options = CpuOptions { threads, kv_cache_bytes: 64 << 20, context: None };
+    let options = CpuOptions { threads, kv_cache_bytes: 64 << 20, ..CpuOptions::default() };
     cpu::load(files, &options, &mut |_| {}).unwrap()
 }
 
@@ -87,7 +87,7 @@ fn the_last_positions_logits_equal_those_of_transformers() {
 fn all_positions_logits_equal_those_of_transformers() {
     for_each_golden(1, |name, runner, golden| {
         let sequence = Sequence::new(&golden.all_positions.ids, 3, 2);
-        let logits = runner.run(&batch(&[&sequence], &[sequence.tokens.len()], true)).unwrap().to_vec();
+        let logits = run(runner, &batch(&[&sequence], &[sequence.tokens.len()], true)).unwrap();
         let vocab = runner.shape().vocab;
         assert_eq!(logits.len(), golden.all_positions.logits.len() * vocab);
         for (i, (got, wanted)) in logits.chunks_exact(vocab).zip(&golden.all_positions.logits).enumerate() {
@@ -155,7 +155,7 @@ fn a_sequence_in_a_batch_has_the_same_logits_bit_for_bit_as_alone() {
             let rest = |i: &usize| (sequences[*i].tokens.len() - sequences[*i].done).min(5 + 9 * i);
             let counts: Vec<usize> = running.iter().map(rest).collect();
             let members: Vec<&Sequence> = running.iter().map(|i| &sequences[*i]).collect();
-            let logits = runner.run(&batch(&members, &counts, false)).unwrap().to_vec();
+            let logits = run(runner, &batch(&members, &counts, false)).unwrap();
             for ((i, count), logits) in
                 running.iter().zip(counts).zip(logits.chunks_exact(runner.shape().vocab))
             {

@@ -1,13 +1,13 @@
 //! Models with random weights: reproducible, and large enough that the work is shared by threads.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
-use engine::batch::Runner;
 use engine::cpu::{CpuOptions, CpuRunner};
-use engine::models::{ModelConfig, Progress, random};
+use engine::models::{ModelConfig, Progress, Weights};
+use engine::runner::Runner;
 use serde_json::json;
 
 mod steps;
-use steps::{Sequence, advance, batch};
+use steps::{Sequence, advance, batch, run};
 
 fn config(tied: bool, bias: bool) -> ModelConfig {
     let text = json!({
@@ -19,8 +19,8 @@ fn config(tied: bool, bias: bool) -> ModelConfig {
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
-    let options = CpuOptions { threads, kv_cache_bytes: 16 << 20, context: None };
-    CpuRunner::new(config, &random(seed), &options, &mut |_| {}).unwrap()
+    let options = CpuOptions { threads, kv_cache_bytes: 16 << 20, ..CpuOptions::default() };
+    CpuRunner::new(config, &Weights::random(seed), &options, &mut |_| {}).unwrap()
 }
 
 fn prompt(length: u32) -> Sequence {
@@ -44,7 +44,7 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
     let length = 300;
     let all = |threads| {
         let batch = batch(&[&prompt(300)], &[length], true);
-        runner(&config, 7, threads).run(&batch).unwrap().to_vec()
+        run(&mut runner(&config, 7, threads), &batch).unwrap()
     };
     let whole = all(1);
     for threads in [2, 3, 5] {
@@ -54,7 +54,7 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
     let (mut one, mut other) = (prompt(300), Sequence::new(&prompt(300).tokens, 1, 2));
     for step in 0..20 {
         let counts = [1 + step % 3, 14 - step % 5];
-        let rows = runner.run(&batch(&[&one, &other], &counts, true)).unwrap();
+        let rows = run(&mut runner, &batch(&[&one, &other], &counts, true)).unwrap();
         let (first, second) = rows.split_at(counts[0] * 1001);
         assert!(first == &whole[one.done * 1001..][..first.len()], "step {step}");
         assert!(second == &whole[other.done * 1001..][..second.len()], "step {step}");
@@ -66,8 +66,9 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
 #[test]
 fn progress_counts_every_part_and_all_bytes() {
     let mut seen: Vec<Progress> = Vec::new();
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 1 << 20, context: Some(100) };
-    let runner = CpuRunner::new(&config(true, false), &random(1), &options, &mut |p| seen.push(p)).unwrap();
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 1 << 20, context: Some(100), batch_tokens: 7 };
+    let runner =
+        CpuRunner::new(&config(true, false), &Weights::random(1), &options, &mut |p| seen.push(p)).unwrap();
     assert_eq!(
         seen.iter().map(|p| (p.parts, p.of)).collect::<Vec<_>>(),
         [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]

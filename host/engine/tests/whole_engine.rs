@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::cpu::{CpuOptions, CpuRunner};
-use engine::models::{ModelConfig, random};
+use engine::models::{ModelConfig, Weights};
 use engine::{
-    Adjustments, Engine, Finish, Generation, GenerationRequest, LocalEngine, LocalOptions, SamplingParams,
-    TokenMask,
+    Engine, Finish, Generation, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError,
+    SamplingParams, TokenMask,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -28,7 +28,7 @@ struct Answer {
     finish: String,
 }
 
-const GREEDY: SamplingParams = SamplingParams { temperature: 0.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 0 };
+const GREEDY: SamplingParams = SamplingParams::GREEDY;
 const WARM: SamplingParams = SamplingParams { temperature: 0.9, top_p: 0.95, top_k: 0, min_p: 0.0, seed: 5 };
 
 fn engine() -> LocalEngine {
@@ -39,8 +39,9 @@ fn engine() -> LocalEngine {
     });
     let config = ModelConfig::parse("config.json", text.to_string().as_bytes()).unwrap();
     // 28 blocks of 16 tokens, where all sequences together would need three times that.
-    let options = CpuOptions { threads: 2, kv_cache_bytes: 28 * 16 * 2 * 3 * 2 * 48 * 4, context: None };
-    let runner = CpuRunner::new(&config, &random(11), &options, &mut |_| {}).unwrap();
+    let options =
+        CpuOptions { threads: 2, kv_cache_bytes: 28 * 16 * 2 * 3 * 2 * 48 * 4, ..CpuOptions::default() };
+    let runner = CpuRunner::new(&config, &Weights::random(11), &options, &mut |_| {}).unwrap();
     let options = LocalOptions { batch_tokens: 40, sequences: 6, ..LocalOptions::default() };
     LocalEngine::start(Box::new(runner), options)
 }
@@ -51,7 +52,7 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         prompt: (0..length).map(|at| (at * 37 + if at < 20 { 0 } else { salt }) % 1001).collect(),
         max_tokens: 60,
         sampling,
-        adjustments: Adjustments::default(),
+        processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
         top_logprobs: Some(3),
         mask: None,
@@ -65,18 +66,18 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
 struct Threes;
 
 impl TokenMask for Threes {
-    fn apply(&mut self, mask: &mut [u32]) -> Result<(), String> {
+    fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
         (0..1001).filter(|id| id % 3 != 0).for_each(|id| mask[id / 32] &= !(1 << (id % 32)));
         Ok(())
     }
 
-    fn advance(&mut self, _: u32) -> Result<(), String> {
+    fn advance(&mut self, _: u32) -> Result<(), MaskError> {
         Ok(())
     }
 }
 
 fn requests() -> Vec<(&'static str, GenerationRequest)> {
-    let adjustments = Adjustments {
+    let processors = LogitsProcessors {
         presence: 0.7,
         frequency: 0.4,
         repetition: 1.3,
@@ -84,8 +85,8 @@ fn requests() -> Vec<(&'static str, GenerationRequest)> {
         banned: vec![vec![7], vec![37, 74], vec![1, 2, 3]],
     };
     let few = SamplingParams { top_k: 20, seed: 6, ..WARM };
-    let penalised = GenerationRequest { adjustments: adjustments.clone(), ..request(33, 1, GREEDY) };
-    let both = GenerationRequest { adjustments, mask: Some(Box::new(Threes)), ..request(50, 2, WARM) };
+    let penalised = GenerationRequest { processors: processors.clone(), ..request(33, 1, GREEDY) };
+    let both = GenerationRequest { processors, mask: Some(Box::new(Threes)), ..request(50, 2, WARM) };
     let stops = GenerationRequest { stop_ids: (100..140).collect(), ..request(64, 8, WARM) };
     vec![
         ("greedy", request(100, 3, GREEDY)),

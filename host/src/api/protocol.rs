@@ -65,6 +65,11 @@ impl Protocol {
             }
             StartError::Engine(SubmitError::Busy(_)) => ApiError::rate_limited(1),
             StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
+            StartError::Engine(SubmitError::Unavailable { retry_after }) => {
+                let error = ApiError::unavailable("The engine takes no requests now.");
+                let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+                ApiError { retry_after: seconds.or(error.retry_after), ..error }
+            }
             StartError::Prompt(RenderError::TooLong { .. }) => {
                 ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
                     .with_code("context_length_exceeded")
@@ -156,4 +161,21 @@ fn check_chunk(
     }
     let chunk: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
     chunks.chunk(&chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Protocol, StartError, SubmitError};
+
+    #[test]
+    fn an_engine_that_takes_nothing_now_is_503_with_its_own_time_to_wait() {
+        for (wait, seconds) in [(None, 1), (Some(0), 0), (Some(1_200), 2), (Some(30_000), 30)] {
+            let retry_after = wait.map(Duration::from_millis);
+            let error = StartError::Engine(SubmitError::Unavailable { retry_after });
+            let error = Protocol::Responses.refusal(&error);
+            assert_eq!((error.status, error.retry_after), (503, Some(seconds)));
+        }
+    }
 }

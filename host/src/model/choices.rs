@@ -5,6 +5,8 @@
 use std::pin::pin;
 use std::task::{Context, Poll};
 
+use engine::SubmitError;
+
 use super::generate::{Ended, TurnStream};
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure};
 
@@ -26,6 +28,14 @@ impl Choices {
     pub(super) fn new(turns: Vec<TurnStream>, per_prompt: usize) -> Self {
         let turns = turns.into_iter().map(|turn| Choice { turn, ended: false }).collect();
         Self { turns, per_prompt, first: 0 }
+    }
+
+    /// Waits until the engine takes all of them on. They are queued by now: waiting for one holds up none.
+    pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
+        for choice in &mut self.turns {
+            choice.turn.started().await?;
+        }
+        Ok(())
     }
 
     /// Waits for the next step of any choice, appends its events to `out`, and says which choice it is, and how it ended if it did.

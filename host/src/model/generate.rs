@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::{Finish, Generation, Step};
+use engine::{Finish, Generation, Step, SubmitError};
 
 use super::raw::{RawTokens, RawTurn};
 use super::text::StreamText;
@@ -81,6 +81,11 @@ impl TurnStream {
         }
     }
 
+    /// Waits until the engine takes the turn on, and not for its first token.
+    pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
+        self.generation.started().await
+    }
+
     /// The turn's tokens, once, where its job asked for them; all of them after the end.
     pub fn take_raw(&mut self) -> Option<RawTurn> {
         self.tokens.take().map(RawTokens::finish)
@@ -136,8 +141,12 @@ impl TurnStream {
                 Some(self.finish(FinishReason::Stop, Some(id), out))
             }
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
-            Finish::Error(reason) => {
-                tracing::error!(reason, "the engine failed");
+            Finish::Error(error) => {
+                tracing::error!(%error, "the engine failed");
+                Some(self.abort(engine_failure(), out))
+            }
+            Finish::Refused(error) => {
+                tracing::error!(%error, "the engine refused a generation that it had taken on");
                 Some(self.abort(engine_failure(), out))
             }
         }

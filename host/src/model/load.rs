@@ -152,11 +152,15 @@ fn load_source(
 ) -> Result<Source, ModelLoadError> {
     match &options.engine {
         EngineChoice::Cpu => {
-            let threads = options.threads.unwrap_or(CpuOptions::default().threads);
-            let cpu =
-                CpuOptions { threads, kv_cache_bytes: options.kv_cache_bytes, context: options.context };
-            let runner = cpu::load(files, &cpu, progress)?;
+            let usual = CpuOptions::default();
             let local = LocalOptions { waiting: limits.waiting_requests, ..LocalOptions::default() };
+            let cpu = CpuOptions {
+                threads: options.threads.unwrap_or(usual.threads),
+                kv_cache_bytes: options.kv_cache_bytes,
+                context: options.context,
+                batch_tokens: local.batch_tokens,
+            };
+            let runner = cpu::load(files, &cpu, progress)?;
             Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
         }
         EngineChoice::Replay(file) => {

@@ -138,17 +138,21 @@ impl Model {
         }
     }
 
-    /// Starts a job. The prompt is made on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for
-    /// that as may wait for the engine.
+    /// Starts a job, up to the engine's first word: a refusal is an error here and never an event of the turn. The prompt is made
+    /// on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for that as may wait for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         let principal = self.principal;
-        self.prepare(move |served| served.turn(job, principal)).await
+        let mut turn = self.prepare(move |served| served.turn(job, principal)).await?;
+        turn.started().await?;
+        Ok(turn)
     }
 
     /// The same for all choices that the job asks for.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         let principal = self.principal;
-        self.prepare(move |served| served.choices(job, principal)).await
+        let mut choices = self.prepare(move |served| served.choices(job, principal)).await?;
+        choices.started().await?;
+        Ok(choices)
     }
 
     /// Counts the tokens of the prompt that a job would begin with.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::{Adjustments, GenerationRequest, SamplingParams};
+use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
 
 use super::choices::Choices;
 use super::error::StartError;
@@ -175,7 +175,7 @@ impl Served {
             max_tokens: job.max_output_tokens.map_or(usize::MAX, |most| most as usize),
             prompt,
             sampling,
-            adjustments: self.adjustments(job)?,
+            processors: self.processors(job)?,
             stop_ids,
             top_logprobs: job.logprobs,
             mask: None,
@@ -184,12 +184,12 @@ impl Served {
         })
     }
 
-    fn adjustments(&self, job: &Job) -> Result<Adjustments, StartError> {
+    fn processors(&self, job: &Job) -> Result<LogitsProcessors, StartError> {
         let asked = &job.sampling;
         let ids: Vec<u32> = asked.logit_bias.iter().map(|(id, _)| *id).collect();
         self.check_ids(&ids)?;
         let banned = asked.bad_words.iter().map(|word| self.spellings(word)).collect::<Result<Vec<_>, _>>();
-        Ok(Adjustments {
+        Ok(LogitsProcessors {
             presence: asked.presence_penalty,
             frequency: asked.frequency_penalty,
             repetition: asked.repetition_penalty.or(self.defaults.repetition_penalty).unwrap_or(1.0),

@@ -23,9 +23,9 @@ const BLOCK_ROWS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
     /// They replace the output.
-    Set,
+    Overwrite,
     /// They are added to it (a residual connection).
-    Add,
+    Accumulate,
 }
 
 /// `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`; bias `[n]`; out `[rows, n]`.
@@ -173,7 +173,7 @@ impl Tiles<'_> {
             let out = unsafe { self.out.part((row + i) * self.stride + self.at + col, N) };
             for (j, out) in out.iter_mut().enumerate() {
                 let sum = self.bias.map_or(sums[j], |bias| sums[j] + bias[col + j]);
-                *out = if self.store == Store::Add { *out + sum } else { sum };
+                *out = if self.store == Store::Accumulate { *out + sum } else { sum };
             }
         }
     }
@@ -284,7 +284,7 @@ mod tests {
                 let (top, bottom) = (linear_reference(&x, &parts[0]), linear_reference(&x, &parts[1]));
                 for isa in Isa::available() {
                     let mut out = vec![0.5; rows * n];
-                    linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), Store::Add, &mut out);
+                    linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), Store::Accumulate, &mut out);
                     for (i, got) in out.iter().enumerate() {
                         let (m, j) = (i / n, i % n);
                         let sum = if j < first { top[m * first + j] } else { bottom[m * (n - first) + j - first] };
@@ -304,11 +304,11 @@ mod tests {
         let weight = [Matrix::new(Elements::Bf16(&w), n, k)];
         for isa in Isa::available() {
             let mut all = vec![0.0; rows * n];
-            linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Set, &mut all);
+            linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Overwrite, &mut all);
             let one_thread = Cpu::with_isa(1, isa);
             for row in 0..rows {
                 let mut alone = vec![0.0; n];
-                linear(&one_thread, &x[row * k..][..k], &weight, None, Store::Set, &mut alone);
+                linear(&one_thread, &x[row * k..][..k], &weight, None, Store::Overwrite, &mut alone);
                 assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
             }
         }

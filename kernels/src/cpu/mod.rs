@@ -11,8 +11,6 @@
 
 mod activation;
 mod attention;
-#[cfg(test)]
-mod attention_tests;
 mod embed;
 mod isa;
 mod kv;
@@ -25,7 +23,7 @@ mod pool;
 mod rope;
 
 pub use activation::{silu_mul, silu_mul_reference};
-pub use attention::{Sequence, attention, attention_reference};
+pub use attention::{AttentionParams, Sequence, attention, attention_reference};
 pub use embed::embed;
 pub use isa::Isa;
 pub use kv::{BLOCK_SIZE, KvCache, KvLayer, KvShape};

@@ -73,8 +73,8 @@ pub struct RopeNorms<'a> {
     pub eps: f32,
 }
 
-/// Norms and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes keys (normed and rotated) and
-/// values of row `r` to slot `slots[r]` of the cache.
+/// Norms (where there are norms) and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes keys (normed
+/// and rotated) and values of row `r` to slot `slots[r]` of the cache.
 ///
 /// # Panics
 /// Where the sizes don't fit each other or a slot is not in the cache.
@@ -82,7 +82,7 @@ pub fn qk_norm_rope_write(
     cpu: &Cpu,
     shape: QkvShape,
     qkv: &mut [f32],
-    norms: RopeNorms<'_>,
+    norms: Option<RopeNorms<'_>>,
     angles: &RopeAngles,
     slots: &[u32],
     cache: &mut KvLayer,
@@ -115,7 +115,7 @@ pub fn qk_norm_rope_write(
 /// One key head and its group of query heads, in all rows.
 struct Heads<'a> {
     shape: QkvShape,
-    norms: RopeNorms<'a>,
+    norms: Option<RopeNorms<'a>>,
     angles: &'a RopeAngles,
     head: usize,
     rows: usize,
@@ -130,57 +130,59 @@ impl Kernel for Heads<'_> {
         for row in 0..self.rows {
             let angles = self.angles.row(row);
             for head in self.head * group..(self.head + 1) * group {
-                self.turn(lanes, row, head, norms.q, angles);
+                self.rotate(lanes, row, head, norms.map(|norms| norms.q), angles);
             }
-            self.turn(lanes, row, shape.heads + self.head, norms.k, angles);
+            self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k), angles);
         }
     }
 }
 
 impl Heads<'_> {
     #[inline(always)]
-    fn turn<L: Lanes>(
+    fn rotate<L: Lanes>(
         &self,
         lanes: L,
         row: usize,
         head: usize,
-        weight: &[f32],
+        weight: Option<&[f32]>,
         (cos, sin): (&[f32], &[f32]),
     ) {
         let d = self.shape.head_dim;
         #[expect(unsafe_code, reason = "each task its heads")]
         // SAFETY: a task touches its own heads' columns only, one at a time.
         let x = unsafe { self.qkv.part(row * self.shape.width() + head * d, d) };
-        let scale = inverse_rms(lanes, x, self.norms.eps);
-        let half = d / 2;
-        let (low, high) = x.split_at_mut(half);
-        let (low_weight, high_weight) = weight.split_at(half);
-        for i in 0..half {
-            let a = low[i] * scale * low_weight[i];
-            let b = high[i] * scale * high_weight[i];
+        if let (Some(weight), Some(norms)) = (weight, self.norms) {
+            let scale = inverse_rms(lanes, x, norms.eps);
+            x.iter_mut().zip(weight).for_each(|(x, weight)| *x = *x * scale * weight);
+        }
+        let (low, high) = x.split_at_mut(d / 2);
+        for i in 0..d / 2 {
+            let (a, b) = (low[i], high[i]);
             low[i] = a * cos[i] - b * sin[i];
             high[i] = b * cos[i] + a * sin[i];
         }
     }
 }
 
-/// What happens to one head, in f64: norm, then rotation by `position * frequencies[i]`.
+/// What happens to one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`.
 pub fn qk_norm_rope_write_reference(
     x: &[f32],
-    weight: &[f32],
-    eps: f32,
+    norm: Option<(&[f32], f32)>,
     position: u32,
     frequencies: &[f32],
     scale: f32,
 ) -> Vec<f64> {
-    let normed = rms_norm_reference(x, weight, eps);
+    let normed = match norm {
+        Some((weight, eps)) => rms_norm_reference(x, weight, eps),
+        None => x.iter().map(|x| f64::from(*x)).collect(),
+    };
     let half = frequencies.len();
-    let turned = (0..2 * half).map(|i| {
+    let rotated = (0..2 * half).map(|i| {
         let (sin, cos) = (f64::from(position) * f64::from(frequencies[i % half])).sin_cos();
         let other = if i < half { -normed[i + half] } else { normed[i - half] };
         (normed[i] * cos + other * sin) * f64::from(scale)
     });
-    turned.collect()
+    rotated.collect()
 }
 
 #[cfg(test)]
@@ -200,27 +202,27 @@ mod tests {
         let (positions, slots) = ([3, 0, 70], [40, 5, 17]);
         let mut angles = RopeAngles::default();
         angles.fill(&positions, &frequencies, 1.25);
-        for isa in Isa::available() {
+        let norms = RopeNorms { q: &q, k: &k, eps: 1e-6 };
+        let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
+        for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
             let mut cache = KvCache::new(KvShape { layers: 1, blocks: 3, kv_heads, head_dim }).unwrap();
             let mut qkv = before.clone();
-            let norms = RopeNorms { q: &q, k: &k, eps: 1e-6 };
             qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
             for row in 0..3 {
                 for head in 0..heads + 2 * kv_heads {
                     let at = row * shape.width() + head * head_dim;
                     let x = &before[at..at + head_dim];
-                    let weight = if head < heads { &q } else { &k };
-                    let turned =
-                        qk_norm_rope_write_reference(x, weight, 1e-6, positions[row], &frequencies, 1.25);
+                    let norm = norms.map(|norms| (if head < heads { norms.q } else { norms.k }, norms.eps));
+                    let rotated = qk_norm_rope_write_reference(x, norm, positions[row], &frequencies, 1.25);
                     let cached = |all: &[f32], head| {
                         let from = cache.shape().row_at(slots[row] as usize, head);
                         all[from..from + head_dim].to_vec()
                     };
                     let (got, wanted) = if head < heads {
-                        (qkv[at..at + head_dim].to_vec(), turned)
+                        (qkv[at..at + head_dim].to_vec(), rotated)
                     } else if head < heads + kv_heads {
-                        (cached(&cache.layer(0).keys, head - heads), turned)
+                        (cached(&cache.layer(0).keys, head - heads), rotated)
                     } else {
                         let values = cached(&cache.layer(0).values, head - heads - kv_heads);
                         (values, x.iter().map(|x| f64::from(*x)).collect())

@@ -1,10 +1,12 @@
-//! [`Backend`] on the CPU: buffers that keep their capacity from step to step, around the operations of `kernels::cpu`.
+//! [`Backend`] on the CPU: the operations of `kernels::cpu` over what the runner says of the current step.
 
-use kernels::cpu::{self, Cpu, KvCache, QkvShape, RopeAngles, RopeNorms, Sequence, Store};
+use kernels::cpu::{self, AttentionParams, Cpu, KvCache, QkvShape, RopeAngles, RopeNorms, Sequence};
 
 use super::storage::StackedMatrix;
-use crate::batch::{Batch, RunError};
-use crate::models::{Backend, Dtype, HeadNorms, LoadError, Rope, WeightTensor};
+use crate::batch::{Batch, BatchError, BlockTables};
+use crate::models::ops::{AttentionSpec, HeadNorms, Norm, RopeSpec, Store};
+use crate::models::{Backend, Dtype, LoadError, WeightTensor};
+use crate::runner::RunnerShape;
 
 /// Threads, KV cache, and what the current step needs.
 #[derive(Debug)]
@@ -12,36 +14,46 @@ pub(super) struct CpuBackend {
     cpu: Cpu,
     cache: KvCache,
     dtype: Option<Dtype>,
+    /// Tokens that a step may have.
+    batch_tokens: usize,
+    tables: BlockTables,
     batch: Batch,
-    angles: RopeAngles,
-    heads: QkvShape,
+    ropes: Vec<RopeTable>,
+    /// Rows of the last hidden state whose logits are wanted, and the same after the norm.
+    gathered: Vec<f32>,
+    normed: Vec<f32>,
     logits: Vec<f32>,
 }
 
-/// Activations `[rows, cols]`.
-#[derive(Debug, Default)]
+/// Activations `[n, cols]`, with room for the largest step.
+#[derive(Debug)]
 pub(super) struct Tensor {
     data: Vec<f32>,
     cols: usize,
 }
 
-impl Tensor {
-    fn shaped(&mut self, rows: usize, cols: usize) -> &mut [f32] {
-        self.cols = cols;
-        self.data.resize(rows * cols, 0.0);
-        &mut self.data
-    }
-
-    fn rows(&self) -> usize {
-        self.data.len() / self.cols
-    }
+/// A rotary embedding: its frequencies, and the current step's angles.
+#[derive(Debug)]
+struct RopeTable {
+    frequencies: Vec<f32>,
+    scale: f32,
+    angles: RopeAngles,
 }
 
 impl CpuBackend {
-    pub(super) fn new(cpu: Cpu, cache: KvCache) -> Self {
-        let heads = QkvShape { heads: 1, kv_heads: 1, head_dim: 1 };
-        let (batch, angles) = (Batch::default(), RopeAngles::default());
-        Self { cpu, cache, dtype: None, batch, angles, heads, logits: Vec::new() }
+    pub(super) fn new(cpu: Cpu, cache: KvCache, batch_tokens: usize) -> Self {
+        Self {
+            cpu,
+            cache,
+            dtype: None,
+            batch_tokens,
+            tables: BlockTables::default(),
+            batch: Batch::default(),
+            ropes: Vec::new(),
+            gathered: Vec::new(),
+            normed: Vec::new(),
+            logits: Vec::new(),
+        }
     }
 
     /// For people: `cpu, 2 threads, avx512, bf16`.
@@ -59,12 +71,55 @@ impl CpuBackend {
     pub(super) fn blocks(&self) -> usize {
         self.cache.shape().blocks
     }
+
+    /// Begins a step: checks it, and prepares what the operations need to know of it.
+    pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
+        self.logits.clear();
+        batch.check(shape, &mut self.tables)?;
+        self.batch.clone_from(batch);
+        for RopeTable { frequencies, scale, angles } in &mut self.ropes {
+            angles.fill(&batch.positions, frequencies, *scale);
+        }
+        Ok(())
+    }
+
+    /// Logits `[logit_rows, vocab]` of the step.
+    pub(super) fn step_logits(&self) -> &[f32] {
+        &self.logits
+    }
+
+    /// Tokens of the step.
+    fn rows(&self) -> usize {
+        self.batch.tokens.len()
+    }
+
+    fn sequences(&self) -> Vec<Sequence<'_>> {
+        let batch = &self.batch;
+        let one = |i: usize| {
+            let (first_row, end) = (batch.starts[i] as usize, batch.starts[i + 1] as usize);
+            let blocks = self.tables.lane(batch.lanes[i]);
+            Sequence { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
+        };
+        (0..batch.sequences()).map(one).collect()
+    }
+}
+
+impl Tensor {
+    fn rows(&self, rows: usize) -> &[f32] {
+        &self.data[..rows * self.cols]
+    }
+
+    fn rows_mut(&mut self, rows: usize) -> &mut [f32] {
+        &mut self.data[..rows * self.cols]
+    }
 }
 
 impl Backend for CpuBackend {
     type Matrix = StackedMatrix;
     type Vector = Vec<f32>;
     type Tensor = Tensor;
+    /// Which of the backend's tables.
+    type Rope = usize;
 
     fn matrix(&mut self, parts: &[WeightTensor]) -> Result<StackedMatrix, LoadError> {
         let matrix = StackedMatrix::new(parts)?;
@@ -76,20 +131,28 @@ impl Backend for CpuBackend {
         Ok(parts.iter().flat_map(WeightTensor::to_f32).collect())
     }
 
-    fn begin(&mut self, batch: &Batch, rope: &Rope, heads: QkvShape) {
-        self.batch.clone_from(batch);
-        let (frequencies, scale) = rope.frequencies(heads.head_dim);
-        self.angles.fill(&batch.positions, &frequencies, scale);
-        self.heads = heads;
+    fn tensor(&mut self, cols: usize) -> Result<Tensor, LoadError> {
+        let elements = self.batch_tokens.saturating_mul(cols);
+        let bytes = (elements as u64).saturating_mul(size_of::<f32>() as u64);
+        // Pages that are never written take no memory.
+        let data = bytemuck::allocation::try_zeroed_vec(elements)
+            .map_err(|()| LoadError::Memory { what: "activations", bytes })?;
+        Ok(Tensor { data, cols })
+    }
+
+    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<usize, LoadError> {
+        let (frequencies, scale) = spec.frequencies(head_dim);
+        self.ropes.push(RopeTable { frequencies, scale, angles: RopeAngles::default() });
+        Ok(self.ropes.len() - 1)
     }
 
     fn embed(&mut self, table: &StackedMatrix, out: &mut Tensor) {
-        let out = out.shaped(self.batch.tokens.len(), table.cols());
-        cpu::embed(&self.cpu, table.parts()[0], &self.batch.tokens, out);
+        cpu::embed(&self.cpu, table.parts()[0], &self.batch.tokens, out.rows_mut(self.rows()));
     }
 
-    fn rms_norm(&mut self, x: &Tensor, weight: &Vec<f32>, eps: f32, out: &mut Tensor) {
-        cpu::rms_norm(&self.cpu, &x.data, weight, eps, out.shaped(x.rows(), x.cols));
+    fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, out: &mut Tensor) {
+        let n = self.rows();
+        cpu::rms_norm(&self.cpu, x.rows(n), norm.weight, norm.eps, out.rows_mut(n));
     }
 
     fn linear(
@@ -100,48 +163,61 @@ impl Backend for CpuBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        let out = out.shaped(x.rows(), w.rows());
-        cpu::linear(&self.cpu, &x.data, &w.parts(), bias.map(Vec::as_slice), store, out);
+        let (n, bias) = (self.rows(), bias.map(Vec::as_slice));
+        cpu::linear(&self.cpu, x.rows(n), &w.parts(), bias, kernel_store(store), out.rows_mut(n));
     }
 
-    fn qk_norm_rope_write(&mut self, layer: usize, qkv: &mut Tensor, norms: HeadNorms<'_, Vec<f32>>) {
-        let norms = RopeNorms { q: norms.q, k: norms.k, eps: norms.eps };
+    fn qk_norm_rope_write(
+        &mut self,
+        layer: usize,
+        spec: AttentionSpec<'_, Vec<f32>>,
+        norms: Option<HeadNorms<'_, Vec<f32>>>,
+        rope: &usize,
+        qkv: &mut Tensor,
+    ) {
+        let norms = norms.map(|norms| RopeNorms { q: norms.q, k: norms.k, eps: norms.eps });
+        let (shape, qkv, angles) =
+            (params(&spec).shape, qkv.rows_mut(self.rows()), &self.ropes[*rope].angles);
         let cache = self.cache.layer_mut(layer);
-        let slots = &self.batch.slots;
-        cpu::qk_norm_rope_write(&self.cpu, self.heads, &mut qkv.data, norms, &self.angles, slots, cache);
+        cpu::qk_norm_rope_write(&self.cpu, shape, qkv, norms, angles, &self.batch.slots, cache);
     }
 
-    fn attention(&mut self, layer: usize, qkv: &Tensor, out: &mut Tensor) {
-        let out = out.shaped(qkv.rows(), self.heads.heads * self.heads.head_dim);
-        let sequences = sequences(&self.batch);
-        cpu::attention(&self.cpu, self.heads, &qkv.data, &sequences, self.cache.layer(layer), out);
+    fn attention(&mut self, layer: usize, spec: AttentionSpec<'_, Vec<f32>>, qkv: &Tensor, out: &mut Tensor) {
+        let n = self.rows();
+        let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
+        cpu::attention(&self.cpu, params(&spec), qkv.rows(n), &sequences, cache, out.rows_mut(n));
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
-        let width = gate_up.cols / 2;
-        cpu::silu_mul(&self.cpu, &gate_up.data, width, out.shaped(gate_up.rows(), width));
+        let (n, width) = (self.rows(), out.cols);
+        cpu::silu_mul(&self.cpu, gate_up.rows(n), width, out.rows_mut(n));
     }
 
-    fn logit_rows(&mut self, x: &Tensor, out: &mut Tensor) {
-        let rows = &self.batch.logit_rows;
-        let to = out.shaped(rows.len(), x.cols);
-        for (row, to) in rows.iter().zip(to.chunks_exact_mut(x.cols)) {
-            to.copy_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
+    fn logits(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, head: &StackedMatrix) {
+        self.gathered.clear();
+        for row in &self.batch.logit_rows {
+            self.gathered.extend_from_slice(&x.data[*row as usize * x.cols..][..x.cols]);
         }
-    }
-
-    fn logits(&mut self, x: &Tensor, head: &StackedMatrix) -> Result<&[f32], RunError> {
-        self.logits.resize(x.rows() * head.rows(), 0.0);
-        cpu::linear(&self.cpu, &x.data, &head.parts(), None, Store::Set, &mut self.logits);
-        Ok(&self.logits)
+        self.normed.resize(self.gathered.len(), 0.0);
+        cpu::rms_norm(&self.cpu, &self.gathered, norm.weight, norm.eps, &mut self.normed);
+        self.logits.resize(self.batch.logit_rows.len() * head.rows(), 0.0);
+        cpu::linear(&self.cpu, &self.normed, &head.parts(), None, cpu::Store::Overwrite, &mut self.logits);
     }
 }
 
-fn sequences(batch: &Batch) -> Vec<Sequence<'_>> {
-    let one = |i: usize| {
-        let (first_row, end) = (batch.starts[i] as usize, batch.starts[i + 1] as usize);
-        let blocks = &batch.block_tables[i * batch.table_width..][..batch.table_width];
-        Sequence { first_row, rows: end - first_row, context: batch.context_lens[i] as usize, blocks }
-    };
-    (0..batch.sequences()).map(one).collect()
+fn kernel_store(store: Store) -> cpu::Store {
+    match store {
+        Store::Overwrite => cpu::Store::Overwrite,
+        Store::Accumulate => cpu::Store::Accumulate,
+    }
+}
+
+fn params<'a>(spec: &AttentionSpec<'a, Vec<f32>>) -> AttentionParams<'a> {
+    let AttentionSpec { heads, kv_heads, head_dim, scale, window, sinks } = *spec;
+    AttentionParams {
+        shape: QkvShape { heads, kv_heads, head_dim },
+        scale,
+        window,
+        sinks: sinks.map(Vec::as_slice),
+    }
 }

@@ -1,20 +1,23 @@
 //! The CPU: models run with the `kernels` package's CPU operations and a paged KV cache in memory.
 //!
-//! Invariant: a batch is checked before anything is computed; what is wrong with it is an error, never a panic. Weights stay
-//! where they are mapped. Called by whoever starts an engine ([`load`]), then by the scheduler ([`crate::batch::Runner`]).
+//! Invariants: a batch is checked before anything is computed; what is wrong with it is an error, never a panic. Weights stay
+//! where they are mapped. Nothing is computed ahead: `forward` returns when the logits are there. Called by whoever starts an
+//! engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
-mod check;
+mod sampler;
 mod storage;
 
 pub use kernels::cpu::MAX_THREADS;
 use kernels::cpu::{BLOCK_SIZE, Cpu, KvCache, KvShape};
 
-use crate::batch::{Batch, RunError, Runner, RunnerShape};
+use crate::batch::Batch;
 use crate::files::ModelFiles;
-use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
+use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights};
+use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
+pub(crate) use sampler::Sampler;
 
 /// What a CPU runner may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +28,14 @@ pub struct CpuOptions {
     pub kv_cache_bytes: usize,
     /// A bound on a sequence's length; at least one, at most the model's own.
     pub context: Option<usize>,
+    /// Tokens of a step, at least one: what the activations are sized for.
+    pub batch_tokens: usize,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { threads: threads.min(MAX_THREADS), kv_cache_bytes: 1 << 30, context: None }
+        Self { threads: threads.min(MAX_THREADS), kv_cache_bytes: 1 << 30, context: None, batch_tokens: 512 }
     }
 }
 
@@ -40,6 +45,12 @@ pub struct CpuRunner {
     model: Model<CpuBackend>,
     backend: CpuBackend,
     shape: RunnerShape,
+    sampler: Sampler,
+    sampled: Sampled,
+    /// Rows of logits of a step that wasn't sampled.
+    forwarded: Option<usize>,
+    /// A step was sampled that wasn't collected.
+    drawn: bool,
 }
 
 /// Loads a model directory (or the model in the binary).
@@ -62,16 +73,34 @@ impl CpuRunner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
-        let mut backend = CpuBackend::new(threads(options)?, cache(config, options)?);
+        let batch_tokens = options.batch_tokens.max(1);
+        let mut backend = CpuBackend::new(threads(options)?, cache(config, options)?, batch_tokens);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
             name: backend.name(),
-            vocab: config.vocab(),
+            vocab: config.vocab,
             context,
+            batch_tokens,
             block_size: BLOCK_SIZE,
             blocks: backend.blocks(),
+            // A block table takes next to nothing here: as many as there can be.
+            lanes: backend.blocks(),
+            ahead: 0,
         };
-        Ok(Self { model, backend, shape })
+        Ok(Self {
+            model,
+            backend,
+            shape,
+            sampler: Sampler::default(),
+            sampled: Sampled::default(),
+            forwarded: None,
+            drawn: false,
+        })
+    }
+
+    /// Logits `[logit_rows, vocab]` of the last step, for tests and measurements.
+    pub fn logits(&self) -> &[f32] {
+        self.backend.step_logits()
     }
 }
 
@@ -80,12 +109,29 @@ impl Runner for CpuRunner {
         &self.shape
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], RunError> {
-        check::batch(batch, &self.shape).map_err(RunError)?;
-        if batch.tokens.is_empty() {
-            return Ok(&[]);
+    fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
+        (self.forwarded, self.drawn) = (None, false);
+        self.backend.begin(batch, &self.shape)?;
+        if !batch.tokens.is_empty() {
+            self.model.forward(&mut self.backend);
         }
-        self.model.forward(&mut self.backend, batch)
+        self.forwarded = Some(batch.logit_rows.len());
+        Ok(())
+    }
+
+    fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
+        let rows = self.forwarded.take().ok_or(RunError::Order("sample"))?;
+        draws.check(rows, self.shape.vocab)?;
+        self.sampler.sample(self.backend.step_logits(), draws, &mut self.sampled);
+        self.drawn = true;
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<&Sampled, RunError> {
+        if !std::mem::take(&mut self.drawn) {
+            return Err(RunError::Order("collect"));
+        }
+        Ok(&self.sampled)
     }
 }
 
@@ -102,7 +148,7 @@ fn threads(options: &CpuOptions) -> Result<Cpu, LoadError> {
 
 /// The length that sequences may have.
 fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
-    let most = config.context();
+    let most = config.context;
     match options.context {
         Some(asked) if !(1..=most).contains(&asked) => Err(LoadError::Context { asked, most }),
         asked => Ok(asked.unwrap_or(most)),
@@ -111,8 +157,7 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
 
 /// As many blocks as the memory allows.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
-    let (layers, kv_heads, head_dim) = config.kv_heads();
-    let shape = KvShape { layers, blocks: 0, kv_heads, head_dim };
+    let shape = kv_shape(&config.cache)?;
     let block = shape.block_bytes().unwrap_or(usize::MAX);
     // Slots are u32.
     let blocks = (options.kv_cache_bytes / block).min(u32::MAX as usize / BLOCK_SIZE);
@@ -121,4 +166,36 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
     }
     let bytes = options.kv_cache_bytes as u64;
     KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::CacheTooLarge { bytes })
+}
+
+/// What a token takes. Windows keep all tokens here, and layers are alike.
+fn kv_shape(layers: &[LayerCache]) -> Result<KvShape, LoadError> {
+    let heads = |layer: &LayerCache| match *layer {
+        LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
+            Some((kv_heads, head_dim))
+        }
+        LayerCache::Latent { .. } => None,
+    };
+    let first = layers.first().and_then(heads);
+    match first.filter(|_| layers.iter().all(|layer| heads(layer) == first)) {
+        Some((kv_heads, head_dim)) => Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim }),
+        None => Err(LoadError::Layers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_made_for_layers_that_keep_the_same_and_for_no_others() {
+        let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
+        let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };
+        let wide = LayerCache::Full { kv_heads: 2, head_dim: 16 };
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8 };
+        assert_eq!(kv_shape(&[full, window]).unwrap(), shape);
+        for layers in [&[full, wide][..], &[full, LayerCache::Latent { width: 576 }], &[]] {
+            assert!(matches!(kv_shape(layers), Err(LoadError::Layers)), "{layers:?}");
+        }
+    }
 }

@@ -46,12 +46,7 @@ impl StackedMatrix {
         self.parts[0].dtype
     }
 
-    /// Inputs.
-    pub(super) fn cols(&self) -> usize {
-        self.parts[0].cols
-    }
-
-    /// Outputs.
+    /// Its rows: outputs.
     pub(super) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.rows).sum()
     }

@@ -1,33 +1,56 @@
 //! The seam between models and devices: fused operations on flat batches of tokens.
 //!
-//! A model is written once against it. Operations run in the order of the calls and can't fail one by one (a device reports
-//! at the end); outputs take the shape that their inputs call for. `n` is the number of tokens of the step.
+//! A model is written once against it. Weights and activations are made at load; a step is begun by the device's runner, which
+//! tells the backend of the batch, and then runs the model's operations in the order of the calls. They can't fail one by one (a
+//! device reports at the end), and know nothing of the step, so that a device may record them once and play them again.
 
-use kernels::cpu::{QkvShape, Store};
+use super::LoadError;
+use super::ops::{AttentionSpec, HeadNorms, Norm, RopeSpec, Store};
+use super::tensor::WeightTensor;
 
-use super::{LoadError, Rope, WeightTensor};
-use crate::batch::{Batch, RunError};
-
-/// A device with its KV cache.
+/// A device with its KV cache. `n` is the number of tokens of the step.
+///
+/// ```
+/// use engine::models::ops::{Norm, Store};
+/// use engine::models::Backend;
+///
+/// /// `x += down · norm(x)`, on any device.
+/// struct Layer<B: Backend> {
+///     norm: B::Vector,
+///     down: B::Matrix,
+///     normed: B::Tensor,
+/// }
+///
+/// impl<B: Backend> Layer<B> {
+///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
+///         backend.rms_norm(x, Norm { weight: &self.norm, eps: 1e-6 }, &mut self.normed);
+///         backend.linear(&self.normed, &self.down, None, Store::Accumulate, x);
+///     }
+/// }
+/// ```
 pub trait Backend {
     /// A weight `[out, in]` as the device keeps it.
     type Matrix: std::fmt::Debug;
     /// A norm's weight or a bias, f32.
     type Vector: std::fmt::Debug;
-    /// Activations `[rows, cols]`; empty by default.
-    type Tensor: Default + std::fmt::Debug;
+    /// Activations `[n, cols]`.
+    type Tensor: std::fmt::Debug;
+    /// A rotary embedding's frequencies.
+    type Rope: std::fmt::Debug;
 
     /// Takes over a weight of one or several parts, stacked by rows.
     fn matrix(&mut self, parts: &[WeightTensor]) -> Result<Self::Matrix, LoadError>;
     /// Takes over a vector of one or several parts, one after the other.
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
+    /// Makes room for the activations of the largest step.
+    fn tensor(&mut self, cols: usize) -> Result<Self::Tensor, LoadError>;
+    /// Prepares a rotary embedding of heads of this width.
+    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Self::Rope, LoadError>;
 
-    /// Begins a step: what the operations below need to know of the batch.
-    fn begin(&mut self, batch: &Batch, rope: &Rope, shape: QkvShape);
-    /// `out[i] = table[tokens[i]]`: `[n, cols]`.
+    /// `out[i] = table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, out: &mut Self::Tensor);
     /// `out = x / sqrt(mean(x²) + eps) * weight`, per row.
-    fn rms_norm(&mut self, x: &Self::Tensor, weight: &Self::Vector, eps: f32, out: &mut Self::Tensor);
+    fn rms_norm(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, out: &mut Self::Tensor);
     /// `out = x · weightᵀ + bias`, or `out += …`.
     fn linear(
         &mut self,
@@ -37,30 +60,25 @@ pub trait Backend {
         store: Store,
         out: &mut Self::Tensor,
     );
-    /// Norms and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
+    /// Norms (where there are norms) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
+        spec: AttentionSpec<'_, Self::Vector>,
+        norms: Option<HeadNorms<'_, Self::Vector>>,
+        rope: &Self::Rope,
         qkv: &mut Self::Tensor,
-        norms: HeadNorms<'_, Self::Vector>,
     );
-    /// Causal attention of the queries in `qkv` over the cache: `[n, heads * head_dim]`.
-    fn attention(&mut self, layer: usize, qkv: &Self::Tensor, out: &mut Self::Tensor);
+    /// Causal attention of the queries in `qkv` over the cache.
+    fn attention(
+        &mut self,
+        layer: usize,
+        spec: AttentionSpec<'_, Self::Vector>,
+        qkv: &Self::Tensor,
+        out: &mut Self::Tensor,
+    );
     /// `silu(gate) * up`, for rows of gate and up side by side.
     fn silu_mul(&mut self, gate_up: &Self::Tensor, out: &mut Self::Tensor);
-    /// The rows whose logits are wanted.
-    fn logit_rows(&mut self, x: &Self::Tensor, out: &mut Self::Tensor);
-    /// `x · headᵀ` in f32, where the host can read it: `[rows, vocab]`. Ends the step; reports what failed in it.
-    fn logits(&mut self, x: &Self::Tensor, head: &Self::Matrix) -> Result<&[f32], RunError>;
-}
-
-/// Norms of query and key heads.
-#[derive(Debug)]
-pub struct HeadNorms<'a, V> {
-    /// `[head_dim]`, for queries.
-    pub q: &'a V,
-    /// `[head_dim]`, for keys.
-    pub k: &'a V,
-    /// Added to the mean square.
-    pub eps: f32,
+    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. They stay on the device, for its sampler.
+    fn logits(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, head: &Self::Matrix);
 }

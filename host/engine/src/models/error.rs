@@ -82,6 +82,11 @@ pub enum LoadError {
         /// What the model has.
         most: usize,
     },
+    /// Layers whose cache the device doesn't have.
+    #[error(
+        "the model's layers need caches that this device doesn't have: it keeps keys and values of one shape for all layers"
+    )]
+    Layers,
     /// The cache can't hold anything.
     #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
     CacheTooSmall {

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::Dtype;
+use super::tensor::Dtype;
 
 /// Bytes that are looked at without a branch; a multiple of every element's size.
 const BLOCK: usize = 16 << 10;

@@ -9,20 +9,21 @@ mod error;
 mod fields;
 mod finite;
 mod header;
+mod layers;
+mod loading;
+pub mod ops;
 mod qwen3;
 mod random;
 mod rope;
+mod tensor;
 mod weights;
 
-pub use backend::{Backend, HeadNorms};
-pub use config::{ModelConfig, Qwen3Config};
+pub use backend::Backend;
+pub use config::{Architecture, LayerCache, ModelConfig, Qwen3Config};
 pub use error::LoadError;
 pub use qwen3::Qwen3;
-pub use random::random;
-pub use rope::{Rope, YarnScaling};
-pub use weights::{Dtype, WeightTensor, Weights};
-
-use crate::batch::{Batch, RunError};
+pub use tensor::{Dtype, WeightTensor};
+pub use weights::Weights;
 
 /// How far the loading of a model is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,17 +51,17 @@ impl<B: Backend> Model<B> {
         weights: &Weights,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
-        match config {
-            ModelConfig::Qwen3(config) => {
-                Ok(Self::Qwen3(Box::new(Qwen3::load(backend, config, weights, progress)?)))
+        match &config.architecture {
+            Architecture::Qwen3(sizes) => {
+                Ok(Self::Qwen3(Box::new(Qwen3::load(backend, config, sizes, weights, progress)?)))
             }
         }
     }
 
-    /// Runs one step; logits `[logit_rows, vocab]`.
-    pub fn forward<'b>(&mut self, backend: &'b mut B, batch: &Batch) -> Result<&'b [f32], RunError> {
+    /// Runs the step that the backend began; its logits stay there.
+    pub fn forward(&mut self, backend: &mut B) {
         match self {
-            Self::Qwen3(model) => model.forward(backend, batch),
+            Self::Qwen3(model) => model.forward(backend),
         }
     }
 }

@@ -1,39 +1,34 @@
 //! Qwen3, dense: pre-norm transformer, grouped-query attention with norms on query and key heads, `SwiGLU`.
 //! (Qwen3 technical report, arXiv:2505.09388; tensor names as in published checkpoints.)
 
-use kernels::cpu::{QkvShape, Store};
-
-use super::{Backend, HeadNorms, LoadError, Progress, Qwen3Config, WeightTensor, Weights};
-use crate::batch::{Batch, RunError};
+use super::layers::{Attention, AttentionConfig, GatedMlp};
+use super::loading::Loading;
+use super::ops::Norm;
+use super::{Backend, LoadError, ModelConfig, Progress, Qwen3Config, Weights};
 
 /// The model's weights on a backend, and the activations of a step.
 #[derive(Debug)]
 pub struct Qwen3<B: Backend> {
-    config: Qwen3Config,
+    eps: f32,
+    rope: B::Rope,
     embedding: B::Matrix,
     layers: Vec<Layer<B>>,
     norm: B::Vector,
     /// None: the embedding is the head.
     head: Option<B::Matrix>,
-    scratch: Scratch<B::Tensor>,
+    activations: Activations<B::Tensor>,
 }
 
 #[derive(Debug)]
 struct Layer<B: Backend> {
     input_norm: B::Vector,
-    qkv: B::Matrix,
-    qkv_bias: Option<B::Vector>,
-    q_norm: B::Vector,
-    k_norm: B::Vector,
-    o: B::Matrix,
-    o_bias: Option<B::Vector>,
+    attention: Attention<B>,
     post_norm: B::Vector,
-    gate_up: B::Matrix,
-    down: B::Matrix,
+    mlp: GatedMlp<B>,
 }
 
-#[derive(Debug, Default)]
-struct Scratch<T> {
+#[derive(Debug)]
+struct Activations<T> {
     hidden: T,
     normed: T,
     qkv: T,
@@ -44,122 +39,83 @@ struct Scratch<T> {
 
 impl<B: Backend> Qwen3<B> {
     /// Puts the weights on the backend; a missing tensor or a shape that the configuration doesn't call for is an error.
-    pub fn load(
+    pub(super) fn load(
         backend: &mut B,
+        model: &ModelConfig,
         config: &Qwen3Config,
         weights: &Weights,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
-        let of = config.layers + 2;
-        let mut loading = Loading { backend, weights, bytes: 0 };
-        let embedding =
-            loading.matrix(&[("model.embed_tokens.weight".to_owned(), config.vocab)], config.hidden)?;
-        progress(Progress { parts: 1, of, bytes: loading.bytes });
-        let mut layers = Vec::new();
-        for layer in 0..config.layers {
-            layers.push(Layer::load(&mut loading, config, layer)?);
-            progress(Progress { parts: layer + 2, of, bytes: loading.bytes });
-        }
-        let norm = loading.vector(&[("model.norm.weight".to_owned(), config.hidden)])?;
-        let head = if config.tied {
-            None
-        } else {
-            Some(loading.matrix(&[("lm_head.weight".to_owned(), config.vocab)], config.hidden)?)
-        };
-        progress(Progress { parts: of, of, bytes: loading.bytes });
-        Ok(Self { config: config.clone(), embedding, layers, norm, head, scratch: Scratch::default() })
+        let activations = Activations::new(backend, config)?;
+        let rope = backend.rope(&config.rope, config.head_dim)?;
+        let (vocab, hidden, layers) = (model.vocab, config.hidden, model.cache.len());
+        let mut loading = Loading::new(backend, weights, layers + 2, progress);
+        let embedding = loading.matrix("model.embed_tokens.weight", vocab, hidden)?;
+        loading.part_done();
+        let layers =
+            (0..layers).map(|layer| Layer::load(&mut loading, config, layer)).collect::<Result<_, _>>()?;
+        let norm = loading.vector("model.norm.weight", hidden)?;
+        let head = if config.tied { None } else { Some(loading.matrix("lm_head.weight", vocab, hidden)?) };
+        loading.part_done();
+        Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, activations })
     }
 
-    /// Runs one step; logits `[logit_rows, vocab]`.
-    pub fn forward<'b>(&mut self, backend: &'b mut B, batch: &Batch) -> Result<&'b [f32], RunError> {
-        let s = &mut self.scratch;
-        let eps = self.config.rms_norm_eps;
-        backend.begin(batch, &self.config.rope, self.config.qkv_shape());
-        backend.embed(&self.embedding, &mut s.hidden);
+    /// Runs the step that the backend began; its logits stay there.
+    pub(super) fn forward(&mut self, backend: &mut B) {
+        let a = &mut self.activations;
+        let eps = self.eps;
+        backend.embed(&self.embedding, &mut a.hidden);
         for (i, layer) in self.layers.iter().enumerate() {
-            layer.attend(backend, i, eps, s);
-            layer.feed_forward(backend, eps, s);
+            backend.rms_norm(&a.hidden, Norm { weight: &layer.input_norm, eps }, &mut a.normed);
+            let scratch = (&mut a.qkv, &mut a.attended);
+            layer.attention.forward(backend, (i, &self.rope), &a.normed, scratch, &mut a.hidden);
+            backend.rms_norm(&a.hidden, Norm { weight: &layer.post_norm, eps }, &mut a.normed);
+            layer.mlp.forward(backend, &a.normed, (&mut a.gate_up, &mut a.activated), &mut a.hidden);
         }
-        backend.logit_rows(&s.hidden, &mut s.attended);
-        backend.rms_norm(&s.attended, &self.norm, eps, &mut s.normed);
-        backend.logits(&s.normed, self.head.as_ref().unwrap_or(&self.embedding))
+        let head = self.head.as_ref().unwrap_or(&self.embedding);
+        backend.logits(&a.hidden, Norm { weight: &self.norm, eps }, head);
     }
 }
 
 impl<B: Backend> Layer<B> {
     fn load(loading: &mut Loading<'_, B>, config: &Qwen3Config, layer: usize) -> Result<Self, LoadError> {
         let name = |part: &str| format!("model.layers.{layer}.{part}");
-        let (hidden, ffn) = (config.hidden, config.intermediate);
-        let (q, kv) = (config.heads * config.head_dim, config.kv_heads * config.head_dim);
-        let qkv = |kind: &str| {
-            [("q", q), ("k", kv), ("v", kv)]
-                .map(|(p, rows)| (name(&format!("self_attn.{p}_proj.{kind}")), rows))
+        let sizes = (config.hidden, config.intermediate);
+        let this = Self {
+            input_norm: loading.vector(&name("input_layernorm.weight"), config.hidden)?,
+            attention: Attention::load(loading, &name("self_attn"), config.attention())?,
+            post_norm: loading.vector(&name("post_attention_layernorm.weight"), config.hidden)?,
+            mlp: GatedMlp::load(loading, &name("mlp"), sizes)?,
         };
-        let biased = config.attention_bias;
+        loading.part_done();
+        Ok(this)
+    }
+}
+
+impl<T> Activations<T> {
+    fn new<B: Backend<Tensor = T>>(backend: &mut B, config: &Qwen3Config) -> Result<Self, LoadError> {
+        let spec = config.attention().spec::<B::Vector>();
         Ok(Self {
-            input_norm: loading.vector(&[(name("input_layernorm.weight"), hidden)])?,
-            qkv: loading.matrix(&qkv("weight"), hidden)?,
-            qkv_bias: biased.then(|| loading.vector(&qkv("bias"))).transpose()?,
-            q_norm: loading.vector(&[(name("self_attn.q_norm.weight"), config.head_dim)])?,
-            k_norm: loading.vector(&[(name("self_attn.k_norm.weight"), config.head_dim)])?,
-            o: loading.matrix(&[(name("self_attn.o_proj.weight"), hidden)], q)?,
-            o_bias: biased.then(|| loading.vector(&[(name("self_attn.o_proj.bias"), hidden)])).transpose()?,
-            post_norm: loading.vector(&[(name("post_attention_layernorm.weight"), hidden)])?,
-            gate_up: loading
-                .matrix(&[(name("mlp.gate_proj.weight"), ffn), (name("mlp.up_proj.weight"), ffn)], hidden)?,
-            down: loading.matrix(&[(name("mlp.down_proj.weight"), hidden)], ffn)?,
+            hidden: backend.tensor(config.hidden)?,
+            normed: backend.tensor(config.hidden)?,
+            qkv: backend.tensor(spec.qkv_width())?,
+            attended: backend.tensor(spec.out_width())?,
+            gate_up: backend.tensor(2 * config.intermediate)?,
+            activated: backend.tensor(config.intermediate)?,
         })
-    }
-
-    fn attend(&self, backend: &mut B, i: usize, eps: f32, s: &mut Scratch<B::Tensor>) {
-        backend.rms_norm(&s.hidden, &self.input_norm, eps, &mut s.normed);
-        backend.linear(&s.normed, &self.qkv, self.qkv_bias.as_ref(), Store::Set, &mut s.qkv);
-        backend.qk_norm_rope_write(i, &mut s.qkv, HeadNorms { q: &self.q_norm, k: &self.k_norm, eps });
-        backend.attention(i, &s.qkv, &mut s.attended);
-        backend.linear(&s.attended, &self.o, self.o_bias.as_ref(), Store::Add, &mut s.hidden);
-    }
-
-    fn feed_forward(&self, backend: &mut B, eps: f32, s: &mut Scratch<B::Tensor>) {
-        backend.rms_norm(&s.hidden, &self.post_norm, eps, &mut s.normed);
-        backend.linear(&s.normed, &self.gate_up, None, Store::Set, &mut s.gate_up);
-        backend.silu_mul(&s.gate_up, &mut s.activated);
-        backend.linear(&s.activated, &self.down, None, Store::Add, &mut s.hidden);
     }
 }
 
 impl Qwen3Config {
-    fn qkv_shape(&self) -> QkvShape {
-        QkvShape { heads: self.heads, kv_heads: self.kv_heads, head_dim: self.head_dim }
-    }
-}
-
-/// Tensors on their way to the backend, and their bytes so far.
-struct Loading<'a, B> {
-    backend: &'a mut B,
-    weights: &'a Weights,
-    bytes: u64,
-}
-
-impl<B: Backend> Loading<'_, B> {
-    /// Parts `(name, rows)`, stacked.
-    fn matrix(&mut self, parts: &[(String, usize)], cols: usize) -> Result<B::Matrix, LoadError> {
-        let tensors = self.tensors(parts, &[cols])?;
-        self.backend.matrix(&tensors)
-    }
-
-    /// Parts `(name, length)`, one after the other.
-    fn vector(&mut self, parts: &[(String, usize)]) -> Result<B::Vector, LoadError> {
-        let tensors = self.tensors(parts, &[])?;
-        self.backend.vector(&tensors)
-    }
-
-    fn tensors(&mut self, parts: &[(String, usize)], rest: &[usize]) -> Result<Vec<WeightTensor>, LoadError> {
-        let mut tensors = Vec::new();
-        for (name, first) in parts {
-            let tensor = self.weights.tensor(name, &[&[*first], rest].concat())?;
-            self.bytes += tensor.bytes().len() as u64;
-            tensors.push(tensor);
+    fn attention(&self) -> AttentionConfig {
+        AttentionConfig {
+            hidden: self.hidden,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim,
+            bias: self.attention_bias,
+            head_norms: Some(self.rms_norm_eps),
+            window: None,
         }
-        Ok(tensors)
     }
 }

@@ -3,17 +3,12 @@
 use memmap2::MmapMut;
 
 use super::LoadError;
-use super::weights::{Dtype, WeightTensor, Weights};
+use super::tensor::{Dtype, WeightTensor};
 use crate::files::FileBytes;
-
-/// Random bf16 weights of any model; tensors are made when they are asked for.
-pub fn random(seed: u64) -> Weights {
-    Weights::random(RandomWeights { seed })
-}
 
 #[derive(Debug)]
 pub(super) struct RandomWeights {
-    seed: u64,
+    pub(super) seed: u64,
 }
 
 impl RandomWeights {

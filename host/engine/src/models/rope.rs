@@ -10,7 +10,7 @@ use super::fields::Fields;
 
 /// Parameters of the rotary embedding.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rope {
+pub struct RopeSpec {
     /// Base of the wavelengths.
     pub theta: f64,
     /// Stretching of a model trained on shorter contexts.
@@ -34,7 +34,7 @@ pub struct YarnScaling {
     pub attention_factor: f64,
 }
 
-impl Rope {
+impl RopeSpec {
     pub(super) fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
         const DEFAULT_THETA: f64 = 10_000.0;
         let (name, scaling) = match fields.object("rope_parameters", "rope_parameters.")? {

@@ -3,26 +3,38 @@
 //! The value it keeps for a token is a hash of the token and of all values before it, read back through the block table;
 //! logits are a function of the last value. So a token is right only if everything before it was found where it belongs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::adjust::{Adjuster, Adjustments};
-use crate::batch::{Batch, RunError, Runner, RunnerShape};
-use crate::generation::{Finish, GenerationRequest, SamplingParams, Step, StepStream};
-use crate::inbox::Inbox;
-use crate::local::LocalOptions;
+use crate::batch::{Batch, BlockTables, LAST};
+use crate::cpu::Sampler;
+use crate::engine_step::engine_step;
+use crate::generation::{Finish, GenerationRequest, Step, StepStream};
+use crate::logits::{LogitsProcessors, LogitsState};
+use crate::notify::Notify;
+use crate::options::LocalOptions;
 use crate::outlet::{Inlet, outlet};
-use crate::sampler::{Draw, Limits, Sampler};
+use crate::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
+use crate::token::SamplingParams;
 
 pub(crate) const VOCAB: u32 = 40;
 /// A token after which the fake's logits are not numbers. It and the one before never come by themselves.
 pub(crate) const POISON: u32 = 39;
 
 pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
-    RunnerShape { name: "fake".into(), vocab: VOCAB as usize, context: 200, block_size, blocks }
+    RunnerShape {
+        name: "fake".into(),
+        vocab: VOCAB as usize,
+        context: 200,
+        batch_tokens: 512,
+        block_size,
+        blocks,
+        lanes: blocks,
+        ahead: 0,
+    }
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
@@ -42,12 +54,24 @@ fn logits(value: u64, last: u32) -> impl Iterator<Item = f32> {
     })
 }
 
-/// The fake model's runner.
+/// The fake model's runner. Values are written at once; tokens of a step show only when it is collected.
 pub(crate) struct FakeRunner {
     shape: RunnerShape,
+    tables: BlockTables,
     /// Per slot: position and value.
     cells: Vec<Option<(u32, u64)>>,
-    logits: Vec<f32>,
+    /// Lanes and logits of the step that wasn't sampled.
+    forwarded: Option<(Vec<u32>, Vec<f32>)>,
+    /// Per lane: what it sampled last.
+    last: HashMap<u32, u32>,
+    /// Steps that were sampled.
+    drawn: VecDeque<Sampled>,
+    collected: Sampled,
+    sampler: Sampler,
+    /// Steps that were begun before the one before them was collected.
+    pub(crate) overlapped: usize,
+    /// Tokens of all steps.
+    pub(crate) computed: usize,
     /// Fail the step that contains this token.
     pub(crate) fails_on: Option<u32>,
     /// Panic at the step that contains this token.
@@ -57,11 +81,24 @@ pub(crate) struct FakeRunner {
 impl FakeRunner {
     pub(crate) fn new(shape: RunnerShape) -> Self {
         let slots = shape.blocks * shape.block_size;
-        Self { shape, cells: vec![None; slots], logits: Vec::new(), fails_on: None, panics_on: None }
+        Self {
+            shape,
+            tables: BlockTables::default(),
+            cells: vec![None; slots],
+            forwarded: None,
+            last: HashMap::new(),
+            drawn: VecDeque::new(),
+            collected: Sampled::default(),
+            sampler: Sampler::default(),
+            overlapped: 0,
+            computed: 0,
+            fails_on: None,
+            panics_on: None,
+        }
     }
 
-    fn value(&self, table: &[u32], position: u32, token: u32) -> u64 {
-        let size = self.shape.block_size;
+    fn value(&self, lane: u32, position: u32, token: u32) -> u64 {
+        let (size, table) = (self.shape.block_size, self.tables.lane(lane));
         (0..position).fold(mix(0, u64::from(token)), |hash, at| {
             let slot = table[at as usize / size] as usize * size + at as usize % size;
             let (stored, value) = self.cells[slot].expect("a slot that was never written is read");
@@ -70,14 +107,34 @@ impl FakeRunner {
         })
     }
 
-    fn check(batch: &Batch) {
+    fn check(&self, batch: &Batch) {
         let slots: HashSet<_> = batch.slots.iter().collect();
         assert_eq!(slots.len(), batch.slots.len(), "two tokens write to one slot");
-        assert_eq!((batch.positions.len(), batch.slots.len()), (batch.tokens.len(), batch.tokens.len()));
-        assert_eq!(batch.starts.len(), batch.sequences() + 1);
-        assert_eq!(*batch.starts.last().unwrap() as usize, batch.tokens.len());
-        assert_eq!(batch.block_tables.len(), batch.sequences() * batch.table_width);
-        assert!(batch.logit_rows.is_sorted_by(|a, b| a < b));
+        let rows = batch.starts.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(rows.is_sorted_by_key(|rows| rows > 1), "a prompt stands before one who decodes");
+        assert!(self.forwarded.is_none(), "a step wasn't sampled");
+        assert!(self.drawn.len() <= self.shape.ahead, "a step wasn't collected");
+    }
+
+    fn compute(&mut self, batch: &Batch, fails_on: Option<u32>) -> Option<(Vec<u32>, Vec<f32>)> {
+        let (mut lanes, mut rows) = (Vec::new(), Vec::new());
+        for (sequence, &lane) in batch.lanes.iter().enumerate() {
+            for row in batch.starts[sequence]..batch.starts[sequence + 1] {
+                let (position, token) = (batch.positions[row as usize], batch.tokens[row as usize]);
+                let token = if token == LAST { self.last[&lane] } else { token };
+                assert!(self.panics_on != Some(token), "the fake broke");
+                if fails_on == Some(token) {
+                    return None;
+                }
+                let value = self.value(lane, position, token);
+                self.cells[batch.slots[row as usize] as usize] = Some((position, value));
+                if batch.logit_rows.contains(&row) {
+                    lanes.push(lane);
+                    rows.extend(logits(value, token));
+                }
+            }
+        }
+        Some((lanes, rows))
     }
 }
 
@@ -86,26 +143,35 @@ impl Runner for FakeRunner {
         &self.shape
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<&[f32], RunError> {
-        Self::check(batch);
-        if self.fails_on.is_some_and(|token| batch.tokens.contains(&token)) {
-            return Err(RunError("out of order".into()));
+    fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
+        batch.check(&self.shape, &mut self.tables)?;
+        self.check(batch);
+        self.computed += batch.tokens.len();
+        self.forwarded = self.compute(batch, self.fails_on);
+        if self.forwarded.is_none() {
+            self.drawn.clear();
+            return Err(RunError::Device("out of order".into()));
         }
-        assert!(!self.panics_on.is_some_and(|token| batch.tokens.contains(&token)), "the fake broke");
-        self.logits.clear();
-        for sequence in 0..batch.sequences() {
-            let table = &batch.block_tables[sequence * batch.table_width..][..batch.table_width];
-            let rows = batch.starts[sequence] as usize..batch.starts[sequence + 1] as usize;
-            assert_eq!(batch.positions[rows.end - 1] + 1, batch.context_lens[sequence]);
-            for (row, index) in rows.zip(batch.starts[sequence]..) {
-                let value = self.value(table, batch.positions[row], batch.tokens[row]);
-                self.cells[batch.slots[row] as usize] = Some((batch.positions[row], value));
-                if batch.logit_rows.contains(&index) {
-                    self.logits.extend(logits(value, batch.tokens[row]));
-                }
-            }
+        Ok(())
+    }
+
+    fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
+        let (lanes, logits) = self.forwarded.take().ok_or(RunError::Order("sample"))?;
+        draws.check(lanes.len(), self.shape.vocab)?;
+        let mut sampled = Sampled::default();
+        self.sampler.sample(&logits, draws, &mut sampled);
+        for (lane, row) in lanes.iter().zip(&sampled.rows) {
+            // What can't be chosen goes on as any token: nobody will read what comes of it.
+            self.last.insert(*lane, row.as_ref().map_or(0, |token| token.id));
         }
-        Ok(&self.logits)
+        self.drawn.push_back(sampled);
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<&Sampled, RunError> {
+        self.overlapped += usize::from(self.forwarded.is_some());
+        self.collected = self.drawn.pop_front().ok_or(RunError::Order("collect"))?;
+        Ok(&self.collected)
     }
 }
 
@@ -114,8 +180,8 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
     GenerationRequest {
         prompt: prompt.into(),
         max_tokens,
-        sampling: SamplingParams { temperature: 0.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 0 },
-        adjustments: Adjustments::default(),
+        sampling: SamplingParams::GREEDY,
+        processors: LogitsProcessors::default(),
         stop_ids: Arc::new([]),
         top_logprobs: None,
         mask: None,
@@ -143,15 +209,18 @@ pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
         let row: Vec<f32> = logits(*values.last().unwrap(), *tokens.last().unwrap()).collect();
         let draw = Draw { sampling: request.sampling, position: tokens.len(), top_logprobs: None };
         // Made anew each time: what it knows is in the tokens.
-        let mut adjuster = Adjuster::new(request.adjustments.clone(), request.prompt.len());
-        let adjuster = adjuster.as_deref_mut().map(|adjuster| (adjuster, tokens.as_slice()));
-        let id = sampler.next(&row, &draw, Limits { mask: None, adjuster }).unwrap().id;
+        let mut logits_state = LogitsState::new(request.processors.clone(), request.prompt.len());
+        let mut edits = Vec::new();
+        if let Some(logits_state) = &mut logits_state {
+            logits_state.push_edits(&tokens, 0, &mut edits);
+        }
+        let id = sampler.next(&row, &draw, None, &edits).unwrap().id;
         tokens.push(id);
     }
     tokens.split_off(request.prompt.len())
 }
 
-/// A client that reads only when told to.
+/// A client that reads only when it is made to.
 pub(crate) struct Client {
     inlet: Option<Inlet>,
     pub(crate) tokens: Vec<u32>,
@@ -191,35 +260,30 @@ impl Client {
 pub(crate) struct Rig {
     pub(crate) scheduler: Scheduler,
     pub(crate) runner: FakeRunner,
-    inbox: Arc<Inbox>,
+    notify: Arc<Notify>,
 }
 
 impl Rig {
     pub(crate) fn new(shape: RunnerShape, options: LocalOptions) -> Self {
         let scheduler = Scheduler::new(&shape, options);
-        Self { scheduler, runner: FakeRunner::new(shape), inbox: Arc::new(Inbox::new(1)) }
+        Self { scheduler, runner: FakeRunner::new(shape), notify: Arc::default() }
     }
 
     pub(crate) fn submit(&mut self, request: GenerationRequest) -> Client {
-        let (outlet, inlet) = outlet(request.queue, self.inbox.clone());
+        let (outlet, inlet) = outlet(request.queue, self.notify.clone());
         let shape = self.runner.shape();
         let capacity = shape.context.min(shape.blocks * shape.block_size);
         self.scheduler.add(Sequence::new(request, capacity, outlet));
         Client { inlet: Some(inlet), tokens: Vec::new(), cached: 0, finish: None }
     }
 
-    /// One step; `None` when no sequence can go on, else the tokens that it computed.
+    /// One round; `None` when no sequence can go on and no step is under way, else the tokens that it computed.
     pub(crate) fn step(&mut self) -> Option<usize> {
-        let batch = self.scheduler.schedule()?;
-        let tokens = batch.tokens.len();
-        match self.runner.run(batch) {
-            Ok(logits) => self.scheduler.postprocess(logits),
-            Err(error) => self.scheduler.fail(&error),
-        }
-        Some(tokens)
+        let before = self.runner.computed;
+        engine_step(&mut self.scheduler, &mut self.runner).then(|| self.runner.computed - before)
     }
 
-    /// Steps until nothing goes on; returns the number of steps.
+    /// Rounds until nothing goes on; returns their number.
     pub(crate) fn run(&mut self) -> usize {
         std::iter::from_fn(|| self.step()).count()
     }

@@ -1,9 +1,12 @@
 //! Tests of the engine over a fake model whose every token depends on everything that its cache should hold.
 
-mod adjust;
+mod accept;
+mod ahead;
 mod fake;
 mod local;
+mod logits;
 mod play;
 mod random;
 mod sampler;
+mod start;
 mod steps;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::fake::request;
+use crate::error::GenerationError;
 use crate::generation::{Finish, Generation, GenerationRequest, Step};
 use crate::play::{Clock, PlayedEnd, PlayedOutput};
 
@@ -71,9 +72,12 @@ fn other_ends_are_played_as_written() {
     assert_eq!(play(output(&[1], 0, PlayedEnd::Length), &ask(9)), (vec![vec![1]], Finish::Length));
     let (steps, finish) = play(output(&[1], 1, PlayedEnd::Error), &ask(9));
     assert_eq!(steps, [vec![1], vec![]]);
-    assert!(matches!(finish, Finish::Error(text) if text.contains("replay file")));
+    assert_eq!(finish, Finish::Error(GenerationError::Played));
     let no_stop = GenerationRequest { stop_ids: [].into(), ..ask(9) };
-    assert!(matches!(play(output(&[1], 1, PlayedEnd::Stop), &no_stop).1, Finish::Error(_)));
+    assert_eq!(
+        play(output(&[1], 1, PlayedEnd::Stop), &no_stop).1,
+        Finish::Error(GenerationError::NoStopToken)
+    );
 }
 
 /// The next step if it is due now; breaks off the wait for it if not.

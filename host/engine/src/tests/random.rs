@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::fake::{Client, Rig, alone, sampled, shape};
 use crate::generation::{Finish, GenerationRequest};
-use crate::local::LocalOptions;
+use crate::options::LocalOptions;
+use crate::runner::RunnerShape;
 
 /// One request and how its client behaves.
 #[derive(Debug, Clone)]
@@ -81,8 +82,9 @@ proptest! {
         visits in proptest::collection::vec(visit(), 1..14),
         options in options(),
         (blocks, block_size) in (10..30usize, 4..7usize),
+        (lanes, ahead) in (1..8usize, 0..2usize),
     ) {
-        let mut rig = Rig::new(shape(blocks, block_size), options);
+        let mut rig = Rig::new(RunnerShape { lanes, ahead, ..shape(blocks, block_size) }, options);
         let clients = drive(&mut rig, &visits);
         for (client, visit) in clients.iter().zip(&visits) {
             let expected = alone(&visit.request());

@@ -2,8 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
 
-use crate::generation::{SamplingParams, Token, TokenMask};
-use crate::sampler::{Draw, Limits, Sampler};
+use crate::cpu::Sampler;
+use crate::runner::{Draw, Draws, Edit, SampleError, Sampled};
+use crate::token::{SamplingParams, Token};
 
 const PLAIN: SamplingParams = SamplingParams { temperature: 1.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 11 };
 
@@ -11,8 +12,8 @@ fn draw(sampling: SamplingParams, position: usize) -> Draw {
     Draw { sampling, position, top_logprobs: None }
 }
 
-fn next(logits: &[f32], sampling: SamplingParams, position: usize) -> Result<u32, String> {
-    Sampler::default().next(logits, &draw(sampling, position), Limits::default()).map(|token| token.id)
+fn next(logits: &[f32], sampling: SamplingParams, position: usize) -> Result<u32, SampleError> {
+    Sampler::default().next(logits, &draw(sampling, position), None, &[]).map(|token| token.id)
 }
 
 /// How often each token comes at 20,000 positions.
@@ -20,8 +21,7 @@ fn histogram(logits: &[f32], sampling: SamplingParams) -> Vec<f64> {
     let mut counts = vec![0.0; logits.len()];
     let mut sampler = Sampler::default();
     for position in 0..20_000 {
-        counts[sampler.next(logits, &draw(sampling, position), Limits::default()).unwrap().id as usize] +=
-            1.0;
+        counts[sampler.next(logits, &draw(sampling, position), None, &[]).unwrap().id as usize] += 1.0;
     }
     counts
 }
@@ -116,32 +116,19 @@ fn a_vocabulary_of_one_token_works() {
 
 #[test]
 fn logits_that_are_no_numbers_are_errors_and_minus_infinity_never_comes() {
-    assert!(next(&[0.0, f32::NAN], PLAIN, 0).unwrap_err().contains("NaN for token 1"));
-    assert!(next(&[0.0, f32::INFINITY], PLAIN, 0).unwrap_err().contains("inf"));
-    assert!(next(&[f32::NEG_INFINITY; 2], PLAIN, 7).unwrap_err().contains("position 7"));
+    assert!(next(&[0.0, f32::NAN], PLAIN, 0).unwrap_err().to_string().contains("NaN for token 1"));
+    assert!(next(&[0.0, f32::INFINITY], PLAIN, 0).unwrap_err().to_string().contains("inf"));
+    assert!(next(&[f32::NEG_INFINITY; 2], PLAIN, 7).unwrap_err().to_string().contains("position 7"));
     assert!((0..200).all(|position| next(&[f32::NEG_INFINITY, -50.0], PLAIN, position) == Ok(1)));
 }
 
-/// Allows only the ids given; remembers what was chosen.
-#[derive(Debug)]
-struct Only(Vec<u32>, Vec<u32>);
-
-impl TokenMask for Only {
-    fn apply(&mut self, mask: &mut [u32]) -> Result<(), String> {
-        assert_eq!(mask, [u32::MAX; 3], "70 ids take three words, all set");
-        mask.fill(0);
-        self.0.iter().for_each(|id| mask[*id as usize / 32] |= 1 << (id % 32));
-        Ok(())
+/// A mask of 70 ids that allows only these.
+fn only(ids: &[u32]) -> [u32; 3] {
+    let mut mask = [0; 3];
+    for id in ids {
+        mask[*id as usize / 32] |= 1 << (id % 32);
     }
-
-    fn advance(&mut self, token: u32) -> Result<(), String> {
-        self.1.push(token);
-        if token == 1 { Err("not that one".into()) } else { Ok(()) }
-    }
-}
-
-fn masked(mask: &mut Only) -> Limits<'_> {
-    Limits { mask: Some(mask), adjuster: None }
+    mask
 }
 
 #[test]
@@ -154,20 +141,53 @@ fn a_mask_restricts_every_way_of_choosing() {
         SamplingParams { top_k: 2, top_p: 0.9, ..PLAIN },
     ] {
         for position in 0..20 {
-            let mut mask = Only(vec![69, 32, 33], vec![]);
-            let id = sampler.next(&logits, &draw(sampling, position), masked(&mut mask)).unwrap().id;
-            assert!(mask.0.contains(&id));
-            assert_eq!(mask.1, [id]);
+            let mask = only(&[69, 32, 33]);
+            let id = sampler.next(&logits, &draw(sampling, position), Some(&mask), &[]).unwrap().id;
+            assert!([69, 32, 33].contains(&id));
         }
     }
 }
 
 #[test]
-fn a_mask_that_allows_nothing_or_refuses_is_an_error() {
-    let mut sampler = Sampler::default();
-    let mut ask = |allowed| sampler.next(&[0.0; 70], &draw(PLAIN, 0), masked(&mut Only(allowed, vec![])));
-    assert!(ask(vec![]).unwrap_err().contains("no token may come"));
-    assert!(ask(vec![1]).unwrap_err().contains("not that one"));
+fn a_mask_that_allows_nothing_is_an_error() {
+    let masked = Sampler::default().next(&[0.0; 70], &draw(PLAIN, 4), Some(&only(&[])), &[]);
+    assert_eq!(masked, Err(SampleError::NoToken { position: 4 }));
+}
+
+#[test]
+fn masks_and_edits_are_those_of_their_row() {
+    let cold = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
+    let logits = [1.0, 2.0, 3.0].repeat(4);
+    let edit = |row, id, bias| Edit { row, id, bias, repetition: 1.0, minus: 0.0 };
+    let draws = Draws {
+        rows: &[cold; 4],
+        edits: &[edit(0, 0, 9.0), edit(3, 0, -9.0), edit(3, 1, 5.0)],
+        mask_rows: &[1, 3],
+        masks: &[0b001, 0b101],
+    };
+    draws.check(4, 3).unwrap();
+    let mut sampled = Sampled::default();
+    Sampler::default().sample(&logits, &draws, &mut sampled);
+    let ids: Vec<u32> = sampled.rows.iter().flatten().map(|token| token.id).collect();
+    assert_eq!(ids, [0, 0, 2, 2]);
+}
+
+#[test]
+fn draws_that_do_not_fit_the_rows_are_refused() {
+    let cold = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
+    let edit = |row, id| Edit { row, id, bias: 0.0, repetition: 1.0, minus: 0.0 };
+    let sound = Draws { rows: &[cold; 2], edits: &[edit(0, 69)], mask_rows: &[1], masks: &[0; 3] };
+    assert!(sound.check(2, 70).is_ok());
+    for broken in [
+        Draws { rows: &[cold], ..sound },
+        Draws { edits: &[edit(2, 0)], ..sound },
+        Draws { edits: &[edit(0, 70)], ..sound },
+        Draws { edits: &[edit(1, 0), edit(0, 0)], ..sound },
+        Draws { masks: &[0; 2], ..sound },
+        Draws { mask_rows: &[2], ..sound },
+    ] {
+        assert!(broken.check(2, 70).is_err(), "{broken:?}");
+    }
 }
 
 #[test]
@@ -177,7 +197,7 @@ fn logprobs_are_of_the_whole_vocabulary_before_temperature_and_mask() {
     let cold = SamplingParams { temperature: 0.0, ..PLAIN };
     let ask = |count| {
         let draw = Draw { top_logprobs: Some(count), ..draw(cold, 0) };
-        let Token { id, logprobs } = Sampler::default().next(&logits, &draw, Limits::default()).unwrap();
+        let Token { id, logprobs } = Sampler::default().next(&logits, &draw, None, &[]).unwrap();
         (id, logprobs.unwrap())
     };
     let (id, logprobs) = ask(2);

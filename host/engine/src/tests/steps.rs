@@ -1,8 +1,11 @@
 //! The scheduler, step by step: who runs when, and that it changes nobody's tokens.
 
 use super::fake::{POISON, Rig, alone, request, sampled, shape};
+use crate::batch::Batch;
+use crate::error::{GenerationError, MaskError, SubmitError};
 use crate::generation::{Finish, GenerationRequest, TokenMask};
-use crate::local::LocalOptions;
+use crate::options::LocalOptions;
+use crate::runner::{RunError, Runner};
 
 fn options() -> LocalOptions {
     LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() }
@@ -110,10 +113,12 @@ fn the_oldest_request_begins_first_even_when_a_younger_one_would_fit() {
 fn a_step_takes_no_more_sequences_and_tokens_than_allowed() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions { batch_tokens: 6, sequences: 3, ..options() });
     let clients: Vec<_> = (0..7).map(|n| rig.submit(request(prompt(8, n), 6))).collect();
+    let within = |batch: &Batch| assert!(batch.sequences() <= 3 && batch.tokens.len() <= 6);
     while let Some(batch) = rig.scheduler.schedule() {
-        assert!(batch.sequences() <= 3 && batch.tokens.len() <= 6);
-        let logits = crate::batch::Runner::run(&mut rig.runner, batch).unwrap();
-        rig.scheduler.postprocess(logits);
+        within(batch);
+        rig.runner.forward(batch).unwrap();
+        rig.runner.sample(&rig.scheduler.draws()).unwrap();
+        rig.scheduler.retire(rig.runner.collect().unwrap()).unwrap();
     }
     drop(clients);
 }
@@ -154,9 +159,11 @@ fn the_last_step_has_a_place_even_when_the_queue_is_full() {
     let mut rig = Rig::new(shape(100, 4), options());
     let mut slow = rig.submit(GenerationRequest { queue: 3, ..request([5], 20) });
     rig.run();
-    rig.scheduler.end_all(&Finish::Error("enough".into()));
-    assert_eq!(slow.read(9), 4);
-    assert_eq!(slow.finish, Some(Finish::Error("enough".into())));
+    let mut new = rig.submit(request([6], 20));
+    rig.scheduler.end_all(&Finish::Error(GenerationError::Stopped), &Finish::Refused(SubmitError::Stopped));
+    assert_eq!((slow.read(9), new.read(9)), (4, 1));
+    assert_eq!(slow.finish, Some(Finish::Error(GenerationError::Stopped)));
+    assert_eq!(new.finish, Some(Finish::Refused(SubmitError::Stopped)), "it never began");
 }
 
 #[test]
@@ -225,7 +232,7 @@ fn a_failed_step_ends_the_sequences_in_it_and_no_others() {
     for client in &mut clients {
         client.read(9);
     }
-    let error = Some(Finish::Error("out of order".into()));
+    let error = Some(Finish::Error(RunError::Device("out of order".into()).into()));
     let ends = clients.map(|client| client.finish);
     assert_eq!(ends, [error.clone(), error, Some(Finish::Length)]);
     assert_eq!(rig.scheduler.stats().free_blocks, 100);
@@ -239,7 +246,7 @@ fn logits_that_are_not_numbers_end_their_own_sequence_only() {
     rig.run();
     bad.read(9);
     good.read(9);
-    assert!(matches!(bad.finish, Some(Finish::Error(text)) if text.contains("NaN")));
+    assert!(matches!(bad.finish, Some(Finish::Error(text)) if text.to_string().contains("NaN")));
     assert_eq!(good.tokens, alone(&request([1], 5)));
 }
 
@@ -248,10 +255,10 @@ fn a_mask_that_panics_ends_its_own_sequence_only() {
     #[derive(Debug)]
     struct Broken;
     impl TokenMask for Broken {
-        fn apply(&mut self, _: &mut [u32]) -> Result<(), String> {
+        fn apply(&mut self, _: &mut [u32]) -> Result<(), MaskError> {
             panic!("lost the thread")
         }
-        fn advance(&mut self, _: u32) -> Result<(), String> {
+        fn advance(&mut self, _: u32) -> Result<(), MaskError> {
             Ok(())
         }
     }
@@ -261,6 +268,6 @@ fn a_mask_that_panics_ends_its_own_sequence_only() {
     rig.run();
     bad.read(9);
     good.read(9);
-    assert!(matches!(bad.finish, Some(Finish::Error(text)) if text.contains("lost the thread")));
+    assert!(matches!(bad.finish, Some(Finish::Error(text)) if text.to_string().contains("lost the thread")));
     assert_eq!(good.tokens, alone(&request([1], 5)));
 }

@@ -2,8 +2,9 @@
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
-use engine::batch::{Batch, Runner};
+use engine::batch::{Batch, TableEdit};
 use engine::cpu::CpuRunner;
+use engine::runner::{RunError, Runner};
 
 pub(crate) const BLOCK: usize = 16;
 
@@ -12,20 +13,21 @@ pub(crate) const BLOCK: usize = 16;
 pub(crate) struct Sequence {
     pub(crate) tokens: Vec<u32>,
     pub(crate) done: usize,
+    pub(crate) lane: u32,
     pub(crate) blocks: Vec<u32>,
 }
 
 impl Sequence {
-    /// Blocks follow each other from `first`, `stride` apart.
+    /// Blocks follow each other from `first`, `stride` apart; its lane is `first`, too.
     pub(crate) fn new(tokens: &[u32], first: u32, stride: u32) -> Self {
         let blocks = (0..32).map(|i| first + i * stride).collect();
-        Self { tokens: tokens.to_vec(), done: 0, blocks }
+        Self { tokens: tokens.to_vec(), done: 0, lane: first, blocks }
     }
 }
 
 /// The next `counts[i]` tokens of each sequence; logits of the last of each, or of all.
 pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -> Batch {
-    let mut batch = Batch { starts: vec![0], table_width: 32, ..Batch::default() };
+    let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for (sequence, count) in sequences.iter().zip(counts) {
         let end = sequence.done + count;
         for position in sequence.done..end {
@@ -35,7 +37,10 @@ pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -
         }
         batch.starts.push(batch.tokens.len() as u32);
         batch.context_lens.push(end as u32);
-        batch.block_tables.extend_from_slice(&sequence.blocks);
+        batch.lanes.push(sequence.lane);
+        let edit =
+            |(at, block): (usize, &u32)| TableEdit { lane: sequence.lane, at: at as u32, block: *block };
+        batch.table_edits.extend(sequence.blocks.iter().enumerate().map(edit));
         batch.logit_rows.push(batch.tokens.len() as u32 - 1);
     }
     if all_rows {
@@ -44,9 +49,15 @@ pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -
     batch
 }
 
+/// Runs one step; its logits.
+pub(crate) fn run(runner: &mut CpuRunner, batch: &Batch) -> Result<Vec<f32>, RunError> {
+    runner.forward(batch)?;
+    Ok(runner.logits().to_vec())
+}
+
 /// Runs the next `count` tokens of one sequence; logits of the last.
 pub(crate) fn advance(runner: &mut CpuRunner, sequence: &mut Sequence, count: usize) -> Vec<f32> {
-    let logits = runner.run(&batch(&[sequence], &[count], false)).unwrap().to_vec();
+    let logits = run(runner, &batch(&[sequence], &[count], false)).unwrap();
     sequence.done += count;
     logits
 }

@@ -1,15 +1,17 @@
-//! Adjustments of logits against a plain reference: the whole vocabulary, token by token, counted anew each time.
+//! Logits processors against a plain reference: the whole vocabulary, token by token, counted anew each time.
 
 use proptest::prelude::*;
 
 use super::fake::{Rig, VOCAB, alone, sampled, shape};
-use crate::adjust::{Adjuster, Adjustments};
-use crate::generation::{Finish, GenerationRequest, SamplingParams};
-use crate::local::LocalOptions;
-use crate::sampler::{Draw, Limits, Sampler};
+use crate::cpu::Sampler;
+use crate::generation::{Finish, GenerationRequest};
+use crate::logits::{LogitsProcessors, LogitsState};
+use crate::options::LocalOptions;
+use crate::runner::Draw;
+use crate::token::SamplingParams;
 
 /// What the definitions say of one token, in their order: banned, biased, penalised.
-fn adjusted(logit: f32, id: u32, asked: &Adjustments, prompt: &[u32], output: &[u32]) -> f32 {
+fn processed(logit: f32, id: u32, asked: &LogitsProcessors, prompt: &[u32], output: &[u32]) -> f32 {
     let is_banned = |sequence: &Vec<u32>| {
         let before = sequence.len() - 1;
         sequence[before] == id
@@ -31,7 +33,7 @@ fn adjusted(logit: f32, id: u32, asked: &Adjustments, prompt: &[u32], output: &[
     logit
 }
 
-fn adjustments() -> impl Strategy<Value = Adjustments> {
+fn processors() -> impl Strategy<Value = LogitsProcessors> {
     let neutral_or = |range: std::ops::Range<f32>, neutral: f32| prop_oneof![1 => Just(neutral), 2 => range];
     let sequence = prop::collection::vec(0..VOCAB, 1..4);
     (
@@ -41,7 +43,7 @@ fn adjustments() -> impl Strategy<Value = Adjustments> {
         prop::collection::btree_map(0..VOCAB, -100.0f32..100.0, 0..6),
         prop::collection::vec(sequence, 0..8),
     )
-        .prop_map(|(presence, frequency, repetition, bias, banned)| Adjustments {
+        .prop_map(|(presence, frequency, repetition, bias, banned)| LogitsProcessors {
             presence,
             frequency,
             repetition,
@@ -62,20 +64,25 @@ fn tokens() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
-    fn logits_are_adjusted_as_the_definitions_say(
-        asked in adjustments(), logits in logits(), tokens in tokens(), prompt: prop::sample::Index,
+    fn logits_are_changed_as_the_definitions_say(
+        asked in processors(), logits in logits(), tokens in tokens(), prompt: prop::sample::Index,
     ) {
         let prompt = 1 + prompt.index(tokens.len());
-        let mut adjuster = Adjuster::new(asked.clone(), prompt);
+        let mut logits_state = LogitsState::new(asked.clone(), prompt);
         // Counted as the sequence grows, as the engine does it.
         for end in prompt..=tokens.len() {
             let mut row = logits.clone();
-            if let Some(adjuster) = &mut adjuster {
-                adjuster.apply(&tokens[..end], &mut row);
+            if let Some(logits_state) = &mut logits_state {
+                let mut edits = Vec::new();
+                logits_state.push_edits(&tokens[..end], 5, &mut edits);
+                prop_assert!(edits.is_sorted_by(|a, b| (a.row, a.id) < (5, b.id)));
+                for edit in edits {
+                    row[edit.id as usize] = edit.apply(row[edit.id as usize]);
+                }
             }
             let (prompt, output) = tokens[..end].split_at(prompt);
             for (id, logit) in (0..).zip(&logits) {
-                let expected = adjusted(*logit, id, &asked, prompt, output);
+                let expected = processed(*logit, id, &asked, prompt, output);
                 // Bit by bit: the order of operations is the definition's.
                 prop_assert_eq!(row[id as usize].to_bits(), expected.to_bits(), "token {} at {}", id, end);
             }
@@ -90,14 +97,14 @@ proptest! {
         prop_assume!(max > f32::NEG_INFINITY);
         let sampling = SamplingParams { temperature, top_p: 1.0, top_k, min_p, seed };
         let draw = Draw { sampling, position: 3, top_logprobs: None };
-        let id = Sampler::default().next(&logits, &draw, Limits::default()).unwrap().id;
+        let id = Sampler::default().next(&logits, &draw, None, &[]).unwrap().id;
         let share = ((logits[id as usize] - max) / temperature).exp();
         prop_assert!(share >= min_p, "{} is less than {}", share, min_p);
     }
 }
 
-fn adjusted_request(n: u32) -> GenerationRequest {
-    let asked = Adjustments {
+fn processed_request(n: u32) -> GenerationRequest {
+    let asked = LogitsProcessors {
         presence: 0.7,
         frequency: 0.4,
         repetition: 1.3,
@@ -105,24 +112,24 @@ fn adjusted_request(n: u32) -> GenerationRequest {
         banned: vec![vec![n % 7], vec![1, 2], vec![n % 39, 3, 4]],
     };
     let prompt: Vec<u32> = (0..10).map(|at| (at * 7 + n * 13) % 39).collect();
-    GenerationRequest { adjustments: asked, ..sampled(prompt, 40, 7) }
+    GenerationRequest { processors: asked, ..sampled(prompt, 40, 7) }
 }
 
 #[test]
-fn adjusted_tokens_do_not_depend_on_batch_or_preemption() {
+fn processed_tokens_do_not_depend_on_batch_or_preemption() {
     let mut rig =
         Rig::new(shape(20, 4), LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() });
-    let mut clients: Vec<_> = (0..6).map(|n| rig.submit(adjusted_request(n))).collect();
+    let mut clients: Vec<_> = (0..6).map(|n| rig.submit(processed_request(n))).collect();
     rig.run();
     assert!(rig.scheduler.stats().preemptions > 0);
     for (client, n) in clients.iter_mut().zip(0..) {
         client.read(usize::MAX);
-        let request = adjusted_request(n);
+        let request = processed_request(n);
         assert_eq!(client.tokens, alone(&request), "sequence {n}");
         assert_eq!(client.finish, Some(Finish::Length));
         assert!(!client.tokens.contains(&(n % 7)), "a banned token came");
-        let plain = GenerationRequest { adjustments: Adjustments::default(), ..adjusted_request(n) };
-        assert_ne!(client.tokens, alone(&plain), "nothing was adjusted");
+        let plain = GenerationRequest { processors: LogitsProcessors::default(), ..processed_request(n) };
+        assert_ne!(client.tokens, alone(&plain), "nothing was changed");
     }
 }
 
@@ -130,14 +137,14 @@ fn adjusted_tokens_do_not_depend_on_batch_or_preemption() {
 fn when_every_token_is_banned_the_sequence_fails_and_no_other() {
     let mut rig = Rig::new(shape(100, 4), LocalOptions::default());
     let banned = (0..VOCAB).map(|id| vec![id]).collect();
-    let all = Adjustments { banned, ..Adjustments::default() };
-    let mut barred = rig.submit(GenerationRequest { adjustments: all, ..sampled([1], 5, 1) });
+    let all = LogitsProcessors { banned, ..LogitsProcessors::default() };
+    let mut barred = rig.submit(GenerationRequest { processors: all, ..sampled([1], 5, 1) });
     let mut free = rig.submit(sampled([1], 5, 1));
     rig.run();
     barred.read(usize::MAX);
     free.read(usize::MAX);
     assert!(
-        matches!(&barred.finish, Some(Finish::Error(why)) if why.contains("no token may come")),
+        matches!(&barred.finish, Some(Finish::Error(why)) if why.to_string() == "no token may come at position 1"),
         "{:?}",
         barred.finish
     );

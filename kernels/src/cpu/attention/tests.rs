@@ -2,13 +2,18 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
-use super::kv::{KvCache, KvShape};
-use super::{
-    Cpu, Isa, QkvShape, RopeAngles, RopeNorms, Sequence, attention, attention_reference, qk_norm_rope_write,
+use std::ops::Range;
+
+use crate::cpu::kv::{KvCache, KvShape};
+use crate::cpu::{
+    AttentionParams, Cpu, Isa, QkvShape, RopeAngles, RopeNorms, Sequence, attention, attention_reference,
+    qk_norm_rope_write,
 };
 
 const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
 const BLOCKS: usize = 40;
+const SCALE: f32 = 0.204;
+const PLAIN: AttentionParams<'_> = AttentionParams { shape: SHAPE, scale: SCALE, window: None, sinks: None };
 
 fn value(i: usize) -> f32 {
     ((i * 7919) % 1999) as f32 / 500.0 - 2.0
@@ -26,13 +31,14 @@ fn filled(context: usize) -> (KvCache, Vec<u32>, Vec<f32>) {
     angles.fill(&positions, &[0.3; 12], 1.0);
     let ones = [1.5; 24];
     let norms = RopeNorms { q: &ones, k: &ones, eps: 1e-6 };
-    qk_norm_rope_write(&Cpu::new(1), SHAPE, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
+    qk_norm_rope_write(&Cpu::new(1), SHAPE, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
     (cache, blocks, qkv)
 }
 
 /// Attention of the last `rows` tokens, in one call.
 fn last(
     cpu: &Cpu,
+    params: AttentionParams<'_>,
     (cache, blocks, qkv): &(KvCache, Vec<u32>, Vec<f32>),
     context: usize,
     rows: usize,
@@ -40,29 +46,33 @@ fn last(
     let sequence = Sequence { first_row: 0, rows, context, blocks };
     let mut out = vec![f32::NAN; rows * SHAPE.heads * SHAPE.head_dim];
     let qkv = &qkv[(context - rows) * SHAPE.width()..context * SHAPE.width()];
-    attention(cpu, SHAPE, qkv, &[sequence], cache.layer(0), &mut out);
+    attention(cpu, params, qkv, &[sequence], cache.layer(0), &mut out);
     out
 }
 
-#[test]
-fn every_row_equals_the_reference_over_the_keys_up_to_its_position() {
+/// The sinks of the tests' heads: one below all scores, one above.
+const SINKS: [f32; 4] = [-9.0, 0.5, 2.0, 40.0];
+
+fn equals_the_reference(params: AttentionParams<'_>) {
     let context = 300;
     let all = filled(context);
     let (cache, blocks, qkv) = &all;
     let d = SHAPE.head_dim;
-    let gather = |from: &[f32], head: usize, n: usize| -> Vec<f32> {
+    let gather = |from: &[f32], head: usize, seen: Range<usize>| -> Vec<f32> {
         let row = |p: usize| cache.shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
-        (0..n).flat_map(|p| from[row(p)..row(p) + d].to_vec()).collect()
+        seen.flat_map(|p| from[row(p)..row(p) + d].to_vec()).collect()
     };
     for isa in Isa::available() {
-        let out = last(&Cpu::with_isa(2, isa), &all, context, context);
+        let out = last(&Cpu::with_isa(2, isa), params, &all, context, context);
         for position in [0, 1, 15, 16, 127, 128, 129, 299] {
+            let first = params.window.map_or(0, |window| (position + 1usize).saturating_sub(window));
             for head in 0..SHAPE.heads {
                 let query = &qkv[position * SHAPE.width() + head * d..][..d];
                 let layer = cache.layer(0);
-                let keys = gather(&layer.keys, head / 2, position + 1);
-                let values = gather(&layer.values, head / 2, position + 1);
-                let wanted = attention_reference(query, &keys, &values);
+                let keys = gather(&layer.keys, head / 2, first..position + 1);
+                let values = gather(&layer.values, head / 2, first..position + 1);
+                let sink = params.sinks.map(|sinks| sinks[head]);
+                let wanted = attention_reference(query, &keys, &values, params.scale, sink);
                 let got = &out[(position * SHAPE.heads + head) * d..][..d];
                 for (a, b) in got.iter().zip(&wanted) {
                     assert!((f64::from(*a) - b).abs() < 1e-5, "{} {position} {head}: {a} {b}", isa.name());
@@ -73,17 +83,32 @@ fn every_row_equals_the_reference_over_the_keys_up_to_its_position() {
 }
 
 #[test]
+fn every_row_equals_the_reference_over_the_keys_up_to_its_position() {
+    equals_the_reference(PLAIN);
+}
+
+#[test]
+fn a_window_hides_the_keys_before_it_and_a_sink_takes_its_share() {
+    for window in [1, 2, 16, 100, 128, 1000] {
+        equals_the_reference(AttentionParams { window: Some(window), ..PLAIN });
+    }
+    equals_the_reference(AttentionParams { sinks: Some(&SINKS), ..PLAIN });
+    equals_the_reference(AttentionParams { window: Some(50), sinks: Some(&SINKS), scale: 0.1, ..PLAIN });
+}
+
+#[test]
 fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
     let context = 290;
     let all = filled(context);
-    for isa in Isa::available() {
-        let whole = last(&Cpu::with_isa(3, isa), &all, context, context);
+    let windowed = AttentionParams { window: Some(70), sinks: Some(&SINKS), ..PLAIN };
+    for (isa, params) in Isa::available().into_iter().flat_map(|isa| [(isa, PLAIN), (isa, windowed)]) {
+        let whole = last(&Cpu::with_isa(3, isa), params, &all, context, context);
         let one_thread = Cpu::with_isa(1, isa);
         let width = SHAPE.heads * SHAPE.head_dim;
         for end in [1, 16, 17, 128, 129, 257, 290] {
             for rows in [1, 5, 100] {
                 let rows = rows.min(end);
-                let part = last(&one_thread, &all, end, rows);
+                let part = last(&one_thread, params, &all, end, rows);
                 assert_eq!(part, whole[(end - rows) * width..end * width], "{} {end} {rows}", isa.name());
             }
         }
@@ -111,15 +136,15 @@ fn values_that_are_not_finite_reach_only_the_rows_that_see_them() {
         let clean = filled(context);
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(1, isa);
-            let wanted = last(&cpu, &clean, context, context);
+            let wanted = last(&cpu, PLAIN, &clean, context, context);
             // What a block held before, behind the sequence's last token.
             let mut recycled = filled(context);
             spoil(&mut recycled.0, &recycled.1, context..context.next_multiple_of(16));
-            assert_eq!(last(&cpu, &recycled, context, context), wanted, "{} {context}", isa.name());
+            assert_eq!(last(&cpu, PLAIN, &recycled, context, context), wanted, "{} {context}", isa.name());
             // A token's own value: earlier rows of its chunk don't see it.
             let mut own = filled(context);
             spoil(&mut own.0, &own.1, context - 1..context);
-            let (got, width) = (last(&cpu, &own, context, context), SHAPE.heads * SHAPE.head_dim);
+            let (got, width) = (last(&cpu, PLAIN, &own, context, context), SHAPE.heads * SHAPE.head_dim);
             let before = (context - 1) * width;
             assert_eq!(got[..before], wanted[..before], "{} {context}", isa.name());
             assert!(got[before..].iter().all(|x| !x.is_finite()));

@@ -1,42 +1,20 @@
-//! From a row of logits to a token: mask, adjustments, temperature, min-p, top-k, top-p, draw, log-probabilities.
+//! From a row of logits to a token: mask, edits, temperature, min-p, top-k, top-p, draw, log-probabilities.
 //!
-//! Invariants: the token depends on (logits, parameters, seed, the sequence's tokens) only; a token that the mask forbids or whose probability
+//! Invariants: the token depends on (logits, draw, mask, edits) only; a token that the mask forbids or whose probability
 //! is zero is never chosen; logits that aren't numbers are an error, never a token. Ties go to the lower id.
-//! Called by the scheduler after each step. Time is linear in the vocabulary, whatever the parameters.
+//! Called by the CPU's runner. Time is linear in the vocabulary, whatever the parameters.
 
 use std::cmp::Ordering;
 
-use crate::adjust::Adjuster;
-use crate::generation::{Logprobs, SamplingParams, Token, TokenMask};
+use crate::runner::{Draw, Draws, Edit, SampleError, Sampled};
+use crate::token::{Logprobs, SamplingParams, Token};
 
 /// Chooses tokens; keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    /// One bit per id: may it come next?
-    allowed: Vec<u32>,
-    /// Logits with those that may not come at minus infinity, and adjusted.
+    /// Logits with those that may not come at minus infinity, and edited.
     row: Vec<f32>,
     candidates: Vec<Candidate>,
-}
-
-/// What a token is chosen by, beside logits and mask.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Draw {
-    /// Parameters of the request.
-    pub(crate) sampling: SamplingParams,
-    /// Position of the new token in its sequence.
-    pub(crate) position: usize,
-    /// Alternatives to report.
-    pub(crate) top_logprobs: Option<u8>,
-}
-
-/// What changes the logits before a token is chosen.
-#[derive(Debug, Default)]
-pub(crate) struct Limits<'a> {
-    /// Restricts the next token.
-    pub(crate) mask: Option<&'a mut (dyn TokenMask + 'static)>,
-    /// The request's adjustments, and the sequence so far.
-    pub(crate) adjuster: Option<(&'a mut Adjuster, &'a [u32])>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,53 +26,57 @@ struct Candidate {
 }
 
 impl Sampler {
-    /// The next token. `logits`: one per id. Errors say which part failed; the sequence ends with them.
+    /// One token for each row of `logits`; `draws` fit them.
+    pub(crate) fn sample(&mut self, logits: &[f32], draws: &Draws<'_>, sampled: &mut Sampled) {
+        sampled.rows.clear();
+        let width = logits.len() / draws.rows.len().max(1);
+        for (row, draw) in draws.rows.iter().enumerate() {
+            let (mask, edits) = draws.limits(row);
+            sampled.rows.push(self.next(&logits[row * width..][..width], draw, mask, edits));
+        }
+    }
+
+    /// The next token. `logits`: one per id.
     pub(crate) fn next(
         &mut self,
         logits: &[f32],
         draw: &Draw,
-        mut limits: Limits<'_>,
-    ) -> Result<Token, String> {
+        mask: Option<&[u32]>,
+        edits: &[Edit],
+    ) -> Result<Token, SampleError> {
         check(logits, draw.position)?;
-        let row = if self.limit(logits, &mut limits)? { &self.row } else { logits };
+        let row = if self.limit(logits, mask, edits) { &self.row } else { logits };
         let max = max(row);
         if max == f32::NEG_INFINITY {
-            return Err(format!("no token may come at position {}", draw.position));
+            return Err(SampleError::NoToken { position: draw.position });
         }
         let id = choose(row, max, draw, &mut self.candidates);
-        if let Some(mask) = limits.mask {
-            mask.advance(id).map_err(|error| format!("the mask refused token {id}: {error}"))?;
-        }
         let logprobs = draw.top_logprobs.map(|count| Box::new(self.logprobs(logits, id, count.into())));
         Ok(Token { id, logprobs })
     }
 
     /// Writes the changed logits to `row`; false where nothing changes them.
-    fn limit(&mut self, logits: &[f32], limits: &mut Limits<'_>) -> Result<bool, String> {
-        match (&mut limits.mask, &limits.adjuster) {
-            (None, None) => return Ok(false),
-            (Some(mask), _) => self.apply(logits, *mask)?,
-            (None, Some(_)) => {
-                self.row.clear();
-                self.row.extend_from_slice(logits);
-            }
+    fn limit(&mut self, logits: &[f32], mask: Option<&[u32]>, edits: &[Edit]) -> bool {
+        if mask.is_none() && edits.is_empty() {
+            return false;
         }
-        if let Some((adjuster, tokens)) = &mut limits.adjuster {
-            adjuster.apply(tokens, &mut self.row);
+        self.row.clear();
+        match mask {
+            Some(mask) => self.copy_masked(logits, mask),
+            None => self.row.extend_from_slice(logits),
         }
-        Ok(true)
+        for edit in edits {
+            let logit = &mut self.row[edit.id as usize];
+            *logit = edit.apply(*logit);
+        }
+        true
     }
 
-    fn apply(&mut self, logits: &[f32], mask: &mut (dyn TokenMask + 'static)) -> Result<(), String> {
-        self.allowed.clear();
-        self.allowed.resize(logits.len().div_ceil(32), u32::MAX);
-        mask.apply(&mut self.allowed).map_err(|error| format!("the mask failed: {error}"))?;
-        self.row.clear();
-        for (word, logits) in self.allowed.iter().zip(logits.chunks(32)) {
+    fn copy_masked(&mut self, logits: &[f32], mask: &[u32]) {
+        for (word, logits) in mask.iter().zip(logits.chunks(32)) {
             let bits = logits.iter().enumerate().map(|(bit, logit)| (word >> bit & 1 == 1, logit));
             self.row.extend(bits.map(|(may_come, logit)| if may_come { *logit } else { f32::NEG_INFINITY }));
         }
-        Ok(())
     }
 
     /// Over the whole vocabulary, as the model gave it.
@@ -111,11 +93,11 @@ impl Sampler {
 }
 
 /// Refuses what isn't a number; minus infinity is a token that can't come.
-fn check(logits: &[f32], position: usize) -> Result<(), String> {
+fn check(logits: &[f32], position: usize) -> Result<(), SampleError> {
     let bad = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
     if logits.iter().fold(false, |any, logit| any | bad(logit)) {
-        let id = logits.iter().position(bad).expect("one of them is");
-        return Err(format!("the model gave {} for token {id} at position {position}", logits[id]));
+        let (id, logit) = (0..).zip(logits).find(|(_, logit)| bad(logit)).expect("one of them is");
+        return Err(SampleError::NotANumber { logit: *logit, id, position });
     }
     Ok(())
 }

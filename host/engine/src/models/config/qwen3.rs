@@ -1,38 +1,22 @@
-//! `config.json` of a model directory as a typed configuration, every size within bounds that make later products safe.
+//! Qwen3, dense.
 //!
 //! Reads both spellings of the rotary parameters: `rope_parameters` (transformers 5) and `rope_theta` with `rope_scaling`
 //! (published checkpoints).
 
 use serde_json::Value;
 
-use super::LoadError;
-use super::fields::Fields;
-use super::rope::Rope;
-use crate::files::ModelFiles;
-
-/// The file's name.
-const FILE: &str = "config.json";
-/// `model_type` values that there is code for.
-const SUPPORTED: &str = "Qwen3ForCausalLM (model_type qwen3)";
-
-/// A supported model's configuration.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ModelConfig {
-    /// Qwen3, dense.
-    Qwen3(Qwen3Config),
-}
+use super::{Architecture, LayerCache, ModelConfig};
+use crate::models::LoadError;
+use crate::models::fields::Fields;
+use crate::models::rope::RopeSpec;
 
 /// Sizes and constants of a dense Qwen3 model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Qwen3Config {
-    /// Ids are below this.
-    pub vocab: usize,
     /// Width of the residual stream.
     pub hidden: usize,
     /// Width of the feed-forward layers.
     pub intermediate: usize,
-    /// Layers.
-    pub layers: usize,
     /// Query heads.
     pub heads: usize,
     /// Key and value heads; divides `heads`.
@@ -45,100 +29,48 @@ pub struct Qwen3Config {
     pub tied: bool,
     /// q, k, v and o have biases.
     pub attention_bias: bool,
-    /// Positions are below this.
-    pub context: usize,
     /// Rotary embedding.
-    pub rope: Rope,
+    pub rope: RopeSpec,
 }
 
-impl ModelConfig {
-    /// Reads `config.json`.
-    pub fn read(files: &ModelFiles) -> Result<Self, LoadError> {
-        let file = files.describe(FILE);
-        let bytes = files.read(FILE)?.ok_or_else(|| LoadError::Missing { file: file.clone() })?;
-        Self::parse(&file, &bytes)
-    }
-
-    /// Reads the text of a `config.json`; `file` names it in errors.
-    pub fn parse(file: &str, text: &[u8]) -> Result<Self, LoadError> {
-        let value: Value = serde_json::from_slice(text)
-            .map_err(|error| LoadError::invalid(file, format!("not JSON: {error}")))?;
-        let object = value.as_object().ok_or_else(|| LoadError::invalid(file, "not a JSON object"))?;
-        let fields = Fields::new(file, "", object);
-        match architecture(fields)? {
-            "Qwen3ForCausalLM" | "qwen3" => Ok(Self::Qwen3(Qwen3Config::from_fields(fields)?)),
-            other => {
-                let found = other.chars().take(80).collect();
-                Err(LoadError::Architecture { file: file.to_owned(), found, supported: SUPPORTED })
-            }
-        }
-    }
-
-    /// Ids are below this.
-    pub fn vocab(&self) -> usize {
-        let Self::Qwen3(config) = self;
-        config.vocab
-    }
-
-    /// Positions are below this.
-    pub fn context(&self) -> usize {
-        let Self::Qwen3(config) = self;
-        config.context
-    }
-
-    /// (layers, key heads, width of a head): what a KV cache is made of.
-    pub fn kv_heads(&self) -> (usize, usize, usize) {
-        let Self::Qwen3(config) = self;
-        (config.layers, config.kv_heads, config.head_dim)
-    }
-}
-
-/// The class that the checkpoint was saved from, or its `model_type`.
-fn architecture(fields: Fields<'_>) -> Result<&str, LoadError> {
-    let classes = match fields.get("architectures") {
-        None => None,
-        Some(Value::Array(names)) => names.first(),
-        Some(other) => return Err(fields.error("architectures", "a list of names", other)),
+/// Reads a model of this family.
+#[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
+pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
+    refuse_unsupported(fields)?;
+    let (heads, kv_heads, head_dim) = heads(fields)?;
+    let context = fields.size("max_position_embeddings", 1..=1 << 26)?;
+    let vocab = fields.size("vocab_size", 1..=1 << 24)?;
+    let config = Qwen3Config {
+        hidden: fields.size("hidden_size", 1..=1 << 18)?,
+        intermediate: fields.size("intermediate_size", 1..=1 << 20)?,
+        heads,
+        kv_heads,
+        head_dim,
+        rms_norm_eps: fields.positive("rms_norm_eps")?.unwrap_or(1e-6) as f32,
+        tied: fields.flag("tie_word_embeddings")?.unwrap_or(false),
+        attention_bias: fields.flag("attention_bias")?.unwrap_or(false),
+        rope: RopeSpec::from_fields(fields, context)?,
     };
-    match classes {
-        Some(Value::String(name)) => Ok(name),
-        Some(other) => Err(fields.error("architectures", "a list of names", other)),
-        None => fields.text("model_type")?.ok_or_else(|| fields.absent("architectures")),
-    }
+    let layers = fields.size("num_hidden_layers", 1..=4096)?;
+    let cache = vec![LayerCache::Full { kv_heads, head_dim }; layers];
+    Ok(ModelConfig { vocab, context, cache, architecture: Architecture::Qwen3(config) })
 }
 
-impl Qwen3Config {
-    #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
-    fn from_fields(fields: Fields<'_>) -> Result<Self, LoadError> {
-        refuse_unsupported(fields)?;
-        let heads = fields.size("num_attention_heads", 1..=4096)?;
-        let kv_heads = fields.optional_size("num_key_value_heads", 1..=4096)?.unwrap_or(heads);
-        if !heads.is_multiple_of(kv_heads) {
-            let reason = format!(
-                "\"num_attention_heads\" ({heads}) must be a multiple of \"num_key_value_heads\" ({kv_heads})"
-            );
-            return Err(fields.invalid(reason));
-        }
-        let head_dim = fields.optional_size("head_dim", 2..=4096)?.unwrap_or(128);
-        if !head_dim.is_multiple_of(2) {
-            return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
-        }
-        let context = fields.size("max_position_embeddings", 1..=1 << 26)?;
-        Ok(Self {
-            vocab: fields.size("vocab_size", 1..=1 << 24)?,
-            hidden: fields.size("hidden_size", 1..=1 << 18)?,
-            intermediate: fields.size("intermediate_size", 1..=1 << 20)?,
-            layers: fields.size("num_hidden_layers", 1..=4096)?,
-            heads,
-            kv_heads,
-            head_dim,
-            rms_norm_eps: fields.positive("rms_norm_eps")?.unwrap_or(1e-6) as f32,
-            tied: fields.flag("tie_word_embeddings")?.unwrap_or(false),
-            attention_bias: fields.flag("attention_bias")?.unwrap_or(false),
-            context,
-            rope: Rope::from_fields(fields, context)?,
-        })
+/// (query heads, key heads, width of a head)
+fn heads(fields: Fields<'_>) -> Result<(usize, usize, usize), LoadError> {
+    let heads = fields.size("num_attention_heads", 1..=4096)?;
+    let kv_heads = fields.optional_size("num_key_value_heads", 1..=4096)?.unwrap_or(heads);
+    if !heads.is_multiple_of(kv_heads) {
+        let reason = format!(
+            "\"num_attention_heads\" ({heads}) must be a multiple of \"num_key_value_heads\" ({kv_heads})"
+        );
+        return Err(fields.invalid(reason));
     }
+    let head_dim = fields.optional_size("head_dim", 2..=4096)?.unwrap_or(128);
+    if !head_dim.is_multiple_of(2) {
+        return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
+    }
+    Ok((heads, kv_heads, head_dim))
 }
 
 /// Features that would change results and that there is no code for.
@@ -168,7 +100,7 @@ fn refuse_unsupported(fields: Fields<'_>) -> Result<(), LoadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::YarnScaling;
+    use crate::models::ops::YarnScaling;
 
     const BASE: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 100, "hidden_size": 8, "intermediate_size": 16,
         "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6,
@@ -177,7 +109,7 @@ mod tests {
     fn parse(rest: &str) -> Result<Qwen3Config, String> {
         let text = format!("{BASE}{rest}}}");
         match ModelConfig::parse("config.json", text.as_bytes()) {
-            Ok(ModelConfig::Qwen3(config)) => Ok(config),
+            Ok(ModelConfig { architecture: Architecture::Qwen3(config), .. }) => Ok(config),
             Err(error) => Err(error.to_string()),
         }
     }

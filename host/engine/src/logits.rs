@@ -1,0 +1,126 @@
+//! Logits processors of a request: sequences that must not come, biases, penalties. They are handed to the runner as data
+//! ([`Edit`]).
+//!
+//! The order is vLLM's (`v1/sample/sampler.py`: mask, bad words, logit bias, penalties; then temperature, min-p, top-k, top-p).
+//! Invariants: what is changed depends on the sequence's own tokens only, which outlive a preemption; work is linear in the
+//! *different* tokens of the sequence; a request without processors pays nothing.
+//! Each sequence that has processors owns one [`LogitsState`]; the scheduler asks it for edits in each step.
+
+use std::collections::BTreeMap;
+
+use crate::runner::Edit;
+
+/// Changes to the logits. The default changes nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogitsProcessors {
+    /// Subtracted from every token generated so far (`OpenAI`: -2 to 2).
+    pub presence: f32,
+    /// Subtracted from a token once for each time that it was generated (`OpenAI`: -2 to 2).
+    pub frequency: f32,
+    /// Divides the positive logits of tokens in prompt or output, and multiplies the negative ones (CTRL, Keskar et al. 2019, as
+    /// Hugging Face's `RepetitionPenaltyLogitsProcessor` has it); above 0, 1 changes nothing.
+    pub repetition: f32,
+    /// Added to the logits of single tokens: (id, bias), ids below the vocabulary's size.
+    pub bias: Vec<(u32, f32)>,
+    /// Token sequences that may not come in the output: the last token of one can't follow the others (vLLM's `bad_words`).
+    pub banned: Vec<Vec<u32>>,
+}
+
+impl Default for LogitsProcessors {
+    fn default() -> Self {
+        Self { presence: 0.0, frequency: 0.0, repetition: 1.0, bias: Vec::new(), banned: Vec::new() }
+    }
+}
+
+impl LogitsProcessors {
+    /// Whether the logits stay as they are.
+    #[expect(clippy::float_cmp, reason = "exactly these values change nothing")]
+    pub fn is_neutral(&self) -> bool {
+        let Self { presence, frequency, repetition, bias, banned } = self;
+        *presence == 0.0 && *frequency == 0.0 && *repetition == 1.0 && bias.is_empty() && banned.is_empty()
+    }
+
+    fn penalises(&self) -> bool {
+        let Self { presence, frequency, repetition, .. } = *self;
+        !Self { presence, frequency, repetition, ..Self::default() }.is_neutral()
+    }
+}
+
+/// The logits processors of one sequence, and how often its tokens have come.
+#[derive(Debug)]
+pub(crate) struct LogitsState {
+    processors: LogitsProcessors,
+    /// Tokens of the prompt.
+    prompt: usize,
+    /// Tokens of the sequence that were counted.
+    counted: usize,
+    /// Tokens whose logits change, in order.
+    changed: BTreeMap<u32, Change>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Change {
+    bias: f32,
+    /// In prompt or output.
+    seen: bool,
+    /// How often it was generated.
+    generated: u32,
+}
+
+impl LogitsState {
+    /// None where nothing is to be done.
+    pub(crate) fn new(processors: LogitsProcessors, prompt: usize) -> Option<Box<Self>> {
+        if processors.is_neutral() {
+            return None;
+        }
+        let mut changed: BTreeMap<u32, Change> = BTreeMap::new();
+        for (id, bias) in &processors.bias {
+            changed.entry(*id).or_default().bias += bias;
+        }
+        Some(Box::new(Self { processors, prompt, counted: 0, changed }))
+    }
+
+    /// Appends the edits of row `row`, whose token follows `tokens`, prompt and output so far. Ascending by id, each once.
+    pub(crate) fn push_edits(&mut self, tokens: &[u32], row: u32, edits: &mut Vec<Edit>) {
+        if self.processors.penalises() {
+            self.count(tokens);
+        }
+        let first = edits.len();
+        edits.extend(self.changed.iter().map(|(id, change)| self.edit(row, *id, *change)));
+        for id in self.banned_after(&tokens[self.prompt..]) {
+            match edits[first..].binary_search_by_key(&id, |edit| edit.id) {
+                Ok(at) => edits[first + at].bias = f32::NEG_INFINITY,
+                Err(at) => edits.insert(
+                    first + at,
+                    Edit { row, id, bias: f32::NEG_INFINITY, repetition: 1.0, minus: 0.0 },
+                ),
+            }
+        }
+    }
+
+    fn edit(&self, row: u32, id: u32, change: Change) -> Edit {
+        let LogitsProcessors { presence, frequency, repetition, .. } = &self.processors;
+        let Change { bias, seen, generated } = change;
+        #[expect(clippy::cast_precision_loss, reason = "counts are below 2^24 by far")]
+        let minus = if generated > 0 { frequency * generated as f32 + presence } else { 0.0 };
+        Edit { row, id, bias, repetition: if seen { *repetition } else { 1.0 }, minus }
+    }
+
+    /// Tokens that would complete a banned sequence.
+    fn banned_after<'a>(&'a self, output: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+        let last = move |sequence: &Vec<u32>| {
+            let (last, before) = sequence.split_last()?;
+            output.ends_with(before).then_some(*last)
+        };
+        self.processors.banned.iter().filter_map(last)
+    }
+
+    fn count(&mut self, tokens: &[u32]) {
+        for (at, id) in tokens.iter().enumerate().skip(self.counted) {
+            let change = self.changed.entry(*id).or_default();
+            change.seen = true;
+            change.generated += u32::from(at >= self.prompt);
+        }
+        self.counted = tokens.len();
+    }
+}

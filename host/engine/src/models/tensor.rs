@@ -1,0 +1,57 @@
+//! One tensor of a model's weights.
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+
+use crate::files::FileBytes;
+
+/// Element types that weights come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dtype {
+    /// 32-bit floats.
+    F32,
+    /// Upper halves of 32-bit floats.
+    Bf16,
+    /// IEEE half floats.
+    F16,
+}
+
+impl Dtype {
+    /// Bytes of an element.
+    pub fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::Bf16 | Self::F16 => 2,
+        }
+    }
+}
+
+/// One tensor: its bytes (little endian, row after row) lie in a file or in memory.
+#[derive(Debug, Clone)]
+pub struct WeightTensor {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Shape; its product times the element's size is the length of `bytes()`.
+    pub shape: Vec<usize>,
+    pub(super) file: FileBytes,
+    pub(super) range: Range<usize>,
+}
+
+impl WeightTensor {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.file[self.range.clone()]
+    }
+
+    /// Its elements, widened.
+    pub fn to_f32(&self) -> Vec<f32> {
+        let bytes = self.bytes();
+        let wide = |b: &[u8; 4]| f32::from_le_bytes(*b);
+        match self.dtype {
+            Dtype::F32 => bytes.as_chunks().0.iter().map(wide).collect(),
+            Dtype::Bf16 => bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32()).collect(),
+            Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Notifications that wake the engine's thread.
+//!
+//! Invariant: a notification is never lost: one that comes while the engine works ends its next sleep at once.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A notification for one thread, kept until that thread waits or clears it.
+#[derive(Debug, Default)]
+pub(crate) struct Notify {
+    pending: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Notify {
+    /// Wakes the engine: a request came, a paused sequence has room again, a client left, or the engine is to stop.
+    pub(crate) fn notify(&self) {
+        *self.lock() = true;
+        self.wake.notify_one();
+    }
+
+    /// Forgets earlier notifications, before the thread looks at everything that they may have been for.
+    pub(crate) fn clear(&self) {
+        *self.lock() = false;
+    }
+
+    /// Sleeps until a notification comes.
+    pub(crate) fn wait(&self) {
+        let pending = self.wake.wait_while(self.lock(), |pending| !*pending);
+        drop(pending.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

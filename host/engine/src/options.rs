@@ -1,0 +1,21 @@
+//! Bounds of a local engine.
+
+/// Bounds of a local engine.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// Tokens of one step; long prompts are computed in chunks of it. At least `sequences` are taken, and no more than the runner
+    /// takes.
+    pub batch_tokens: usize,
+    /// Sequences of one step.
+    pub sequences: usize,
+    /// Requests that may wait.
+    pub waiting: usize,
+    /// Whether prompts reuse what earlier sequences with the same beginning computed.
+    pub prefix_cache: bool,
+}
+
+impl Default for LocalOptions {
+    fn default() -> Self {
+        Self { batch_tokens: 512, sequences: 64, waiting: 1024, prefix_cache: true }
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs batches through one model: what the scheduler knows of models and devices.
+//!
+//! Invariants: work is enqueued in the order of the calls and done in it; what a step samples is on the host once `collect` has
+//! returned it. A runner may be one step ahead: `forward(n + 1)` before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens
+//! that step `n` samples. After an error nothing is under way.
+
+pub use crate::shape::RunnerShape;
+
+use crate::batch::{Batch, BatchError};
+use crate::token::{SamplingParams, Token};
+
+/// A model on a device. The order of calls is `forward(n)`, `sample(n)`, with `ahead` 1 perhaps `forward(n + 1)`, then `collect(n)`.
+///
+/// ```
+/// use engine::batch::Batch;
+/// use engine::runner::{Draw, Draws, RunError, Runner};
+/// use engine::{SamplingParams, Token};
+///
+/// /// One step of greedy tokens.
+/// fn greedy(runner: &mut dyn Runner, batch: &Batch) -> Result<Vec<u32>, RunError> {
+///     runner.forward(batch)?;
+///     let draw = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
+///     runner.sample(&Draws { rows: &vec![draw; batch.logit_rows.len()], ..Draws::default() })?;
+///     let ids = runner.collect()?.rows.iter().flatten().map(|Token { id, .. }| *id);
+///     Ok(ids.collect())
+/// }
+/// ```
+pub trait Runner: Send {
+    /// Sizes that the scheduler plans with.
+    fn shape(&self) -> &RunnerShape;
+    /// Begins one step: writes the KV cache and computes the logits of the batch's `logit_rows`.
+    fn forward(&mut self, batch: &Batch) -> Result<(), RunError>;
+    /// Chooses a token for each of these rows.
+    fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError>;
+    /// Waits for the tokens of the oldest step that was sampled and not collected.
+    fn collect(&mut self) -> Result<&Sampled, RunError>;
+}
+
+/// How the tokens of a step are chosen: one row for each of the batch's `logit_rows`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Draws<'a> {
+    /// `[rows]`.
+    pub rows: &'a [Draw],
+    /// Changes of logits, ascending by row and id; each (row, id) once.
+    pub edits: &'a [Edit],
+    /// Rows that have a mask, ascending.
+    pub mask_rows: &'a [u32],
+    /// `[mask_rows, vocab / 32]`, rounded up: a bit for each id, set where it may come.
+    pub masks: &'a [u32],
+}
+
+/// What a token is chosen by, beside logits, edits and mask.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draw {
+    /// Parameters of the request.
+    pub sampling: SamplingParams,
+    /// Position of the new token in its sequence.
+    pub position: usize,
+    /// Alternatives to report; none: no logprobs at all.
+    pub top_logprobs: Option<u8>,
+}
+
+/// A logits processor's work on one token of one row: `bias` is added to the logit; then what is above zero is divided by
+/// `repetition` and the rest multiplied; then `minus` is subtracted. Minus infinity stays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Edit {
+    /// Which of the draws.
+    pub row: u32,
+    /// Which token.
+    pub id: u32,
+    /// 0 changes nothing.
+    pub bias: f32,
+    /// 1 changes nothing.
+    pub repetition: f32,
+    /// 0 changes nothing.
+    pub minus: f32,
+}
+
+impl Edit {
+    /// What becomes of a logit. What overflows upwards stays a number.
+    #[must_use]
+    pub fn apply(&self, logit: f32) -> f32 {
+        let biased = (logit + self.bias).min(f32::MAX);
+        let repeated = if biased > 0.0 { biased / self.repetition } else { biased * self.repetition };
+        (repeated - self.minus).min(f32::MAX)
+    }
+}
+
+impl<'a> Draws<'a> {
+    /// The mask and the edits of one row.
+    pub fn limits(&self, row: usize) -> (Option<&'a [u32]>, &'a [Edit]) {
+        let from = self.edits.partition_point(|edit| (edit.row as usize) < row);
+        let to = self.edits.partition_point(|edit| edit.row as usize <= row);
+        let words = self.masks.len() / self.mask_rows.len().max(1);
+        let at = self.mask_rows.binary_search_by_key(&row, |masked| *masked as usize);
+        (at.ok().map(|at| &self.masks[at * words..(at + 1) * words]), &self.edits[from..to])
+    }
+
+    /// Whether they can be made from `rows` rows of `vocab` logits.
+    pub fn check(&self, rows: usize, vocab: usize) -> Result<(), RunError> {
+        let (draws, edits, masks) = (self.rows.len(), self.edits.len(), self.mask_rows.len());
+        let edits_fit = self.edits.is_sorted_by_key(|edit| (edit.row, edit.id))
+            && self.edits.iter().all(|edit| (edit.row as usize) < rows && (edit.id as usize) < vocab);
+        let masks_fit = self.masks.len() == masks * vocab.div_ceil(32)
+            && self.mask_rows.is_sorted()
+            && self.mask_rows.last().is_none_or(|row| (*row as usize) < rows);
+        if draws == rows && edits_fit && masks_fit {
+            Ok(())
+        } else {
+            Err(RunError::Draws { draws, edits, masks, rows })
+        }
+    }
+}
+
+/// The tokens of one step.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// `[draws]`: a token, or why none could be chosen.
+    pub rows: Vec<Result<Token, SampleError>>,
+}
+
+/// A row that gave no token; its sequence ends with this.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SampleError {
+    /// A logit is NaN or infinity.
+    #[error("the model gave {logit} for token {id} at position {position}")]
+    NotANumber {
+        /// What it is.
+        logit: f32,
+        /// Of which token.
+        id: u32,
+        /// Position of the new token.
+        position: usize,
+    },
+    /// Mask and edits leave nothing.
+    #[error("no token may come at position {position}")]
+    NoToken {
+        /// Position of the new token.
+        position: usize,
+    },
+}
+
+/// A step that failed; the sequences in all steps under way end with an error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The batch is wrong.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The draws don't fit the batch.
+    #[error("{draws} draws with {edits} edits and {masks} masks don't fit {rows} rows of logits")]
+    Draws {
+        /// Draws.
+        draws: usize,
+        /// Edits.
+        edits: usize,
+        /// Masks.
+        masks: usize,
+        /// Rows of the step.
+        rows: usize,
+    },
+    /// The runner gave tokens of another number of rows.
+    #[error("the runner returned {found} rows, not {expected}")]
+    Rows {
+        /// Rows that were drawn.
+        expected: usize,
+        /// Rows that came.
+        found: usize,
+    },
+    /// A call that has nothing to work on.
+    #[error("{0} was called before the step that it belongs to")]
+    Order(&'static str),
+    /// The device failed.
+    #[error("the device failed: {0}")]
+    Device(String),
+}

@@ -1,0 +1,63 @@
+//! Writes down what was planned, as a batch and as a step under way.
+
+use super::Scheduler;
+use super::in_flight::{InFlightStep, StepEntry};
+use crate::batch::{Batch, LAST, TableEdit};
+use crate::sequence::Sequence;
+
+impl Scheduler {
+    /// Writes down the step's work, those who decode first; false where there is none.
+    pub(super) fn build(&mut self) -> bool {
+        self.batch.clear();
+        let mut step = InFlightStep::default();
+        let block_size = self.pool.block_size();
+        for decoding in [true, false] {
+            let planned = self.running.iter_mut().filter(|one| one.scheduled > 0);
+            for sequence in planned.filter(|one| (one.scheduled == 1) == decoding) {
+                let computed = sequence.computed + sequence.scheduled;
+                let first = self.batch.logit_rows.len();
+                push(&mut self.batch, sequence, block_size);
+                step.entries.push(StepEntry {
+                    arrival: sequence.arrival,
+                    allocations: sequence.allocations,
+                    computed,
+                    rows: first..self.batch.logit_rows.len(),
+                    error: None,
+                });
+            }
+        }
+        // Each was met once: what was planned is cleared only now.
+        for sequence in self.running.iter_mut().filter(|one| one.scheduled > 0) {
+            sequence.computed += std::mem::take(&mut sequence.scheduled);
+        }
+        step.rows = self.batch.logit_rows.len();
+        let any = !step.entries.is_empty();
+        if any {
+            self.steps_in_flight.push_back(step);
+        }
+        any
+    }
+}
+
+fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) {
+    let lane = sequence.lane.expect("who is planned holds blocks");
+    let edits = sequence.table.changes();
+    batch.table_edits.extend(edits.map(|(at, block)| TableEdit { lane, at: narrow(at), block }));
+    let blocks = sequence.table.blocks();
+    let end = sequence.computed + sequence.scheduled;
+    for at in sequence.computed..end {
+        batch.tokens.push(sequence.tokens.get(at).copied().unwrap_or(LAST));
+        batch.positions.push(narrow(at));
+        batch.slots.push(blocks[at / block_size] * narrow(block_size) + narrow(at % block_size));
+    }
+    batch.starts.push(narrow(batch.tokens.len()));
+    batch.context_lens.push(narrow(end));
+    batch.lanes.push(lane);
+    if end == sequence.length() {
+        batch.logit_rows.push(narrow(batch.tokens.len() - 1));
+    }
+}
+
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).expect("sizes of a cache are below 2^32")
+}

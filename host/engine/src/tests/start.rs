@@ -1,0 +1,68 @@
+//! The engine's first word.
+
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::fake::{FakeRunner, request, shape};
+use crate::error::SubmitError;
+use crate::generation::{Engine, Generation, Step, StepStream};
+use crate::local::LocalEngine;
+use crate::options::LocalOptions;
+use crate::runner::RunnerShape;
+
+/// Says its word when it is polled for the third time.
+struct Late {
+    polls: u32,
+    word: Result<(), SubmitError>,
+}
+
+impl StepStream for Late {
+    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
+        self.polls += 1;
+        assert!(self.polls <= 3, "polled after its word");
+        if self.polls < 3 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(self.word.clone())
+    }
+
+    fn poll_step(&mut self, _: &mut Context<'_>) -> Poll<Option<Step>> {
+        assert_eq!(self.polls, 3, "a step before the word");
+        Poll::Ready(Some(Step::default()))
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
+}
+
+#[test]
+fn the_first_word_is_waited_for_and_steps_come_after_it() {
+    let mut generation = Generation::new(Late { polls: 0, word: Ok(()) });
+    runtime().block_on(async {
+        assert_eq!(generation.started().await, Ok(()));
+        assert_eq!(generation.started().await, Ok(()), "it is said once");
+        assert_eq!(generation.next().await, Some(Step::default()));
+    });
+}
+
+#[test]
+fn a_refusal_is_the_first_word_and_the_last() {
+    let refused = SubmitError::Unavailable { retry_after: Some(Duration::from_secs(3)) };
+    let mut generation = Generation::new(Late { polls: 0, word: Err(refused.clone()) });
+    runtime().block_on(async {
+        assert_eq!(generation.started().await, Err(refused));
+        assert_eq!(generation.next().await, None);
+    });
+}
+
+#[test]
+fn an_engine_that_queues_says_its_word_before_any_step() {
+    // Without lanes nobody ever runs.
+    let runner = FakeRunner::new(RunnerShape { lanes: 0, ..shape(50, 4) });
+    let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
+    let mut generation = engine.submit(request([1], 5)).unwrap();
+    let started = std::pin::pin!(generation.started()).poll(&mut Context::from_waker(Waker::noop()));
+    assert_eq!(started, Poll::Ready(Ok(())));
+}

@@ -1,0 +1,39 @@
+//! A generated token, and how it is chosen.
+
+/// How the next token is chosen: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SamplingParams {
+    /// 0 is greedy.
+    pub temperature: f32,
+    /// Smallest set of likeliest tokens whose mass reaches this; in (0, 1].
+    pub top_p: f32,
+    /// The k likeliest only; 0 is all.
+    pub top_k: u32,
+    /// Only tokens that have at least this share of the likeliest one's probability; 0 is all.
+    pub min_p: f32,
+    /// Seed of this sequence.
+    pub seed: u64,
+}
+
+impl SamplingParams {
+    /// The likeliest token, always.
+    pub const GREEDY: Self = Self { temperature: 0.0, top_p: 1.0, top_k: 0, min_p: 0.0, seed: 0 };
+}
+
+/// A generated token.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// Its id.
+    pub id: u32,
+    /// Its log-probability and the alternatives, where asked for.
+    pub logprobs: Option<Box<Logprobs>>,
+}
+
+/// Log-probabilities (natural) at one position, before temperature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logprobs {
+    /// Of the token chosen.
+    pub chosen: f32,
+    /// The likeliest (id, logprob), likeliest first.
+    pub top: Vec<(u32, f32)>,
+}

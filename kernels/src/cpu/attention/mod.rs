@@ -1,0 +1,128 @@
+//! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and the sum of values in one
+//! pass over the keys, all in f32.
+//!
+//! A task is one key head, with its group of query heads, of some neighbouring tokens of a sequence. Keys come in spans of
+//! 128 that begin at multiples of 128 positions: after each, running maximum, sum and output are rescaled. Spans depend on
+//! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
+//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold what isn't finite.
+
+mod softmax;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use super::Cpu;
+use super::kv::KvLayer;
+use super::output::Output;
+use super::rope::QkvShape;
+use tile::TileOfHead;
+
+/// Keys between two rescalings.
+const SPAN: usize = 128;
+/// Query rows (tokens × heads of a group) that a task aims at.
+const TASK_ROWS: usize = 32;
+
+/// How a layer attends.
+#[derive(Debug, Clone, Copy)]
+pub struct AttentionParams<'a> {
+    /// How rows of qkv are made up.
+    pub shape: QkvShape,
+    /// Factor of scores.
+    pub scale: f32,
+    /// Positions that a row sees, its own among them (at least one); none: all up to its own.
+    pub window: Option<usize>,
+    /// `[heads]`: one more score for each query head, of a key without value.
+    pub sinks: Option<&'a [f32]>,
+}
+
+/// One sequence's rows of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence<'a> {
+    /// Its first row.
+    pub first_row: usize,
+    /// Its number of rows, for consecutive positions up to `context - 1`.
+    pub rows: usize,
+    /// Tokens that are in the cache, those of this step among them.
+    pub context: usize,
+    /// Its blocks in order, at least `context` tokens' worth.
+    pub blocks: &'a [u32],
+}
+
+/// Attention of the queries in `qkv` `[rows, params.shape.width()]` to the cached keys of their sequences, as far as `params` lets them
+/// see; `out` is `[rows, heads * head_dim]`.
+///
+/// # Panics
+/// Where the sizes don't fit each other or a block is not in the cache.
+pub fn attention(
+    cpu: &Cpu,
+    params: AttentionParams<'_>,
+    qkv: &[f32],
+    sequences: &[Sequence<'_>],
+    cache: &KvLayer,
+    out: &mut [f32],
+) {
+    let shape = params.shape;
+    let rows = qkv.len() / shape.width();
+    assert_eq!(out.len(), rows * shape.heads * shape.head_dim, "rows of attention");
+    assert!(
+        shape.kv_heads == cache.shape.kv_heads && shape.head_dim == cache.shape.head_dim,
+        "heads of the cache"
+    );
+    assert!(params.sinks.is_none_or(|sinks| sinks.len() == shape.heads), "a sink for each head");
+    let tiles = tiles(shape, sequences);
+    let cost: usize =
+        tiles.iter().map(|t| t.rows * t.sequence.context * shape.heads * shape.head_dim * 2).sum();
+    let out = Output::new(out);
+    cpu.share(tiles.len() * shape.kv_heads, cost, |task| {
+        let (tile, head) = (tiles[task / shape.kv_heads], task % shape.kv_heads);
+        cpu.isa().run(TileOfHead { params, qkv, tile, head, cache, out: &out });
+    });
+}
+
+/// Some neighbouring tokens of a sequence.
+#[derive(Debug, Clone, Copy)]
+struct Tile<'a> {
+    sequence: Sequence<'a>,
+    first_row: usize,
+    rows: usize,
+    /// Position of the first of them.
+    position: usize,
+}
+
+fn tiles<'a>(shape: QkvShape, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
+    let height = (TASK_ROWS / shape.group()).max(1);
+    let mut tiles = Vec::new();
+    for sequence in sequences {
+        for first in (0..sequence.rows).step_by(height) {
+            tiles.push(Tile {
+                sequence: *sequence,
+                first_row: sequence.first_row + first,
+                rows: height.min(sequence.rows - first),
+                position: sequence.context - sequence.rows + first,
+            });
+        }
+    }
+    tiles
+}
+
+/// What it means, in f64, for one query `[d]`, the keys and values `[n, d]` that it sees, and its head's sink.
+pub fn attention_reference(
+    query: &[f32],
+    keys: &[f32],
+    values: &[f32],
+    scale: f32,
+    sink: Option<f32>,
+) -> Vec<f64> {
+    let d = query.len();
+    let dot =
+        |key: &[f32]| -> f64 { query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum() };
+    let scores: Vec<f64> = keys.chunks_exact(d).map(|key| dot(key) * f64::from(scale)).collect();
+    let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = scores.iter().map(|s| (s - greatest).exp()).collect();
+    let total: f64 =
+        weights.iter().sum::<f64>() + sink.map_or(0.0, |sink| (f64::from(sink) - greatest).exp());
+    let value = |i: usize| -> f64 {
+        weights.iter().zip(values.chunks_exact(d)).map(|(w, v)| w * f64::from(v[i])).sum()
+    };
+    (0..d).map(|i| value(i) / total).collect()
+}
