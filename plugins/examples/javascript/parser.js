@@ -1,10 +1,14 @@
 // Parser for Mistral's newer formats, in JavaScript: `[THINK]…[/THINK]`, then text, then `[TOOL_CALLS]name[ARGS]{json}` any number of times.
 //
+// A marker behind which no name stands was only mentioned, and is text. A call that the turn's end cuts off before its arguments is a broken call.
 // A parser routes the bytes that the host holds: every answer says where the oldest of them go. What no answer routes stays held.
 // Every stream has an instance of its own, so the module's variables are the stream's state.
 
 const MARKERS = ["[THINK]", "[/THINK]", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "</s>"];
 const [THINK, THINK_END, CALL, CALL_ID, ARGUMENTS, TURN_END] = MARKERS.keys();
+
+// How a tool's name may begin, with white space around it.
+const NAME = /^(?=[^]{0,128}$)\s*[A-Za-z0-9_.:-]*\s*$/;
 
 let calling = false; // whether the request allows calls
 let prose = "content";
@@ -41,7 +45,10 @@ export const parser = {
     if (state === "prose") return allOf(size, prose);
     if (state === "body") return allOf(size, "arguments");
     held += size;
-    if (state === "name") name += chunk;
+    if (state === "name") {
+      name += chunk;
+      if (!NAME.test(name)) return allOf(release(), prose);
+    }
     return hold;
   },
 
@@ -54,7 +61,7 @@ export const parser = {
       return hold;
     }
     // Whatever else a marker is, it ends what came before it.
-    const ended = endCall();
+    const ended = endCall(index === TURN_END);
     if (index === CALL) {
       [state, name, held] = ["name", "", MARKERS[index].length];
       return ended.length > 0 ? ops(ended) : hold;
@@ -66,7 +73,8 @@ export const parser = {
   },
 
   finish(reason) {
-    const ended = reason === "stop" ? endCall() : [];
+    // Arguments are whole only if the model came this far by itself.
+    const ended = state === "body" && reason !== "stop" ? [] : endCall(true);
     return ended.length > 0 ? ops(ended) : hold;
   },
 
@@ -82,15 +90,21 @@ function openCall() {
   return ops([{ tag: "tool-call", val: { name: name.trim(), payload: "json" } }, run("drop", markup)]);
 }
 
-// An open call is complete; a name without arguments was none, and goes out as text.
-function endCall() {
+// An open call is complete. A name without arguments is a broken call at the turn's end, and text elsewhere; no name is nothing.
+function endCall(turnEnds) {
   const was = state;
-  state = "prose";
+  const bytes = release();
+  if (was === "prose") return [];
   if (was === "body") return [close];
-  if (held === 0) return [];
+  if (turnEnds) return [run("drop", bytes), { tag: "broken-call" }];
+  return [run(name.trim() ? prose : "drop", bytes)];
+}
+
+// What follows is prose, and the held bytes are decided: how many they are.
+function release() {
   const bytes = held;
-  held = 0;
-  return [run("content", bytes)];
+  [state, held] = ["prose", 0];
+  return bytes;
 }
 
 // Bytes of a string in UTF-8; the host counts bytes, JavaScript counts UTF-16 units.

@@ -1,5 +1,6 @@
 """Parser for Mistral's newer formats, in Python: `[THINK]…[/THINK]`, then text, then `[TOOL_CALLS]name[ARGS]{json}` any number of times.
 
+A marker behind which no name stands was only mentioned, and is text. A call that the turn's end cuts off before its arguments is a broken call.
 A parser routes the bytes that the host holds: every answer says where the oldest of them go. What no answer routes stays held.
 """
 
@@ -8,7 +9,7 @@ from typing import List, Optional, Tuple
 from componentize_py_types import Err
 from wit_world import exports
 from wit_world.exports.parser import (
-    Descriptor, FinishReason, Op_Bytes, Op_Close, Op_ToolCall, Op_UntilMarker, Payload, Request, Route, Run, Step,
+    Descriptor, FinishReason, Op_BrokenCall, Op_Bytes, Op_Close, Op_ToolCall, Op_UntilMarker, Payload, Request, Route, Run, Step,
     Step_Hold, Step_Ops, ToolCall, ToolChoice_None_, Trim,
 )
 
@@ -17,6 +18,14 @@ THINK, THINK_END, CALL, CALL_ID, ARGUMENTS, TURN_END = range(6)
 
 # What the text between two markers is.
 PROSE, NAME, ID, BODY = range(4)
+
+NAME_CHARACTERS = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-")
+LONGEST_NAME = 128
+
+
+def may_be_name(text: str) -> bool:
+    """Whether a tool's name may begin so, white space around it aside."""
+    return len(text) <= LONGEST_NAME and set(text.strip()) <= NAME_CHARACTERS
 
 
 def all_of(size: int, route: Route) -> Step:
@@ -46,6 +55,9 @@ class Stream:
         self.held += size
         if self.state == NAME:
             self.name += chunk
+            if not may_be_name(self.name):
+                size, self.held, self.state = self.held, 0, PROSE
+                return all_of(size, self.prose)
         return Step_Hold()
 
     def marker(self, index: int) -> Step:
@@ -57,7 +69,7 @@ class Stream:
             self.state = ID
             return self.hold(index)
         # Whatever else a marker is, it ends what came before it.
-        ops = self.end_call()
+        ops = self.end_call(index == TURN_END)
         if index == CALL:
             self.state, self.name = NAME, ""
             self.held = 0
@@ -71,7 +83,8 @@ class Stream:
         return Step_Ops(ops)
 
     def finish(self, reason: FinishReason) -> Step:
-        ops = self.end_call() if reason == FinishReason.STOP else []
+        # Arguments are whole only if the model came this far by itself.
+        ops = [] if self.state == BODY and reason != FinishReason.STOP else self.end_call(True)
         return Step_Ops(ops) if ops else Step_Hold()
 
     def hold(self, index: int) -> Step:
@@ -87,15 +100,17 @@ class Stream:
             Op_Bytes(Run(Route.DROP, markup)),
         ])
 
-    def end_call(self) -> List:
-        """An open call is complete; a name without arguments was none, and goes out as text."""
+    def end_call(self, turn_ends: bool) -> List:
+        """An open call is complete. A name without arguments is a broken call at the turn's end, and text elsewhere; no name is nothing."""
         state, self.state = self.state, PROSE
+        held, self.held = self.held, 0
+        if state == PROSE:
+            return []
         if state == BODY:
             return [Op_Close()]
-        if self.held:
-            held, self.held = self.held, 0
-            return [Op_Bytes(Run(Route.CONTENT, held))]
-        return []
+        if turn_ends:
+            return [Op_Bytes(Run(Route.DROP, held)), Op_BrokenCall()]
+        return [Op_Bytes(Run(self.prose if self.name.strip() else Route.DROP, held))]
 
 
 # An instance of the component serves one stream, and componentize-py makes a new `Parser` for every call: the state lives here.

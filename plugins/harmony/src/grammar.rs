@@ -5,8 +5,8 @@
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Arguments, Callable, Lark, Markers, Turn, literal};
-use parser_sdk::header::Words;
 
+use crate::header::Words;
 use crate::{CHANNEL, CONSTRAIN, END, Harmony, MARKERS, MESSAGE, START};
 
 /// Longest name of a tool, in bytes: a header has a bound.

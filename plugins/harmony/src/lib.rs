@@ -15,12 +15,14 @@
 //! - Where the request forbids calls, the channel decides alone.
 
 mod grammar;
+mod header;
 
-use parser_sdk::header::{Header, Part, Word, Words};
 use parser_sdk::json;
 use parser_sdk::{
     Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolChoice, Tools,
 };
+
+use header::{Header, Part, Word, Words};
 
 /// Markers, without their `<|` and `|>`.
 const MARKERS: [&str; 8] = ["start", "end", "message", "channel", "constrain", "return", "call", "endoftext"];

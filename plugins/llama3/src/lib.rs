@@ -9,12 +9,16 @@
 //! - What the turn's end cuts off undecided is dropped, a broken call, if markup announced it or the name of a declared tool has begun.
 
 mod grammar;
+mod open_call;
+mod opening;
+mod python;
 
 use parser_sdk::json::{Bare, Name, Object, Verdict};
-use parser_sdk::python::Keywords;
-use parser_sdk::{
-    Descriptor, FinishReason, OpenCall, Opening, Output, Parser, Payload, Request, Route, Tools, Trim,
-};
+use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Request, Route, Tools, Trim};
+
+use open_call::OpenCall;
+use opening::Opening;
+use python::Keywords;
 
 const MARKERS: [&str; 8] = [
     "<|python_tag|>",

@@ -7,10 +7,13 @@
 //! A call that the turn's end cuts off before its name is dropped and broken; an empty region is dropped. Where no tool may be called, calls
 //! are text.
 
+mod table;
+
 use parser_sdk::json::Calls;
 use parser_sdk::params::{Arguments, Doubt, Schemas};
-use parser_sdk::template::{Found, Kind, Meaning, Place, Table, Within};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
+
+use table::{Found, Kind, Meaning, Place, Table, Within};
 
 /// The state of one stream.
 #[derive(Debug)]

@@ -20,6 +20,8 @@ mod answer;
     clippy::cast_ptr_alignment,
     reason = "an allocator deals in raw memory; its blocks are aligned"
 )]
+mod blocks;
+#[allow(unsafe_code, reason = "likewise")]
 mod memory;
 
 /// Generated from `wit/parser-0.1`; `generate!` looks for it from this crate's own folder, whoever depends on it.

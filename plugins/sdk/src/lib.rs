@@ -9,28 +9,21 @@
 #[doc(hidden)]
 pub mod component;
 pub mod grammar;
-pub mod header;
 pub mod json;
-mod open_call;
-mod opening;
 mod output;
 pub mod params;
 mod prose;
-pub mod python;
 pub mod sections;
 mod stream;
-pub mod template;
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub mod testing;
 mod tools;
 mod types;
 
-pub use open_call::OpenCall;
-pub use opening::Opening;
 pub use output::Output;
 pub use prose::Prose;
 pub use stream::Stream;
-pub use tools::{Tools, is_plausible};
+pub use tools::{Tools, begins_plausibly, is_plausible};
 pub use types::{
     Descriptor, FinishReason, Grammar, Op, Payload, Phase, Request, Route, Run, Step, Tool, ToolCall,
     ToolChoice, ToolKind, Trim, Until,

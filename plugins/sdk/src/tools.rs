@@ -63,7 +63,7 @@ pub fn is_plausible(name: &str) -> bool {
 }
 
 /// Whether such a name may begin so.
-pub(crate) fn begins_plausibly(name: &str) -> bool {
+pub fn begins_plausibly(name: &str) -> bool {
     let may_stand = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     name.len() <= NAME && name.bytes().all(may_stand)
 }

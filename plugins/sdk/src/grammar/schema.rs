@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
         return Err(format!("the schema of {what} is nested more than {DEPTH} deep"));
     }
     let text = if text.trim().is_empty() { "{}" } else { text };
-    match serde_json::from_str(text) {
+    match crate::json::value(text) {
         Ok(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(schema),
         Ok(_) => Err(format!("the schema of {what} is neither an object nor a boolean")),
         Err(error) => Err(format!("the schema of {what} is not JSON: {error}")),

@@ -22,3 +22,11 @@ pub use calls::Calls;
 pub use object::Object;
 pub use scanner::{Event, Scanner};
 pub use unescape::{Unescape, unescape};
+
+/// A whole JSON text as a value. All of a component that reads one calls this, so that it holds one such reader.
+///
+/// # Errors
+/// It is no JSON: what is wrong, and where.
+pub fn value(text: &str) -> serde_json::Result<serde_json::Value> {
+    serde_json::from_str(text)
+}

@@ -5,7 +5,7 @@
 //! `defaults`, `optional` and `join` say nothing about where bytes go: each region is an item of its own, and the generation prompt goes
 //! through the same delimiters as the output. `repeats` and the start anchor count for grammars ([`Table::constrain`]).
 
-use crate::{Route, Trim};
+use parser_sdk::{Route, Trim};
 
 mod delimiter;
 mod grammar;
@@ -13,47 +13,47 @@ mod pattern;
 mod read;
 mod watch;
 
-pub use delimiter::{Delimiter, Markers};
-pub use pattern::{Match, Pattern, Piece, parse};
-pub use watch::{Found, Meaning, Place, Within};
+pub(crate) use delimiter::{Delimiter, Markers};
+pub(crate) use pattern::{Match, Pattern, Piece, parse};
+pub(crate) use watch::{Found, Meaning, Place, Within};
 
 /// What a table says.
 #[derive(Debug, Default)]
-pub struct Table {
+pub(crate) struct Table {
     /// Its fields, by name.
-    pub fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
     /// Field that text outside the others belongs to.
-    pub implicit: Option<usize>,
+    pub(crate) implicit: Option<usize>,
     /// Field in which the message begins.
-    pub first: Option<usize>,
+    pub(crate) first: Option<usize>,
     /// The markers that its delimiters need.
-    pub markers: Markers,
+    pub(crate) markers: Markers,
     /// What stands before the message, in the generation prompt, where it begins with what may be a token.
-    pub anchors: Vec<Delimiter>,
+    pub(crate) anchors: Vec<Delimiter>,
     /// The same where it is plain text.
     plain_anchors: Vec<Pattern>,
     /// Whether it is a pattern that can't be followed.
     is_anchored_somehow: bool,
     /// Whose white space it drops.
-    pub trim: Trim,
+    pub(crate) trim: Trim,
 }
 
 /// A region of the answer.
 #[derive(Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// What stands in it.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What opens it.
-    pub open: Vec<Delimiter>,
+    pub(crate) open: Vec<Delimiter>,
     /// What closes it.
-    pub close: Vec<Delimiter>,
+    pub(crate) close: Vec<Delimiter>,
     /// Whether there may be several such regions.
-    pub repeats: bool,
+    pub(crate) repeats: bool,
 }
 
 /// What stands in a region.
 #[derive(Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The message.
     Content,
     /// Reasoning.
@@ -73,23 +73,23 @@ pub enum Kind {
 
 /// How a parameter is written.
 #[derive(Debug)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// What begins it; its group is the key.
-    pub key: Delimiter,
+    pub(crate) key: Delimiter,
     /// What ends its value.
-    pub end: Vec<Delimiter>,
+    pub(crate) end: Vec<Delimiter>,
     /// Whether the format sets its value off with white space.
-    pub spaced: bool,
+    pub(crate) spaced: bool,
 }
 
 impl Kind {
     /// Whether it is text that goes out as it is.
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::Content | Self::Reasoning)
     }
 
     /// Where its text goes.
-    pub fn route(&self) -> Route {
+    pub(crate) fn route(&self) -> Route {
         match self {
             Self::Content => Route::Content,
             Self::Reasoning => Route::Reasoning,

@@ -1,9 +1,9 @@
 //! Reads a table from its JSON. What can't be followed is refused, by name.
 
+use parser_sdk::{Trim, json};
 use serde_json::Value;
 
 use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table, parse};
-use crate::Trim;
 
 /// Keys of a table and of a field; those of contents that can be streamed.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
@@ -64,7 +64,7 @@ impl Table {
     ///
     /// # Errors
     /// One line naming the construct that can't be followed.
-    pub fn read(options: &[(String, String)]) -> Result<Self, String> {
+    pub(crate) fn read(options: &[(String, String)]) -> Result<Self, String> {
         let option = |name| options.iter().find(|(key, _)| key == name).map(|(_, value)| value);
         match (option("response_template"), option("response_schema")) {
             (Some(json), _) => Self::of(json).map_err(|error| format!("response_template: {error}")),
@@ -77,8 +77,8 @@ impl Table {
         }
     }
 
-    fn of(json: &str) -> Result<Self, String> {
-        let written: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    fn of(text: &str) -> Result<Self, String> {
+        let written = json::value(text).map_err(|error| error.to_string())?;
         known(&written, &TABLE)?;
         if let Some(version) = written.get("version").filter(|version| **version != 1) {
             return Err(format!("version {version} isn't known, only 1 is"));

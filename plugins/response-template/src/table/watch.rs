@@ -9,18 +9,18 @@ const HEAD: usize = 256;
 
 /// A place of the stream.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub(crate) struct Place {
     /// The region, by its field; none outside of all.
-    pub region: Option<usize>,
+    pub(crate) region: Option<usize>,
     /// Where in a region of calls.
-    pub within: Within,
+    pub(crate) within: Within,
     /// Whether tools may be called.
-    pub may_call: bool,
+    pub(crate) may_call: bool,
 }
 
 /// Where in a region of calls a place is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
+pub(crate) enum Within {
     /// In none.
     NoCall,
     /// In a string of JSON: only the turn's end counts.
@@ -40,7 +40,7 @@ pub enum Within {
 
 /// What a delimiter means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub(crate) enum Meaning {
     /// The region of this field opens.
     Open(usize),
     /// The region opens that is open already, or the message begins.
@@ -57,7 +57,7 @@ pub enum Meaning {
 
 /// What held text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// No delimiter.
     Text,
     /// That isn't clear yet.
@@ -68,13 +68,13 @@ pub enum Found {
 
 impl Table {
     /// Whether a marker begins one of the delimiters that count here; where it `ends` the turn, of those that do.
-    pub fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
+    pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
         let counts = |meaning| !ends || meaning == Meaning::End;
         self.watched(place).any(|(meaning, delimiter)| counts(meaning) && delimiter.trigger == marker)
     }
 
     /// What `head` is: the longest delimiter, once no other may come of it. Nothing more comes where it `is_all`.
-    pub fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
+    pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
         for (meaning, delimiter) in self.watched(place) {
@@ -91,7 +91,7 @@ impl Table {
     }
 
     /// Whether the whole of `head` can only become the opening of a call.
-    pub fn begins_call(&self, place: Place, head: &str) -> bool {
+    pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
         let begins =
             |(_, delimiter): &(Meaning, &Delimiter)| delimiter.pattern.matches(head) == Match::Partial;
         let mut is_call = self
@@ -106,7 +106,7 @@ impl Table {
     }
 
     /// How a region writes parameters.
-    pub fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
+    pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {
             Kind::Named(parameter) => parameter.as_ref(),
             _ => None,

@@ -14,7 +14,7 @@ const BYTES: usize = 256;
 const TO: &str = "to=";
 
 /// The words of a format's headers.
-pub trait Words {
+pub(crate) trait Words {
     /// What a header says beside names.
     const KNOWN: &'static [(&'static str, Word)];
     /// Roles other than the model's. A name with a dot is another's, too.
@@ -29,7 +29,7 @@ pub trait Words {
 
 /// What a known word is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub(crate) enum Word {
     /// The role of the model; anything may follow it at once.
     Model,
     /// Where messages go.
@@ -40,7 +40,7 @@ pub enum Word {
 
 /// What a marker begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// Nothing: the message before it has ended, and the header hasn't begun.
     Nothing,
     /// A role.
@@ -53,17 +53,17 @@ pub enum Part {
 
 /// A header between two of its characters.
 #[derive(Debug)]
-pub struct Header<W> {
+pub(crate) struct Header<W> {
     /// The tool addressed, as written.
-    pub recipient: Option<String>,
+    pub(crate) recipient: Option<String>,
     /// A name where a channel should be.
-    pub misplaced: Option<String>,
+    pub(crate) misplaced: Option<String>,
     /// One that the format knows, or nothing.
-    pub channel: &'static str,
+    pub(crate) channel: &'static str,
     /// Whether the model speaks in another's name.
-    pub is_foreign: bool,
+    pub(crate) is_foreign: bool,
     /// Whether the content is plain text.
-    pub is_raw: bool,
+    pub(crate) is_raw: bool,
     words: PhantomData<W>,
     part: Part,
     text: String,
@@ -73,7 +73,7 @@ pub struct Header<W> {
 
 impl<W: Words> Header<W> {
     /// One that begins with this.
-    pub fn new(part: Part) -> Self {
+    pub(crate) fn new(part: Part) -> Self {
         let (recipient, misplaced, text, words) = (None, None, String::new(), PhantomData);
         Self {
             recipient,
@@ -90,12 +90,12 @@ impl<W: Words> Header<W> {
     }
 
     /// Whether one of its own markers came.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.part != Part::Nothing
     }
 
     /// Takes more of it. If that shows that it is no header any more: how many of the bytes still were.
-    pub fn push(&mut self, chunk: &str) -> Option<usize> {
+    pub(crate) fn push(&mut self, chunk: &str) -> Option<usize> {
         let end = chunk.char_indices().find(|(at, next)| self.is_ended_by(*at, *next)).map(|(at, _)| at);
         self.text.push_str(&chunk[..end.unwrap_or(chunk.len())]);
         end
@@ -110,7 +110,7 @@ impl<W: Words> Header<W> {
     }
 
     /// A marker came, and it goes on with this: what came before is read, and what that leaves was garbage.
-    pub fn go_on(&mut self, part: Part) {
+    pub(crate) fn go_on(&mut self, part: Part) {
         let garbage = self.read(false);
         if !garbage.is_empty() {
             self.is_raw |= self.part == Part::Type && garbage.trim() == W::RAW;
@@ -120,7 +120,7 @@ impl<W: Words> Header<W> {
     }
 
     /// Reads what came after the last marker; what can't be a header's is left. Where the stream `is_cut`, the last word may be too.
-    pub fn read(&mut self, is_cut: bool) -> String {
+    pub(crate) fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
         self.in_word = false;
         let named = self.name(text.trim_start());

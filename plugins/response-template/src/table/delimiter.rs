@@ -6,23 +6,23 @@ use super::pattern::{Pattern, Piece, parse};
 
 /// A pattern that a marker announces.
 #[derive(Debug)]
-pub struct Delimiter {
+pub(crate) struct Delimiter {
     /// Index of the marker with which it begins, its trigger.
-    pub trigger: usize,
+    pub(crate) trigger: usize,
     /// All of it.
-    pub pattern: Pattern,
+    pub(crate) pattern: Pattern,
 }
 
 /// The markers that a format's delimiters need.
 #[derive(Debug, Default)]
-pub struct Markers(pub Vec<String>);
+pub(crate) struct Markers(pub(crate) Vec<String>);
 
 impl Markers {
     /// A delimiter of one literal.
     ///
     /// # Errors
     /// It is empty.
-    pub fn literal(&mut self, text: &str) -> Result<Delimiter, String> {
+    pub(crate) fn literal(&mut self, text: &str) -> Result<Delimiter, String> {
         self.delimiter(vec![Piece::Literal(text.to_owned())])
     }
 
@@ -30,7 +30,7 @@ impl Markers {
     ///
     /// # Errors
     /// It doesn't begin with literal text.
-    pub fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
+    pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
         else {
@@ -57,7 +57,7 @@ impl Markers {
     ///
     /// # Errors
     /// The construct that can't be decided as text arrives.
-    pub fn regex(&mut self, regex: &str) -> Result<(Vec<Delimiter>, bool), String> {
+    pub(crate) fn regex(&mut self, regex: &str) -> Result<(Vec<Delimiter>, bool), String> {
         let (mut delimiters, mut begins) = (Vec::new(), false);
         for Pattern(mut pieces) in parse(regex)? {
             begins |= pieces == [Piece::Edge('^')];
@@ -74,7 +74,7 @@ impl Markers {
     }
 
     /// A delimiter that is one marker, whatever it holds.
-    pub fn whole(&mut self, text: &str) -> Delimiter {
+    pub(crate) fn whole(&mut self, text: &str) -> Delimiter {
         let pattern = Pattern(vec![Piece::Literal(text.to_owned())]);
         Delimiter { trigger: self.marker(text), pattern }
     }

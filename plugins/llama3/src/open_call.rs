@@ -1,12 +1,13 @@
 //! A call that is open, in any of the spellings that one format may mix. Its parser holds one of these, and tells it what comes.
 
-use crate::json::{Call, Object, Progress};
+use parser_sdk::json::{Call, Object, Progress};
+use parser_sdk::{Output, Payload, Route, Tools};
+
 use crate::python::Keywords;
-use crate::{Output, Payload, Route, Tools};
 
 /// How its rest is spelt.
 #[derive(Debug)]
-pub enum OpenCall {
+pub(crate) enum OpenCall {
     /// As a JSON object in which its name stood.
     Named(Call),
     /// As the JSON object of its arguments.
@@ -19,7 +20,7 @@ pub enum OpenCall {
 
 impl OpenCall {
     /// A call just opened whose text is all that a custom tool is given, or else a function's only parameter.
-    pub fn of_text(parameter: &str, payload: Payload, out: &mut Output) -> Self {
+    pub(crate) fn of_text(parameter: &str, payload: Payload, out: &mut Output) -> Self {
         if payload == Payload::Text {
             return Self::Text(Route::Arguments);
         }
@@ -28,7 +29,7 @@ impl OpenCall {
     }
 
     /// Whether the next byte is inside a string, or of plain text: a marker there may be text, too.
-    pub fn in_string(&self) -> bool {
+    pub(crate) fn in_string(&self) -> bool {
         match self {
             Self::Named(call) => call.in_string(),
             Self::Object(arguments) => arguments.in_string(),
@@ -39,7 +40,7 @@ impl OpenCall {
 
     /// Reads on up to its end, where it is closed: after how many bytes that came.
     #[inline]
-    pub fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
+    pub(crate) fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         match self {
             Self::Named(call) => match call.read(text.as_bytes(), tools, out) {
                 Progress::Closed(read) => Some(read),
@@ -55,7 +56,7 @@ impl OpenCall {
     }
 
     /// It ends here without its own end, and before the `keep` youngest bytes: it may be whole only if the model came this far by itself.
-    pub fn end(&mut self, by_itself: bool, keep: usize, out: &mut Output) {
+    pub(crate) fn end(&mut self, by_itself: bool, keep: usize, out: &mut Output) {
         match self {
             Self::Named(call) if by_itself && call.has_arguments() => call.close(out),
             Self::Named(call) => call.release(out),

@@ -2,14 +2,14 @@
 //!
 //! Invariant: only so much of the text decides as a call's head may have, however it was cut.
 
-use crate::tools::{begins_plausibly, is_plausible};
+use parser_sdk::{begins_plausibly, is_plausible};
 
 /// Longest head of a call that is waited for, in bytes.
 const HEAD: usize = 160;
 
 /// What text begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening<'a> {
+pub(crate) enum Opening<'a> {
     /// That isn't clear yet.
     Unclear,
     /// No call.
@@ -21,7 +21,7 @@ pub enum Opening<'a> {
 impl<'a> Opening<'a> {
     /// How code begins, where a call is spelt as the tool's name, `suffix` (llama's `.call`), and keywords in parentheses: the first
     /// argument, if there is any, must have one.
-    pub fn of_code(code: &'a str, suffix: &str) -> Self {
+    pub(crate) fn of_code(code: &'a str, suffix: &str) -> Self {
         Self::bounded(code, |known| {
             let Some((callee, arguments)) = known.split_once('(') else {
                 return if begins_plausibly(known) { Self::Unclear } else { Self::Other };
@@ -40,7 +40,7 @@ impl<'a> Opening<'a> {
     }
 
     /// How an element goes on whose tag ends in the tool's name, `NAME>{…}`.
-    pub fn of_element(text: &'a str) -> Self {
+    pub(crate) fn of_element(text: &'a str) -> Self {
         Self::bounded(text, |known| {
             let (name, body) = known.split_once('>').unwrap_or((known, ""));
             let body = body.trim_ascii_start();

@@ -3,20 +3,21 @@
 //! Regions are written as the table's own patterns have them, less what those leave open but for white space. A message spells nothing that
 //! opens another region or ends its own. What ends the turn counts inside the strings of calls, too, so there it has to be a token.
 
+use parser_sdk::Request;
+use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_json, literal, parameters};
+
 use super::delimiter::parts;
 use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
-use crate::Request;
-use crate::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_json, literal, parameters};
 
 /// Longest delimiter with a tool's name in it, in bytes: the parser waits for 256, white space included.
 const NAMED: usize = 200;
 
 impl Table {
-    /// A Lark grammar of the turns that satisfy the request; none where the model is left free. See [`crate::grammar`].
+    /// A Lark grammar of the turns that satisfy the request; none where the model is left free. See [`parser_sdk::grammar`].
     ///
     /// # Errors
     /// What can't be expressed in the format of this table.
-    pub fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
+    pub(crate) fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
         let Some(turn) = Turn::of(request)? else { return Ok(None) };
         let lark = Lark::hearing(&self.markers.0, Markers::Any, self.heard(&turn))?;
         Writer { table: self, turn: &turn, lark }.whole().map(Some)

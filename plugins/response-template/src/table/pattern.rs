@@ -6,11 +6,11 @@
 
 /// A sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pattern(pub Vec<Piece>);
+pub(crate) struct Pattern(pub(crate) Vec<Piece>);
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub(crate) enum Piece {
     /// This text.
     Literal(String),
     /// White space, or none.
@@ -30,7 +30,7 @@ pub enum Piece {
 
 /// What text is to a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Match {
+pub(crate) enum Match {
     /// Not the pattern.
     No,
     /// It may become the pattern.
@@ -41,7 +41,7 @@ pub enum Match {
 
 impl Pattern {
     /// Whether `text` begins with this.
-    pub fn matches(&self, text: &str) -> Match {
+    pub(crate) fn matches(&self, text: &str) -> Match {
         let (mut at, mut captured) = (0, None);
         for (index, piece) in self.0.iter().enumerate() {
             let rest = &text[at..];
@@ -70,7 +70,7 @@ impl Pattern {
     }
 
     /// Name of its named group.
-    pub fn group(&self) -> Option<&str> {
+    pub(crate) fn group(&self) -> Option<&str> {
         self.0.iter().find_map(|piece| match piece {
             Piece::Run { group, .. } => group.as_deref(),
             _ => None,
@@ -103,7 +103,7 @@ impl Piece {
 ///
 /// # Errors
 /// The construct that can't be decided as text arrives.
-pub fn parse(regex: &str) -> Result<Vec<Pattern>, String> {
+pub(crate) fn parse(regex: &str) -> Result<Vec<Pattern>, String> {
     let mut parser = Regex { rest: regex };
     let read = parser.alternatives(false).and_then(|alternatives| match parser.rest {
         "" => Ok(alternatives.into_iter().map(Pattern).collect()),

@@ -3,14 +3,14 @@
 //! Invariant: strings go out with every piece, up to their end without the host asking again, and nothing is held but a backslash. Values are literals: strings (`'` or `"`), numbers,
 //! `True`, `False`, `None`, lists and dicts of these. What is none of them goes out as it stands, and so isn't JSON: no guess is made.
 
-use crate::{Output, Route};
+use parser_sdk::{Output, Route};
 
 /// Longest key or word that is kept. Python's own are shorter.
 const WORD: usize = 128;
 
 /// Keyword arguments being read, from behind the opening parenthesis.
 #[derive(Debug, Default)]
-pub struct Keywords {
+pub(crate) struct Keywords {
     place: Place,
     depth: usize,
     /// The key or word being read.
@@ -32,12 +32,12 @@ enum Place {
 
 impl Keywords {
     /// Whether the next byte is inside a string.
-    pub fn in_string(&self) -> bool {
+    pub(crate) fn in_string(&self) -> bool {
         matches!(self.place, Place::String(_) | Place::AfterBackslash(_))
     }
 
     /// Reads on. After the closing parenthesis the call is closed, and the answer is how many bytes that took.
-    pub fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
+    pub(crate) fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         let (bytes, was_in_string) = (text.as_bytes(), self.in_string());
         let mut index = 0;
         while let Some(&byte) = bytes.get(index) {
