@@ -30,6 +30,34 @@ pub use types::{
 };
 
 /// The parser of one choice of one response. Calls come in the order of the methods' names here; `finish` is the last.
+///
+/// ```
+/// use parser_sdk::testing::{Item, play, request};
+/// use parser_sdk::{Descriptor, FinishReason, Output, Parser, Request, Route};
+///
+/// /// Reasoning in `<think>…</think>`, and a message behind it.
+/// struct Thinking(Route);
+///
+/// impl Parser for Thinking {
+///     fn describe(_: &[(String, String)]) -> Result<Descriptor, String> {
+///         let markers = ["<think>", "</think>"].map(String::from).into();
+///         Ok(Descriptor { name: "thinking".into(), version: "0.1.0".into(), markers, ..Descriptor::default() })
+///     }
+///     fn start(_: &Request) -> Result<Self, String> {
+///         Ok(Self(Route::Content))
+///     }
+///     fn text(&mut self, _: &str, out: &mut Output) {
+///         out.until_marker(self.0);
+///     }
+///     fn marker(&mut self, index: usize, out: &mut Output) {
+///         out.drop_all();
+///         self.0 = if index == 0 { Route::Reasoning } else { Route::Content };
+///     }
+/// }
+///
+/// let items = play::<Thinking>(&request(&[]), "", ["<think>Hm.</think>Hi."], FinishReason::Stop);
+/// assert_eq!(items, [Item::reasoning("Hm."), Item::message("Hi.")]);
+/// ```
 pub trait Parser: Sized {
     /// What the parser is and which markers the host is to find for it, given the operator's settings.
     /// It may depend on those alone; `start` sees them again among its options.

@@ -48,6 +48,29 @@ pub enum Mark {
 }
 
 /// A format.
+///
+/// ```
+/// use parser_sdk::sections::{Format, Mark, Sections};
+/// use parser_sdk::testing::{Item, play, request};
+/// use parser_sdk::{Descriptor, FinishReason};
+///
+/// /// `[CALL]NAME[ARGS]{…}[END]`.
+/// struct Brackets;
+///
+/// impl Format for Brackets {
+///     const MARKS: &'static [(&'static str, Mark)] =
+///         &[("[CALL]", Mark::Call), ("[ARGS]", Mark::Separator), ("[END]", Mark::CallEnd)];
+///     const OPENING: &'static [&'static str] = &[];
+///
+///     fn describe() -> Descriptor {
+///         Descriptor { name: "brackets".into(), version: "0.1.0".into(), ..Descriptor::default() }
+///     }
+/// }
+///
+/// let output = ["Sure.[CALL]add[ARGS]{\"a\": 1}[END]"];
+/// let items = play::<Sections<Brackets>>(&request(&["add"]), "", output, FinishReason::Stop);
+/// assert_eq!(items, [Item::message("Sure."), Item::call("add", "{\"a\": 1}")]);
+/// ```
 pub trait Format {
     /// The markers' literals and meanings. Where several mean the same, the first is the one that grammars allow.
     const MARKS: &'static [(&'static str, Mark)];
