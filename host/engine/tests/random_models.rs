@@ -1,13 +1,16 @@
 //! Models with random weights: reproducible, and large enough that the work is shared by threads.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
+use engine::SamplingParams;
 use engine::cpu::{CpuOptions, CpuRunner};
 use engine::models::{ModelConfig, Progress, Weights};
-use engine::runner::Runner;
+use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::json;
 
 mod steps;
 use steps::{Sequence, advance, batch, run};
+
+const DRAW: Draw = Draw { sampling: SamplingParams::GREEDY, position: 7, top_logprobs: None };
 
 fn config(tied: bool, bias: bool) -> ModelConfig {
     let text = json!({
@@ -76,4 +79,23 @@ fn progress_counts_every_part_and_all_bytes() {
     let layer = 160 * 400 + 240 * 160 + 3 * 160 * 488 + 2 * 160 + 2 * 40;
     assert_eq!(seen[4].bytes, 2 * (1001 * 160 + 3 * layer + 160));
     assert_eq!((runner.shape().context, runner.shape().vocab, runner.shape().block_size), (100, 1001, 16));
+}
+
+#[test]
+fn calls_out_of_order_and_batches_beyond_the_activations_are_errors() {
+    let options = CpuOptions { threads: 1, kv_cache_bytes: 16 << 20, context: Some(100), batch_tokens: 7 };
+    let mut runner =
+        CpuRunner::new(&config(true, false), &Weights::random(1), &options, &mut |_| {}).unwrap();
+    let draws = Draws { rows: &[DRAW], ..Draws::default() };
+    assert_eq!(runner.sample(&draws).unwrap_err(), RunError::Order("sample"));
+    assert_eq!(runner.collect().unwrap_err(), RunError::Order("collect"));
+    let refused = run(&mut runner, &batch(&[&prompt(8)], &[8], false)).unwrap_err();
+    assert_eq!(refused.to_string(), "8 tokens are more than 7");
+    runner.forward(&batch(&[&prompt(7)], &[7], false)).unwrap();
+    let none = runner.sample(&Draws::default()).unwrap_err();
+    assert_eq!(none.to_string(), "0 draws with 0 edits and 0 masks don't fit 1 rows of logits");
+    runner.forward(&batch(&[&prompt(7)], &[7], false)).unwrap();
+    runner.sample(&draws).unwrap();
+    assert_eq!(runner.collect().unwrap().rows.len(), 1);
+    assert_eq!(runner.collect().unwrap_err(), RunError::Order("collect"), "a step is collected once");
 }

@@ -46,7 +46,6 @@ impl<B: Backend> Qwen3<B> {
         weights: &Weights,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
-        let activations = Activations::new(backend, config)?;
         let rope = backend.rope(&config.rope, config.head_dim)?;
         let (vocab, hidden, layers) = (model.vocab, config.hidden, model.cache.len());
         let mut loading = Loading::new(backend, weights, layers + 2, progress);
@@ -57,6 +56,8 @@ impl<B: Backend> Qwen3<B> {
         let norm = loading.vector("model.norm.weight", hidden)?;
         let head = if config.tied { None } else { Some(loading.matrix("lm_head.weight", vocab, hidden)?) };
         loading.part_done();
+        // Last: sizes are those of the weights by now.
+        let activations = Activations::new(backend, config)?;
         Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, activations })
     }
 
