@@ -6,6 +6,7 @@ mod listen;
 pub mod mask;
 pub mod measure;
 pub mod path;
+pub mod process;
 pub mod server;
 pub mod streams;
 pub mod tool_server;

@@ -20,6 +20,9 @@ use super::head_fault;
 /// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets the connection.
 const INTERIM: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
+/// Bytes of a write that is put together.
+const JOINED: usize = 1 << 10;
+
 /// The socket and what its halves tell each other. Used by one task.
 pub(super) struct Link {
     pub(super) stream: TcpStream,
@@ -93,11 +96,13 @@ pub(super) struct Socket {
     link: Arc<Link>,
     /// An answer in place of hyper's own, on its way out.
     replaced: Bytes,
+    /// Small writes of several parts are put together here: that costs less than the system's reading of a list of them.
+    joined: Vec<u8>,
 }
 
 impl Socket {
     pub(super) fn new(link: Arc<Link>) -> Self {
-        Self { link, replaced: Bytes::new() }
+        Self { link, replaced: Bytes::new(), joined: Vec::new() }
     }
 
     /// Takes an answer that hyper made by itself; false if it is one of ours.
@@ -174,7 +179,18 @@ impl AsyncWrite for Socket {
         {
             return Poll::Ready(Ok(only.len()));
         }
-        self.write(cx, |stream| stream.try_write_vectored(bufs))
+        let size: usize = bufs.iter().map(|part| part.len()).sum();
+        if size > JOINED {
+            return self.write(cx, |stream| stream.try_write_vectored(bufs));
+        }
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        for part in bufs {
+            joined.extend_from_slice(part);
+        }
+        let written = self.write(cx, |stream| stream.try_write(&joined));
+        self.joined = joined;
+        written
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -6,15 +6,20 @@
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod client;
-mod server;
 mod shapes;
 mod watch;
 
 use std::time::{Duration, Instant};
 
-use server::ServerProcess;
+use serde_json::{Value, json};
 use shapes::{SHAPES, Shape};
+use tests::process::ServerProcess;
 
+/// What the user of the paced stream says.
+pub(crate) const PACED: &str = "A paced answer, please.";
+/// Tokens of the paced answer and milliseconds between them: longer than a shape may take, and within the embedded model's context.
+const PACED_TOKENS: usize = 3600;
+const PACE_MS: u64 = 20;
 /// Time that one shape may take; a request that has no answer by then is given up.
 const SHAPE_TIME: Duration = Duration::from_mins(1);
 /// Time for which unfinished bodies are held open.
@@ -68,9 +73,21 @@ impl Row {
     }
 }
 
+/// One answer is paced, all others are short.
+fn rules() -> Value {
+    json!([
+        {
+            "when": {"last_user_contains": PACED},
+            "text": "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(PACED_TOKENS),
+            "pace_ms": PACE_MS,
+        },
+        {"text": "<think>\n\n</think>\n\nHello!"},
+    ])
+}
+
 fn measure(shape: &Shape) -> Row {
     let body = (shape.body)();
-    let server = ServerProcess::start();
+    let server = ServerProcess::start(&rules(), &[]);
     let stream = watch::PacedStream::start(server.address);
     let health = watch::Health::start(server.address);
     let idle = server.resident_mib();

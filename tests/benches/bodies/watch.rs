@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::server::PACED;
+use super::PACED;
 
 /// Time between two requests of `/health`.
 const POLL: Duration = Duration::from_millis(5);

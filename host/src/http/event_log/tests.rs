@@ -19,7 +19,7 @@ fn append(log: &LogWriter, numbers: std::ops::Range<u64>) {
 }
 
 fn text(numbers: std::ops::Range<u64>) -> String {
-    numbers.map(|number| format!("event: e\ndata: {number}\n\n")).collect()
+    numbers.map(|number| format!("event: e\ndata: {number}\n\n")).collect::<Vec<_>>().concat()
 }
 
 /// What is there; nothing at the end.

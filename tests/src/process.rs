@@ -1,40 +1,34 @@
-//! The binary `host` as a process of its own: its address and its memory. It is killed when dropped.
+//! The binary `host` as a process of its own: its address, its memory and its CPU time. It is killed when dropped.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// What the user of the paced stream says.
-pub(crate) const PACED: &str = "A paced answer, please.";
-/// Tokens of the paced answer and milliseconds between them: longer than a shape may take, and within the embedded model's context.
-const PACED_TOKENS: usize = 3600;
-const PACE_MS: u64 = 20;
-
-pub(crate) struct ServerProcess {
+/// A server of the embedded model, called `bench`, whose answers are scripted.
+pub struct ServerProcess {
     child: Child,
     /// Stdout, open as long as the server writes to it.
     _stdout: Lines<BufReader<ChildStdout>>,
     _folder: tempfile::TempDir,
-    pub(crate) address: SocketAddr,
+    /// Where it listens.
+    pub address: SocketAddr,
 }
 
 impl ServerProcess {
-    /// Starts a server of the embedded model whose answers are scripted: one is paced, all others are short.
-    pub(crate) fn start() -> Self {
+    /// Starts the binary that `SLUICE_HOST` names, else the one beside this program; `rules` as in docs/replay.md, `arguments` beside
+    /// those that it needs.
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn start(rules: &Value, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let script = folder.path().join("replay.json");
-        let rules = json!({"rules": [
-            {
-                "when": {"last_user_contains": PACED},
-                "text": "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(PACED_TOKENS),
-                "pace_ms": PACE_MS,
-            },
-            {"text": "<think>\n\n</think>\n\nHello!"},
-        ]});
-        std::fs::write(&script, rules.to_string()).expect("a temporary folder can be written");
+        std::fs::write(&script, json!({ "rules": rules }).to_string())
+            .expect("a temporary folder can be written");
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
             .arg("--engine")
@@ -43,6 +37,7 @@ impl ServerProcess {
             .arg(folder.path())
             .arg("--parser-cache")
             .arg(std::env::temp_dir().join("sluice-tests/parsers"))
+            .args(arguments)
             .env_remove("SLUICE_API_KEY")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -58,18 +53,44 @@ impl ServerProcess {
     }
 
     /// Memory that it has now.
-    pub(crate) fn resident_mib(&self) -> f64 {
+    ///
+    /// # Panics
+    /// If there is no `/proc`.
+    pub fn resident_mib(&self) -> f64 {
         self.status_mib("VmRSS:")
     }
 
     /// Most memory that it had since `reset_peak`.
-    pub(crate) fn peak_mib(&self) -> f64 {
+    ///
+    /// # Panics
+    /// If there is no `/proc`.
+    pub fn peak_mib(&self) -> f64 {
         self.status_mib("VmHWM:")
     }
 
     /// Starts the measurement of `peak_mib` anew.
-    pub(crate) fn reset_peak(&self) {
+    ///
+    /// # Panics
+    /// If there is no `/proc`.
+    pub fn reset_peak(&self) {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("Linux");
+    }
+
+    /// CPU time that all its threads have used.
+    ///
+    /// # Panics
+    /// If the server has died.
+    pub fn cpu_time(&self) -> Duration {
+        // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may hold blanks.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it lives");
+        let (_, fields) = stat.rsplit_once(')').expect("a name in parentheses");
+        let ticks: u64 = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|field| field.parse::<u64>().expect("a number"))
+            .sum();
+        Duration::from_millis(ticks * 10)
     }
 
     fn status_mib(&self, field: &str) -> f64 {
