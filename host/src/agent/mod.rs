@@ -1,19 +1,19 @@
 //! Answers of more than one turn: generate → run the tools that the server runs → continue, until a turn calls none of them.
 //!
-//! [`Rounds`] has the shape of a turn (`next`, `abort`) and hands on the events of its turns, with those of the server's tools
+//! [`AnswerStream`] has the shape of a turn (`next`, `abort`) and hands on the events of its turns, with those of the server's tools
 //! between them as they happen, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
 //! into [`Hosted`] and makes items of [`ServerEvent`].
 
+mod agent_loop;
+mod answer_stream;
 mod calls;
 mod event;
 mod hosted;
 mod listing;
-mod rounds;
-mod several;
 mod toolbox;
 mod transcript;
-mod written;
+mod turn_record;
 
+pub use answer_stream::{AnswerStream, Refusal};
 pub use event::{CallKind, Called, Consent, RoundEvent, RoundEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};
-pub use rounds::{Refusal, Rounds};

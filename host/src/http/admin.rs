@@ -9,17 +9,17 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::answer::json;
-use super::routes::{gotten, health, layered, no_route, posted, scrape, to_json};
+use super::routes::{get_only, health, layered, no_route, post_only, scrape, to_json};
 use super::server::App;
 use crate::model::LoadResult;
 
 /// All routes, in the layers of the main address.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
-    let open = Router::new().route("/health", gotten(health));
+    let open = Router::new().route("/health", get_only(health));
     let keyed = Router::new()
-        .route("/admin/parsers", gotten(parsers))
-        .route("/admin/parsers/reload", posted(reload))
-        .route("/metrics", gotten(scrape))
+        .route("/admin/parsers", get_only(parsers))
+        .route("/admin/parsers/reload", post_only(reload))
+        .route("/metrics", get_only(scrape))
         .fallback(no_route);
     layered(app, listen, open, keyed)
 }

@@ -45,7 +45,8 @@ pub(super) async fn read_json<T: Send + 'static>(
     if arrived.bytes.len() <= SMALL && arrived.packing == Packing::None {
         return arrived.read(app, read);
     }
-    let _turn = app.readers.acquire().await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
+    let _permit =
+        app.readers.acquire().await.map_err(|_| ApiError::unavailable("The server is stopping."))?;
     let reading = tokio::task::spawn_blocking({
         let app = app.clone();
         move || arrived.read(&app, read)

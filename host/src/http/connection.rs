@@ -22,7 +22,7 @@ use super::socket::{Link, Socket};
 
 /// Cuts the connection that a request came on. Put into each request's extensions.
 #[derive(Clone)]
-pub(super) struct Cut(pub(super) CancellationToken);
+pub(super) struct Disconnect(pub(super) CancellationToken);
 
 /// Bytes of a refused head's rest that are taken so that its client reads why.
 const REFUSED_HEAD_REST: usize = 1 << 20;
@@ -30,9 +30,9 @@ const REFUSED_HEAD_REST: usize = 1 << 20;
 /// Serves one connection to its end.
 pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission: Admission) {
     let limits = &app.limits;
-    let cut = Cut(CancellationToken::new());
+    let disconnect = Disconnect(CancellationToken::new());
     let link = Link::new(stream);
-    let service = service(router, admission, cut.clone(), Arc::clone(&link));
+    let service = service(router, admission, disconnect.clone(), Arc::clone(&link));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -54,7 +54,7 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
     };
     let result = tokio::select! {
         result = serving => result,
-        () = cut.0.cancelled() => return,
+        () = disconnect.0.cancelled() => return,
         () = link.gone(limits.keep_alive) => return tracing::debug!("the client left"),
     };
     if let Err(error) = result {
@@ -65,17 +65,17 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
     }
 }
 
-/// The routes of one connection: each request learns how to cut it, and the socket when one waits for the head of its answer.
+/// The routes of one connection: each request learns how to disconnect it, and the socket when one waits for the head of its answer.
 fn service(
     router: Router,
     admission: Admission,
-    cut: Cut,
+    disconnect: Disconnect,
     link: Arc<Link>,
 ) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
     service_fn(move |mut request: Request<Incoming>| {
         // Older clients know no interim answers.
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
-        request.extensions_mut().insert(cut.clone());
+        request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);
         let (router, link) = (router.clone(), Arc::clone(&link));
         async move {

@@ -65,11 +65,11 @@ fn keyed() -> Vec<Route> {
 }
 
 fn get_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("get", path, gotten(handler))
+    ("get", path, get_only(handler))
 }
 
 fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Route {
-    ("post", path, posted(handler))
+    ("post", path, post_only(handler))
 }
 
 /// The layers that every listener has: only `open` is answered without a key where keys are set. They run from the last added to the
@@ -89,13 +89,13 @@ pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router
 }
 
 /// A route for `GET` alone.
-pub(super) fn gotten<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+pub(super) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     get(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
 }
 
 /// A route for `POST` alone.
-pub(super) fn posted<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
+pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     post(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
 }

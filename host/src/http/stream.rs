@@ -17,11 +17,11 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{RequestId, json, refuse, typed, warn};
 use super::body::read_json;
-use super::connection::Cut;
+use super::connection::Disconnect;
 use super::event_log::{LogWriter, Signal, event_log};
 use super::event_stream::EventStream;
 use super::server::App;
-use crate::agent::{RoundEventRef, Rounds};
+use crate::agent::{AnswerStream, RoundEventRef};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
@@ -43,7 +43,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     }
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
-    let cut = request.extensions().get::<Cut>().cloned();
+    let disconnect = request.extensions().get::<Disconnect>().cloned();
     let read = move |body: &[u8], defaults: &_| protocol.read(body, defaults);
     let (call, account) = read_json(app, request, read).await?;
     let Call { model, stream, job, hosted, machine, warnings } = call;
@@ -55,16 +55,16 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     }
     let served = app.model.on_account(&account);
     let rounds = match hosted {
-        None => Rounds::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
+        None => AnswerStream::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            Rounds::several(served, job, hosted, &app.limits.mcp, refusal)
+            AnswerStream::several(served, job, hosted, &app.limits.mcp, refusal)
         }
     };
     // The body and the prompt's text are gone; what the answer keeps of them is little.
     drop(account);
     let answer = Answer::new(app, id, began, rounds, machine, protocol);
-    let mut response = if stream { send(app, answer, cut) } else { answer.collect().await };
+    let mut response = if stream { send(app, answer, disconnect) } else { answer.collect().await };
     warn(&mut response, &warnings);
     Ok(response)
 }
@@ -74,7 +74,7 @@ struct Answer {
     app: App,
     id: String,
     began: Instant,
-    rounds: Rounds,
+    rounds: AnswerStream,
     machine: Box<dyn Machine>,
     check: Option<StreamCheck>,
     spoken: bool,
@@ -105,7 +105,7 @@ impl Answer {
         app: &App,
         id: String,
         began: Instant,
-        mut rounds: Rounds,
+        mut rounds: AnswerStream,
         mut machine: Box<dyn Machine>,
         protocol: Protocol,
     ) -> Self {
@@ -204,9 +204,9 @@ fn shutting_down() -> TurnFailure {
 }
 
 /// Starts the task of a streaming answer and hands its log's reader to the connection.
-fn send(app: &App, answer: Answer, cut: Option<Cut>) -> Response {
+fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
     let (log, reader) = event_log(app.limits.stream_queue, 0);
-    app.tasks.spawn(pump(answer, log, cut));
+    app.tasks.spawn(pump(answer, log, disconnect));
     let body = Body::new(EventStream::new(reader, &app.limits));
     let mut response = typed(200, "text/event-stream; charset=utf-8", body);
     let headers = response.headers_mut();
@@ -218,17 +218,17 @@ fn send(app: &App, answer: Answer, cut: Option<Cut>) -> Response {
 /// The client is gone, or reads nothing.
 struct Unread;
 
-async fn pump(mut answer: Answer, log: LogWriter, cut: Option<Cut>) {
+async fn pump(mut answer: Answer, log: LogWriter, disconnect: Option<Disconnect>) {
     let began = answer.began;
-    if drive(&mut answer, &log, cut.as_ref()).await.is_err() {
+    if drive(&mut answer, &log, disconnect.as_ref()).await.is_err() {
         tracing::info!(id = %answer.id, ms = began.elapsed().as_millis(), "the client left; generation cancelled");
     }
 }
 
-async fn drive(answer: &mut Answer, log: &LogWriter, cut: Option<&Cut>) -> Result<(), Unread> {
+async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconnect>) -> Result<(), Unread> {
     let mut frames = Frames::new();
     answer.machine.begin(&mut frames);
-    append(answer, &mut frames, log, cut).await?;
+    append(answer, &mut frames, log, disconnect).await?;
     loop {
         let over = tokio::select! {
             over = answer.advance(&mut frames) => over,
@@ -240,7 +240,7 @@ async fn drive(answer: &mut Answer, log: &LogWriter, cut: Option<&Cut>) -> Resul
                 }
             },
         };
-        append(answer, &mut frames, log, cut).await?;
+        append(answer, &mut frames, log, disconnect).await?;
         if over {
             if let Some(Err(violation)) = answer.check.take().map(|check| check.finish()) {
                 answer.report(&violation);
@@ -255,7 +255,7 @@ async fn append(
     answer: &mut Answer,
     frames: &mut Frames,
     log: &LogWriter,
-    cut: Option<&Cut>,
+    disconnect: Option<&Disconnect>,
 ) -> Result<(), Unread> {
     if frames.bytes().is_empty() {
         return Ok(());
@@ -263,7 +263,7 @@ async fn append(
     answer.checked(frames.bytes());
     if !log.has_room() && timeout(answer.app.limits.slow_reader, log.room()).await.is_err() {
         metrics::counter!("sluice_slow_readers_total").increment(1);
-        if let Some(Cut(token)) = cut {
+        if let Some(Disconnect(token)) = disconnect {
             token.cancel();
         }
         return Err(Unread);

@@ -10,7 +10,7 @@ use crate::prompt::Message;
 use crate::turn::{ItemHead, ItemStatus, TurnEvent};
 
 /// The turn so far.
-pub(super) struct Written {
+pub(super) struct TurnRecord {
     transcript: Transcript,
     open: Option<OpenCall>,
     /// The server was called.
@@ -30,7 +30,7 @@ struct OpenCall {
 }
 
 /// What follows from an event.
-pub(super) enum WrittenCall {
+pub(super) enum RecordedCall {
     /// No call.
     None,
     /// A call is whole and runs.
@@ -39,7 +39,7 @@ pub(super) enum WrittenCall {
     Refused { id: String, error: String },
 }
 
-impl Written {
+impl TurnRecord {
     /// Nothing yet; `max_calls` of all turns may run.
     pub(super) fn new(max_calls: Option<u32>) -> Self {
         let transcript = Transcript::default();
@@ -52,7 +52,7 @@ impl Written {
         event: TurnEvent,
         toolbox: &Toolbox,
         out: &mut Vec<RoundEvent>,
-    ) -> WrittenCall {
+    ) -> RecordedCall {
         match (&event, &mut self.open) {
             (TurnEvent::Open(ItemHead::ToolCall { call_id, name, payload }), _) => {
                 if let Some(route) = toolbox.route(name, *payload) {
@@ -60,7 +60,7 @@ impl Written {
                     let called = route.called.clone();
                     self.open = Some(OpenCall { id, name, route, arguments });
                     out.push(RoundEvent::Server(ServerEvent::CallBegun { call_id: call_id.clone(), called }));
-                    return WrittenCall::None;
+                    return RecordedCall::None;
                 }
                 self.for_client = true;
             }
@@ -68,7 +68,7 @@ impl Written {
                 let (call_id, delta) = (call.id.clone(), delta.text.clone());
                 call.arguments.push_str(&delta);
                 out.push(RoundEvent::Server(ServerEvent::CallText { call_id, delta }));
-                return WrittenCall::None;
+                return RecordedCall::None;
             }
             (TurnEvent::Close(status), Some(_)) => {
                 let call = self.open.take().expect("it is open");
@@ -78,32 +78,32 @@ impl Written {
         }
         self.transcript.event(&event);
         out.push(RoundEvent::Turn(event));
-        WrittenCall::None
+        RecordedCall::None
     }
 
-    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<RoundEvent>) -> WrittenCall {
+    fn close(&mut self, call: OpenCall, status: ItemStatus, out: &mut Vec<RoundEvent>) -> RecordedCall {
         let OpenCall { id, name, route, arguments } = call;
         if status == ItemStatus::Incomplete {
-            return WrittenCall::Refused { id, error: "the call was cut off".to_owned() };
+            return RecordedCall::Refused { id, error: "the call was cut off".to_owned() };
         }
         out.push(RoundEvent::Server(ServerEvent::CallWritten { call_id: id.clone() }));
         if route.called.consent == Consent::Asked {
             self.for_client = true;
-            return WrittenCall::None;
+            return RecordedCall::None;
         }
         self.called = true;
         self.transcript.call(id.clone(), name, arguments.clone());
         match &mut self.calls_left {
             Some(0) => {
                 let error = "not run: this response has made as many calls as max_tool_calls allows";
-                return WrittenCall::Refused { id, error: error.to_owned() };
+                return RecordedCall::Refused { id, error: error.to_owned() };
             }
             Some(left) => *left -= 1,
             None => {}
         }
         let raw = route.called.kind == CallKind::Code { raw: true };
         let arguments = if raw { json!({ "code": arguments }).to_string() } else { arguments };
-        WrittenCall::Run { id, route, arguments }
+        RecordedCall::Run { id, route, arguments }
     }
 
     /// Whether the model goes on after its calls.

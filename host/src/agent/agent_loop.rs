@@ -5,13 +5,13 @@
 
 use futures_util::future::BoxFuture;
 
+use super::answer_stream::Refusal;
 use super::calls::Calls;
 use super::event::{RoundEvent, ServerEvent};
 use super::hosted::Hosted;
 use super::listing::Listing;
-use super::rounds::Refusal;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
-use super::written::{Written, WrittenCall};
+use super::turn_record::{RecordedCall, TurnRecord};
 use crate::limits::McpLimits;
 use crate::model::{Ended, Job, Model, RawTurn, StartError, TurnStream};
 use crate::parser::contract::ToolChoice;
@@ -22,7 +22,7 @@ use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 const STOPPED: &str = "the response ended before the tool did";
 
 /// An answer of several turns.
-pub(super) struct Several {
+pub(super) struct AgentLoop {
     model: Model,
     /// Its conversation grows from turn to turn.
     job: Job,
@@ -31,7 +31,7 @@ pub(super) struct Several {
     toolbox: Toolbox,
     calls: Calls,
     stage: Stage,
-    written: Written,
+    written: TurnRecord,
     usage: Usage,
     /// Bound on the tokens of all turns.
     max_output_tokens: Option<u32>,
@@ -59,10 +59,10 @@ enum After {
     End(TurnEnd),
 }
 
-impl Several {
+impl AgentLoop {
     pub(super) fn new(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let max_output_tokens = job.max_output_tokens;
-        let written = Written::new(hosted.max_calls);
+        let written = TurnRecord::new(hosted.max_calls);
         Self {
             model,
             job,
@@ -216,9 +216,9 @@ impl Several {
         let mut raw = std::mem::take(&mut self.raw);
         for event in raw.drain() {
             match self.written.event(event, &self.toolbox, out) {
-                WrittenCall::None => {}
-                WrittenCall::Run { id, route, arguments } => self.calls.run(&id, route, arguments),
-                WrittenCall::Refused { id, error } => {
+                RecordedCall::None => {}
+                RecordedCall::Run { id, route, arguments } => self.calls.run(&id, route, arguments),
+                RecordedCall::Refused { id, error } => {
                     let result = Err(error);
                     self.calls.note(&id, &result);
                     out.push(call_ended(id, result));

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use super::agent_loop::AgentLoop;
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
-use super::several::Several;
 use crate::limits::McpLimits;
 use crate::model::{Choices, Ended, Job, Model, RawTurn, StartError};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
@@ -13,14 +13,14 @@ use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 
 /// An answer being generated. Dropping it cancels the generation and every call under way.
-pub struct Rounds(Kind);
+pub struct AnswerStream(Kind);
 
 enum Kind {
     One { choices: Choices, events: TurnEvents },
-    Several { several: Box<Several>, events: Vec<RoundEvent>, over: bool },
+    AgentLoop { several: Box<AgentLoop>, events: Vec<RoundEvent>, over: bool },
 }
 
-impl Rounds {
+impl AnswerStream {
     /// An answer of one turn, in all its choices.
     pub fn one(choices: Choices) -> Self {
         Self(Kind::One { choices, events: TurnEvents::default() })
@@ -29,8 +29,8 @@ impl Rounds {
     /// An answer of as many turns as `hosted` leads to, in one choice. Nothing is started before `next`; a turn that can't be
     /// started ends the answer with what `refusal` makes of it.
     pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
-        let several = Box::new(Several::new(model, job, hosted, limits, refusal));
-        Self(Kind::Several { several, events: Vec::new(), over: false })
+        let several = Box::new(AgentLoop::new(model, job, hosted, limits, refusal));
+        Self(Kind::AgentLoop { several, events: Vec::new(), over: false })
     }
 
     /// Waits for what happens next in any choice, and says which choice it is, and how it ended if it did; every item of it is
@@ -40,7 +40,7 @@ impl Rounds {
         self.forget();
         match &mut self.0 {
             Kind::One { choices, events } => choices.next(events).await,
-            Kind::Several { several, events, over } => {
+            Kind::AgentLoop { several, events, over } => {
                 let ended = several.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
@@ -53,8 +53,8 @@ impl Rounds {
         self.forget();
         match &mut self.0 {
             Kind::One { choices, events } => choices.abort(failure, events),
-            Kind::Several { over: true, .. } => (0, None),
-            Kind::Several { several, events, over } => {
+            Kind::AgentLoop { over: true, .. } => (0, None),
+            Kind::AgentLoop { several, events, over } => {
                 *over = true;
                 (0, Some(several.abort(failure, events)))
             }
@@ -64,7 +64,7 @@ impl Rounds {
     fn forget(&mut self) {
         match &mut self.0 {
             Kind::One { events, .. } => events.clear(),
-            Kind::Several { events, .. } => events.clear(),
+            Kind::AgentLoop { events, .. } => events.clear(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Rounds {
     pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
         let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
             Kind::One { events, .. } => (events, &[]),
-            Kind::Several { events, .. } => (&[], events),
+            Kind::AgentLoop { events, .. } => (&[], events),
         };
         turn.iter().map(RoundEventRef::Turn).chain(round.iter().map(RoundEvent::as_ref))
     }
@@ -81,7 +81,7 @@ impl Rounds {
     pub fn is_over(&self) -> bool {
         match &self.0 {
             Kind::One { choices, .. } => choices.is_over(),
-            Kind::Several { over, .. } => *over,
+            Kind::AgentLoop { over, .. } => *over,
         }
     }
 
@@ -89,7 +89,7 @@ impl Rounds {
     pub fn prompt_tokens(&mut self) -> u32 {
         match &mut self.0 {
             Kind::One { choices, .. } => choices.turn(0).prompt_tokens(),
-            Kind::Several { .. } => 0,
+            Kind::AgentLoop { .. } => 0,
         }
     }
 
@@ -97,7 +97,7 @@ impl Rounds {
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Kind::One { choices, .. } => choices.turn(choice).stop_string(),
-            Kind::Several { .. } => None,
+            Kind::AgentLoop { .. } => None,
         }
     }
 
@@ -105,13 +105,13 @@ impl Rounds {
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
             Kind::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
-            Kind::Several { several, .. } => several.take_raw(),
+            Kind::AgentLoop { several, .. } => several.take_raw(),
         }
     }
 }
 
-impl fmt::Debug for Rounds {
+impl fmt::Debug for AnswerStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Rounds")
+        f.write_str("AnswerStream")
     }
 }
