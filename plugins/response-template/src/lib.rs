@@ -1,4 +1,4 @@
-//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, given as the option of that name ([`Table`] reads it).
+//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, given as the option of that name (`table` reads it).
 //!
 //! Text goes to the region in which it stands. Outside of all, it goes to the field without `open`, if there is one, and is dropped if not:
 //! so the table has it. In a region only its own close counts, and the close of the field without `open`, which ends the turn.

@@ -57,7 +57,7 @@ fn a_block_that_is_used_again_is_aligned_as_its_next_owner_needs() {
     }
     for align in [32, 64, 4096] {
         let place = blocks.allocate(layout(64, align));
-        assert!(!place.is_null() && place.addr() % align == 0, "{place:?} for {align}");
+        assert!(!place.is_null() && place.addr().is_multiple_of(align), "{place:?} for {align}");
     }
 }
 
@@ -123,6 +123,8 @@ proptest! {
             new.check(size.min(old.layout.size()));
             lent.push(Lent::of(place, new.layout, fill));
         }
-        lent.iter().for_each(|lent| lent.check(lent.layout.size()));
+        for block in &lent {
+            block.check(block.layout.size());
+        }
     }
 }
