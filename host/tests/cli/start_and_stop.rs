@@ -18,7 +18,9 @@ impl Server {
     /// `host serve` with these arguments, which say where to listen.
     fn start(arguments: &[&str]) -> Self {
         let (reader, writer) = pipe().expect("a pipe");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+        // Shells have their background jobs ignore SIGINT, which the server would inherit until it listens.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_host")]);
         command.args([&["serve", "--parser", "none", "--seal-key", "none"], arguments].concat());
         command.env("RUST_LOG", "info").env_remove("SLUICE_API_KEY").stdin(Stdio::null());
         command.stdout(writer.try_clone().expect("a pipe")).stderr(writer);
