@@ -54,7 +54,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
         tracing::debug!(%id, %warning, "ignored");
     }
     let served = app.model.on_account(&account);
-    let rounds = match hosted {
+    let events = match hosted {
         None => AnswerStream::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
@@ -63,7 +63,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     };
     // The body and the prompt's text are gone; what the answer keeps of them is little.
     drop(account);
-    let answer = Answer::new(app, id, began, rounds, machine, protocol);
+    let answer = Answer::new(app, id, began, events, machine, protocol);
     let mut response = if stream { send(app, answer, disconnect) } else { answer.collect().await };
     warn(&mut response, &warnings);
     Ok(response)
@@ -74,7 +74,7 @@ struct Answer {
     app: App,
     id: String,
     began: Instant,
-    rounds: AnswerStream,
+    stream: AnswerStream,
     machine: Box<dyn Machine>,
     check: Option<StreamCheck>,
     spoken: bool,
@@ -105,17 +105,17 @@ impl Answer {
         app: &App,
         id: String,
         began: Instant,
-        mut rounds: AnswerStream,
+        mut stream: AnswerStream,
         mut machine: Box<dyn Machine>,
         protocol: Protocol,
     ) -> Self {
-        machine.accepted(&id, rounds.prompt_tokens());
+        machine.accepted(&id, stream.prompt_tokens());
         let check = app.check_streams.then(|| protocol.check());
         Self {
             app: app.clone(),
             id,
             began,
-            rounds,
+            stream,
             machine,
             check,
             spoken: false,
@@ -128,26 +128,26 @@ impl Answer {
     /// May be dropped while it waits without losing anything.
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
-            next = self.rounds.next() => next,
-            Some(()) = self.aborting.next() => self.rounds.abort(shutting_down()),
+            next = self.stream.next() => next,
+            Some(()) = self.aborting.next() => self.stream.abort(shutting_down()),
         };
         self.machine.choose(choice);
         self.emit(frames);
         if let Some(ended) = &ended {
-            for raw in self.rounds.take_raw(choice) {
+            for raw in self.stream.take_raw(choice) {
                 self.machine.raw(raw);
             }
-            if let Some(stop) = self.rounds.stop_string(choice) {
+            if let Some(stop) = self.stream.stop_string(choice) {
                 self.machine.stopped_by(stop);
             }
             self.machine.end(&ended.end, ended.usage, frames);
             self.record(ended);
         }
-        self.rounds.is_over()
+        self.stream.is_over()
     }
 
     fn emit(&mut self, frames: &mut Frames) {
-        for event in self.rounds.events() {
+        for event in self.stream.events() {
             if !self.spoken {
                 self.spoken = true;
                 metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());

@@ -25,8 +25,8 @@ use crate::turn::{StopPatterns, StopStrings};
 /// A prompt, and the conversation that a script chooses its answer by.
 type PreparedPrompt = (Prompt, Conversation);
 
-/// What all choices of a job have in common.
-struct Shared<'a> {
+/// What all choices of a job start with.
+struct ChoiceStart<'a> {
     job: &'a Job,
     parser: &'a ParserBinding,
     stop: StopPatterns,
@@ -38,19 +38,19 @@ impl Served {
     pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
-        let shared = Shared { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
-        self.begin(&shared, 0, given)
+        let start = ChoiceStart { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
+        self.begin(&start, 0, given)
     }
 
     /// All choices of the job.
     pub(super) fn choices(&self, job: Job, principal: Principal) -> Result<Choices, StartError> {
         let (job, parser, prompts) = self.read(job)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let shared = Shared { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
+        let start = ChoiceStart { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
         let mut turns = Vec::new();
         for (index, given) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
-                turns.push(self.begin(&shared, index * per_prompt + choice, given.clone())?);
+                turns.push(self.begin(&start, index * per_prompt + choice, given.clone())?);
             }
         }
         Ok(Choices::new(turns, per_prompt as usize))
@@ -135,16 +135,16 @@ impl Served {
     /// Starts one choice, the `choice`th of the job.
     fn begin(
         &self,
-        shared: &Shared<'_>,
+        start: &ChoiceStart<'_>,
         choice: u32,
         (prompt, conversation): PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
-        let Shared { job, parser, stop, .. } = shared;
+        let ChoiceStart { job, parser, stop, .. } = start;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
-        let request = self.generation_request(shared, choice, prompt.ids)?;
+        let request = self.generation_request(start, choice, prompt.ids)?;
         let generation = self.source.submit(request, &conversation)?;
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
@@ -154,11 +154,11 @@ impl Served {
 
     fn generation_request(
         &self,
-        shared: &Shared<'_>,
+        start: &ChoiceStart<'_>,
         choice: u32,
         prompt: Vec<u32>,
     ) -> Result<GenerationRequest, StartError> {
-        let Shared { job, parser, principal, .. } = shared;
+        let ChoiceStart { job, parser, principal, .. } = start;
         let (asked, own) = (&job.sampling, &self.defaults);
         let sampling = SamplingParams {
             temperature: asked.temperature.or(own.temperature).unwrap_or(1.0),
