@@ -83,10 +83,12 @@
     (export $run "run" (type $run_))
     (type $until_ (record (field "route" $route) (field "bytes" string)))
     (export $until "until" (type $until_))
+    (type $json-rest_ (record (field "route" $route) (field "depth" u32) (field "in-string" bool)))
+    (export $json-rest "json-rest" (type $json-rest_))
     (type $op_ (variant
       (case "bytes" $run) (case "until-marker" $route) (case "message" $phase)
       (case "tool-call" $tool-call) (case "close") (case "derived-arguments" string) (case "until-byte" $until)
-      (case "broken-call")))
+      (case "broken-call") (case "until-json" $json-rest)))
     (export $op "op" (type $op_))
     (type $step_ (variant (case "pass") (case "hold") (case "ops" (list $op)) (case "fault" string)))
     (export $step "step" (type $step_))

@@ -6,17 +6,19 @@
 use std::collections::VecDeque;
 
 use super::record::{Asked, Call};
-use crate::parser::contract::{Op, Route, Step, Until};
-use crate::turn::TokenText;
+use crate::parser::contract::{Op, Route, Step};
+use crate::turn::{Illegal, TokenText, Until};
 
 /// The account of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
+    /// Markers that end the turn.
+    stops: Vec<u32>,
     held: VecDeque<Segment>,
     held_bytes: usize,
     step: usize,
     last: Option<Route>,
-    /// Where text goes without a question, and at which bytes that ends.
+    /// Where text goes without a question.
     until: Option<Until>,
     /// Tool calls opened so far.
     calls: usize,
@@ -96,18 +98,22 @@ impl Marks {
 }
 
 impl Ledger {
+    /// The account of a stream that these markers end.
+    pub(super) fn new(stops: &[u32]) -> Self {
+        Self { stops: stops.to_vec(), ..Self::default() }
+    }
+
     /// One engine step: what went in, and the calls that it led to. False once an answer was a failure.
     pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<Call>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
         for piece in pieces {
-            if piece.id.is_some() {
+            if piece.id.is_some_and(|id| !self.is_text(id)) {
                 self.until = None;
             }
             self.hold(piece);
-            if let Some(until) = self.until.take() {
-                let ends = |byte: u8| until.bytes.as_bytes().contains(&byte);
-                let goes = piece.text.bytes().position(ends).unwrap_or(piece.text.len());
+            if let Some(mut until) = self.until.take() {
+                let goes = until.goes(piece.text);
                 self.run(until.route, goes);
                 if goes == piece.text.len() {
                     self.until = Some(until);
@@ -132,6 +138,11 @@ impl Ledger {
             self.answer(step);
         }
         self.run(Route::Content, self.held_bytes);
+    }
+
+    /// Whether the marker `id` is part of a string of JSON that the host follows.
+    fn is_text(&self, id: u32) -> bool {
+        !self.stops.contains(&id) && self.until.as_ref().is_some_and(Until::in_string)
     }
 
     fn hold(&mut self, piece: &TokenText<'_>) {
@@ -163,14 +174,9 @@ impl Ledger {
     fn op(&mut self, op: Op) {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize),
-            Op::UntilMarker(route) => {
-                self.last = Some(route);
-                self.until = Some(Until { route, bytes: String::new() });
-            }
-            Op::UntilByte(until) => {
-                self.last = Some(until.route);
-                self.until = Some(until);
-            }
+            Op::UntilMarker(route) => self.begin_until(Ok(Until::marker(route))),
+            Op::UntilByte(until) => self.begin_until(Until::byte(&until)),
+            Op::UntilJson(rest) => self.begin_until(Until::json(&rest)),
             Op::ToolCall(_) => {
                 self.calls += 1;
                 self.derived = 0;
@@ -180,6 +186,13 @@ impl Ledger {
                 self.marks.derived = self.marks.derived.max(self.derived);
             }
             Op::Message(_) | Op::Close | Op::BrokenCall => {}
+        }
+    }
+
+    fn begin_until(&mut self, until: Result<Until, Illegal>) {
+        match until {
+            Ok(until) => (self.last, self.until) = (Some(until.route), Some(until)),
+            Err(illegal) => self.wrong(illegal.to_string()),
         }
     }
 

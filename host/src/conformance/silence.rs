@@ -118,7 +118,8 @@ pub(super) fn listen(
     let Recording { subject, request, .. } = recording;
     let markers = &subject.descriptor().markers;
     let prompt = recording.prompt.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
-    let (record, mut ledger) = (Record::default(), Ledger::default());
+    let stops = &subject.descriptor().stops;
+    let (record, mut ledger) = (Record::default(), Ledger::new(stops));
     let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut session = Session::start(subject, request, &prompt, tape, Some(&record), &mut events);
     let mut healthy = ledger.step(&prompt.pieces(0..prompt.len()), record.take());
@@ -130,7 +131,7 @@ pub(super) fn listen(
         let pieces = tape.pieces(atoms.clone());
         session.step(&pieces, &mut events);
         heard(atoms, &events, record.used());
-        healthy = healthy && ledger.step(until_stop(&pieces, &subject.descriptor().stops), record.take());
+        healthy = healthy && ledger.step(until_stop(&pieces, stops), record.take());
     }
     all.extend(events.drain());
     ledger.marks.memory = record.used().map_or(0, |used| used.memory);

@@ -2,7 +2,7 @@
 
 /// A step that breaks the contract, or gives up. `router` finds them, `driver` makes faults of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Illegal {
+pub(crate) enum Illegal {
     #[error("it routed {bytes} bytes while {held} were held")]
     MoreThanHeld { bytes: usize, held: usize },
     #[error("a run of bytes ended inside a character")]
@@ -11,10 +11,12 @@ pub(super) enum Illegal {
     PassFirst,
     #[error("it wrote arguments while no tool call was open")]
     NoCall,
-    #[error("it answered until-marker or until-byte while {0} bytes were held")]
+    #[error("it answered an until while {0} bytes were held")]
     StillHeld(usize),
     #[error("its until-byte names no byte, more than 16, or one that isn't ASCII")]
     UntilBytes,
+    #[error("its until-json has no open bracket")]
+    UntilJson,
     #[error("it opened a tool call without a name")]
     NoName,
     #[error("it named a tool that is neither declared nor in the bytes dropped for the call")]

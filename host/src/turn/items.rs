@@ -137,10 +137,11 @@ impl Items {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// The parser closes what is open.
-    pub(super) fn close(&mut self, out: &mut TurnEvents) -> Result<(), Illegal> {
+    /// The parser closes what is open; a call that was `cut` is incomplete all the same.
+    pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_derived()?;
-        self.end(ItemStatus::Completed, out);
+        let cut = cut && self.open_call().is_some();
+        self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
         Ok(())
     }
 

@@ -19,6 +19,7 @@ mod items;
 mod ledger;
 mod markers;
 mod one_call;
+mod open_json;
 #[cfg(any(test, feature = "oracles"))]
 #[doc(hidden)]
 pub mod oracle;
@@ -38,9 +39,11 @@ pub use driver::{Flow, Turn};
 pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use fold::{FoldError, Item, fold};
+pub(crate) use illegal::Illegal;
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use one_call::OneCall;
 pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
 pub use stop::{StopPatterns, StopStrings};
 pub use stream::ByteCounts;
 pub use tokens::TokenCounts;
+pub(crate) use until::Until;

@@ -24,6 +24,8 @@ pub(super) struct Router {
     held_bytes: usize,
     /// Where text goes without the parser being asked.
     until: Option<Until>,
+    /// The turn ended inside a string of a call's JSON.
+    cut: bool,
     /// Bytes of the stream that belong to the prompt.
     prompt: u64,
 }
@@ -37,6 +39,7 @@ impl Router {
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,
             until: None,
+            cut: false,
             prompt: 0,
         }
     }
@@ -53,9 +56,19 @@ impl Router {
         self.reveal(out);
     }
 
-    /// Where text goes without the parser being asked.
-    pub(super) fn until(&self) -> Option<Until> {
-        self.until
+    /// How many of the bytes held go without the parser being asked, and where to, if it said so.
+    pub(super) fn spared(&mut self) -> Option<(Route, usize)> {
+        self.until.as_mut().map(|until| (until.route, until.goes(self.held.as_str())))
+    }
+
+    /// Whether the next byte is inside a string of JSON that is followed.
+    pub(super) fn in_string(&self) -> bool {
+        self.until.as_ref().is_some_and(Until::in_string)
+    }
+
+    /// The turn ends there.
+    pub(super) fn cut_string(&mut self) {
+        self.cut = true;
     }
 
     /// What the parser wanted to be asked about came.
@@ -90,9 +103,10 @@ impl Router {
             Op::UntilMarker(route) => self.begin_until(Until::marker(route)),
             Op::Message(phase) => self.ledger.items.message(phase, out),
             Op::ToolCall(call) => self.open_call(call, out),
-            Op::Close => self.ledger.items.close(out),
+            Op::Close => self.ledger.items.close(self.cut, out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
             Op::UntilByte(until) => self.begin_until(Until::byte(&until)?),
+            Op::UntilJson(rest) => self.begin_until(Until::json(&rest)?),
             Op::BrokenCall => {
                 if self.ledger.items.is_visible() {
                     self.ledger.items.break_call(None);
@@ -120,11 +134,14 @@ impl Router {
         self.ledger.settle(route, self.held.take(bytes)?, out)
     }
 
-    /// Where text may go past the bytes held: it is known where to, and nothing stands before it.
+    /// How much of `text`, which comes next, may go past the bytes held, and where to: that is known, and nothing stands before it.
     #[inline]
-    pub(super) fn past_held(&self) -> Option<&Until> {
-        let clear = self.held.is_empty() && self.ledger.items.is_visible();
-        self.until.as_ref().filter(|until| clear && self.may_go(until.route))
+    pub(super) fn past_held(&mut self, text: &str) -> Option<(Route, usize)> {
+        let route = self.until.as_ref()?.route;
+        if !self.held.is_empty() || !self.ledger.items.is_visible() || !self.may_go(route) {
+            return None;
+        }
+        self.until.as_mut().map(|until| (route, until.goes(text)))
     }
 
     /// The prompt is over once its last byte is settled.
@@ -177,6 +194,7 @@ impl Router {
         }
         let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.before_call.bytes());
         self.ledger.before_call.clear();
+        self.cut = false;
         self.ledger.items.call(call, out)
     }
 }

@@ -106,6 +106,12 @@ impl Stream {
             Found::Marker(_, text) if self.ended => self.aside += text.len() as u64,
             Found::Marker(index, literal) => {
                 self.ask(out);
+                if self.router.in_string() && self.fault.is_none() {
+                    if !self.stops.contains(&index) {
+                        return self.take_text(literal, out);
+                    }
+                    self.router.cut_string();
+                }
                 self.router.end_until();
                 self.router.held.push(literal);
                 self.ask_marker(index, out);
@@ -122,10 +128,12 @@ impl Stream {
             self.aside += text.len() as u64;
             return;
         }
-        let Some(until) = self.router.past_held().filter(|_| self.fault.is_none()) else {
+        if self.fault.is_some() {
+            return self.router.held.push(text);
+        }
+        let Some((route, goes)) = self.router.past_held(text) else {
             return self.router.held.push(text);
         };
-        let (route, goes) = (until.route, until.reach(text));
         if goes < text.len() {
             return self.take_last(route, text.split_at(goes), out);
         }
@@ -154,10 +162,12 @@ impl Stream {
     }
 
     fn ask_text(&mut self, out: &mut TurnEvents) {
-        if let (Some(until), None) = (self.router.until(), &self.fault) {
-            let goes = until.reach(self.router.held.as_str());
+        if self.fault.is_some() {
+            return self.go_on_without(out);
+        }
+        if let Some((route, goes)) = self.router.spared() {
             self.router.held.skip(goes);
-            if let Err(illegal) = self.router.run(until.route, goes, out) {
+            if let Err(illegal) = self.router.run(route, goes, out) {
                 return self.break_contract(illegal, out);
             }
             if self.router.held.is_empty() {
@@ -165,12 +175,8 @@ impl Stream {
             }
             self.router.end_until();
         }
-        if self.fault.is_some() {
-            self.go_on_without(out);
-        } else {
-            let answer = self.parser.text(self.router.held.unseen());
-            self.apply(answer, out);
-        }
+        let answer = self.parser.text(self.router.held.unseen());
+        self.apply(answer, out);
     }
 
     fn ask_marker(&mut self, index: u32, out: &mut TurnEvents) {

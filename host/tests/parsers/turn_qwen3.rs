@@ -47,6 +47,11 @@ fn op(op: parser_sdk::Op) -> contract::Op {
         parser_sdk::Op::UntilByte(until) => {
             contract::Op::UntilByte(contract::Until { route: route(until.route), bytes: until.bytes.into() })
         }
+        parser_sdk::Op::UntilJson(rest) => contract::Op::UntilJson(contract::JsonRest {
+            route: route(rest.route),
+            depth: rest.depth,
+            in_string: rest.in_string,
+        }),
         parser_sdk::Op::Message(phase) => contract::Op::Message(match phase {
             parser_sdk::Phase::Unspecified => contract::Phase::Unspecified,
             parser_sdk::Phase::Commentary => contract::Phase::Commentary,

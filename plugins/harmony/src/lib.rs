@@ -211,7 +211,10 @@ impl Body {
     /// A marker came, which is held.
     fn marker(&mut self, index: usize, out: &mut Output) {
         match (self, index) {
-            (Self::Call(arguments), MESSAGE | CONSTRAIN) => arguments.release(out),
+            (Self::Call(arguments), MESSAGE | CONSTRAIN) => {
+                arguments.release(out);
+                arguments.interrupt();
+            }
             (Self::Call(arguments), RETURN) if arguments.is_open() => arguments.release(out),
             (Self::Call(arguments), CALL) if arguments.in_string() => arguments.release(out),
             (Self::Call(arguments), END_OF_TEXT) => arguments.finish(out),

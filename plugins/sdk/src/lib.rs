@@ -25,8 +25,8 @@ pub use prose::Prose;
 pub use stream::Stream;
 pub use tools::{Tools, begins_plausibly, is_plausible};
 pub use types::{
-    Descriptor, FinishReason, Grammar, Op, Payload, Phase, Request, Route, Run, Step, Tool, ToolCall,
-    ToolChoice, ToolKind, Trim, Until,
+    Descriptor, FinishReason, Grammar, JsonRest, Op, Payload, Phase, Request, Route, Run, Step, Tool,
+    ToolCall, ToolChoice, ToolKind, Trim, Until,
 };
 
 /// The parser of one choice of one response. Calls come in the order of the methods' names here; `finish` is the last.

@@ -4,7 +4,7 @@
 //! that becomes a fault that says so. A step that only goes on as before collapses to `pass`, one that says nothing to `hold`.
 //! Its list is used again and again, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
-use crate::types::{Op, Payload, Phase, Route, Run, ToolCall, Until};
+use crate::types::{JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
 
 /// The answer to one call, and the count of what the host holds.
 #[derive(Debug, Default)]
@@ -108,6 +108,13 @@ impl Output {
         self.ops.push(Op::UntilByte(Until { route, bytes }));
     }
 
+    /// Routes all that is held, and the rest of a JSON value with `depth` open brackets, perhaps in a string: the host follows it, markers inside
+    /// strings included, and gives the bracket that closes it, or a marker before that outside of a string, and asks about nothing else.
+    pub fn until_json(&mut self, route: Route, depth: u32, in_string: bool) {
+        self.rest(route);
+        self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
+    }
+
     /// Closes what is open; content that follows is a new message of this phase.
     pub fn message(&mut self, phase: Phase) {
         self.ops.push(Op::Message(phase));
@@ -174,6 +181,7 @@ impl Output {
                 Op::Bytes(run) => (self.last, self.until_marker) = (Some(run.route), false),
                 Op::UntilMarker(route) => (self.last, self.until_marker) = (Some(*route), true),
                 Op::UntilByte(until) => (self.last, self.until_marker) = (Some(until.route), false),
+                Op::UntilJson(rest) => (self.last, self.until_marker) = (Some(rest.route), false),
                 _ => self.until_marker = false,
             }
         }

@@ -169,6 +169,8 @@ pub enum Op {
     UntilByte(Until),
     /// The model began a call and broke off before its name: where it ended the turn by itself, the turn fails.
     BrokenCall,
+    /// The rest of a JSON value goes this way, up to the bracket that closes it or a marker outside of its strings, without asking again.
+    UntilJson(JsonRest),
 }
 
 /// Where text goes up to the first of `bytes`.
@@ -178,6 +180,17 @@ pub struct Until {
     pub route: Route,
     /// ASCII, 1 to 16 of them.
     pub bytes: &'static str,
+}
+
+/// The rest of a JSON object or list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonRest {
+    /// Where to.
+    pub route: Route,
+    /// Brackets of it that are open, 1 or more.
+    pub depth: u32,
+    /// Whether a string is, too.
+    pub in_string: bool,
 }
 
 /// A parser's answer to one delta.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use host::api::Protocol;
 use host::conformance::{self, Asked, Call, Outcome, Recording, TracedStep};
-use host::parser::contract::{Op, Run, Step, Until};
+use host::parser::contract::{JsonRest, Op, Run, Step, Until};
 use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
 
@@ -100,11 +100,7 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     });
     writeln!(out, "{} {}", painted(BOLD, format_args!("{name:>6}")), came.collect::<Vec<_>>().join(" "))?;
     if step.calls.is_empty() && !step.came.is_empty() && step.events.is_empty() {
-        writeln!(
-            out,
-            "         {}",
-            painted(DIM, "held back, or going where until-marker or until-byte sends it")
-        )?;
+        writeln!(out, "         {}", painted(DIM, "held back, or going where an until sends it"))?;
     }
     for Call { asked, answer } in &step.calls {
         let asked = match asked {
@@ -151,6 +147,10 @@ fn op_words(op: &Op) -> String {
         Op::UntilMarker(route) => format!("until the next marker to {route:?}"),
         Op::UntilByte(Until { route, bytes }) => {
             format!("until one of «{}» or the next marker to {route:?}", visible(bytes))
+        }
+        Op::UntilJson(JsonRest { route, depth, in_string }) => {
+            let string = if *in_string { " and a string" } else { "" };
+            format!("until {depth} brackets{string} of JSON are closed, to {route:?}")
         }
         Op::Message(phase) => format!("message of phase {phase:?}"),
         Op::ToolCall(call) => format!("call of {:?} with {:?}", call.name, call.payload),

@@ -114,6 +114,11 @@ impl From<wit::Op> for contract::Op {
                 Self::UntilByte(contract::Until { route: until.route.into(), bytes: until.bytes })
             }
             wit::Op::BrokenCall => Self::BrokenCall,
+            wit::Op::UntilJson(rest) => Self::UntilJson(contract::JsonRest {
+                route: rest.route.into(),
+                depth: rest.depth,
+                in_string: rest.in_string,
+            }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{LITERALS, bytes, call};
-use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
+use crate::parser::contract::{Fault, FinishReason, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
 
 /// A source of choices that a seed determines (xorshift).
 pub(super) struct Choices(pub(super) u64);
@@ -105,7 +105,7 @@ impl Lawless {
 
     fn op(&mut self) -> Op {
         let name = ["", "a", "weather", "weather", "weather"][self.0.below(5)];
-        match self.0.below(16) {
+        match self.0.below(17) {
             0 => Op::Close,
             1 => Op::Message(Phase::Final),
             2 => Op::BrokenCall,
@@ -115,6 +115,10 @@ impl Lawless {
             7 => {
                 let bytes = ["a:", "\"\\", "", "é", " <>!\n"][self.0.below(5)].to_owned();
                 Op::UntilByte(Until { route: self.route(), bytes })
+            }
+            8 => {
+                let (depth, in_string) = (self.0.below(3) as u32, self.0.below(2) == 0);
+                Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
             }
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
         }

@@ -23,7 +23,7 @@ fn illegal_ops_are_faults_after_which_all_text_goes_out() {
     assert_refused("é", vec![bytes(Route::Drop, 1)], "inside a character");
     assert_refused("ab", vec![bytes(Route::Arguments, 1)], "no tool call was open");
     assert_refused("ab", vec![Op::DerivedArguments("{".into())], "no tool call was open");
-    assert_refused("ab", vec![Op::UntilMarker(Route::Content)], "until-byte while 2 bytes were held");
+    assert_refused("ab", vec![Op::UntilMarker(Route::Content)], "an until while 2 bytes were held");
     for stops in ["", "é", "0123456789abcdefg"] {
         let until = Until { route: Route::Content, bytes: stops.into() };
         assert_refused("a", vec![bytes(Route::Content, 1), Op::UntilByte(until)], "until-byte names no byte");

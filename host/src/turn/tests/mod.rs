@@ -18,7 +18,9 @@ use super::{
     FaultPolicy, Flow, Item, ItemHead, ItemStatus, MarkerTable, TokenCounts, TokenText, Turn, TurnEnd,
     TurnEvent, TurnEvents, TurnSettings, fold,
 };
-use crate::parser::contract::{Fault, FinishReason, Op, Payload, Phase, Route, Step, StreamParser, Until};
+use crate::parser::contract::{
+    Fault, FinishReason, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
+};
 
 /// Answers from a list, one per call; `hold` when it is used up.
 #[derive(Default)]

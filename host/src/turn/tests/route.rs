@@ -59,6 +59,56 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
     assert_eq!(items(settings(), steps(), &["a", "bcdé:", "é:f", "}<c>gh<r>"]), expected);
 }
 
+/// A call whose arguments begin with `{` and are followed from there on; behind them it is closed by the next marker.
+fn followed() -> [Step; 3] {
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: false };
+    [
+        Step::Ops(vec![
+            bytes(Route::Drop, 1),
+            call("weather"),
+            bytes(Route::Arguments, 1),
+            Op::UntilJson(rest),
+        ]),
+        Step::Pass,
+        Step::Ops(vec![Op::Close, bytes(Route::Drop, 4)]),
+    ]
+}
+
+#[test]
+fn until_json_spares_the_parser_all_of_a_value_but_its_last_bracket() {
+    let arguments = r#"{"a": ["}]\"<r>", {}], "b<c>": 1}"#;
+    let expected = [tool_call(1, "weather", arguments)];
+    assert_eq!(items(settings(), followed(), &["@{", &arguments[1..], "</r>"]), expected);
+    let single: Vec<String> = arguments[1..].chars().map(String::from).collect();
+    let pieces: Vec<&str> =
+        ["@{"].into_iter().chain(single.iter().map(String::as_str)).chain(["</r>"]).collect();
+    assert_eq!(items(settings(), followed(), &pieces), expected);
+}
+
+#[test]
+fn a_marker_outside_of_strings_ends_until_json() {
+    let [open, _, close] = followed();
+    assert_eq!(
+        items(settings(), [open, close], &["@{", "\"a\": 1", "</r>"]),
+        [tool_call(1, "weather", "{\"a\": 1")]
+    );
+}
+
+#[test]
+fn a_call_that_the_turn_leaves_in_a_string_is_incomplete_whatever_closes_it() {
+    let mut settings = settings();
+    settings.stops = [3].into();
+    let [open, _, close] = followed();
+    for (arguments, whole) in [("\"a", false), ("\"a\"", true)] {
+        let turn = scripted(settings.clone(), [open.clone(), close.clone()]);
+        let (items, end, turn) = run(turn, &["@{", arguments, "</c>"], FinishReason::Stop);
+        assert_eq!(turn.fault(), None);
+        let call = tool_call(1, "weather", &format!("{{{arguments}"));
+        assert_eq!(items, [if whole { call } else { incomplete(call) }]);
+        assert_eq!(matches!(end, TurnEnd::Failed(_)), !whole, "{end:?}");
+    }
+}
+
 #[test]
 fn content_and_reasoning_close_each_other_and_close_begins_a_new_item() {
     let run = |route| bytes(route, 1);

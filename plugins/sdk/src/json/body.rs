@@ -4,7 +4,7 @@
 //! decoded (its inside is the JSON). A custom tool's are the decoded string `input` of their object; without one they go out as they are.
 
 use super::fence::{FENCE, TICKS, goes_on, may_close, ticks};
-use super::{Event, Scanner, input::Seek, input::Sought};
+use super::{Event, Scanner, input::Seek, input::Sought, quoted::Quoted};
 use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
@@ -26,7 +26,7 @@ enum Place {
     Before,
     /// In the line that opens a fence, perhaps.
     Fence,
-    /// In the object of a custom tool, before its string `input`.
+    /// Before the string `input` of a custom tool's object.
     Seek(Seek),
     /// In an object or a list.
     Json(Scanner),
@@ -34,9 +34,7 @@ enum Place {
     Ended,
     Verbatim,
     /// Inside a string that is decoded.
-    String {
-        escaped: bool,
-    },
+    String(Quoted),
     /// After it: all is dropped.
     After,
 }
@@ -64,32 +62,40 @@ impl Body {
 
     /// Whether the next byte is inside a string: a marker there is text, unless it ends the turn.
     pub fn in_string(&self) -> bool {
-        match &self.place {
-            Place::Json(scanner) => scanner.in_string(),
-            Place::String { .. } => true,
-            _ => false,
-        }
+        let in_json = matches!(&self.place, Place::Json(scanner) if scanner.in_string());
+        in_json || matches!(self.place, Place::String(_))
     }
 
     /// Whether brackets or a string are open.
     pub fn is_open(&self) -> bool {
-        matches!(self.place, Place::Json(_) | Place::String { .. })
+        matches!(self.place, Place::Json(_) | Place::String(_))
     }
 
-    /// What bytes end the stretch of JSON behind `text`, which has just been read.
-    pub(super) fn stops(&self, text: &[u8]) -> Option<&'static str> {
-        let Place::Json(scanner) = &self.place else { return None };
-        let goes_on = || scanner.in_string() || scanner.skip(text) == text.len();
-        scanner.stops().filter(|_| !self.fenced && goes_on())
+    /// The object or list that it is in, unless a fence may end that.
+    pub(super) fn json(&mut self) -> Option<&mut Scanner> {
+        match &mut self.place {
+            Place::Json(scanner) if !self.fenced => Some(scanner),
+            _ => None,
+        }
     }
 
-    /// Reads on, behind which the `keep` youngest bytes are held. What only a marker or a quote can end goes out until the next one.
+    /// Reads on, behind which the `keep` youngest bytes are held. What only a marker can end goes out until the next one, and the host follows
+    /// JSON to its last bracket: it doesn't ask about markers in its strings, and [`Self::interrupt`] is to be told of those outside.
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
         self.read(text.as_bytes(), out);
-        match self.stops(text.as_bytes()) {
-            Some(stops) if keep == 0 => out.until_byte(Route::Arguments, stops),
-            _ if matches!(self.place, Place::Verbatim) && !self.fenced => out.flow(Route::Arguments, keep),
-            _ => {}
+        if matches!(self.place, Place::Verbatim) && !self.fenced {
+            return out.flow(Route::Arguments, keep);
+        }
+        let rest = if keep == 0 { self.json().and_then(Scanner::hand_over) } else { None };
+        if let Some((depth, in_string)) = rest {
+            out.until_json(Route::Arguments, depth, in_string);
+        }
+    }
+
+    /// A marker came that ends nothing. Outside of a string it is none of JSON's: the rest is passed on as it is.
+    pub fn interrupt(&mut self) {
+        if matches!(&self.place, Place::Json(scanner) if !scanner.in_string()) {
+            self.place = Place::Verbatim;
         }
     }
 
@@ -97,7 +103,8 @@ impl Body {
     pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
         let decodes = self.decodes();
         while !text.is_empty() {
-            let certain = if self.may_end_fenced() {
+            let may_end = self.fenced && !matches!(self.place, Place::String(_) | Place::After);
+            let certain = if may_end {
                 text.iter().rposition(|byte| !may_close(*byte)).map_or(0, |at| at + 1)
             } else {
                 text.len()
@@ -115,7 +122,7 @@ impl Body {
 
     /// Whether the next byte is inside a string that is decoded, and decides nothing unless it ends it or escapes the one behind it.
     fn decodes(&self) -> bool {
-        matches!(self.place, Place::String { escaped: false })
+        matches!(&self.place, Place::String(string) if !string.is_escaped())
     }
 
     /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind them is dropped.
@@ -147,11 +154,6 @@ impl Body {
             out.drop(self.tail.len());
             self.tail.clear();
         }
-    }
-
-    /// Whether the end of a fence may follow.
-    fn may_end_fenced(&self) -> bool {
-        self.fenced && !matches!(self.place, Place::String { .. } | Place::After)
     }
 
     /// Holds what may close the fence.
@@ -189,8 +191,8 @@ impl Body {
             Place::Before => self.before(text, out),
             Place::Fence => self.fence(text, out),
             Place::Seek(_) => self.seek(text, out),
-            Place::String { .. } => self.string(text, out),
-            Place::Json(_) => self.json(text, out),
+            Place::String(_) => self.string(text, out),
+            Place::Json(_) => self.value(text, out),
             Place::Ended => self.ended(text, out),
             Place::Verbatim => self.write(text.len(), out),
             Place::After => {
@@ -215,7 +217,7 @@ impl Body {
             (Some(b'{'), Payload::Text) => Place::Seek(Seek::default()),
             (Some(b'"'), Payload::Json) => {
                 out.drop(1);
-                self.place = Place::String { escaped: false };
+                self.place = Place::String(Quoted::default());
                 return white + 1;
             }
             (Some(b'{' | b'['), Payload::Json) => Place::Json(Scanner::at_value()),
@@ -224,7 +226,7 @@ impl Body {
         white
     }
 
-    fn json(&mut self, text: &[u8], out: &mut Output) -> usize {
+    fn value(&mut self, text: &[u8], out: &mut Output) -> usize {
         let Place::Json(scanner) = &mut self.place else { return 0 };
         let end = scanner.read_to(Event::ValueEnd, text);
         if end.is_some() {
@@ -268,7 +270,7 @@ impl Body {
                 Sought::Seeking => {}
                 Sought::Found => {
                     out.drop(self.held);
-                    (self.place, self.held) = (Place::String { escaped: false }, 0);
+                    (self.place, self.held) = (Place::String(Quoted::default()), 0);
                     return read + 1;
                 }
                 Sought::Missing => {
@@ -281,12 +283,8 @@ impl Body {
     }
 
     fn string(&mut self, text: &[u8], out: &mut Output) -> usize {
-        let Place::String { escaped } = &mut self.place else { return 0 };
-        let end = text.iter().position(|byte| {
-            let is_plain = !std::mem::take(escaped);
-            *escaped = is_plain && *byte == b'\\';
-            is_plain && *byte == b'"'
-        });
+        let Place::String(string) = &mut self.place else { return 0 };
+        let end = string.read(text);
         let inside = end.unwrap_or(text.len());
         self.written |= inside > 0;
         out.take(Route::ArgumentsUnescaped, inside);

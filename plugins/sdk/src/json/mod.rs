@@ -12,6 +12,7 @@ mod fence;
 mod input;
 mod keys;
 mod object;
+mod quoted;
 mod scanner;
 mod unescape;
 

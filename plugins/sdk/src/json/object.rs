@@ -32,7 +32,7 @@ impl Object {
         self.body.read(&text[..end.unwrap_or(text.len())], out);
         if end.is_some() {
             self.body.close(out);
-        } else if let Some(stops) = self.body.stops(text) {
+        } else if let Some(stops) = self.body.json().and_then(|json| json.stops_behind(text)) {
             out.until_byte(Route::Arguments, stops);
         }
         end

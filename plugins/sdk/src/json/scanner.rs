@@ -117,6 +117,29 @@ impl Scanner {
         }
     }
 
+    /// The same where `text`, which was just read, ended in a string or meant nothing.
+    pub fn stops_behind(&self, text: &[u8]) -> Option<&'static str> {
+        self.stops().filter(|_| self.in_string() || self.skip(text) == text.len())
+    }
+
+    /// Hands the container at depth 1 over to somebody who follows it to its last bracket, which is the byte to be pushed next: how many brackets
+    /// of it are open, and whether a string is. None where no container is open, or the next byte is escaped.
+    pub fn hand_over(&mut self) -> Option<(u32, bool)> {
+        if self.depth < 2 || self.place != Place::Value || self.string == InString::AfterBackslash {
+            return None;
+        }
+        let open = u32::try_from(self.depth - 1).ok()?;
+        let in_string = self.in_string();
+        (self.depth, self.string) = (2, InString::No);
+        Some((open, in_string))
+    }
+
+    /// The one who follows it: a scanner of a value that stands alone, between two bytes of it.
+    pub fn inside_value(open: u32, in_string: bool) -> Self {
+        let string = if in_string { InString::Yes } else { InString::No };
+        Self { place: Place::Value, depth: open as usize + 1, string, ..Self::default() }
+    }
+
     /// Takes the next bytes up to the object's end; after how many of them it came.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
         self.read_to(Event::End, bytes)

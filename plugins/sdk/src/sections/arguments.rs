@@ -47,6 +47,13 @@ impl Arguments {
         }
     }
 
+    /// A marker came that is text here.
+    pub(super) fn interrupt(&mut self) {
+        if let Self::Marked(body) = self {
+            body.interrupt();
+        }
+    }
+
     /// Another marker; returns whether that settles it.
     pub(super) fn mark(&mut self, mark: Mark, out: &mut Output) -> bool {
         match self {

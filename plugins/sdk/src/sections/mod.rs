@@ -161,7 +161,10 @@ impl<F: Format> Parser for Sections<F> {
         let (literal, mark) = F::MARKS[index];
         let settled = match &mut self.state {
             State::Header(_) => self.mark_in_header(mark, literal, out),
-            State::Arguments(arguments) if arguments.is_text(mark) => return self.text(literal, out),
+            State::Arguments(arguments) if arguments.is_text(mark) => {
+                arguments.interrupt();
+                return self.text(literal, out);
+            }
             State::Arguments(arguments) => arguments.mark(mark, out),
             _ => false,
         };

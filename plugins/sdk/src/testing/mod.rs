@@ -30,6 +30,7 @@ mod markers;
 mod parameters;
 mod scan;
 mod streams;
+mod until;
 mod written;
 
 pub use broken_off::check_broken_off;
@@ -48,7 +49,8 @@ pub use written::{
 
 use self::items::Items;
 use self::markers::{Found, Markers};
-use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind, Until};
+use self::until::Until;
+use crate::{FinishReason, Op, Parser, Phase, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
 
 /// A request that declares functions of these names.
 pub fn request(tools: &[&str]) -> Request {
@@ -89,6 +91,8 @@ pub struct Player<P> {
     fed: usize,
     stops: Vec<u32>,
     in_prompt: bool,
+    /// It came inside a string of a call's JSON.
+    cut: bool,
     /// A stop marker came: what follows is no part of the turn.
     ended: bool,
 }
@@ -109,11 +113,13 @@ impl<P: Parser> Player<P> {
             fed: 0,
             stops: descriptor.stops,
             in_prompt: false,
+            cut: false,
             ended: false,
         }
     }
 
-    /// Asks the parser for every chunk, also where it said `until-marker` or `until-byte`: the items must be the same.
+    /// Asks the parser for every chunk, also where it said `until-marker` or `until-byte`: the items must be the same. JSON that it handed over
+    /// by `until-json` it can't be asked about.
     #[must_use]
     pub fn asking_always(mut self) -> Self {
         self.ask_always = true;
@@ -178,11 +184,10 @@ impl<P: Parser> Player<P> {
             Found::Text(text) => {
                 self.fed += text.len();
                 self.held.push_str(&text);
-                let asked = match self.until {
-                    Some(until) if !self.ask_always => {
-                        let stops = |byte: &u8| until.bytes.as_bytes().contains(byte);
-                        let goes = text.bytes().position(|byte| stops(&byte)).unwrap_or(text.len());
-                        self.route(until.route, goes);
+                let asked = match &mut self.until {
+                    Some(until) if !self.ask_always || until.is_json() => {
+                        let (route, goes) = (until.route, until.goes(&text));
+                        self.route(route, goes);
                         &text[goes..]
                     }
                     _ => &text,
@@ -194,6 +199,11 @@ impl<P: Parser> Player<P> {
                 }
             }
             Found::Marker(index, literal) => {
+                let in_string = self.until.as_ref().is_some_and(Until::in_string);
+                if in_string && !self.stops.contains(&index) {
+                    return self.hand_over(Found::Text(literal));
+                }
+                self.cut = in_string;
                 self.fed += literal.len();
                 self.held.push_str(&literal);
                 self.until = None;
@@ -219,13 +229,12 @@ impl<P: Parser> Player<P> {
     fn apply_op(&mut self, op: Op) {
         match op {
             Op::Bytes(run) => self.route(run.route, run.bytes as usize),
-            Op::UntilMarker(route) => self.begin_until(Until { route, bytes: "" }),
-            Op::UntilByte(until) => {
-                assert!(until.bytes.is_ascii() && (1..=16).contains(&until.bytes.len()), "{until:?}");
-                self.begin_until(until);
-            }
+            Op::UntilMarker(route) => self.begin_until(Until::marker(route)),
+            Op::UntilByte(until) => self.begin_until(Until::byte(until)),
+            Op::UntilJson(rest) => self.begin_until(Until::json(rest)),
             Op::Message(phase) => self.items.message(phase),
             Op::ToolCall(call) => self.items.tool_call(call, &self.held),
+            Op::Close if self.cut => self.items.message(Phase::Unspecified),
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
             // Items don't say how the turn ends.
@@ -235,8 +244,8 @@ impl<P: Parser> Player<P> {
 
     fn begin_until(&mut self, until: Until) {
         assert!(self.held.is_empty(), "{until:?} with {:?} held", self.held);
-        (self.last, self.until) = (Some(until.route), Some(until));
         self.items.flow(until.route);
+        (self.last, self.until) = (Some(until.route), Some(until));
     }
 
     fn route(&mut self, route: Route, bytes: usize) {

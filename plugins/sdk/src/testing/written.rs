@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::explore::{Explorer, Random, without_one};
 use super::{Item, cut, play};
-use crate::{FinishReason, Op, Parser, Request, Route, Run, Step, Stream, Until};
+use crate::{FinishReason, JsonRest, Op, Parser, Request, Route, Run, Step, Stream, Until};
 
 /// How many are drawn.
 const COUNT: u64 = 1_000;
@@ -154,8 +154,8 @@ pub fn check_input_flows<P: Parser>(request: &Request, head: &[&str]) {
 }
 
 /// A parser of marked sections is asked once for prose and for reasoning, which go out up to the next marker, and for the inside of a
-/// string of the arguments behind a call's `head` (marker, name, marker), which goes out up to the string's end from the piece on that opens
-/// it. The head waits.
+/// string of the arguments behind a call's `head` (marker, name, marker), which the host follows up to their last bracket from the first piece on.
+/// The head waits.
 ///
 /// # Panics
 /// It isn't so.
@@ -167,7 +167,8 @@ pub fn check_asked_once<P: Parser>(request: &Request, head: [&str; 3]) {
     assert_eq!(steps[1], Step::Pass);
     assert_eq!(last(&steps[2]), Some(Op::UntilMarker(Route::Reasoning)));
     assert_eq!(steps[3..5], [Step::Hold, Step::Hold]);
-    assert_eq!(last(&steps[6]), Some(Op::UntilByte(Until { route: Route::Arguments, bytes: "\"\\" })));
+    let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: true };
+    assert_eq!(last(&steps[6]), Some(Op::UntilJson(rest)));
 }
 
 /// The steps that a parser answers a stream with, given marker by marker (their literals) and text by text.

@@ -1,0 +1,81 @@
+//! A JSON object or list that is open, followed byte by byte to its end. It isn't checked: strings, escapes and brackets count.
+
+/// The value between two of its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OpenJson {
+    /// Brackets that are open.
+    depth: u32,
+    string: InString,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InString {
+    No,
+    Yes,
+    AfterBackslash,
+}
+
+impl OpenJson {
+    /// A value with so many open brackets, perhaps in a string; none without a bracket.
+    pub(super) fn new(depth: u32, in_string: bool) -> Option<Self> {
+        let string = if in_string { InString::Yes } else { InString::No };
+        (depth > 0).then_some(Self { depth, string })
+    }
+
+    /// Whether the next byte is inside a string.
+    pub(super) fn in_string(&self) -> bool {
+        self.string != InString::No
+    }
+
+    /// Bytes of `text` before the bracket that closes the value; all of them, if it isn't among them.
+    #[inline]
+    pub(super) fn follow(&mut self, text: &[u8]) -> usize {
+        for (at, byte) in text.iter().enumerate() {
+            match (self.string, byte) {
+                (InString::Yes, b'"') => self.string = InString::No,
+                (InString::Yes, b'\\') => self.string = InString::AfterBackslash,
+                (InString::Yes, _) => {}
+                (InString::AfterBackslash, _) => self.string = InString::Yes,
+                (InString::No, b'"') => self.string = InString::Yes,
+                (InString::No, b'{' | b'[') => self.depth = self.depth.saturating_add(1),
+                (InString::No, b'}' | b']') if self.depth == 1 => return at,
+                (InString::No, b'}' | b']') => self.depth -= 1,
+                (InString::No, _) => {}
+            }
+        }
+        text.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn strings_escapes_and_brackets_are_followed_to_the_last_bracket() {
+        let goes =
+            |depth, in_string, text: &str| OpenJson::new(depth, in_string).unwrap().follow(text.as_bytes());
+        assert_eq!(goes(1, false, "}"), 0);
+        assert_eq!(goes(1, false, r#""a": [1, {}, "]}\"}"], "b": 2}]"#), 29);
+        assert_eq!(goes(1, true, r#"}\\"}"#), 4);
+        assert_eq!(goes(2, true, r#"é\"}"]]"#), 7);
+        assert_eq!(goes(2, false, "}"), 1);
+        assert!(OpenJson::new(0, true).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn where_it_is_cut_does_not_matter(text in r#"[{}\[\]"\\a]{0,40}"#, depth in 1u32..4, in_string: bool, cut: prop::sample::Index) {
+            let whole = OpenJson::new(depth, in_string).unwrap().follow(text.as_bytes());
+            let (left, right) = text.as_bytes().split_at(cut.index(text.len() + 1));
+            let mut json = OpenJson::new(depth, in_string).unwrap();
+            let mut goes = json.follow(left);
+            if goes == left.len() {
+                goes += json.follow(right);
+            }
+            prop_assert_eq!(goes, whole);
+        }
+    }
+}
