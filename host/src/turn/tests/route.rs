@@ -96,12 +96,11 @@ fn a_marker_outside_of_strings_ends_until_json() {
 
 #[test]
 fn a_call_that_the_turn_leaves_in_a_string_is_incomplete_whatever_closes_it() {
-    let mut settings = settings();
-    settings.stops = [3].into();
-    let [open, _, close] = followed();
+    let [open, _, _] = followed();
+    let close = Step::Ops(vec![Op::Close, bytes(Route::Drop, 5)]);
     for (arguments, whole) in [("\"a", false), ("\"a\"", true)] {
-        let turn = scripted(settings.clone(), [open.clone(), close.clone()]);
-        let (items, end, turn) = run(turn, &["@{", arguments, "</c>"], FinishReason::Stop);
+        let turn = scripted(settings(), [open.clone(), close.clone()]);
+        let (items, end, turn) = run(turn, &["@{", arguments, "<end>"], FinishReason::Stop);
         assert_eq!(turn.fault(), None);
         let call = tool_call(1, "weather", &format!("{{{arguments}"));
         assert_eq!(items, [if whole { call } else { incomplete(call) }]);
