@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use host::api::frames::Frames;
-use host::api::{Call, Defaults, Protocol};
+use host::api::{ApiRequest, Defaults, Protocol};
 use host::turn::TurnEvents;
 use tests::measure::{median_cpu, resident_kib};
 use tests::path::{Shape, answer, replay_model};
@@ -58,7 +58,7 @@ fn live_figures(runtime: &tokio::runtime::Runtime) {
         let before = resident_kib();
         let mut live = Vec::new();
         for _ in 0..STREAMS {
-            let Call { job, mut machine, .. } =
+            let ApiRequest { job, mut machine, .. } =
                 Protocol::Responses.read(&body, &Defaults::default()).expect("a request");
             let mut turn = model.start(job).await.expect("a turn");
             let (mut frames, mut events) = (Frames::new(), TurnEvents::default());

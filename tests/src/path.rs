@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use host::api::frames::Frames;
-use host::api::{Call, Defaults, Protocol};
+use host::api::{ApiRequest, Defaults, Protocol};
 use host::limits::Limits;
 use host::model::Model;
 use host::turn::TurnEvents;
@@ -93,7 +93,7 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
 /// # Panics
 /// If the request is refused.
 pub async fn answer(model: &Model, protocol: Protocol, body: &[u8], mut sink: impl FnMut(Bytes)) -> u32 {
-    let Call { job, mut machine, .. } = protocol.read(body, &Defaults::default()).expect("a request");
+    let ApiRequest { job, mut machine, .. } = protocol.read(body, &Defaults::default()).expect("a request");
     let mut turn = model.start(job).await.expect("a turn");
     let (mut frames, mut events) = (Frames::new(), TurnEvents::default());
     machine.begin(&mut frames);

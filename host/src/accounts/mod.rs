@@ -62,11 +62,11 @@ pub struct Accounts {
     memory: Arc<Memory>,
     cpu: CpuShare,
     principal_memory: usize,
-    principals: Mutex<HashMap<Principal, Arc<Usage>>>,
+    principals: Mutex<HashMap<Principal, Arc<PrincipalUsage>>>,
 }
 
 /// What the requests of one principal use together.
-struct Usage {
+struct PrincipalUsage {
     memory: Arc<Memory>,
     cpu: CpuMeter,
 }
@@ -88,7 +88,7 @@ impl Accounts {
         let usage = principals.entry(principal).or_insert_with(|| {
             let memory = Arc::new(Memory::new(self.principal_memory));
             let bucket = Arc::new(Mutex::new(self.cpu.bucket(Instant::now())));
-            Arc::new(Usage { memory, cpu: CpuMeter::new(bucket) })
+            Arc::new(PrincipalUsage { memory, cpu: CpuMeter::new(bucket) })
         });
         Account { principal, server: Arc::clone(&self.memory), usage: Arc::clone(usage), held: 0 }
     }
@@ -113,7 +113,7 @@ pub fn largest_account(limits: &Limits, principals: usize) -> usize {
 pub struct Account {
     principal: Principal,
     server: Arc<Memory>,
-    usage: Arc<Usage>,
+    usage: Arc<PrincipalUsage>,
     held: usize,
 }
 

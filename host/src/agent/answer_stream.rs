@@ -13,9 +13,9 @@ use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 
 /// An answer being generated. Dropping it cancels the generation and every call under way.
-pub struct AnswerStream(Kind);
+pub struct AnswerStream(Turns);
 
-enum Kind {
+enum Turns {
     One { choices: Choices, events: TurnEvents },
     AgentLoop { several: Box<AgentLoop>, events: Vec<RoundEvent>, over: bool },
 }
@@ -23,14 +23,14 @@ enum Kind {
 impl AnswerStream {
     /// An answer of one turn, in all its choices.
     pub fn one(choices: Choices) -> Self {
-        Self(Kind::One { choices, events: TurnEvents::default() })
+        Self(Turns::One { choices, events: TurnEvents::default() })
     }
 
     /// An answer of as many turns as `hosted` leads to, in one choice. Nothing is started before `next`; a turn that can't be
     /// started ends the answer with what `refusal` makes of it.
     pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let several = Box::new(AgentLoop::new(model, job, hosted, limits, refusal));
-        Self(Kind::AgentLoop { several, events: Vec::new(), over: false })
+        Self(Turns::AgentLoop { several, events: Vec::new(), over: false })
     }
 
     /// Waits for what happens next in any choice, and says which choice it is, and how it ended if it did; every item of it is
@@ -39,8 +39,8 @@ impl AnswerStream {
     pub async fn next(&mut self) -> (usize, Option<Ended>) {
         self.forget();
         match &mut self.0 {
-            Kind::One { choices, events } => choices.next(events).await,
-            Kind::AgentLoop { several, events, over } => {
+            Turns::One { choices, events } => choices.next(events).await,
+            Turns::AgentLoop { several, events, over } => {
                 let ended = several.next(events).await;
                 *over = ended.is_some();
                 (0, ended)
@@ -52,9 +52,9 @@ impl AnswerStream {
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<Ended>) {
         self.forget();
         match &mut self.0 {
-            Kind::One { choices, events } => choices.abort(failure, events),
-            Kind::AgentLoop { over: true, .. } => (0, None),
-            Kind::AgentLoop { several, events, over } => {
+            Turns::One { choices, events } => choices.abort(failure, events),
+            Turns::AgentLoop { over: true, .. } => (0, None),
+            Turns::AgentLoop { several, events, over } => {
                 *over = true;
                 (0, Some(several.abort(failure, events)))
             }
@@ -63,16 +63,16 @@ impl AnswerStream {
 
     fn forget(&mut self) {
         match &mut self.0 {
-            Kind::One { events, .. } => events.clear(),
-            Kind::AgentLoop { events, .. } => events.clear(),
+            Turns::One { events, .. } => events.clear(),
+            Turns::AgentLoop { events, .. } => events.clear(),
         }
     }
 
     /// What the last `next` or `abort` brought, in order.
     pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
         let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
-            Kind::One { events, .. } => (events, &[]),
-            Kind::AgentLoop { events, .. } => (&[], events),
+            Turns::One { events, .. } => (events, &[]),
+            Turns::AgentLoop { events, .. } => (&[], events),
         };
         turn.iter().map(RoundEventRef::Turn).chain(round.iter().map(RoundEvent::as_ref))
     }
@@ -80,32 +80,32 @@ impl AnswerStream {
     /// Whether all choices have ended.
     pub fn is_over(&self) -> bool {
         match &self.0 {
-            Kind::One { choices, .. } => choices.is_over(),
-            Kind::AgentLoop { over, .. } => *over,
+            Turns::One { choices, .. } => choices.is_over(),
+            Turns::AgentLoop { over, .. } => *over,
         }
     }
 
     /// Tokens of the prompt; 0 where that isn't made yet.
     pub fn prompt_tokens(&mut self) -> u32 {
         match &mut self.0 {
-            Kind::One { choices, .. } => choices.turn(0).prompt_tokens(),
-            Kind::AgentLoop { .. } => 0,
+            Turns::One { choices, .. } => choices.turn(0).prompt_tokens(),
+            Turns::AgentLoop { .. } => 0,
         }
     }
 
     /// The stop string that ended a choice, if one did.
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
-            Kind::One { choices, .. } => choices.turn(choice).stop_string(),
-            Kind::AgentLoop { .. } => None,
+            Turns::One { choices, .. } => choices.turn(choice).stop_string(),
+            Turns::AgentLoop { .. } => None,
         }
     }
 
     /// The tokens of a choice's turns so far as they are, where the job asked for them; each turn's once.
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
-            Kind::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
-            Kind::AgentLoop { several, .. } => several.take_raw(),
+            Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),
+            Turns::AgentLoop { several, .. } => several.take_raw(),
         }
     }
 }

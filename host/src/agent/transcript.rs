@@ -9,11 +9,11 @@ use crate::turn::{ItemHead, TurnEvent};
 pub(super) struct Transcript {
     messages: Vec<Message>,
     /// Where text goes.
-    open: Open,
+    open: OpenProse,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum Open {
+enum OpenProse {
     #[default]
     Nothing,
     Reasoning,
@@ -31,13 +31,15 @@ impl Transcript {
                     Some(before) => before.push('\n'),
                     none => *none = Some(String::new()),
                 }
-                self.open = Open::Reasoning;
+                self.open = OpenProse::Reasoning;
             }
             TurnEvent::Open(ItemHead::Message { .. }) => {
                 self.last(|last| last.content.is_empty() && last.tool_calls.is_empty());
-                self.open = Open::Content;
+                self.open = OpenProse::Content;
             }
-            TurnEvent::Open(ItemHead::ToolCall { .. }) | TurnEvent::Close(_) => self.open = Open::Nothing,
+            TurnEvent::Open(ItemHead::ToolCall { .. }) | TurnEvent::Close(_) => {
+                self.open = OpenProse::Nothing
+            }
             TurnEvent::Text(delta) => self.text(delta),
         }
     }
@@ -45,9 +47,9 @@ impl Transcript {
     fn text(&mut self, delta: &str) {
         let Some(last) = self.messages.last_mut() else { return };
         match self.open {
-            Open::Nothing => {}
-            Open::Reasoning => last.reasoning.get_or_insert_default().push_str(delta),
-            Open::Content => last.content.push_str(delta),
+            OpenProse::Nothing => {}
+            OpenProse::Reasoning => last.reasoning.get_or_insert_default().push_str(delta),
+            OpenProse::Content => last.content.push_str(delta),
         }
     }
 

@@ -28,7 +28,7 @@ mod tools;
 mod warnings;
 
 pub use protocol::{Protocol, StreamCheck};
-pub use request::{Call, Defaults, ReasoningEvents};
+pub use request::{ApiRequest, Defaults, ReasoningEvents};
 
 #[cfg(test)]
 mod tests;

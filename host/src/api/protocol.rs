@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::error::ApiError;
 use super::ids::{Ids, unix_now};
-use super::request::{Call, Defaults};
+use super::request::{ApiRequest, Defaults};
 use super::{chat, completions, messages, responses, sse};
 use crate::model::StartError;
 use crate::prompt::RenderError;
@@ -38,7 +38,7 @@ impl Protocol {
     }
 
     /// Reads a request body.
-    pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<Call, ApiError> {
+    pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
         match self {
             Self::Responses => responses::call(body, defaults, Ids::random(), unix_now),
             Self::Chat => chat::call(body, defaults, Ids::random(), unix_now),
@@ -93,10 +93,10 @@ impl Protocol {
     /// A checker for one stream.
     pub fn check(self) -> StreamCheck {
         match self {
-            Self::Responses => StreamCheck::Responses(responses::validator::StreamCheck::default()),
+            Self::Responses => StreamCheck::Responses(responses::validator::StreamValidator::default()),
             Self::Chat => StreamCheck::Chat { chunks: chat::validator::ChunkValidator::new(), done: false },
-            Self::Completions => StreamCheck::Completions(completions::validator::StreamCheck::default()),
-            Self::Messages => StreamCheck::Messages(messages::validator::StreamCheck::default()),
+            Self::Completions => StreamCheck::Completions(completions::validator::StreamValidator::default()),
+            Self::Messages => StreamCheck::Messages(messages::validator::StreamValidator::default()),
         }
     }
 }
@@ -105,7 +105,7 @@ impl Protocol {
 #[derive(Debug)]
 pub enum StreamCheck {
     /// The Responses API's.
-    Responses(responses::validator::StreamCheck),
+    Responses(responses::validator::StreamValidator),
     /// Chat Completions'.
     Chat {
         /// The chunks so far.
@@ -114,9 +114,9 @@ pub enum StreamCheck {
         done: bool,
     },
     /// Completions'.
-    Completions(completions::validator::StreamCheck),
+    Completions(completions::validator::StreamValidator),
     /// Messages'.
-    Messages(messages::validator::StreamCheck),
+    Messages(messages::validator::StreamValidator),
 }
 
 impl StreamCheck {

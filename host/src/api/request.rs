@@ -1,4 +1,4 @@
-//! What protocols make of a request body: a [`Call`], which is all that the transport needs to know of it.
+//! What protocols make of a request body: an [`ApiRequest`], which is all that the transport needs to know of it.
 
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
@@ -12,7 +12,7 @@ use crate::mcp::McpServers;
 use crate::model::Job;
 
 /// A request that was understood.
-pub struct Call {
+pub struct ApiRequest {
     /// The model asked for; the transport checks that it is served.
     pub model: String,
     /// Whether the answer is a stream.
@@ -28,7 +28,7 @@ pub struct Call {
 }
 
 /// How a protocol reads a body. Each protocol's `call` is one of these.
-pub type ReadCall = fn(&[u8], &Defaults, Ids, Clock) -> Result<Call, ApiError>;
+pub type ReadRequest = fn(&[u8], &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
 /// What the operator's settings and the model say about requests.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::error::ApiError;
 use super::fields::{Field, Shape, TOKENS, Tables};
 use super::json::{Document, Object};
-use super::openapi::Answer;
+use super::openapi::AnswerSchemas;
 use super::request::Defaults;
 use super::warnings::Warnings;
 use super::{chat, completions};
@@ -122,11 +122,11 @@ pub fn text(prompt: &str) -> impl Serialize + '_ {
 }
 
 /// Schema of the answer to `/tokenize`.
-pub(crate) fn tokenized(generator: &mut SchemaGenerator) -> Answer {
-    Answer::whole::<Spelling<'_>>(generator)
+pub(crate) fn tokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Spelling<'_>>(generator)
 }
 
 /// Schema of the answer to `/detokenize`.
-pub(crate) fn detokenized(generator: &mut SchemaGenerator) -> Answer {
-    Answer::whole::<Text<'_>>(generator)
+pub(crate) fn detokenized(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Text<'_>>(generator)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::record::{Asked, Call};
+use super::record::{ParserCall, Question};
 use crate::parser::contract::{Op, Route, Step};
 use crate::turn::{Illegal, TokenText, Until};
 
@@ -104,7 +104,7 @@ impl Ledger {
     }
 
     /// One engine step: what went in, and the calls that it led to. False once an answer was a failure.
-    pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<Call>) -> bool {
+    pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<ParserCall>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
         for piece in pieces {
@@ -125,16 +125,16 @@ impl Ledger {
                 return false;
             };
             let Ok(step) = call.answer else { return false };
-            debug_assert!(!matches!(call.asked, Asked::Finish(_)), "the end comes by itself");
+            debug_assert!(!matches!(call.asked, Question::Finish(_)), "the end comes by itself");
             self.answer(step);
         }
         true
     }
 
     /// The last step; what is held after it goes out as content.
-    pub(super) fn finish(&mut self, call: Option<Call>) {
+    pub(super) fn finish(&mut self, call: Option<ParserCall>) {
         self.step += 1;
-        if let Some(Call { answer: Ok(step), .. }) = call {
+        if let Some(ParserCall { answer: Ok(step), .. }) = call {
             self.answer(step);
         }
         self.run(Route::Content, self.held_bytes);

@@ -32,7 +32,7 @@ mod truncation;
 pub use cost::{Cost, cost};
 pub use play::{Outcome, play_case};
 pub use protocols::{as_values, stream};
-pub use record::{Asked, Call};
+pub use record::{ParserCall, Question};
 pub use recording::Recording;
 pub use report::{Failure, Finding, Property, Report};
 pub use subject::{Parsers, Sandboxed, Start, Subject};

@@ -6,7 +6,7 @@ use crate::parser::contract::{Fault, FinishReason, Step, StreamParser, Used};
 
 /// What a parser was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum Question {
     /// Text.
     Text(String),
     /// A marker.
@@ -17,9 +17,9 @@ pub enum Asked {
 
 /// One question and its answer.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ParserCall {
     /// The question.
-    pub asked: Asked,
+    pub asked: Question,
     /// The answer.
     pub answer: Result<Step, Fault>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Record(Arc<Mutex<Heard>>);
 
 #[derive(Debug, Default)]
 struct Heard {
-    calls: Vec<Call>,
+    calls: Vec<ParserCall>,
     used: Option<Used>,
 }
 
@@ -42,7 +42,7 @@ impl Record {
     }
 
     /// The calls since the last time.
-    pub(super) fn take(&self) -> Vec<Call> {
+    pub(super) fn take(&self) -> Vec<ParserCall> {
         std::mem::take(&mut self.heard().calls)
     }
 
@@ -62,10 +62,10 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn note(&self, asked: Asked, answer: &Result<Step, Fault>) {
+    fn note(&self, asked: Question, answer: &Result<Step, Fault>) {
         let used = self.parser.used();
         let mut heard = self.record.heard();
-        heard.calls.push(Call { asked, answer: answer.clone() });
+        heard.calls.push(ParserCall { asked, answer: answer.clone() });
         heard.used = used.or(heard.used);
     }
 }
@@ -73,19 +73,19 @@ impl Recorder {
 impl StreamParser for Recorder {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         let answer = self.parser.text(chunk);
-        self.note(Asked::Text(chunk.to_owned()), &answer);
+        self.note(Question::Text(chunk.to_owned()), &answer);
         answer
     }
 
     fn marker(&mut self, index: u32) -> Result<Step, Fault> {
         let answer = self.parser.marker(index);
-        self.note(Asked::Marker(index), &answer);
+        self.note(Question::Marker(index), &answer);
         answer
     }
 
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
         let answer = self.parser.finish(reason);
-        self.note(Asked::Finish(reason), &answer);
+        self.note(Question::Finish(reason), &answer);
         answer
     }
 

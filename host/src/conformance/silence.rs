@@ -13,10 +13,10 @@ use super::ledger::Ledger;
 use super::limits;
 use super::play::{Outcome, Session};
 use super::properties::difference;
-use super::record::{Asked, Record};
+use super::record::{Question, Record};
 use super::recording::Recording;
 use super::report::{Property, Tally};
-use super::stretch::{Kind, Stretch};
+use super::stretch::{Stretch, StretchKind};
 use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Used};
 use crate::turn::{TurnEvent, TurnEvents};
@@ -47,7 +47,7 @@ pub(super) fn check(recording: &Recording, tally: &mut Tally) {
 
 /// Checks a case one of whose strings was made long.
 pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &mut Tally) {
-    if stretch.kind == Kind::Turn {
+    if stretch.kind == StretchKind::Turn {
         return;
     }
     let (tape, region, times) = stretch.long(STRETCHED);
@@ -61,10 +61,10 @@ pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &
         let what = format!("with {} {STRETCHED} deltas long\n  {}", stretch.name(), shortened(&what));
         return tally.fail(Property::Silence, &recording.name, what, None);
     }
-    let early = stretch.kind == Kind::Argument && run.before_any_call;
+    let early = stretch.kind == StretchKind::Argument && run.before_any_call;
     let longest = match stretch.kind {
-        Kind::Argument if early => &mut tally.silence.waits.before_name,
-        Kind::Argument => &mut tally.silence.arguments,
+        StretchKind::Argument if early => &mut tally.silence.waits.before_name,
+        StretchKind::Argument => &mut tally.silence.arguments,
         _ => &mut tally.silence.text,
     };
     *longest = run.longest.max(*longest);
@@ -136,7 +136,7 @@ pub(super) fn listen(
     all.extend(events.drain());
     ledger.marks.memory = record.used().map_or(0, |used| used.memory);
     let outcome = session.finish(recording.finish, None, all);
-    let last = record.take().pop().filter(|call| matches!(call.asked, Asked::Finish(_)));
+    let last = record.take().pop().filter(|call| matches!(call.asked, Question::Finish(_)));
     ledger.finish(last);
     tally.bytes += outcome.fed;
     account(recording, tape, cuts, &ledger, healthy, &outcome, tally);

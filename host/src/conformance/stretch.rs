@@ -21,7 +21,7 @@ const MOST: usize = 6;
 
 /// What is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum StretchKind {
     Reasoning,
     Message,
     /// A string argument.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 
 /// A case that can be made as long as one likes.
 pub(super) struct Stretch {
-    pub(super) kind: Kind,
+    pub(super) kind: StretchKind,
     before: Vec<Piece>,
     unit: Vec<Piece>,
     after: Vec<Piece>,
@@ -83,19 +83,19 @@ fn strings(recording: &Recording) -> impl Iterator<Item = Stretch> {
 }
 
 /// The strings of an item that may be repeated, best first.
-fn repeatable(recording: &Recording, item: &CaseItem) -> (Kind, Vec<String>) {
+fn repeatable(recording: &Recording, item: &CaseItem) -> (StretchKind, Vec<String>) {
     let lines = |text: &str| {
         let lines = text.lines().map(str::to_owned);
         [text.to_owned()].into_iter().chain(lines).collect::<Vec<_>>()
     };
     let (kind, text, strings) = match item {
-        CaseItem::Reasoning { text, .. } => (Kind::Reasoning, text, lines(text)),
-        CaseItem::Message { text, .. } => (Kind::Message, text, lines(text)),
+        CaseItem::Reasoning { text, .. } => (StretchKind::Reasoning, text, lines(text)),
+        CaseItem::Message { text, .. } => (StretchKind::Message, text, lines(text)),
         CaseItem::ToolCall { arguments, payload: CasePayload::Text, .. } => {
-            (Kind::Argument, arguments, lines(arguments))
+            (StretchKind::Argument, arguments, lines(arguments))
         }
         CaseItem::ToolCall { name, arguments, .. } => {
-            (Kind::Argument, arguments, string_arguments(recording, name, arguments))
+            (StretchKind::Argument, arguments, string_arguments(recording, name, arguments))
         }
     };
     let long = |string: &String| string.chars().count() >= SHORTEST;
@@ -154,7 +154,7 @@ fn turns(recording: &Recording) -> impl Iterator<Item = Stretch> {
     let prompt = prompt.spelling(0..prompt.len());
     let again = [unit.clone(), [prompt, unit.clone()].concat()];
     again.into_iter().filter(move |_| calls).map(move |again| Stretch {
-        kind: Kind::Turn,
+        kind: StretchKind::Turn,
         before: unit.clone(),
         unit: again,
         after: after.clone(),
@@ -167,10 +167,10 @@ impl Stretch {
     /// What is repeated, in words.
     pub(super) fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Reasoning => "reasoning",
-            Kind::Message => "a message",
-            Kind::Argument => "a string argument",
-            Kind::Turn => "a turn with calls",
+            StretchKind::Reasoning => "reasoning",
+            StretchKind::Message => "a message",
+            StretchKind::Argument => "a string argument",
+            StretchKind::Turn => "a turn with calls",
         }
     }
 

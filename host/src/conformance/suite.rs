@@ -9,7 +9,7 @@ use super::growth;
 use super::properties;
 use super::recording::Recording;
 use super::report::{Report, Tally};
-use super::stretch::{Kind, Stretch};
+use super::stretch::{Stretch, StretchKind};
 use super::subject::Parsers;
 
 /// Cases of each kind that are made 64k deltas long.
@@ -56,7 +56,7 @@ pub(super) fn longest<'a>(
     stretches: &'a [Vec<Stretch>],
     of_each: usize,
 ) -> Vec<(&'a Recording, &'a Stretch)> {
-    let mut taken: HashMap<Kind, usize> = HashMap::new();
+    let mut taken: HashMap<StretchKind, usize> = HashMap::new();
     let all = recordings.iter().zip(stretches).flat_map(|(recording, stretches)| {
         let first =
             |(at, of): &(usize, &Stretch)| stretches[..*at].iter().all(|before| before.kind != of.kind);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::play::{Outcome, Session};
 use super::protocols::{as_values, machine};
-use super::record::{Call, Record};
+use super::record::{ParserCall, Record};
 use super::recording::Recording;
 use crate::api::Protocol;
 use crate::api::frames::Frames;
@@ -16,7 +16,7 @@ pub struct TracedStep {
     /// What came: text, or the index of a marker that was a token; nothing at the end.
     pub came: Vec<(Option<u32>, String)>,
     /// What the parser was asked and answered; nothing where it had said `until-marker`.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ParserCall>,
     /// What happened in the turn.
     pub events: Vec<TurnEvent>,
     /// The same in a protocol's words.

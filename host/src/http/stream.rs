@@ -25,7 +25,7 @@ use crate::agent::{AnswerStream, RoundEventRef};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
-use crate::api::{Call, Protocol, StreamCheck};
+use crate::api::{ApiRequest, Protocol, StreamCheck};
 use crate::model::Ended;
 use crate::turn::{TurnEnd, TurnFailure};
 
@@ -46,7 +46,7 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let disconnect = request.extensions().get::<Disconnect>().cloned();
     let read = move |body: &[u8], defaults: &_| protocol.read(body, defaults);
     let (call, account) = read_json(app, request, read).await?;
-    let Call { model, stream, job, hosted, machine, warnings } = call;
+    let ApiRequest { model, stream, job, hosted, machine, warnings } = call;
     if !app.model.is_named(&model) {
         return Err(ApiError::model_not_found(&model));
     }

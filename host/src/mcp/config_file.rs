@@ -40,7 +40,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     #[serde(alias = "transport", rename = "type")]
-    kind: Option<Kind>,
+    kind: Option<TransportName>,
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -63,7 +63,7 @@ struct Entry {
 /// The transport, in the words that clients have for it.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum TransportName {
     Stdio,
     #[serde(alias = "streamable-http", alias = "streamable_http", alias = "streamableHttp")]
     Http,
@@ -112,10 +112,10 @@ impl Entry {
 
     fn endpoint(self, variable: &impl Fn(&str) -> Option<String>) -> Result<Endpoint, String> {
         let transport = match (self.kind, self.command.is_some()) {
-            (None | Some(Kind::Stdio), true) | (None, false) => UrlTransport::Either,
-            (Some(Kind::Http), false) => UrlTransport::Streamable,
-            (Some(Kind::Sse), false) => UrlTransport::Sse,
-            (Some(Kind::Stdio), false) => return Err("type: \"stdio\" needs a `command`".to_owned()),
+            (None | Some(TransportName::Stdio), true) | (None, false) => UrlTransport::Either,
+            (Some(TransportName::Http), false) => UrlTransport::Streamable,
+            (Some(TransportName::Sse), false) => UrlTransport::Sse,
+            (Some(TransportName::Stdio), false) => return Err("type: \"stdio\" needs a `command`".to_owned()),
             (Some(_), true) => return Err("type: a `command` speaks over \"stdio\" only".to_owned()),
         };
         match (self.command, self.url) {

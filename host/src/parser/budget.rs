@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use wasmtime::{ResourceLimiter, UpdateDeadline};
 
-use super::ticker::{Running, TICK};
+use super::ticker::{TICK, TickerGuard};
 use crate::cpu_clock::ThreadUsage;
 use crate::limits::ParserLimits;
 
@@ -129,12 +129,12 @@ pub(super) struct Budget {
     memory_bytes: usize,
     /// The largest size that linear memory has had.
     memory_used: usize,
-    _running: Running,
+    _running: TickerGuard,
 }
 
 impl Budget {
     /// The budget of a fresh instance.
-    pub(super) fn new(limits: &ParserLimits, running: Running) -> Self {
+    pub(super) fn new(limits: &ParserLimits, running: TickerGuard) -> Self {
         Self {
             time: CallTime::new(limits.call_time),
             stream: StreamTime::new(limits, Instant::now()),

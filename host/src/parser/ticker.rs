@@ -1,7 +1,7 @@
 //! The thread that moves wasmtime's epoch on, so that a guest which doesn't return is interrupted.
 //!
 //! There is one per [`super::Runtime`], and it sleeps for good while no instance lives. Each instance owns a
-//! [`Running`]; the first one wakes the thread, and the thread ends with the last owner of the ticker.
+//! [`TickerGuard`]; the first one wakes the thread, and the thread ends with the last owner of the ticker.
 
 use std::io;
 use std::sync::Arc;
@@ -40,11 +40,11 @@ impl Ticker {
     }
 
     /// Keeps the epoch moving until the answer is dropped.
-    pub(super) fn run(self: &Arc<Self>) -> Running {
+    pub(super) fn run(self: &Arc<Self>) -> TickerGuard {
         if self.shared.instances.fetch_add(1, Ordering::AcqRel) == 0 {
             self.thread.unpark();
         }
-        Running(Arc::clone(self))
+        TickerGuard(Arc::clone(self))
     }
 }
 
@@ -56,9 +56,9 @@ impl Drop for Ticker {
 }
 
 /// The epoch moves on while this lives.
-pub(super) struct Running(Arc<Ticker>);
+pub(super) struct TickerGuard(Arc<Ticker>);
 
-impl Drop for Running {
+impl Drop for TickerGuard {
     fn drop(&mut self) {
         self.0.shared.instances.fetch_sub(1, Ordering::AcqRel);
     }

@@ -20,7 +20,7 @@ struct Pacing {
 /// Reads the file's text. Errors are one line: place and reason.
 pub(super) fn parse(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Vec<Rule>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
-    let mut fields = Fields::of(String::new(), value)?;
+    let mut fields = ScriptObject::of(String::new(), value)?;
     let defaults = pacing(&mut fields, &Pacing { tokens_per_step: 1, pace_ms: 0, end: PlayedEnd::Stop })?;
     let rules: Vec<Value> = fields.take("rules")?.ok_or("rules: is missing (a list of rules)")?;
     fields.end()?;
@@ -32,9 +32,9 @@ pub(super) fn parse(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Vec<Rule>
 }
 
 fn rule(at: String, value: Value, defaults: &Pacing, vocabulary: &Vocabulary<'_>) -> Result<Rule, String> {
-    let mut fields = Fields::of(at, value)?;
+    let mut fields = ScriptObject::of(at, value)?;
     let when = match fields.take::<Value>("when")? {
-        Some(value) => condition(Fields::of(fields.place("when"), value)?)?,
+        Some(value) => condition(ScriptObject::of(fields.place("when"), value)?)?,
         None => Condition::default(),
     };
     let tokens = match (fields.take::<String>("text")?, fields.take("tokens")?) {
@@ -58,7 +58,7 @@ fn checked(tokens: Vec<u32>, place: &str, size: usize) -> Result<Vec<u32>, Strin
     }
 }
 
-fn condition(mut fields: Fields) -> Result<Condition, String> {
+fn condition(mut fields: ScriptObject) -> Result<Condition, String> {
     let condition = Condition {
         last_role: fields.take_one_of("last_role", &ROLES)?,
         contains: fields.take("contains")?,
@@ -70,7 +70,7 @@ fn condition(mut fields: Fields) -> Result<Condition, String> {
     Ok(condition)
 }
 
-fn pacing(fields: &mut Fields, defaults: &Pacing) -> Result<Pacing, String> {
+fn pacing(fields: &mut ScriptObject, defaults: &Pacing) -> Result<Pacing, String> {
     Ok(Pacing {
         tokens_per_step: fields.take("tokens_per_step")?.unwrap_or(defaults.tokens_per_step),
         pace_ms: fields.take("pace_ms")?.unwrap_or(defaults.pace_ms),
@@ -94,13 +94,13 @@ const ENDS: [(&str, PlayedEnd); 4] = [
 ];
 
 /// An object whose fields are taken one by one; what is left in the end was unknown.
-struct Fields {
+struct ScriptObject {
     place: String,
     values: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
-impl Fields {
+impl ScriptObject {
     fn of(place: String, value: Value) -> Result<Self, String> {
         match value {
             Value::Object(values) => Ok(Self { place, values, known: Vec::new() }),

@@ -10,13 +10,13 @@ use super::event::{ItemStatus, TurnEvent, TurnFailure};
 use super::events::TurnEvents;
 use super::failure;
 use super::illegal::Illegal;
-use super::prose::{Kind, Prose, trim_end, trim_start};
+use super::prose::{Prose, ProseKind, trim_end, trim_start};
 use crate::parser::contract::{Phase, Route, Trim};
 
 /// The items of one turn.
 #[derive(Debug)]
 pub(super) struct Items {
-    open: Option<Open>,
+    open: Option<OpenItem>,
     trim: Trim,
     /// False while the bytes are those of the prompt.
     visible: bool,
@@ -34,7 +34,7 @@ pub(super) struct Items {
 const MALFORMED: usize = 16;
 
 #[derive(Debug)]
-enum Open {
+enum OpenItem {
     Prose(Prose),
     Call(Box<Call>),
 }
@@ -64,9 +64,9 @@ impl Items {
     pub(super) fn kind(&self) -> OpenKind {
         match &self.open {
             None => OpenKind::None,
-            Some(Open::Prose(Prose { kind: Kind::Reasoning, .. })) => OpenKind::Reasoning,
-            Some(Open::Prose(_)) => OpenKind::Message,
-            Some(Open::Call(_)) => OpenKind::Call,
+            Some(OpenItem::Prose(Prose { kind: ProseKind::Reasoning, .. })) => OpenKind::Reasoning,
+            Some(OpenItem::Prose(_)) => OpenKind::Message,
+            Some(OpenItem::Call(_)) => OpenKind::Call,
         }
     }
 
@@ -82,7 +82,7 @@ impl Items {
     /// The prompt is over.
     pub(super) fn reveal(&mut self, out: &mut TurnEvents) {
         self.visible = true;
-        if let Some(Open::Call(call)) = &mut self.open {
+        if let Some(OpenItem::Call(call)) = &mut self.open {
             out.extend(call.take_head().map(TurnEvent::Open));
         }
     }
@@ -96,7 +96,7 @@ impl Items {
         tokens: &mut Vec<DeltaToken>,
         out: &mut TurnEvents,
     ) -> Result<(), Illegal> {
-        if let Some(Open::Prose(prose)) = &self.open
+        if let Some(OpenItem::Prose(prose)) = &self.open
             && prose.goes_on(route, text)
             && self.white.is_empty()
             && tokens.is_empty()
@@ -120,7 +120,7 @@ impl Items {
             Route::Content => self.prose(OpenKind::Message, text, tokens, out),
             Route::Reasoning => self.prose(OpenKind::Reasoning, text, tokens, out),
             Route::Drop => {
-                if let Some(Open::Call(call)) = &mut self.open {
+                if let Some(OpenItem::Call(call)) = &mut self.open {
                     call.drop_bytes(text.len());
                 }
                 Ok(())
@@ -148,7 +148,7 @@ impl Items {
     /// Closes what is open, and has content begin a message of this phase.
     pub(super) fn message(&mut self, phase: Phase, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.interrupt(out)?;
-        self.open = Some(Open::Prose(Prose::new(Kind::Message(phase))));
+        self.open = Some(OpenItem::Prose(Prose::new(ProseKind::Message(phase))));
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Items {
         if self.visible {
             out.extend(call.take_head().map(TurnEvent::Open));
         }
-        self.open = Some(Open::Call(Box::new(call)));
+        self.open = Some(OpenItem::Call(Box::new(call)));
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Items {
 
     pub(super) fn open_call(&self) -> Option<&Call> {
         match &self.open {
-            Some(Open::Call(call)) => Some(call),
+            Some(OpenItem::Call(call)) => Some(call),
             _ => None,
         }
     }
@@ -194,8 +194,8 @@ impl Items {
         self.white = Delta::default();
         let is_announced = match self.open.take() {
             None => false,
-            Some(Open::Prose(prose)) => prose.announced,
-            Some(Open::Call(mut call)) => {
+            Some(OpenItem::Prose(prose)) => prose.announced,
+            Some(OpenItem::Call(mut call)) => {
                 if status == ItemStatus::Incomplete {
                     self.break_call(Some(call.name()));
                 }
@@ -225,7 +225,7 @@ impl Items {
         out: &mut TurnEvents,
         act: impl FnOnce(&mut Call, &mut String) -> Result<(), Illegal>,
     ) -> Result<(), Illegal> {
-        let Some(Open::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
+        let Some(OpenItem::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
         write(self.visible, out, |out| act(call, &mut out.text))
     }
 
@@ -241,12 +241,15 @@ impl Items {
         }
         if self.kind() != kind {
             self.interrupt(out)?;
-            let kind =
-                if kind == OpenKind::Reasoning { Kind::Reasoning } else { Kind::Message(Phase::default()) };
-            self.open = Some(Open::Prose(Prose::new(kind)));
+            let kind = if kind == OpenKind::Reasoning {
+                ProseKind::Reasoning
+            } else {
+                ProseKind::Message(Phase::default())
+            };
+            self.open = Some(OpenItem::Prose(Prose::new(kind)));
         }
-        let Some(Open::Prose(prose)) = &mut self.open else { return Ok(()) };
-        let trim = if prose.kind == Kind::Reasoning { self.trim.reasoning } else { self.trim.content };
+        let Some(OpenItem::Prose(prose)) = &mut self.open else { return Ok(()) };
+        let trim = if prose.kind == ProseKind::Reasoning { self.trim.reasoning } else { self.trim.content };
         let text = if trim && !prose.begun { trim_start(text, tokens) } else { text };
         let body = if trim { trim_end(text) } else { text };
         prose.begun |= !body.is_empty();
@@ -277,7 +280,7 @@ impl Items {
 
     /// Gives out the white space that waits and `body`, with its `tokens`, after it.
     fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
-        if let Some(Open::Prose(prose)) = &mut self.open
+        if let Some(OpenItem::Prose(prose)) = &mut self.open
             && !prose.announced
         {
             prose.announced = true;

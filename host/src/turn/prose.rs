@@ -7,7 +7,7 @@ use crate::parser::contract::{Phase, Route};
 /// An open message or reasoning item.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prose {
-    pub(super) kind: Kind,
+    pub(super) kind: ProseKind,
     /// It has visible text, perhaps in the prompt.
     pub(super) begun: bool,
     /// The client knows of it.
@@ -16,20 +16,20 @@ pub(super) struct Prose {
 
 /// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProseKind {
     Reasoning,
     Message(Phase),
 }
 
 impl Prose {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: ProseKind) -> Self {
         Self { kind, begun: false, announced: false }
     }
 
     pub(super) fn head(self) -> ItemHead {
         match self.kind {
-            Kind::Reasoning => ItemHead::Reasoning,
-            Kind::Message(phase) => ItemHead::Message { phase },
+            ProseKind::Reasoning => ItemHead::Reasoning,
+            ProseKind::Message(phase) => ItemHead::Message { phase },
         }
     }
 
@@ -37,8 +37,8 @@ impl Prose {
     #[inline]
     pub(super) fn goes_on(self, route: Route, text: &str) -> bool {
         let own = match self.kind {
-            Kind::Reasoning => Route::Reasoning,
-            Kind::Message(_) => Route::Content,
+            ProseKind::Reasoning => Route::Reasoning,
+            ProseKind::Message(_) => Route::Content,
         };
         self.announced && route == own && ends_visibly(text)
     }

@@ -4,7 +4,7 @@
 //! A custom tool's body that follows a grammar is raw, which its type of content says: the usual body is JSON.
 
 use parser_sdk::Request;
-use parser_sdk::grammar::{Arguments, Callable, Lark, Markers, Turn, literal};
+use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn, literal};
 
 use crate::header::Words;
 use crate::{CHANNEL, CONSTRAIN, END, Harmony, MARKERS, MESSAGE, START};
@@ -43,7 +43,7 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let head = format!("({to} {channel} \"commentary\" | {channel} \"commentary\" {to})");
     let message = lark.marker(MESSAGE);
     Ok(match &tool.arguments {
-        Arguments::Text(Some(input)) => {
+        ArgumentsRule::Text(Some(input)) => {
             format!("{head} \" \" {constrain} {} {message} {}", literal(Harmony::RAW), input.rule())
         }
         arguments => format!("{head} (\" \" {constrain} \"json\")? {message} {}", arguments.json()),

@@ -10,7 +10,7 @@
 mod table;
 
 use parser_sdk::json::Calls;
-use parser_sdk::params::{Arguments, Doubt, Schemas};
+use parser_sdk::params::{ArgumentsWriter, Doubt, Schemas};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Phase, Request, Route, Tools};
 
 use table::{Found, Kind, Meaning, Place, Table, Within};
@@ -34,11 +34,11 @@ enum InCall {
     /// In none.
     No,
     Json(Calls),
-    Parameters(Arguments),
+    Parameters(ArgumentsWriter),
     /// In a parameter's value.
-    Value(Arguments),
+    Value(ArgumentsWriter),
     /// Behind what ends that value if the call goes on there.
-    Ended(Arguments, Doubt),
+    Ended(ArgumentsWriter, Doubt),
 }
 
 impl Parser for ResponseTemplate {

@@ -74,10 +74,10 @@ impl<P: Parser> Instance<P> {
         self.answer(|stream| stream.end(reason))
     }
 
-    fn answer(&mut self, call: impl FnOnce(&mut Stream<P>) -> Answer<'_>) -> *const Lowered {
+    fn answer(&mut self, call: impl FnOnce(&mut Stream<P>) -> StepRef<'_>) -> *const Lowered {
         self.answer.set(match &mut self.stream {
             Some(stream) => call(stream),
-            None => Answer::Fault("called before start"),
+            None => StepRef::Fault("called before start"),
         })
     }
 }

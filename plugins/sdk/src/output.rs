@@ -22,7 +22,7 @@ pub struct Output {
 
 /// [`crate::Step`], lent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum StepRef<'a> {
     Pass,
     Hold,
     Ops(&'a [Op]),
@@ -165,16 +165,16 @@ impl Output {
 
     /// The step that the call amounts to. It stands until the next one begins.
     #[inline]
-    pub(crate) fn answer(&mut self) -> Answer<'_> {
+    pub(crate) fn answer(&mut self) -> StepRef<'_> {
         self.answered = true;
         if let Some(reason) = &self.fault {
-            return Answer::Fault(reason);
+            return StepRef::Fault(reason);
         }
         if self.ops.is_empty() {
-            return Answer::Hold;
+            return StepRef::Hold;
         }
         if self.goes_on() {
-            return Answer::Pass;
+            return StepRef::Pass;
         }
         for op in &self.ops {
             match op {
@@ -185,7 +185,7 @@ impl Output {
                 _ => self.until_marker = false,
             }
         }
-        Answer::Ops(&self.ops)
+        StepRef::Ops(&self.ops)
     }
 
     /// Whether the ops say nothing but "all of it where the last run went".

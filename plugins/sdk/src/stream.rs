@@ -3,7 +3,7 @@
 //! Called by the component's export on wasm32 and by [`crate::testing`] natively, so both see the same steps.
 
 use crate::Parser;
-use crate::output::{Answer, Output};
+use crate::output::{Output, StepRef};
 use crate::types::{FinishReason, Request, Step};
 
 /// A parser at work on one stream.
@@ -41,14 +41,14 @@ impl<P: Parser> Stream<P> {
     }
 
     /// `text`, with an answer that is lent.
-    pub(crate) fn read(&mut self, chunk: &str) -> Answer<'_> {
+    pub(crate) fn read(&mut self, chunk: &str) -> StepRef<'_> {
         self.out.receive(chunk.len());
         self.parser.text(chunk, &mut self.out);
         self.out.answer()
     }
 
     /// `marker`, with an answer that is lent.
-    pub(crate) fn meet(&mut self, index: u32) -> Answer<'_> {
+    pub(crate) fn meet(&mut self, index: u32) -> StepRef<'_> {
         let Some(&length) = self.markers.get(index as usize) else {
             self.out.receive(0);
             self.out.fault(format!("marker {index} of {}", self.markers.len()));
@@ -60,20 +60,20 @@ impl<P: Parser> Stream<P> {
     }
 
     /// `finish`, with an answer that is lent.
-    pub(crate) fn end(&mut self, reason: FinishReason) -> Answer<'_> {
+    pub(crate) fn end(&mut self, reason: FinishReason) -> StepRef<'_> {
         self.out.receive(0);
         self.parser.finish(reason, &mut self.out);
         self.out.answer()
     }
 }
 
-impl From<Answer<'_>> for Step {
-    fn from(answer: Answer<'_>) -> Self {
+impl From<StepRef<'_>> for Step {
+    fn from(answer: StepRef<'_>) -> Self {
         match answer {
-            Answer::Pass => Self::Pass,
-            Answer::Hold => Self::Hold,
-            Answer::Ops(ops) => Self::Ops(ops.to_vec()),
-            Answer::Fault(reason) => Self::Fault(reason.to_owned()),
+            StepRef::Pass => Self::Pass,
+            StepRef::Hold => Self::Hold,
+            StepRef::Ops(ops) => Self::Ops(ops.to_vec()),
+            StepRef::Fault(reason) => Self::Fault(reason.to_owned()),
         }
     }
 }

@@ -4,7 +4,8 @@
 
 use super::super::frames::Frames;
 use super::chunks::{
-    Answer, Call, CallDelta, ChunkChoice, CompletionChoice, Delta, Part, PartDelta, TokenIds,
+    AssistantMessage, CallDelta, ChunkChoice, CompletionChoice, Delta, MessageToolCall, Part, PartDelta,
+    TokenIds,
 };
 use super::logprobs::{ChosenToken, ContentLogprobs};
 use super::stream::Stream;
@@ -27,7 +28,7 @@ enum Target {
 #[derive(Debug)]
 pub(super) struct ChoiceMachine {
     index: u32,
-    answer: Answer,
+    answer: AssistantMessage,
     /// Tokens of the content, if they are wanted.
     tokens: Option<Vec<ChosenToken>>,
     target: Target,
@@ -40,7 +41,7 @@ pub(super) struct ChoiceMachine {
 
 impl ChoiceMachine {
     pub(super) fn new(index: u32, logprobs: bool) -> Self {
-        let answer = Answer {
+        let answer = AssistantMessage {
             role: "assistant",
             content: None,
             refusal: None,
@@ -154,7 +155,7 @@ impl ChoiceMachine {
         let index = self.answer.tool_calls.len();
         let call = CallDelta { index, id: Some(id), kind: Some(kind), part: delta };
         stream.choice(self.delta(Delta { tool_calls: Some([call]), ..Delta::default() }), frames);
-        self.answer.tool_calls.push(Call { id: id.to_owned(), kind, part });
+        self.answer.tool_calls.push(MessageToolCall { id: id.to_owned(), kind, part });
     }
 
     fn text(&mut self, text: &turn::Delta, stream: &mut Stream, frames: &mut Frames) {

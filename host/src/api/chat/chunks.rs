@@ -139,7 +139,7 @@ pub(super) struct Completion<'a> {
 #[schemars(rename = "ChatChoice")]
 pub(super) struct CompletionChoice<'a> {
     pub(super) index: u32,
-    pub(super) message: &'a Answer,
+    pub(super) message: &'a AssistantMessage,
     pub(super) logprobs: Option<ContentLogprobs<'a>>,
     #[schemars(extend("enum" = ["stop", "length", "tool_calls"]))]
     pub(super) finish_reason: &'static str,
@@ -150,7 +150,7 @@ pub(super) struct CompletionChoice<'a> {
 /// The assistant's message as it grows.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChatMessage")]
-pub(super) struct Answer {
+pub(super) struct AssistantMessage {
     #[schemars(extend("const" = "assistant"))]
     pub(super) role: &'static str,
     pub(super) content: Option<String>,
@@ -160,13 +160,13 @@ pub(super) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) tool_calls: Vec<Call>,
+    pub(super) tool_calls: Vec<MessageToolCall>,
 }
 
 /// A call in it.
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ChatCall")]
-pub(super) struct Call {
+pub(super) struct MessageToolCall {
     pub(super) id: String,
     #[serde(rename = "type")]
     pub(super) kind: &'static str,

@@ -27,7 +27,7 @@ pub struct ChatMachine {
 
 /// What a request asks of its answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct OutputOptions {
     /// Choices.
     pub(super) n: u32,
     /// The tokens of the content, with their log-probabilities.
@@ -40,7 +40,7 @@ pub(super) struct Asked {
 
 impl ChatMachine {
     /// A machine for an answer to a request for `model`.
-    pub(super) fn new(mut ids: Ids, created: u64, model: String, asked: Asked) -> Self {
+    pub(super) fn new(mut ids: Ids, created: u64, model: String, asked: OutputOptions) -> Self {
         let choices: Vec<ChoiceMachine> =
             (0..asked.n).map(|index| ChoiceMachine::new(index, asked.logprobs)).collect();
         Self {

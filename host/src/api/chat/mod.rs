@@ -15,7 +15,7 @@ use schemars::SchemaGenerator;
 use serde_json::json;
 
 use super::error;
-use super::openapi::Answer;
+use super::openapi::AnswerSchemas;
 
 pub(super) use chunks::{ChatUsage, TokenIds};
 pub use machine::ChatMachine;
@@ -23,8 +23,8 @@ pub(super) use request::job;
 pub use request::{ChatRequest, call, parse};
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
-pub(super) fn answer(generator: &mut SchemaGenerator) -> Answer {
+pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let chunk = generator.subschema_for::<chunks::Chunk<'_>>().to_value();
     let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });
-    Answer { events: Some(events), ..Answer::whole::<chunks::Completion<'_>>(generator) }
+    AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<chunks::Completion<'_>>(generator) }
 }

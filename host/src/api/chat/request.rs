@@ -4,10 +4,10 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Document, Object};
 use super::super::options;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::tools::{self, Functions, ToolBounds};
 use super::super::warnings::{Warnings, printable};
-use super::machine::{Asked, ChatMachine};
+use super::machine::{ChatMachine, OutputOptions};
 use super::{fields, messages};
 use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
@@ -24,7 +24,7 @@ pub struct ChatRequest {
     pub job: Job,
     /// What was left aside.
     pub warnings: Vec<String>,
-    asked: Asked,
+    asked: OutputOptions,
 }
 
 impl ChatRequest {
@@ -42,7 +42,7 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ChatRequest, ApiError> 
     let job = job(&body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
     let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
-    let asked = Asked {
+    let asked = OutputOptions {
         n,
         logprobs: job.logprobs.is_some(),
         include_usage: stream_options.include_usage,
@@ -87,11 +87,11 @@ pub(in crate::api) fn job(
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<Call, ApiError> {
+pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
     let ChatRequest { model, stream, job, warnings, .. } = request;
-    Ok(Call { model, stream, job, hosted: None, warnings, machine })
+    Ok(ApiRequest { model, stream, job, hosted: None, warnings, machine })
 }
 
 fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {

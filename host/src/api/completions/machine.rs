@@ -12,7 +12,7 @@ use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
 
 /// What a request asks of its answer.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct OutputOptions {
     /// Of all prompts together.
     pub(super) choices: usize,
     /// The text that each prompt's choices begin with.
@@ -29,7 +29,7 @@ pub struct CompletionMachine {
     id: String,
     created: u64,
     model: String,
-    asked: Asked,
+    asked: OutputOptions,
     choices: Vec<ChoiceMachine>,
     /// The choice that events are of now.
     current: usize,
@@ -54,7 +54,7 @@ struct ChoiceMachine {
 
 impl CompletionMachine {
     /// A machine for an answer to a request for `model`.
-    pub(super) fn new(id: String, created: u64, model: String, asked: Asked) -> Self {
+    pub(super) fn new(id: String, created: u64, model: String, asked: OutputOptions) -> Self {
         let choice = |_| ChoiceMachine {
             logprobs: asked.logprobs.then(TextLogprobs::default),
             ..ChoiceMachine::default()

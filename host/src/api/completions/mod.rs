@@ -12,15 +12,15 @@ use schemars::SchemaGenerator;
 use serde_json::json;
 
 use super::error;
-use super::openapi::Answer;
+use super::openapi::AnswerSchemas;
 
 pub use machine::CompletionMachine;
 pub use request::call;
 pub(super) use request::prompts;
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
-pub(super) fn answer(generator: &mut SchemaGenerator) -> Answer {
+pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let chunk = generator.subschema_for::<objects::Completion<'_>>().to_value();
     let events = json!({ "anyOf": [chunk, error::body_schema(generator), { "const": "[DONE]" }] });
-    Answer { events: Some(events), ..Answer::whole::<objects::Completion<'_>>(generator) }
+    AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<objects::Completion<'_>>(generator) }
 }

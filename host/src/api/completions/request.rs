@@ -5,10 +5,10 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Document, List, Object, Path, Text, Value};
 use super::super::options;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::warnings::Warnings;
 use super::fields;
-use super::machine::{Asked, CompletionMachine};
+use super::machine::{CompletionMachine, OutputOptions};
 use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
@@ -17,7 +17,7 @@ use crate::prompt::Conversation;
 const MAX_TOKENS: u32 = 16;
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Result<Call, ApiError> {
+pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
     let document = Document::new(&defaults.limits);
     let body = document.read(body)?;
     let mut warnings = Warnings::of_fields(&body, fields::TABLES);
@@ -25,7 +25,7 @@ pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Resul
     let n = options::choices(&body, prompts.len(), &defaults.limits)?;
     refuse_what_is_not_there(&body, n)?;
     let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
-    let asked = Asked {
+    let asked = OutputOptions {
         echo: echo(&body, &prompts)?,
         choices: n as usize * prompts.len(),
         logprobs: body.get("logprobs").is_some(),
@@ -33,7 +33,7 @@ pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Resul
     };
     let model = body.required_string("model")?.to_owned();
     let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model.clone(), asked);
-    Ok(Call {
+    Ok(ApiRequest {
         model,
         stream: body.boolean("stream")?.unwrap_or(false),
         job: job(&body, defaults, n, prompts)?,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::frames::Frames;
-use super::super::openapi::Answer;
+use super::super::openapi::AnswerSchemas;
 use super::error::ErrorObject;
 
 /// An event of a stream.
@@ -174,12 +174,12 @@ pub fn counted(input_tokens: usize) -> impl Serialize {
 }
 
 /// Schemas of message and events.
-pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> Answer {
+pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let events = generator.subschema_for::<Event<'_>>().to_value();
-    Answer { events: Some(events), ..Answer::whole::<Message<'_>>(generator) }
+    AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<Message<'_>>(generator) }
 }
 
 /// Schema of a count.
-pub(in crate::api) fn count_answer(generator: &mut SchemaGenerator) -> Answer {
-    Answer::whole::<Counted>(generator)
+pub(in crate::api) fn count_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas::whole::<Counted>(generator)
 }

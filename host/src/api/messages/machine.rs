@@ -25,7 +25,7 @@ pub struct MessagesMachine {
     /// Signs thinking.
     seal: Seal,
     content: Vec<Block>,
-    open: Option<Open>,
+    open: Option<OpenBlock>,
     /// The stop sequence that came.
     stopped_by: Option<String>,
     stop_reason: Option<&'static str>,
@@ -35,7 +35,7 @@ pub struct MessagesMachine {
 
 /// The block being written.
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     block: Block,
     /// Its text so far; of a call the input.
     text: String,
@@ -45,7 +45,7 @@ struct Open {
     input: Option<InputCheck>,
 }
 
-impl Open {
+impl OpenBlock {
     /// Whether `text` can be more of it.
     fn takes(&mut self, text: &str) -> bool {
         self.input.as_mut().is_none_or(|input| input.push(text))
@@ -84,7 +84,7 @@ impl MessagesMachine {
         };
         Event::ContentBlockStart { index: self.content.len(), content_block: &block }.send(frames);
         let input = (matches!(block, Block::ToolUse { .. }) && !wrapped).then(InputCheck::new);
-        self.open = Some(Open { block, text: String::new(), wrapped, input });
+        self.open = Some(OpenBlock { block, text: String::new(), wrapped, input });
         if wrapped {
             self.write("{\"input\":\"", frames);
         }
@@ -103,7 +103,7 @@ impl MessagesMachine {
 
     /// Ends the message: no block can carry what the model wrote, and a tool must not run with less.
     fn refuse_input(&mut self, frames: &mut Frames) {
-        let Some(Open { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
+        let Some(OpenBlock { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
         self.fail(no_object(&name), frames);
     }
 
@@ -129,7 +129,7 @@ impl MessagesMachine {
             }
         }
         debug_assert!(self.open.is_some(), "only an open item ends");
-        let Some(Open { mut block, text: written, .. }) = self.open.take() else { return };
+        let Some(OpenBlock { mut block, text: written, .. }) = self.open.take() else { return };
         let index = self.content.len();
         match &mut block {
             Block::Thinking { thinking, signature } => {

@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Document, Object};
 use super::super::options;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::tools::{ToolBounds, check_format};
 use super::super::warnings::Warnings;
@@ -65,11 +65,11 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<MessagesRequest, ApiErr
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, _now: Clock) -> Result<Call, ApiError> {
+pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, _now: Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
     let MessagesRequest { model, stream, job, warnings, .. } = request;
-    Ok(Call { model, stream, job, hosted: None, warnings, machine })
+    Ok(ApiRequest { model, stream, job, hosted: None, warnings, machine })
 }
 
 /// Reads a body of `count_tokens`.

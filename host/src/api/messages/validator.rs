@@ -35,7 +35,7 @@ enum Stage {
 
 /// The block that is open.
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     kind: String,
     /// Its signature has come.
     signed: bool,
@@ -43,17 +43,17 @@ struct Open {
 
 /// Checks the events of one stream, in order. Errors say what is wrong with which event.
 #[derive(Debug, Default)]
-pub struct StreamCheck {
+pub struct StreamValidator {
     events: usize,
     stage: Stage,
     /// Blocks begun.
     blocks: u64,
     /// Those of them that are calls.
     calls: u64,
-    open: Option<Open>,
+    open: Option<OpenBlock>,
 }
 
-impl StreamCheck {
+impl StreamValidator {
     /// Checks the next whole events.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
         sse::events(bytes)?.into_iter().try_for_each(|event| {
@@ -125,7 +125,7 @@ impl StreamCheck {
         check(empty, "a block begins with content, or without what it needs")?;
         self.blocks += 1;
         self.calls += u64::from(kind == "tool_use");
-        self.open = Some(Open { kind: kind.to_owned(), signed: false });
+        self.open = Some(OpenBlock { kind: kind.to_owned(), signed: false });
         Ok(())
     }
 
@@ -198,7 +198,7 @@ fn check(holds: bool, otherwise: &str) -> Result<(), String> {
 
 /// Checks a whole stream.
 pub fn check_sse(bytes: &[u8]) -> Result<(), String> {
-    let mut check = StreamCheck::default();
+    let mut check = StreamValidator::default();
     check.feed(bytes)?;
     check.finish()
 }

@@ -23,13 +23,13 @@ pub(crate) struct Endpoint {
     /// Media type of its answers that aren't streams.
     pub(super) media: &'static str,
     /// What its answers are.
-    pub(super) answer: fn(&mut SchemaGenerator) -> Answer,
+    pub(super) answer: fn(&mut SchemaGenerator) -> AnswerSchemas,
     /// Whose error object it refuses with.
     pub(super) errors: ErrorFormat,
 }
 
 /// Schemas of an endpoint's answers.
-pub(crate) struct Answer {
+pub(crate) struct AnswerSchemas {
     /// In one piece.
     pub(crate) whole: Value,
     /// The data of the events of a stream.
@@ -57,7 +57,7 @@ impl ErrorFormat {
     }
 }
 
-impl Answer {
+impl AnswerSchemas {
     /// One that is never a stream.
     pub(crate) fn whole<T: JsonSchema>(generator: &mut SchemaGenerator) -> Self {
         Self { whole: generator.subschema_for::<T>().to_value(), events: None }
@@ -170,7 +170,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/models",
         id: "listModels",
         summary: "The names that the model is served under",
-        answer: Answer::whole::<models::ModelList>,
+        answer: AnswerSchemas::whole::<models::ModelList>,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -178,7 +178,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         path: "/v1/models/{id}",
         id: "retrieveModel",
         summary: "One of them; slashes in the name stay as they are",
-        answer: Answer::whole::<models::Model>,
+        answer: AnswerSchemas::whole::<models::Model>,
         ..Endpoint::NEW
     },
     Endpoint {
@@ -208,16 +208,16 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
 ];
 
-fn text(_: &mut SchemaGenerator) -> Answer {
-    Answer { whole: json!({ "type": "string" }), events: None }
+fn text(_: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas { whole: json!({ "type": "string" }), events: None }
 }
 
-fn object(_: &mut SchemaGenerator) -> Answer {
-    Answer { whole: json!({ "type": "object" }), events: None }
+fn object(_: &mut SchemaGenerator) -> AnswerSchemas {
+    AnswerSchemas { whole: json!({ "type": "object" }), events: None }
 }
 
-fn health(_: &mut SchemaGenerator) -> Answer {
+fn health(_: &mut SchemaGenerator) -> AnswerSchemas {
     let status = json!({ "const": "ok" });
     let whole = json!({ "type": "object", "required": ["status"], "properties": { "status": status } });
-    Answer { whole, events: None }
+    AnswerSchemas { whole, events: None }
 }

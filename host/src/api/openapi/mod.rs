@@ -15,7 +15,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-pub(crate) use endpoints::Answer;
+pub(crate) use endpoints::AnswerSchemas;
 use endpoints::{ENDPOINTS, Endpoint, ErrorFormat};
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
@@ -91,7 +91,7 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, named: &mut M
 }
 
 fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
-    let Answer { whole, events } = (endpoint.answer)(generator);
+    let AnswerSchemas { whole, events } = (endpoint.answer)(generator);
     let mut content = Map::new();
     content.insert(endpoint.media.to_owned(), json!({ "schema": whole }));
     if let Some(events) = events {

@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
 use super::super::json::{Document, Object, Value};
 use super::super::options;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::tools::{ToolBounds, ToolChoiceField, choice};
 use super::super::warnings::{Warnings, printable};
 use super::machine::{EventOptions, ResponsesMachine};
@@ -139,11 +139,11 @@ fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<Call, ApiError> {
+pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
     let ResponsesRequest { model, stream, job, hosted, warnings, .. } = request;
-    Ok(Call { model, stream, job, hosted, warnings, machine })
+    Ok(ApiRequest { model, stream, job, hosted, warnings, machine })
 }
 
 /// What can't be left aside without giving another answer than the one asked for.

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use super::super::openapi::Answer;
+use super::super::openapi::AnswerSchemas;
 use super::events::hosted::{self, Step};
 use super::events::{self, At, Event, Lifecycle, TextDelta};
 use super::items::{OutputText, ReasoningText, SummaryText};
@@ -33,7 +33,7 @@ const STEPS: [Step; 12] = [
 ];
 
 /// Response and events.
-pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> Answer {
+pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let whole = generator.subschema_for::<Resource>().to_value();
     let mut all = Events { generator, named: Vec::new() };
     for kind in LIFECYCLE {
@@ -42,7 +42,7 @@ pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> Answer {
     all.add_items();
     all.add_hosted();
     all.add(&events::error("", ""));
-    Answer { whole, events: Some(all.finish()) }
+    AnswerSchemas { whole, events: Some(all.finish()) }
 }
 
 /// Events as they are described.

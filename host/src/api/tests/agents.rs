@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::request::ReadCall;
+use super::super::request::ReadRequest;
 use super::super::{chat, messages, responses};
 use super::goldens::compare;
 use super::job;
@@ -16,7 +16,7 @@ use crate::model::Job;
 use crate::prompt::Message;
 
 /// Name, protocol and body of each file.
-fn bodies() -> Vec<(String, ReadCall, Value)> {
+fn bodies() -> Vec<(String, ReadRequest, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api/testdata/agents");
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
@@ -25,10 +25,10 @@ fn bodies() -> Vec<(String, ReadCall, Value)> {
     files.iter().map(|file| read(file)).collect()
 }
 
-fn read(file: &Path) -> (String, ReadCall, Value) {
+fn read(file: &Path) -> (String, ReadRequest, Value) {
     let mut request: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-    let read: ReadCall = match request["path"].as_str().unwrap().split('?').next().unwrap() {
+    let read: ReadRequest = match request["path"].as_str().unwrap().split('?').next().unwrap() {
         "/v1/responses" => responses::call,
         "/v1/chat/completions" => chat::call,
         "/v1/messages" => messages::call,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::frames::Frames;
 use super::super::ids::Ids;
 use super::super::obfuscation::encoded_len;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::{responses, sse};
 use super::{Turn, call, item, message, reasoning};
@@ -13,7 +13,7 @@ use crate::parser::contract::{Payload, Phase};
 use crate::prompt::Message;
 use crate::turn::{ItemHead, TurnEnd};
 
-fn ask(extra: &Value, defaults: &Defaults) -> Call {
+fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
     responses::call(body.to_string().as_bytes(), defaults, Ids::counted(), || 0)
@@ -115,7 +115,7 @@ fn namespaced() -> Value {
 
 #[test]
 fn the_model_sees_flat_names_and_clients_get_their_own_back() {
-    let Call { job, warnings, .. } = ask(&namespaced(), &Defaults::default());
+    let ApiRequest { job, warnings, .. } = ask(&namespaced(), &Defaults::default());
     let names: Vec<&str> = job.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["mcp__files__read", "mcp__files__patch", "read"]);
     assert_eq!(warnings, ["tool of type web_search ignored"]);
@@ -167,7 +167,7 @@ fn allowed_tools_may_be_named_with_or_without_their_namespace() {
     let allowed = |tool: Value| {
         let mut extra = namespaced();
         extra["tool_choice"] = json!({ "type": "allowed_tools", "mode": "auto", "tools": [tool] });
-        let Call { job, .. } = ask(&extra, &Defaults::default());
+        let ApiRequest { job, .. } = ask(&extra, &Defaults::default());
         job.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(allowed(json!({ "type": "custom", "name": "patch" })), ["mcp__files__patch"]);
@@ -182,7 +182,7 @@ fn tools_may_come_in_the_input() {
             { "type": "function", "name": "late" }, { "type": "custom", "name": "exec" } ] },
         { "role": "user", "content": "q" },
     ] });
-    let Call { job, warnings, .. } = ask(&extra, &Defaults::default());
+    let ApiRequest { job, warnings, .. } = ask(&extra, &Defaults::default());
     assert_eq!((job.tools.len(), job.conversation.tools.len(), warnings.len()), (2, 2, 0));
     assert_eq!(job.conversation.messages.len(), 1);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::frames::Frames;
-use super::super::request::ReadCall;
+use super::super::request::ReadRequest;
 use super::super::{chat, responses};
 use super::{Item, Turn, call, cut, give_logprobs, machine, message, reasoning};
 use crate::model::{RawText, RawTurn};
@@ -64,12 +64,12 @@ pub(super) fn compare(name: &str, got: &str) {
     assert_eq!(got, expected, "{name} differs (UPDATE_EXPECT=1 rewrites it)");
 }
 
-fn golden(name: &str, read: ReadCall, body: &Value, items: Vec<Item>, end: TurnEnd) -> String {
+fn golden(name: &str, read: ReadRequest, body: &Value, items: Vec<Item>, end: TurnEnd) -> String {
     compare_turn(name, read, body, &Turn::new(items, end))
 }
 
 /// Compares stream and body with the files `NAME.sse` and `NAME.json`, and hands the stream back.
-fn compare_turn(name: &str, read: ReadCall, body: &Value, turn: &Turn) -> String {
+fn compare_turn(name: &str, read: ReadRequest, body: &Value, turn: &Turn) -> String {
     let (stream, status, json) = turn.run(&mut *machine(read, body), Frames::new(), 3);
     compare(&format!("{name}.sse"), &stream);
     compare(&format!("{name}.json"), &format!("{status}\n{json:#}\n"));

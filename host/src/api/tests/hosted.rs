@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::frames::Frames;
 use super::super::ids::Ids;
-use super::super::request::{Call, Defaults};
+use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
 use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
@@ -22,7 +22,7 @@ fn defaults(urls: RequestUrls) -> Defaults {
     Defaults { mcp: McpServers::new(config, urls, &McpLimits::default()), ..Defaults::default() }
 }
 
-fn call(tools: &Value, input: &Value, defaults: &Defaults) -> Call {
+fn call(tools: &Value, input: &Value, defaults: &Defaults) -> ApiRequest {
     let body = json!({
         "model": "m", "input": input, "tools": tools, "stream": true, "stream_options": { "include_obfuscation": false }
     });

@@ -26,7 +26,7 @@ use super::frames::Frames;
 use super::ids::Ids;
 use super::machine::Machine;
 use super::messages::THINKING;
-use super::request::{Defaults, ReadCall};
+use super::request::{Defaults, ReadRequest};
 use super::seal::{KEY_BYTES, Seal};
 use crate::model::{Job, RawTurn};
 use crate::parser::contract::{Payload, Phase};
@@ -114,20 +114,20 @@ fn sign(thinking: &str) -> String {
 }
 
 /// The machine that a request leads to.
-fn machine(read: ReadCall, body: &Value) -> Box<dyn Machine> {
+fn machine(read: ReadRequest, body: &Value) -> Box<dyn Machine> {
     let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 1_700_000_000);
     call.unwrap_or_else(|error| panic!("{error}")).machine
 }
 
 /// The job that a request leads to, and the warnings.
-fn job(read: ReadCall, body: &Value) -> (Job, Vec<String>) {
+fn job(read: ReadRequest, body: &Value) -> (Job, Vec<String>) {
     let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0);
     let call = call.unwrap_or_else(|error| panic!("{error}"));
     (call.job, call.warnings)
 }
 
 /// How a request is refused.
-fn refusal(read: ReadCall, body: &Value) -> ApiError {
+fn refusal(read: ReadRequest, body: &Value) -> ApiError {
     match read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0) {
         Ok(_) => panic!("not refused: {body}"),
         Err(error) => error,

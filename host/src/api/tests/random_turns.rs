@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::frames::Frames;
-use super::super::request::ReadCall;
+use super::super::request::ReadRequest;
 use super::super::{chat, responses, sse};
 use super::{Item, Turn, give_logprobs, machine};
 use crate::model::{RawText, RawTurn};
@@ -156,18 +156,23 @@ fn chat_message(body: &Value) -> Value {
 /// What a request may ask for that its answer shows.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct Requested {
     summary: bool,
     encrypted: bool,
     padded: bool,
     raw: bool,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
-    any::<[bool; 4]>().prop_map(|[summary, encrypted, padded, raw]| Asked { summary, encrypted, padded, raw })
+fn asked() -> impl Strategy<Value = Requested> {
+    any::<[bool; 4]>().prop_map(|[summary, encrypted, padded, raw]| Requested {
+        summary,
+        encrypted,
+        padded,
+        raw,
+    })
 }
 
-fn responses_request(asked: Asked) -> Value {
+fn responses_request(asked: Requested) -> Value {
     let reasoning = if asked.summary { json!({ "summary": "auto" }) } else { json!({}) };
     let include: &[&str] = if asked.encrypted { &["reasoning.encrypted_content"] } else { &[] };
     let inside = [json!({ "type": "function", "name": "f" })];
@@ -179,7 +184,7 @@ fn responses_request(asked: Asked) -> Value {
 }
 
 /// With the tokens of the turn, where they are asked for.
-fn with_raw(mut turn: Turn, asked: Asked) -> Turn {
+fn with_raw(mut turn: Turn, asked: Requested) -> Turn {
     let raw = |text: &str| RawText { text: text.to_owned(), tokens: vec![1, 2] };
     turn.raw = asked.raw.then(|| RawTurn { input: raw("in"), output: raw("out") });
     turn
@@ -193,7 +198,7 @@ fn unsealed(mut value: Value) -> Value {
     value
 }
 
-fn run(turn: &Turn, read: ReadCall, request: &Value, heartbeat: usize) -> (String, u16, Value) {
+fn run(turn: &Turn, read: ReadRequest, request: &Value, heartbeat: usize) -> (String, u16, Value) {
     turn.run(&mut *machine(read, request), Frames::new(), heartbeat)
 }
 
@@ -253,7 +258,7 @@ proptest! {
     #[test]
     fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
         for (read, request) in [
-            (responses::call as ReadCall, responses_request(Asked { summary: false, encrypted: false, padded: true, raw: false })),
+            (responses::call as ReadRequest, responses_request(Requested { summary: false, encrypted: false, padded: true, raw: false })),
             (chat::call, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
         ] {
             let (_, status, body) = run(&turn, read, &request, 0);

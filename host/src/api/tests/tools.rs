@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::json::{Document, Object, Path, with_value};
-use super::super::request::ReadCall;
+use super::super::request::ReadRequest;
 use super::super::tools::{Allowed, Functions, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
@@ -170,7 +170,7 @@ fn names_of_tools_are_plain_in_every_protocol_and_namespace() {
     let declare = |name: &str| {
         [
             (
-                chat::call as ReadCall,
+                chat::call as ReadRequest,
                 json!({ "messages": [{ "role": "user", "content": "q" }],
                         "tools": [{ "type": "function", "function": { "name": name } }] }),
                 "tools[0].function.name",

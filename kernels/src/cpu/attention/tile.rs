@@ -21,7 +21,7 @@ pub(super) struct TileOfHead<'a> {
 }
 
 /// Running softmax of `rows` query rows: row `i` is head `i % group` of token `i / group`.
-struct Running {
+struct RunningSoftmax {
     /// `[rows, stride]`, scaled.
     queries: Vec<f32>,
     /// `[rows, SPAN]`: scores, then weights.
@@ -50,7 +50,7 @@ impl Kernel for TileOfHead<'_> {
 }
 
 impl TileOfHead<'_> {
-    fn start(&self) -> Running {
+    fn start(&self) -> RunningSoftmax {
         let (group, d, stride) =
             (self.params.shape.group(), self.params.shape.head_dim, self.cache.shape.stride());
         let rows = self.tile.rows * group;
@@ -63,7 +63,7 @@ impl TileOfHead<'_> {
             to.iter_mut().zip(from).for_each(|(to, x)| *to = x * scale);
         }
         let state = vec![(f32::NEG_INFINITY, 0.0); rows];
-        Running { queries, weights: vec![0.0; rows * SPAN], sums: vec![0.0; rows * stride], state }
+        RunningSoftmax { queries, weights: vec![0.0; rows * SPAN], sums: vec![0.0; rows * stride], state }
     }
 
     /// Where the blocks that hold `keys` keys from position `start` on begin in the cache.
@@ -74,7 +74,7 @@ impl TileOfHead<'_> {
     }
 
     #[inline(always)]
-    fn scores<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
+    fn scores<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
         let stride = self.cache.shape.stride();
         let rows = running.state.len();
         for (i, at) in self.blocks(start, keys).enumerate() {
@@ -92,7 +92,7 @@ impl TileOfHead<'_> {
     }
 
     #[inline(always)]
-    fn softmax<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
+    fn softmax<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
         let stride = self.cache.shape.stride();
         let padded = keys.next_multiple_of(BLOCK_SIZE);
         for (i, (greatest, total)) in running.state.iter_mut().enumerate() {
@@ -113,7 +113,7 @@ impl TileOfHead<'_> {
     }
 
     #[inline(always)]
-    fn values<L: Lanes>(&self, lanes: L, running: &mut Running, start: usize, keys: usize) {
+    fn values<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
         let stride = self.cache.shape.stride();
         let rows = running.state.len();
         for (i, at) in self.blocks(start, keys).enumerate() {
@@ -136,7 +136,7 @@ impl TileOfHead<'_> {
     fn values_of<L: Lanes, const M: usize>(
         &self,
         lanes: L,
-        running: &mut Running,
+        running: &mut RunningSoftmax,
         row: usize,
         (start, i): (usize, usize),
         block: &[f32],
@@ -159,7 +159,7 @@ impl TileOfHead<'_> {
         self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
-    fn finish(&self, running: &Running) {
+    fn finish(&self, running: &RunningSoftmax) {
         let (group, d, stride) =
             (self.params.shape.group(), self.params.shape.head_dim, self.cache.shape.stride());
         for (i, (greatest, total)) in running.state.iter().enumerate() {
@@ -194,7 +194,7 @@ fn within(visible: Range<usize>, start: usize, count: usize) -> Range<usize> {
 #[inline(always)]
 fn scores_of<L: Lanes, const M: usize>(
     lanes: L,
-    running: &mut Running,
+    running: &mut RunningSoftmax,
     row: usize,
     i: usize,
     keys: &[f32],
@@ -213,7 +213,7 @@ fn scores_of<L: Lanes, const M: usize>(
 #[inline(always)]
 fn add_values<L: Lanes, const M: usize>(
     lanes: L,
-    running: &mut Running,
+    running: &mut RunningSoftmax,
     row: usize,
     (i, keys): (usize, Range<usize>),
     values: &[f32],
@@ -237,7 +237,7 @@ fn add_values<L: Lanes, const M: usize>(
 #[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
 fn values_tile<L: Lanes, const M: usize, const D: usize>(
     lanes: L,
-    running: &mut Running,
+    running: &mut RunningSoftmax,
     row: usize,
     first: usize,
     values: &[f32],

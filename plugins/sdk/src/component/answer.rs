@@ -17,16 +17,16 @@ impl Lowered {
 
     /// Lays out `answer`, which must stand until the host has read it.
     #[inline]
-    pub(super) fn set(&mut self, answer: Answer<'_>) -> &Self {
+    pub(super) fn set(&mut self, answer: StepRef<'_>) -> &Self {
         (self.case, self.address, self.count) = match answer {
-            Answer::Pass => (0, 0, 0),
-            Answer::Hold => (1, 0, 0),
-            Answer::Ops(ops) => {
+            StepRef::Pass => (0, 0, 0),
+            StepRef::Hold => (1, 0, 0),
+            StepRef::Ops(ops) => {
                 self.ops.clear();
                 self.ops.extend(ops.iter().map(fields));
                 (2, self.ops.as_ptr().expose_provenance(), ops.len())
             }
-            Answer::Fault(reason) => (3, reason.as_ptr().expose_provenance(), reason.len()),
+            StepRef::Fault(reason) => (3, reason.as_ptr().expose_provenance(), reason.len()),
         };
         self
     }

@@ -12,7 +12,7 @@ const NAME_BYTES: usize = 256;
 
 /// What the arguments of a tool must be.
 #[derive(Debug)]
-pub enum Arguments {
+pub enum ArgumentsRule {
     /// An object of this schema.
     Schema {
         /// A schema whose type is `object`.
@@ -26,7 +26,7 @@ pub enum Arguments {
     Text(Option<Input>),
 }
 
-impl Arguments {
+impl ArgumentsRule {
     /// Those of `tool`. The schema counts if the tool is strict or a call is demanded; in the latter case as far as it can.
     pub(super) fn of(tool: &Tool, demanded: bool) -> Result<Self, String> {
         if tool.kind == ToolKind::Custom {
@@ -68,7 +68,7 @@ impl Arguments {
 ///
 /// # Errors
 /// The name is longer than parsers read.
-pub fn named_json(name: &str, key: &str, arguments: &Arguments) -> Result<String, String> {
+pub fn named_json(name: &str, key: &str, arguments: &ArgumentsRule) -> Result<String, String> {
     keyed_json(["name", key], name, arguments)
 }
 
@@ -76,7 +76,7 @@ pub fn named_json(name: &str, key: &str, arguments: &Arguments) -> Result<String
 ///
 /// # Errors
 /// The name is longer than parsers read.
-pub fn keyed_json(keys: [&str; 2], name: &str, arguments: &Arguments) -> Result<String, String> {
+pub fn keyed_json(keys: [&str; 2], name: &str, arguments: &ArgumentsRule) -> Result<String, String> {
     let [name_key, key] = keys.map(|key| Value::from(key).to_string());
     let quoted = Value::from(name).to_string();
     if quoted.len() > NAME_BYTES || name.is_empty() {

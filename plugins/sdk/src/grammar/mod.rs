@@ -32,7 +32,7 @@ mod turn;
 pub(crate) const NO_GRAMMAR: &str =
     "this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced";
 
-pub use arguments::{Arguments, keyed_json, named_json};
+pub use arguments::{ArgumentsRule, keyed_json, named_json};
 pub use input::Input;
 pub use lark::{Lark, Markers, json, literal};
 pub use parameters::{Spelling, Value, parameters};

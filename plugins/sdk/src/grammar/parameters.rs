@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::arguments::Arguments;
+use super::arguments::ArgumentsRule;
 use super::lark::{self, Lark, literal};
 use super::schema::{self, Follow};
 use super::text::Forbidden;
@@ -53,10 +53,12 @@ impl std::fmt::Debug for Spelling<'_> {
 pub fn parameters(lark: &Lark, callable: &Callable<'_>, spelling: &Spelling<'_>) -> Result<String, String> {
     let any = || format!("({})*", (spelling.write)("key", &Value::Text(spelling.text)));
     match &callable.arguments {
-        Arguments::Any => Ok(any()),
-        Arguments::Text(None) => Ok((spelling.write)(&literal("input"), &Value::Text(spelling.text))),
-        Arguments::Text(Some(input)) => Ok((spelling.write)(&literal("input"), &Value::Input(input.rule()))),
-        Arguments::Schema { schema, strict } => {
+        ArgumentsRule::Any => Ok(any()),
+        ArgumentsRule::Text(None) => Ok((spelling.write)(&literal("input"), &Value::Text(spelling.text))),
+        ArgumentsRule::Text(Some(input)) => {
+            Ok((spelling.write)(&literal("input"), &Value::Input(input.rule())))
+        }
+        ArgumentsRule::Schema { schema, strict } => {
             let forbidden = lark.forbidden(spelling.markers.iter().copied())?;
             match (Object { root: schema, forbidden: &forbidden, spelling }).parameters() {
                 Err(error) if *strict => Err(format!("tool {:?}: {error}", callable.tool.name)),

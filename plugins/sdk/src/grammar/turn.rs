@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::arguments::Arguments;
+use super::arguments::ArgumentsRule;
 use super::input::Input;
 use super::lark::{Lark, json};
 use super::safe;
@@ -26,7 +26,7 @@ pub struct Callable<'a> {
     /// As the request declares it.
     pub tool: &'a Tool,
     /// What its arguments must be.
-    pub arguments: Arguments,
+    pub arguments: ArgumentsRule,
 }
 
 /// What a turn says beside reasoning and calls.
@@ -89,7 +89,7 @@ impl<'a> Turn<'a> {
         }
         let mut turn = Self::demanded(request)?;
         for (index, callable) in turn.tools.iter_mut().enumerate() {
-            if let Arguments::Text(input) = &mut callable.arguments {
+            if let ArgumentsRule::Text(input) = &mut callable.arguments {
                 *input = Input::of(callable.tool, index)?;
             }
         }
@@ -99,7 +99,7 @@ impl<'a> Turn<'a> {
     /// The inputs that have a grammar.
     pub fn inputs(&self) -> impl Iterator<Item = &Input> {
         self.tools.iter().filter_map(|callable| match &callable.arguments {
-            Arguments::Text(input) => input.as_ref(),
+            ArgumentsRule::Text(input) => input.as_ref(),
             _ => None,
         })
     }
@@ -116,7 +116,7 @@ impl<'a> Turn<'a> {
         if demanded && tools.is_empty() {
             return Err("a tool call is demanded, but no tool of that name is declared".into());
         }
-        let callable = |tool| Ok(Callable { tool, arguments: Arguments::of(tool, demanded)? });
+        let callable = |tool| Ok(Callable { tool, arguments: ArgumentsRule::of(tool, demanded)? });
         let named = matches!(request.tool_choice, ToolChoice::Named(_));
         Ok(Self {
             several: request.parallel_tool_calls && !named,

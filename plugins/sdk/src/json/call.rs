@@ -33,7 +33,7 @@ pub struct Call {
     opened: bool,
     /// Whether it is a custom tool's.
     custom: bool,
-    arguments: Option<Arguments>,
+    arguments: Option<ArgumentsSpan>,
     input: Input,
     keys: Keys,
 }
@@ -47,14 +47,14 @@ enum Input {
     /// It may yet begin; the arguments of an open call are held as long.
     Sought(Seek),
     /// It is being read.
-    Inside(Arguments),
+    Inside(ArgumentsSpan),
     /// It has been read, and the call's name isn't known yet.
-    Read(Arguments),
+    Read(ArgumentsSpan),
 }
 
 /// Where the arguments stand in the call, quotes excluded, and how they are routed.
 #[derive(Debug, Clone, Copy)]
-struct Arguments {
+struct ArgumentsSpan {
     route: Route,
     start: usize,
     end: Option<usize>,
@@ -193,7 +193,7 @@ impl Call {
                 b'n' => (Route::Drop, self.read),
                 _ => (Route::Arguments, self.read),
             };
-            self.arguments = Some(Arguments { route, start, end: None });
+            self.arguments = Some(ArgumentsSpan { route, start, end: None });
             if byte == b'{' && (self.custom || !self.opened) {
                 self.input = Input::Sought(Seek::default());
             }
@@ -245,7 +245,7 @@ impl Call {
     /// The present byte is the opening quote of the string `input`.
     fn begin_input(&mut self, out: &mut Output) {
         let start = self.read + 1;
-        let input = Arguments { route: Route::ArgumentsUnescaped, start, end: None };
+        let input = ArgumentsSpan { route: Route::ArgumentsUnescaped, start, end: None };
         self.input = Input::Inside(input);
         if let (true, Some(arguments)) = (self.opened, &mut self.arguments) {
             out.drop(self.read - arguments.start);
@@ -261,7 +261,7 @@ impl Call {
         if let (true, Input::Read(input)) = (self.custom, std::mem::take(&mut self.input)) {
             self.arguments = Some(input);
         }
-        if let Some(Arguments { route, start, end: Some(end) }) = self.arguments {
+        if let Some(ArgumentsSpan { route, start, end: Some(end) }) = self.arguments {
             out.tool_call(name, payload);
             out.drop(start);
             out.take(route, end - start);
@@ -284,7 +284,7 @@ impl Call {
     /// Where the present byte goes.
     fn route(&self) -> Route {
         match &self.arguments {
-            Some(Arguments { route, start, end })
+            Some(ArgumentsSpan { route, start, end })
                 if *start <= self.read && end.is_none_or(|end| self.read < end) =>
             {
                 *route

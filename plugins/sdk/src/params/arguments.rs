@@ -18,7 +18,7 @@ const INPUT: &str = "input";
 
 /// A call's arguments being written.
 #[derive(Debug)]
-pub struct Arguments {
+pub struct ArgumentsWriter {
     schema: Rc<Schema>,
     payload: Payload,
     given: BTreeSet<String>,
@@ -47,7 +47,7 @@ enum Value {
     Waiting { types: Types, text: String, first: Option<u8> },
 }
 
-impl Arguments {
+impl ArgumentsWriter {
     pub(super) fn new(schema: Rc<Schema>, payload: Payload) -> Self {
         Self { schema, payload, given: BTreeSet::new(), value: Value::No, line: Line::Passed }
     }

@@ -4,7 +4,7 @@
 //! A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
 //! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
 //! - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
-//! - a key inside a value counts if it is whole, [expected](Arguments::expects), and not that of a call that began inside the value;
+//! - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
 //! - where values or calls began inside the value, as its text, ends are theirs first: of a value, unless an expected key or the end of a call
 //!   that didn't begin there follows; of a call, unless the turn ends behind it.
 //!
@@ -15,7 +15,7 @@
 
 use super::coerce::white;
 use super::doubt::DOUBT;
-use super::{Arguments, Doubt, Mark, Progress, Style};
+use super::{ArgumentsWriter, Doubt, Mark, Progress, Style};
 use crate::{FinishReason, Output, Phase};
 
 /// An open call.
@@ -26,7 +26,7 @@ pub struct Body {
     ends_anywhere: bool,
     /// Whether the value is the whole body of a call that is plain text: only the end of the call ends it.
     is_whole: bool,
-    arguments: Arguments,
+    arguments: ArgumentsWriter,
     state: State,
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
@@ -54,7 +54,7 @@ enum State {
 
 impl Body {
     /// A call just opened, its header dropped.
-    pub fn new(style: Style, arguments: Arguments) -> Self {
+    pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
         let (ends_anywhere, is_whole, values, calls) = (false, false, 0, 0);
         Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls }

@@ -1,5 +1,5 @@
 //! Calls whose parameters are written one by one as text, each typed by the tool's JSON schema (Qwen3-Coder, GLM):
-//! [`Schemas`] says what each may be, [`Body`] reads a call from its first parameter on, [`Arguments`] writes the JSON. [`Calls`] joins them
+//! [`Schemas`] says what each may be, [`Body`] reads a call from its first parameter on, [`ArgumentsWriter`] writes the JSON. [`Calls`] joins them
 //! for the whole stream.
 //!
 //! Invariant: the arguments written so far are a prefix of the call's final JSON, whatever the model writes. A value that is a string
@@ -19,7 +19,7 @@ mod schemas;
 mod tag;
 mod types;
 
-pub use arguments::Arguments;
+pub use arguments::ArgumentsWriter;
 pub use body::Body;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};

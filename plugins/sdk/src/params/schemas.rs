@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Arguments, Schema};
+use super::{ArgumentsWriter, Schema};
 use crate::{Payload, Request};
 
 /// What the tools of one request may be given.
@@ -23,9 +23,9 @@ impl Schemas {
     }
 
     /// The arguments of a call of `name`, none written yet. A tool that isn't declared has no schema.
-    pub fn arguments(&mut self, name: &str, payload: Payload) -> Arguments {
+    pub fn arguments(&mut self, name: &str, payload: Payload) -> ArgumentsWriter {
         let schema = if payload == Payload::Json { self.schema(name) } else { None };
-        Arguments::new(schema.unwrap_or_default(), payload)
+        ArgumentsWriter::new(schema.unwrap_or_default(), payload)
     }
 
     fn schema(&mut self, name: &str) -> Option<Rc<Schema>> {

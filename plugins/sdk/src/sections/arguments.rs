@@ -8,14 +8,14 @@ use crate::{Output, Payload, Phase};
 
 /// Arguments being read.
 #[derive(Debug)]
-pub(super) enum Arguments {
+pub(super) enum ArgumentsReader {
     /// A marker ends them.
     Marked(Body),
     /// They end by themselves.
     Alone(Object),
 }
 
-impl Arguments {
+impl ArgumentsReader {
     /// Those of a call just opened, which carries this; `has_end` says whether the format has a marker that ends a call.
     pub(super) fn new(payload: Payload, has_end: bool) -> Self {
         if has_end { Self::Marked(Body::new(payload)) } else { Self::Alone(Object::new(payload)) }

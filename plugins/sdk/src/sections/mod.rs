@@ -17,7 +17,7 @@ mod header;
 
 use std::marker::PhantomData;
 
-use self::arguments::Arguments;
+use self::arguments::ArgumentsReader;
 use self::header::{Head, Header};
 use crate::grammar::{Callable, NO_GRAMMAR};
 use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
@@ -119,7 +119,7 @@ enum State {
     Mentioned,
     Role,
     Header(Header),
-    Arguments(Arguments),
+    Arguments(ArgumentsReader),
 }
 
 impl<F: Format> Parser for Sections<F> {
@@ -214,7 +214,7 @@ impl<F: Format> Sections<F> {
                 out.drop(out.held() - arguments.len());
                 out.tool_call(name, payload);
                 let has_end = F::MARKS.iter().any(|(_, mark)| *mark == Mark::CallEnd);
-                self.state = State::Arguments(Arguments::new(payload, has_end));
+                self.state = State::Arguments(ArgumentsReader::new(payload, has_end));
                 self.text(&arguments, out);
             }
             Head::Nothing => {

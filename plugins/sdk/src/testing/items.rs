@@ -56,7 +56,7 @@ pub(super) struct Items {
     trim: Trim,
     declared: Vec<String>,
     done: Vec<Item>,
-    open: Option<Open>,
+    open: Option<OpenItem>,
     routed: usize,
     /// Bytes of the prompt that are still to be routed.
     prompt: usize,
@@ -66,7 +66,7 @@ pub(super) struct Items {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenItem {
     head: Head,
     text: Vec<u8>,
     unescape: Unescape,
@@ -121,7 +121,7 @@ impl Items {
 
     pub(super) fn message(&mut self, phase: Phase) {
         self.end(true);
-        self.open = Some(Open::new(Head::Message(phase)));
+        self.open = Some(OpenItem::new(Head::Message(phase)));
     }
 
     /// Opens a call; its name must be declared, or stand in the markup dropped before it or in what is `held`.
@@ -133,7 +133,7 @@ impl Items {
         assert!(known, "a name neither declared nor in the bytes dropped: {call:?}");
         self.dropped.clear();
         self.end(true);
-        self.open = Some(Open { dropped, ..Open::new(Head::ToolCall(call)) });
+        self.open = Some(OpenItem { dropped, ..OpenItem::new(Head::ToolCall(call)) });
     }
 
     /// Text to come goes this way.
@@ -176,7 +176,7 @@ impl Items {
             Route::Arguments => self.call().text.extend_from_slice(bytes),
             Route::ArgumentsEscaped => escape(bytes, &mut self.call().text),
             Route::ArgumentsUnescaped => {
-                let Open { text, unescape, .. } = self.call();
+                let OpenItem { text, unescape, .. } = self.call();
                 for byte in bytes {
                     unescape.push(*byte, text);
                 }
@@ -190,10 +190,10 @@ impl Items {
         if self.open.as_ref().is_some_and(|open| discriminant(&open.head) != discriminant(&head)) {
             self.end(true);
         }
-        &mut self.open.get_or_insert_with(|| Open::new(head)).text
+        &mut self.open.get_or_insert_with(|| OpenItem::new(head)).text
     }
 
-    fn call(&mut self) -> &mut Open {
+    fn call(&mut self) -> &mut OpenItem {
         let open = self.open.as_mut().filter(|open| matches!(open.head, Head::ToolCall(_)));
         open.expect("arguments without an open call")
     }
@@ -206,7 +206,7 @@ impl Items {
         }
     }
 
-    fn push(&mut self, mut open: Open, complete: bool) {
+    fn push(&mut self, mut open: OpenItem, complete: bool) {
         open.unescape.finish(&mut open.text);
         let text = String::from_utf8(open.text).expect("runs end between characters");
         let trim = match open.head {
@@ -222,7 +222,7 @@ impl Items {
     }
 }
 
-impl Open {
+impl OpenItem {
     fn is_whole_call(&self) -> bool {
         let is_json = matches!(&self.head, Head::ToolCall(call) if call.payload == Payload::Json);
         is_json && serde_json::from_slice::<serde::de::IgnoredAny>(&self.text).is_ok()

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::logprobs;
-use super::shape::{Fault, Fields, Kind};
+use super::shape::{CheckedObject, Fault, FieldType};
 
 /// A series of parts in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) struct ItemKind {
     /// Whether the model writes it whole: then nothing may come between.
     pub(super) model: bool,
     /// Fields that it must have beside `id` and `type`.
-    pub(super) fields: &'static [(&'static str, Kind)],
+    pub(super) fields: &'static [(&'static str, FieldType)],
 }
 
 const ARGUMENTS: Step = Step::Written { events: "function_call_arguments", field: "arguments" };
@@ -83,7 +83,7 @@ const CODE: Step = Step::Written { events: "code_interpreter_call_code", field: 
 const BEGUN: Step = Step::Progress(&["in_progress"]);
 const COMPLETED: Step = Step::Progress(&["completed"]);
 const COMPLETED_OR_FAILED: Step = Step::Progress(&["completed", "failed"]);
-const STATUS: (&str, Kind) = ("status", Kind::Text);
+const STATUS: (&str, FieldType) = ("status", FieldType::Text);
 
 static ITEMS: [ItemKind; 9] = [
     ItemKind {
@@ -91,63 +91,76 @@ static ITEMS: [ItemKind; 9] = [
         parts: &["output_text", "refusal"],
         steps: &[],
         model: true,
-        fields: &[STATUS, ("role", Kind::Text), ("content", Kind::List)],
+        fields: &[STATUS, ("role", FieldType::Text), ("content", FieldType::List)],
     },
     ItemKind {
         name: "reasoning",
         parts: &["reasoning_text", "summary_text"],
         steps: &[],
         model: true,
-        fields: &[("summary", Kind::List)],
+        fields: &[("summary", FieldType::List)],
     },
     ItemKind {
         name: "function_call",
         parts: &[],
         steps: &[ARGUMENTS],
         model: true,
-        fields: &[STATUS, ("call_id", Kind::Text), ("name", Kind::Text), ("arguments", Kind::Text)],
+        fields: &[
+            STATUS,
+            ("call_id", FieldType::Text),
+            ("name", FieldType::Text),
+            ("arguments", FieldType::Text),
+        ],
     },
     ItemKind {
         name: "custom_tool_call",
         parts: &[],
         steps: &[INPUT],
         model: true,
-        fields: &[("call_id", Kind::Text), ("name", Kind::Text), ("input", Kind::Text)],
+        fields: &[("call_id", FieldType::Text), ("name", FieldType::Text), ("input", FieldType::Text)],
     },
     ItemKind {
         name: "mcp_call",
         parts: &[],
         steps: &[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED],
         model: false,
-        fields: &[("name", Kind::Text), ("server_label", Kind::Text), ("arguments", Kind::Text)],
+        fields: &[
+            ("name", FieldType::Text),
+            ("server_label", FieldType::Text),
+            ("arguments", FieldType::Text),
+        ],
     },
     ItemKind {
         name: "mcp_list_tools",
         parts: &[],
         steps: &[BEGUN, COMPLETED_OR_FAILED],
         model: false,
-        fields: &[("server_label", Kind::Text), ("tools", Kind::List)],
+        fields: &[("server_label", FieldType::Text), ("tools", FieldType::List)],
     },
     ItemKind {
         name: "mcp_approval_request",
         parts: &[],
         steps: &[],
         model: true,
-        fields: &[("name", Kind::Text), ("server_label", Kind::Text), ("arguments", Kind::Text)],
+        fields: &[
+            ("name", FieldType::Text),
+            ("server_label", FieldType::Text),
+            ("arguments", FieldType::Text),
+        ],
     },
     ItemKind {
         name: "code_interpreter_call",
         parts: &[],
         steps: &[BEGUN, CODE, Step::Progress(&["interpreting"]), COMPLETED],
         model: false,
-        fields: &[STATUS, ("container_id", Kind::Text), ("code", Kind::OptionalText)],
+        fields: &[STATUS, ("container_id", FieldType::Text), ("code", FieldType::OptionalText)],
     },
     ItemKind {
         name: "web_search_call",
         parts: &[],
         steps: &[BEGUN, Step::Progress(&["searching"]), COMPLETED],
         model: false,
-        fields: &[STATUS, ("action", Kind::Object)],
+        fields: &[STATUS, ("action", FieldType::Object)],
     },
 ];
 
@@ -221,33 +234,33 @@ impl<'a> Act<'a> {
     }
 
     /// The fields that such events must have.
-    pub(super) fn check_fields(self, fields: Fields<'_>) -> Result<(), Fault> {
-        fields.require(&[("item_id", Kind::Text), ("output_index", Kind::Count)])?;
+    pub(super) fn check_fields(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
+        fields.require(&[("item_id", FieldType::Text), ("output_index", FieldType::Count)])?;
         match self {
             Self::PartAdded(series) | Self::PartDone(series) => {
-                fields.require(&[(series.index(), Kind::Count), ("part", Kind::Object)])
+                fields.require(&[(series.index(), FieldType::Count), ("part", FieldType::Object)])
             }
             Self::PartDelta(part) => {
-                fields.require(&[(part.series.index(), Kind::Count), ("delta", Kind::Text)])?;
+                fields.require(&[(part.series.index(), FieldType::Count), ("delta", FieldType::Text)])?;
                 Self::check_logprobs(part, fields)
             }
             Self::PartText(part) => {
-                fields.require(&[(part.series.index(), Kind::Count), (part.text, Kind::Text)])?;
+                fields.require(&[(part.series.index(), FieldType::Count), (part.text, FieldType::Text)])?;
                 Self::check_logprobs(part, fields)
             }
             Self::Annotation => fields.require(&[
-                ("content_index", Kind::Count),
-                ("annotation_index", Kind::Count),
-                ("annotation", Kind::Object),
+                ("content_index", FieldType::Count),
+                ("annotation_index", FieldType::Count),
+                ("annotation", FieldType::Object),
             ]),
-            Self::Delta(_) => fields.require(&[("delta", Kind::Text)]),
-            Self::Text(_, field) => fields.require(&[(field, Kind::Text)]),
+            Self::Delta(_) => fields.require(&[("delta", FieldType::Text)]),
+            Self::Text(_, field) => fields.require(&[(field, FieldType::Text)]),
             Self::Progress(..) => Ok(()),
         }
     }
 
     /// Padding stands on deltas, and is a text.
-    pub(super) fn check_obfuscation(self, fields: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn check_obfuscation(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
         let grows = matches!(self, Self::PartDelta(_) | Self::Delta(_));
         match fields.map.get("obfuscation") {
             Some(padding) if !grows || !padding.is_string() => {
@@ -257,7 +270,7 @@ impl<'a> Act<'a> {
         }
     }
 
-    fn check_logprobs(part: &PartKind, fields: Fields<'_>) -> Result<(), Fault> {
+    fn check_logprobs(part: &PartKind, fields: CheckedObject<'_>) -> Result<(), Fault> {
         if part.cites { logprobs::check(fields) } else { Ok(()) }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::Rule;
 use super::acts::{Act, ItemKind, PartKind, Series, Step};
 use super::part::{OpenPart, equal_text, is_empty};
-use super::shape::{Fault, Fields, Kind};
+use super::shape::{CheckedObject, Fault, FieldType};
 
 /// Fields that the events inside fill: empty when an item begins, checked against the events when it is done.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
@@ -36,8 +36,8 @@ pub(super) struct OpenItem {
 
 impl OpenItem {
     /// The item as announced.
-    pub(super) fn new(index: usize, item: Fields<'_>) -> Result<Self, Fault> {
-        item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
+    pub(super) fn new(index: usize, item: CheckedObject<'_>) -> Result<Self, Fault> {
+        item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         let kind = ItemKind::of(item.text("type")?)?;
         item.require(kind.fields)?;
         check_optional(item)?;
@@ -75,7 +75,7 @@ impl OpenItem {
     }
 
     /// An event inside it.
-    pub(super) fn act(&mut self, act: Act<'_>, event: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn act(&mut self, act: Act<'_>, event: CheckedObject<'_>) -> Result<(), Fault> {
         match act {
             Act::PartAdded(series) => self.part_added(series, event),
             Act::PartDelta(kind) => self.part(kind, event)?.delta(event),
@@ -98,8 +98,8 @@ impl OpenItem {
     }
 
     /// The item as it is at its end.
-    pub(super) fn finish(&self, item: Fields<'_>) -> Result<(), Fault> {
-        item.require(&[("type", Kind::Text), ("id", Kind::Text)])?;
+    pub(super) fn finish(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
+        item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         self.check_constant(item)?;
         item.require(self.kind.fields)?;
         check_optional(item)?;
@@ -114,12 +114,12 @@ impl OpenItem {
         self.check_texts(item)
     }
 
-    fn part_added(&mut self, series: Series, event: Fields<'_>) -> Result<(), Fault> {
+    fn part_added(&mut self, series: Series, event: CheckedObject<'_>) -> Result<(), Fault> {
         if self.part.is_some() {
             return Err(Fault::new(Rule::Order, "the part before has not ended"));
         }
         let part = event.object("part")?;
-        part.require(&[("type", Kind::Text)])?;
+        part.require(&[("type", FieldType::Text)])?;
         let kind = PartKind::of(part.text("type")?)?;
         if !self.kind.parts.contains(&kind.name) || kind.series != series {
             let what =
@@ -134,7 +134,7 @@ impl OpenItem {
         Ok(())
     }
 
-    fn part_done(&mut self, series: Series, event: Fields<'_>) -> Result<(), Fault> {
+    fn part_done(&mut self, series: Series, event: CheckedObject<'_>) -> Result<(), Fault> {
         check_index(event, series, self.parts.len())?;
         let open = self.part.take().filter(|part| part.kind.series == series);
         let open = open.ok_or_else(|| Fault::new(Rule::Order, "no such part has begun"))?;
@@ -144,7 +144,7 @@ impl OpenItem {
     }
 
     /// The open part, which the event must mean.
-    fn part(&mut self, kind: &'static PartKind, event: Fields<'_>) -> Result<&mut OpenPart, Fault> {
+    fn part(&mut self, kind: &'static PartKind, event: CheckedObject<'_>) -> Result<&mut OpenPart, Fault> {
         check_index(event, kind.series, self.parts.len())?;
         let open = self.part.as_mut().filter(|part| part.kind == kind);
         open.ok_or_else(|| Fault::new(Rule::Order, format!("no {} part is open", kind.name)))
@@ -169,7 +169,7 @@ impl OpenItem {
     }
 
     /// Some servers repeat the call's name when its arguments are done.
-    fn check_call_name(&self, event: Fields<'_>) -> Result<(), Fault> {
+    fn check_call_name(&self, event: CheckedObject<'_>) -> Result<(), Fault> {
         match event.map.get("name") {
             Some(name) if Some(name) != self.added.get("name") => {
                 Err(Fault::new(Rule::Identity, "name differs from the item's"))
@@ -178,7 +178,7 @@ impl OpenItem {
         }
     }
 
-    fn check_constant(&self, item: Fields<'_>) -> Result<(), Fault> {
+    fn check_constant(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
         let grows = self.kind.grows();
         for (field, value) in &self.added {
             match item.map.get(field) {
@@ -204,7 +204,7 @@ impl OpenItem {
         Err(Fault::new(Rule::Order, format!("events of the {} are missing", self.kind.name)))
     }
 
-    fn check_texts(&self, item: Fields<'_>) -> Result<(), Fault> {
+    fn check_texts(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
         for step in self.kind.steps {
             if let Step::Written { field, .. } = step {
                 equal_text(field, item.text(field)?, &self.text)?;
@@ -232,7 +232,7 @@ fn may_change(field: &str) -> bool {
 }
 
 /// Fields that an item has or leaves out: they are never null or empty.
-fn check_optional(item: Fields<'_>) -> Result<(), Fault> {
+fn check_optional(item: CheckedObject<'_>) -> Result<(), Fault> {
     for field in ["namespace", "encrypted_content"] {
         if item.map.contains_key(field) && item.text(field)?.is_empty() {
             return Err(Fault::new(Rule::Fields, format!("item.{field} is empty: leave it out")));
@@ -241,14 +241,14 @@ fn check_optional(item: Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_role(kind: &ItemKind, item: Fields<'_>) -> Result<(), Fault> {
+fn check_role(kind: &ItemKind, item: CheckedObject<'_>) -> Result<(), Fault> {
     if kind.name == "message" && item.text("role")? != "assistant" {
         return Err(Fault::new(Rule::Identity, "a message of the output is the assistant's"));
     }
     Ok(())
 }
 
-fn check_index(event: Fields<'_>, series: Series, expected: usize) -> Result<(), Fault> {
+fn check_index(event: CheckedObject<'_>, series: Series, expected: usize) -> Result<(), Fault> {
     let index = event.index(series.index())?;
     if index == expected {
         return Ok(());

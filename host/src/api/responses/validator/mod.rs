@@ -29,8 +29,8 @@ use serde_json::{Map, Value};
 
 use acts::Act;
 use item::OpenItem;
-use shape::{Fault, Fields, Kind};
-pub use stream::{StreamCheck, check_sse};
+use shape::{CheckedObject, Fault, FieldType};
+pub use stream::{StreamValidator, check_sse};
 
 /// What a stream has to keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,8 +150,8 @@ impl Validator {
     }
 
     fn check(&mut self, kind: &str, event: &Value) -> Result<(), Fault> {
-        let fields = Fields::new(event, "event")?;
-        fields.require(&[("type", Kind::Text), ("sequence_number", Kind::Count)])?;
+        let fields = CheckedObject::new(event, "event")?;
+        fields.require(&[("type", FieldType::Text), ("sequence_number", FieldType::Count)])?;
         let number = &event["sequence_number"];
         if number.as_u64() != Some(self.events) {
             let what = format!("sequence_number is {number}, expected {}", self.events);
@@ -167,7 +167,7 @@ impl Validator {
         }
     }
 
-    fn opening(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+    fn opening(&mut self, kind: &str, fields: CheckedObject<'_>) -> Result<(), Fault> {
         let response = response::of(fields)?;
         self.stage = match (kind, &self.stage) {
             ("response.created", Stage::Start) => {
@@ -182,7 +182,7 @@ impl Validator {
         response::check_constant(&self.created, response)
     }
 
-    fn terminal(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+    fn terminal(&mut self, kind: &str, fields: CheckedObject<'_>) -> Result<(), Fault> {
         let response = response::of(fields)?;
         let failed = kind == "response.failed";
         match &self.stage {
@@ -207,19 +207,19 @@ impl Validator {
         Ok(())
     }
 
-    fn error(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
+    fn error(&mut self, fields: CheckedObject<'_>) -> Result<(), Fault> {
         fields.require(&[
-            ("code", Kind::OptionalText),
-            ("message", Kind::Text),
-            ("param", Kind::OptionalText),
+            ("code", FieldType::OptionalText),
+            ("message", FieldType::Text),
+            ("param", FieldType::OptionalText),
         ])?;
         self.running()?;
         self.stage = Stage::Erred(fields.map["code"].clone(), fields.map["message"].clone());
         Ok(())
     }
 
-    fn added(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
-        fields.require(&[("output_index", Kind::Count), ("item", Kind::Object)])?;
+    fn added(&mut self, fields: CheckedObject<'_>) -> Result<(), Fault> {
+        fields.require(&[("output_index", FieldType::Count), ("item", FieldType::Object)])?;
         self.running()?;
         if let Some(open) = self.open.iter().find(|item| item.is_written()) {
             let what = format!("item {} is still being written", open.index);
@@ -244,8 +244,8 @@ impl Validator {
         Ok(())
     }
 
-    fn item_done(&mut self, fields: Fields<'_>) -> Result<(), Fault> {
-        fields.require(&[("output_index", Kind::Count), ("item", Kind::Object)])?;
+    fn item_done(&mut self, fields: CheckedObject<'_>) -> Result<(), Fault> {
+        fields.require(&[("output_index", FieldType::Count), ("item", FieldType::Object)])?;
         self.running()?;
         let position = self.position(fields)?;
         self.open[position].finish(fields.object("item")?)?;
@@ -254,7 +254,7 @@ impl Validator {
         Ok(())
     }
 
-    fn inside(&mut self, kind: &str, fields: Fields<'_>) -> Result<(), Fault> {
+    fn inside(&mut self, kind: &str, fields: CheckedObject<'_>) -> Result<(), Fault> {
         let Some(act) = Act::of(kind) else {
             return Err(Fault::new(Rule::Vocabulary, format!("unknown event type {kind:?}")));
         };
@@ -270,7 +270,7 @@ impl Validator {
     }
 
     /// Where in `open` the item of this event stands.
-    fn position(&self, fields: Fields<'_>) -> Result<usize, Fault> {
+    fn position(&self, fields: CheckedObject<'_>) -> Result<usize, Fault> {
         let index = fields.index("output_index")?;
         let position = self.open.iter().position(|item| item.index == index);
         position.ok_or_else(|| Fault::new(Rule::Index, format!("no item is open at output_index {index}")))

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Rule;
 use super::acts::PartKind;
 use super::logprobs;
-use super::shape::{Fault, Fields, Kind};
+use super::shape::{CheckedObject, Fault, FieldType};
 
 /// A part between `added` and `done`.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct OpenPart {
 }
 
 impl OpenPart {
-    pub(super) fn new(kind: &'static PartKind, part: Fields<'_>) -> Result<Self, Fault> {
+    pub(super) fn new(kind: &'static PartKind, part: CheckedObject<'_>) -> Result<Self, Fault> {
         check_part(kind, part)?;
         if !is_empty(part.map.get(kind.text)) {
             return Err(Fault::new(Rule::Text, "the part isn't empty when it begins"));
@@ -30,7 +30,7 @@ impl OpenPart {
         Ok(Self { kind, text: String::new(), whole: false, logprobs, annotations, fields })
     }
 
-    pub(super) fn delta(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn delta(&mut self, event: CheckedObject<'_>) -> Result<(), Fault> {
         self.still_written()?;
         self.text.push_str(event.text("delta")?);
         if self.kind.cites {
@@ -39,7 +39,7 @@ impl OpenPart {
         Ok(())
     }
 
-    pub(super) fn annotation(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn annotation(&mut self, event: CheckedObject<'_>) -> Result<(), Fault> {
         if event.index("annotation_index")? != self.annotations.len() {
             return Err(Fault::new(
                 Rule::Index,
@@ -50,7 +50,7 @@ impl OpenPart {
         Ok(())
     }
 
-    pub(super) fn finish_text(&mut self, event: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn finish_text(&mut self, event: CheckedObject<'_>) -> Result<(), Fault> {
         self.still_written()?;
         self.whole = true;
         if self.kind.cites && event.list("logprobs")? != &self.logprobs {
@@ -59,11 +59,11 @@ impl OpenPart {
         equal_text(self.kind.text, event.text(self.kind.text)?, &self.text)
     }
 
-    pub(super) fn finish(&self, part: Fields<'_>) -> Result<(), Fault> {
+    pub(super) fn finish(&self, part: CheckedObject<'_>) -> Result<(), Fault> {
         if !self.whole {
             return Err(Fault::new(Rule::Order, "the part ends before its text is done"));
         }
-        part.require(&[("type", Kind::Text)])?;
+        part.require(&[("type", FieldType::Text)])?;
         if part.text("type")? != self.kind.name {
             return Err(Fault::new(Rule::Identity, "the part's type changes"));
         }
@@ -90,12 +90,12 @@ impl OpenPart {
     }
 }
 
-fn check_part(kind: &PartKind, part: Fields<'_>) -> Result<(), Fault> {
-    part.require(&[(kind.text, Kind::Text)])?;
+fn check_part(kind: &PartKind, part: CheckedObject<'_>) -> Result<(), Fault> {
+    part.require(&[(kind.text, FieldType::Text)])?;
     if !kind.cites {
         return Ok(());
     }
-    part.require(&[("annotations", Kind::List)])?;
+    part.require(&[("annotations", FieldType::List)])?;
     if part.map.contains_key("logprobs") { logprobs::check(part) } else { Ok(()) }
 }
 

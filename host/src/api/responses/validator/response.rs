@@ -3,41 +3,41 @@
 use serde_json::{Map, Value};
 
 use super::Rule;
-use super::shape::{Fault, Fields, Kind};
+use super::shape::{CheckedObject, Fault, FieldType};
 
 /// All fields; every one must always be there.
-const FIELDS: [(&str, Kind); 31] = [
-    ("id", Kind::Text),
-    ("object", Kind::Text),
-    ("created_at", Kind::Number),
-    ("completed_at", Kind::OptionalNumber),
-    ("status", Kind::Text),
-    ("incomplete_details", Kind::OptionalObject),
-    ("model", Kind::Text),
-    ("previous_response_id", Kind::OptionalText),
-    ("instructions", Kind::Any),
-    ("output", Kind::List),
-    ("error", Kind::OptionalObject),
-    ("tools", Kind::List),
-    ("tool_choice", Kind::Some),
-    ("truncation", Kind::Text),
-    ("parallel_tool_calls", Kind::Bool),
-    ("text", Kind::Object),
-    ("top_p", Kind::OptionalNumber),
-    ("presence_penalty", Kind::OptionalNumber),
-    ("frequency_penalty", Kind::OptionalNumber),
-    ("top_logprobs", Kind::OptionalNumber),
-    ("temperature", Kind::OptionalNumber),
-    ("reasoning", Kind::OptionalObject),
-    ("usage", Kind::OptionalObject),
-    ("max_output_tokens", Kind::OptionalNumber),
-    ("max_tool_calls", Kind::OptionalNumber),
-    ("store", Kind::OptionalBool),
-    ("background", Kind::OptionalBool),
-    ("service_tier", Kind::OptionalText),
-    ("metadata", Kind::OptionalObject),
-    ("safety_identifier", Kind::OptionalText),
-    ("prompt_cache_key", Kind::OptionalText),
+const FIELDS: [(&str, FieldType); 31] = [
+    ("id", FieldType::Text),
+    ("object", FieldType::Text),
+    ("created_at", FieldType::Number),
+    ("completed_at", FieldType::OptionalNumber),
+    ("status", FieldType::Text),
+    ("incomplete_details", FieldType::OptionalObject),
+    ("model", FieldType::Text),
+    ("previous_response_id", FieldType::OptionalText),
+    ("instructions", FieldType::Any),
+    ("output", FieldType::List),
+    ("error", FieldType::OptionalObject),
+    ("tools", FieldType::List),
+    ("tool_choice", FieldType::Some),
+    ("truncation", FieldType::Text),
+    ("parallel_tool_calls", FieldType::Bool),
+    ("text", FieldType::Object),
+    ("top_p", FieldType::OptionalNumber),
+    ("presence_penalty", FieldType::OptionalNumber),
+    ("frequency_penalty", FieldType::OptionalNumber),
+    ("top_logprobs", FieldType::OptionalNumber),
+    ("temperature", FieldType::OptionalNumber),
+    ("reasoning", FieldType::OptionalObject),
+    ("usage", FieldType::OptionalObject),
+    ("max_output_tokens", FieldType::OptionalNumber),
+    ("max_tool_calls", FieldType::OptionalNumber),
+    ("store", FieldType::OptionalBool),
+    ("background", FieldType::OptionalBool),
+    ("service_tier", FieldType::OptionalText),
+    ("metadata", FieldType::OptionalObject),
+    ("safety_identifier", FieldType::OptionalText),
+    ("prompt_cache_key", FieldType::OptionalText),
 ];
 
 /// Those that may change from event to event.
@@ -48,28 +48,28 @@ const CHANGING: [&str; 7] =
 const RAW: [&str; 2] = ["input_messages", "output_messages"];
 
 /// Fields of `usage`.
-const USAGE: [(&str, Kind); 5] = [
-    ("input_tokens", Kind::Count),
-    ("input_tokens_details", Kind::Object),
-    ("output_tokens", Kind::Count),
-    ("output_tokens_details", Kind::Object),
-    ("total_tokens", Kind::Count),
+const USAGE: [(&str, FieldType); 5] = [
+    ("input_tokens", FieldType::Count),
+    ("input_tokens_details", FieldType::Object),
+    ("output_tokens", FieldType::Count),
+    ("output_tokens_details", FieldType::Object),
+    ("total_tokens", FieldType::Count),
 ];
 
 /// The response of an event, with all its fields.
-pub(super) fn of(event: Fields<'_>) -> Result<Fields<'_>, Fault> {
-    event.require(&[("response", Kind::Object)])?;
+pub(super) fn of(event: CheckedObject<'_>) -> Result<CheckedObject<'_>, Fault> {
+    event.require(&[("response", FieldType::Object)])?;
     let response = event.object("response")?;
     response.require(&FIELDS)?;
     if response.text("object")? != "response" || response.text("id")?.is_empty() {
         return Err(Fault::new(Rule::Identity, "object must be \"response\", and the id not empty"));
     }
-    response.object("text")?.require(&[("format", Kind::Object)])?;
+    response.object("text")?.require(&[("format", FieldType::Object)])?;
     Ok(response)
 }
 
 /// What doesn't change is as it was at the beginning.
-pub(super) fn check_constant(created: &Map<String, Value>, response: Fields<'_>) -> Result<(), Fault> {
+pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObject<'_>) -> Result<(), Fault> {
     let changed = |(field, value): &(&String, &Value)| {
         !CHANGING.contains(&field.as_str()) && response.map.get(field.as_str()) != Some(*value)
     };
@@ -80,7 +80,7 @@ pub(super) fn check_constant(created: &Map<String, Value>, response: Fields<'_>)
 }
 
 /// Before the end: nothing of what the end will say; the output is empty or what is done so far.
-pub(super) fn check_running(kind: &str, response: Fields<'_>, done: &[Value]) -> Result<(), Fault> {
+pub(super) fn check_running(kind: &str, response: CheckedObject<'_>, done: &[Value]) -> Result<(), Fault> {
     let status = response.text("status")?;
     let queued = status == "queued" && kind != "response.in_progress";
     if !queued && (status != "in_progress" || kind == "response.queued") {
@@ -99,7 +99,11 @@ pub(super) fn check_running(kind: &str, response: Fields<'_>, done: &[Value]) ->
 }
 
 /// `response.completed` and `response.incomplete`.
-pub(super) fn check_unfailed(kind: &str, response: Fields<'_>, last: Option<&Value>) -> Result<(), Fault> {
+pub(super) fn check_unfailed(
+    kind: &str,
+    response: CheckedObject<'_>,
+    last: Option<&Value>,
+) -> Result<(), Fault> {
     absent(response, &["error"])?;
     let status = response.text("status")?;
     if kind.strip_prefix("response.") != Some(status) {
@@ -107,7 +111,7 @@ pub(super) fn check_unfailed(kind: &str, response: Fields<'_>, last: Option<&Val
     }
     if status == "incomplete" {
         absent(response, &["completed_at"])?;
-        return response.object("incomplete_details")?.require(&[("reason", Kind::Text)]);
+        return response.object("incomplete_details")?.require(&[("reason", FieldType::Text)]);
     }
     absent(response, &["incomplete_details"])?;
     let (created, completed) = (&response.map["created_at"], &response.map["completed_at"]);
@@ -149,13 +153,13 @@ const ERROR_CODES: [&str; 21] = [
 ];
 
 /// `response.failed`, after an `error` event with this code and message.
-pub(super) fn check_failed(response: Fields<'_>, code: &Value, message: &Value) -> Result<(), Fault> {
+pub(super) fn check_failed(response: CheckedObject<'_>, code: &Value, message: &Value) -> Result<(), Fault> {
     if response.text("status")? != "failed" {
         return Err(Fault::new(Rule::Status, "a failed response has status failed"));
     }
     absent(response, &["incomplete_details", "completed_at"])?;
     let error = response.object("error")?;
-    error.require(&[("code", Kind::Text), ("message", Kind::Text)])?;
+    error.require(&[("code", FieldType::Text), ("message", FieldType::Text)])?;
     if !ERROR_CODES.contains(&error.text("code")?) {
         return Err(Fault::new(Rule::Vocabulary, "response.error has a code that the protocol doesn't know"));
     }
@@ -166,15 +170,15 @@ pub(super) fn check_failed(response: Fields<'_>, code: &Value, message: &Value) 
 }
 
 /// Token counts, where there are any.
-pub(super) fn check_usage(response: Fields<'_>) -> Result<(), Fault> {
+pub(super) fn check_usage(response: CheckedObject<'_>) -> Result<(), Fault> {
     if response.map["usage"].is_null() {
         return Ok(());
     }
     let usage = response.object("usage")?;
     usage.require(&USAGE)?;
     let (input, output) = (usage.object("input_tokens_details")?, usage.object("output_tokens_details")?);
-    input.require(&[("cached_tokens", Kind::Count), ("cache_write_tokens", Kind::Count)])?;
-    output.require(&[("reasoning_tokens", Kind::Count)])?;
+    input.require(&[("cached_tokens", FieldType::Count), ("cache_write_tokens", FieldType::Count)])?;
+    output.require(&[("reasoning_tokens", FieldType::Count)])?;
     let (read, written) = (usage.index("input_tokens")?, usage.index("output_tokens")?);
     let adds_up = read.checked_add(written) == Some(usage.index("total_tokens")?);
     if !adds_up || input.index("cached_tokens")? > read || output.index("reasoning_tokens")? > written {
@@ -184,7 +188,7 @@ pub(super) fn check_usage(response: Fields<'_>) -> Result<(), Fault> {
 }
 
 /// The turns' own tokens, where the response has them: as many outputs as inputs.
-pub(super) fn check_raw(response: Fields<'_>) -> Result<(), Fault> {
+pub(super) fn check_raw(response: CheckedObject<'_>) -> Result<(), Fault> {
     let mut counts = [0; 2];
     for (field, count) in RAW.into_iter().zip(&mut counts) {
         if !response.map.contains_key(field) {
@@ -193,8 +197,12 @@ pub(super) fn check_raw(response: Fields<'_>) -> Result<(), Fault> {
         let messages = response.list(field)?;
         *count = messages.len();
         for message in messages {
-            let message = Fields::new(message, field)?;
-            message.require(&[("type", Kind::Text), ("message", Kind::Text), ("tokens", Kind::List)])?;
+            let message = CheckedObject::new(message, field)?;
+            message.require(&[
+                ("type", FieldType::Text),
+                ("message", FieldType::Text),
+                ("tokens", FieldType::List),
+            ])?;
             if message.text("type")? != "raw_message_tokens" {
                 return Err(Fault::new(Rule::Vocabulary, format!("{field} holds another type")));
             }
@@ -206,7 +214,7 @@ pub(super) fn check_raw(response: Fields<'_>) -> Result<(), Fault> {
     Err(Fault::new(Rule::Fields, "input_messages and output_messages differ in number"))
 }
 
-fn absent(response: Fields<'_>, fields: &[&str]) -> Result<(), Fault> {
+fn absent(response: CheckedObject<'_>, fields: &[&str]) -> Result<(), Fault> {
     match fields.iter().find(|field| !response.map[**field].is_null()) {
         Some(field) => Err(Fault::new(Rule::Status, format!("response.{field} is set too early or wrongly"))),
         None => Ok(()),

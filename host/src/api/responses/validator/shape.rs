@@ -22,7 +22,7 @@ impl Fault {
 
 /// Type of a field.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum FieldType {
     Text,
     OptionalText,
     Count,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Any,
 }
 
-impl Kind {
+impl FieldType {
     fn fits(self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
@@ -60,13 +60,13 @@ impl Kind {
 
 /// An object under inspection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(super) struct CheckedObject<'a> {
     /// Its fields.
     pub(super) map: &'a Map<String, Value>,
     name: &'a str,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> CheckedObject<'a> {
     /// `value`, called `name` in what is said about it.
     pub(super) fn new(value: &'a Value, name: &'a str) -> Result<Self, Fault> {
         let map =
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
     }
 
     /// All of `fields` must be there.
-    pub(super) fn require(&self, fields: &[(&str, Kind)]) -> Result<(), Fault> {
+    pub(super) fn require(&self, fields: &[(&str, FieldType)]) -> Result<(), Fault> {
         fields.iter().try_for_each(|(field, kind)| match self.map.get(*field) {
             Some(value) if kind.fits(value) => Ok(()),
             Some(_) => Err(self.fault(field, format_args!("has the wrong type, expected {kind:?}"))),

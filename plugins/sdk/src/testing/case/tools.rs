@@ -20,7 +20,7 @@ pub(super) struct WholeTool {
     #[serde(default)]
     description: String,
     #[serde(default)]
-    kind: Kind,
+    kind: ToolType,
     #[serde(default)]
     parameters: Option<Value>,
     #[serde(default)]
@@ -31,7 +31,7 @@ pub(super) struct WholeTool {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ToolType {
     #[default]
     Function,
     Custom,
@@ -67,8 +67,8 @@ impl CaseTool {
             name: whole.name.clone(),
             description: whole.description.clone(),
             kind: match whole.kind {
-                Kind::Function => ToolKind::Function,
-                Kind::Custom => ToolKind::Custom,
+                ToolType::Function => ToolKind::Function,
+                ToolType::Custom => ToolKind::Custom,
             },
             parameters_json: whole
                 .parameters
