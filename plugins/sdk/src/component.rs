@@ -8,7 +8,7 @@
 
 use std::slice;
 
-use crate::output::Answer;
+use crate::output::StepRef;
 use crate::types as plain;
 use crate::{Parser, Stream};
 pub use answer::Lowered;

@@ -1,6 +1,6 @@
 //! A step as the canonical ABI lays it out in memory (`variant step` and `variant op` of the WIT file: a case, then its fields).
 
-use crate::output::Answer;
+use crate::output::StepRef;
 use crate::types::Op;
 
 /// The answer to one call. The host reads it, and what it points to, right after the call.

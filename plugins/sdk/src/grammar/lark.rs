@@ -43,7 +43,7 @@ pub fn literal(text: &str) -> String {
     quoted
 }
 
-/// JSON of this schema (see [`super::Arguments`] for schemas that come from a request).
+/// JSON of this schema (see [`super::ArgumentsRule`] for schemas that come from a request).
 pub fn json(schema: &Value) -> String {
     format!("%json {schema}")
 }
