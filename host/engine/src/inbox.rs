@@ -4,11 +4,12 @@
 //! stopped.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use crate::error::SubmitError;
 use crate::notify::Notify;
 use crate::sequence::Sequence;
+use crate::sync::{Arc, Mutex, MutexGuard};
 
 /// The queue of arrivals of one engine.
 pub(crate) struct Inbox {

@@ -25,6 +25,7 @@ pub mod runner;
 mod scheduler;
 mod sequence;
 mod shape;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod token;

@@ -2,7 +2,9 @@
 //!
 //! Invariant: a notification is never lost: one that comes while the engine works ends its next sleep at once.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// A notification for one thread, kept until that thread waits or clears it.
 #[derive(Debug, Default)]
@@ -25,8 +27,10 @@ impl Notify {
 
     /// Sleeps until a notification comes.
     pub(crate) fn wait(&self) {
-        let pending = self.wake.wait_while(self.lock(), |pending| !*pending);
-        drop(pending.unwrap_or_else(PoisonError::into_inner));
+        let mut pending = self.lock();
+        while !*pending {
+            pending = self.wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {

@@ -3,14 +3,11 @@
 //! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
 //! A full queue is the only reason to pause; whoever makes room in it, or leaves, notifies the engine.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::task::{Context, Poll};
-
-use tokio::sync::mpsc;
 
 use crate::generation::{Step, StepStream};
 use crate::notify::Notify;
+use crate::sync::{Arc, AtomicBool, Ordering, fence, mpsc};
 
 /// The engine's end.
 pub(crate) struct Outlet {

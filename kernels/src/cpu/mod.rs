@@ -21,6 +21,7 @@ mod norm;
 mod output;
 mod pool;
 mod rope;
+mod sync;
 
 pub use activation::{silu_mul, silu_mul_reference};
 pub use attention::{AttentionParams, Sequence, attention, attention_reference};

@@ -5,12 +5,11 @@
 //! operation of a step follows at once) and then sleep. Which thread runs a task must not matter to its result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::PoisonError;
 
-/// Looks for work (of about ten nanoseconds each) before a thread sleeps.
-const LOOKS: usize = 3_000;
+use super::sync::{
+    Arc, AtomicU64, AtomicUsize, Builder, Condvar, JoinHandle, LOOKS, Mutex, MutexGuard, Ordering, spin_loop,
+};
 
 type Work<'a> = dyn Fn(usize) + Sync + 'a;
 
@@ -70,7 +69,7 @@ impl Pool {
         let workers = (1..threads)
             .map_while(|i| {
                 let shared = Arc::clone(&shared);
-                std::thread::Builder::new().name(format!("kernel-{i}")).spawn(move || shared.serve()).ok()
+                Builder::new().name(format!("kernel-{i}")).spawn(move || shared.serve()).ok()
             })
             .collect();
         Self { shared, workers, running: Mutex::new(()) }
@@ -122,7 +121,7 @@ impl Drop for EndOfJob<'_> {
             if shared.inside.load(Ordering::Acquire) == 0 {
                 return;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         let mut state = shared.lock();
         while shared.inside.load(Ordering::Acquire) > 0 {
@@ -207,7 +206,7 @@ impl Shared {
             if self.round.load(Ordering::Acquire) != seen {
                 return;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
     }
 }

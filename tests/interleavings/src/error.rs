@@ -1,0 +1,7 @@
+//! What `inbox` refuses with.
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SubmitError {
+    Busy(usize),
+    Stopped,
+}

@@ -1,0 +1,42 @@
+//! Models of the places where threads meet without a library between them: the kernels' pool, the engine's queue of arrivals, and a
+//! sequence's queue of steps. They are the product's own files, compiled with loom's types in the place of the standard library's: each
+//! model is run in every order of its threads that two involuntary switches allow, and a lost wake-up is a deadlock that loom reports.
+//!
+//! `cargo run --manifest-path tests/interleavings/Cargo.toml`; it prints how many orders each model had.
+#![expect(dead_code, reason = "the models use a part of what the files offer")]
+
+mod cpu;
+mod engine;
+mod error;
+mod generation;
+#[path = "../../../host/engine/src/inbox.rs"]
+mod inbox;
+#[path = "../../../host/engine/src/notify.rs"]
+mod notify;
+#[path = "../../../host/engine/src/outlet.rs"]
+mod outlet;
+mod queue;
+mod sequence;
+mod sync;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs a model in every order.
+fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
+    let orders = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&orders);
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.max_branches = 10_000;
+    builder.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    println!("{name:60}{:>9} orders", orders.load(Ordering::Relaxed));
+}
+
+fn main() {
+    cpu::explore_all();
+    engine::explore_all();
+}

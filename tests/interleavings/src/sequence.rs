@@ -1,0 +1,4 @@
+//! What `inbox` passes on.
+
+#[derive(Debug)]
+pub(crate) struct Sequence;
