@@ -28,6 +28,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod token;
+mod turns;
 
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};
@@ -38,3 +39,4 @@ pub use logits::LogitsProcessors;
 pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
 pub use token::{Logprobs, SamplingParams, Token};
+pub use turns::Turns;
