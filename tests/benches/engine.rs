@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use engine::batch::{Batch, TableEdit};
-use engine::cpu::{CpuOptions, CpuRunner};
+use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::runner::Runner;
 
@@ -24,9 +24,10 @@ fn main() {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let begin = Instant::now();
     let config = ModelConfig::parse("config.json", CONFIG.as_bytes()).expect("the configuration is sound");
-    let options = CpuOptions { threads, kv_cache_bytes: 1 << 30, ..CpuOptions::default() };
+    let options = CpuOptions { kv_cache_bytes: 1 << 30, ..CpuOptions::default() };
+    let pool = Threads::start(Some(threads)).expect("threads start");
     let mut runner =
-        CpuRunner::new(&config, &Weights::random(1), &options, &mut |_| {}).expect("there is memory");
+        CpuRunner::new(&config, &Weights::random(1), &pool, &options, &mut |_| {}).expect("there is memory");
     println!("{}; loaded in {:.1} s", runner.shape().name, begin.elapsed().as_secs_f64());
     for tokens in [128, 512] {
         let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));

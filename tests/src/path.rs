@@ -4,7 +4,7 @@ use bytes::Bytes;
 use host::api::frames::Frames;
 use host::api::{ApiRequest, Defaults, Protocol};
 use host::limits::Limits;
-use host::model::Model;
+use host::model::{Model, Models};
 use host::turn::TurnEvents;
 use serde_json::{Value, json};
 
@@ -85,7 +85,8 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": text, "tokens_per_step": 1 }]));
     setup.model.context = Some(1 << 20);
-    (Model::load(&setup.model, &Limits::default(), &mut |_| {}).expect("the model loads"), folder)
+    let models = Models::load(&setup.model, &[], &setup.shared, &Limits::default(), &mut |_, _| {});
+    (models.expect("the model loads").first().clone(), folder)
 }
 
 /// One answer, each write to `sink`; how many tokens it had.

@@ -7,7 +7,7 @@ use host::api::Defaults;
 use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
 use host::limits::Limits;
 use host::mcp::McpServers;
-use host::model::{EngineChoice, Model, ModelOptions};
+use host::model::{EngineChoice, Model, ModelOptions, Models, SharedOptions};
 use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -17,6 +17,10 @@ use tokio::sync::oneshot;
 pub struct Setup {
     /// Model, parser, engine.
     pub model: ModelOptions,
+    /// Models beside it.
+    pub others: Vec<ModelOptions>,
+    /// What they share.
+    pub shared: SharedOptions,
     /// Bounds.
     pub limits: Limits,
     /// Keys; none: open.
@@ -40,19 +44,32 @@ impl Default for Setup {
             plugins: PathBuf::from("no-such-folder"),
             parser_options: Vec::new(),
             parser_pins: Vec::new(),
-            // Shared by all tests: `auto` looks at every shipped parser, and each is compiled once.
-            parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             fault_policy: FaultPolicy::Continue,
             engine: EngineChoice::Cpu,
-            threads: Some(2),
             kv_cache_bytes: 64 << 20,
             context: None,
             chat_template: None,
             served_names: Vec::new(),
         };
+        let shared = SharedOptions {
+            // The same for all tests: `auto` looks at every shipped parser, and each is compiled once.
+            parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
+            threads: Some(2),
+        };
         let mcp = McpServers::default();
+        let others = Vec::new();
         let (keys, hosts, cors_origins) = Default::default();
-        Self { model, limits: Limits::default(), keys, hosts, cors_origins, mcp, watch: false }
+        Self {
+            model,
+            others,
+            shared,
+            limits: Limits::default(),
+            keys,
+            hosts,
+            cors_origins,
+            mcp,
+            watch: false,
+        }
     }
 }
 
@@ -84,7 +101,7 @@ pub struct TestServer {
     pub address: SocketAddr,
     /// Where it listens for operators.
     pub admin: SocketAddr,
-    /// What it serves.
+    /// The first model that it serves.
     pub model: Model,
     stop: oneshot::Sender<()>,
     task: tokio::task::JoinHandle<()>,
@@ -96,17 +113,17 @@ impl TestServer {
     /// # Panics
     /// If the model or the parser doesn't load.
     pub async fn start(setup: Setup) -> Self {
-        let Setup { model, limits, keys, hosts, cors_origins, mcp, watch } = setup;
-        let model = Model::load(&model, &limits, &mut |_| {}).expect("the model loads");
-        let context = model.context();
-        let defaults = Defaults { limits: limits.clone(), mcp, context, ..Defaults::default() };
+        let Setup { model, others, shared, limits, keys, hosts, cors_origins, mcp, watch } = setup;
+        let models =
+            Models::load(&model, &others, &shared, &limits, &mut |_, _| {}).expect("the models load");
+        let defaults = Defaults { limits: limits.clone(), mcp, ..Defaults::default() };
         let access = Access { keys: Keys::new(&keys), hosts, cors_origins };
-        let app = App::new(model.clone(), limits, access, defaults, true);
+        let app = App::new(models.clone(), limits, access, &defaults, true);
         let mut server = Server::bind(([127, 0, 0, 1], 0).into(), app).await.expect("a free port");
         let admin = server.bind_admin(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = server.address().expect("bound");
         let (stop, stopped) = oneshot::channel();
-        let followed = model.clone();
+        let followed = models.clone();
         let running = async move {
             let stopped = async {
                 let _ = stopped.await;
@@ -118,7 +135,7 @@ impl TestServer {
         };
         #[expect(clippy::disallowed_methods, reason = "owned by the TestServer, which awaits it")]
         let task = tokio::spawn(running);
-        Self { address, admin, model, stop, task }
+        Self { address, admin, model: models.first().clone(), stop, task }
     }
 
     /// Tells it to stop and waits until it has drained.

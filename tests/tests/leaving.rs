@@ -25,7 +25,7 @@ fn ask(text: &str, stream: bool) -> Value {
 
 /// Answers under way, as the server counts them.
 async fn under_way(server: &TestServer) -> f64 {
-    metric(server.address, "sluice_streams").await
+    metric(server.address, r#"sluice_streams{model="qwen3-tiny"}"#).await
 }
 
 async fn settles(server: &TestServer, what: &str) {
@@ -115,7 +115,7 @@ async fn not_reading(server: &TestServer) {
     let other = post(server.address, "/v1/responses", &ask("hi", false)).await;
     assert_eq!(other.status, 200);
     let began = Instant::now();
-    while metric(server.address, "sluice_slow_readers_total").await < 1.0 {
+    while metric(server.address, r#"sluice_slow_readers_total{model="qwen3-tiny"}"#).await < 1.0 {
         assert!(began.elapsed() < Duration::from_secs(20), "the stalled reader still holds its stream");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -29,6 +29,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod token;
+mod turns;
 
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};
@@ -39,3 +40,4 @@ pub use logits::LogitsProcessors;
 pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
 pub use token::{Logprobs, SamplingParams, Token};
+pub use turns::Turns;

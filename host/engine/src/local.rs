@@ -19,6 +19,7 @@ use crate::panics::panic_text;
 use crate::runner::{Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
+use crate::turns::Turns;
 
 /// An engine over a runner. Dropping it ends what it generates and waits for the step under way.
 pub struct LocalEngine {
@@ -35,7 +36,8 @@ impl LocalEngine {
         let inbox = Arc::new(Inbox::new(options.waiting));
         let scheduler = Scheduler::new(&shape, options);
         let stats = Arc::new(Mutex::new(scheduler.stats()));
-        let worker = Worker { runner, scheduler, inbox: inbox.clone(), stats: stats.clone() };
+        let turns = runner.turns();
+        let worker = Worker { runner, turns, scheduler, inbox: inbox.clone(), stats: stats.clone() };
         let worker = std::thread::Builder::new()
             .name("engine".into())
             .spawn(|| worker.work())
@@ -120,6 +122,8 @@ impl std::fmt::Debug for LocalEngine {
 /// What the engine's thread owns.
 struct Worker {
     runner: Box<dyn Runner>,
+    /// Where other engines compute on the same device.
+    turns: Option<Arc<Turns>>,
     scheduler: Scheduler,
     inbox: Arc<Inbox>,
     stats: Arc<Mutex<EngineStats>>,
@@ -145,7 +149,9 @@ impl Worker {
             for sequence in arrivals {
                 self.scheduler.add(sequence);
             }
+            let turn = self.turns.as_deref().map(Turns::take);
             let moved = engine_step(&mut self.scheduler, self.runner.as_mut());
+            drop(turn);
             self.publish();
             if !moved {
                 self.inbox.sleep(self.scheduler.waiting());

@@ -4,10 +4,13 @@
 //! returned it. A runner may be one step ahead: `forward(n + 1)` before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens
 //! that step `n` samples. After an error nothing is under way.
 
+use std::sync::Arc;
+
 pub use crate::shape::RunnerShape;
 
 use crate::batch::{Batch, BatchError};
 use crate::token::{SamplingParams, Token};
+use crate::turns::Turns;
 
 /// A model on a device. The order of calls is `forward(n)`, `sample(n)`, with `ahead` 1 perhaps `forward(n + 1)`, then `collect(n)`.
 ///
@@ -28,6 +31,10 @@ use crate::token::{SamplingParams, Token};
 pub trait Runner: Send {
     /// Sizes that the scheduler plans with.
     fn shape(&self) -> &RunnerShape;
+    /// Turns at its device, where other runners compute on it too: the engine takes one for each step.
+    fn turns(&self) -> Option<Arc<Turns>> {
+        None
+    }
     /// Begins one step: writes the KV cache and computes the logits of the batch's `logit_rows`.
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError>;
     /// Chooses a token for each of these rows.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
 use engine::batch::{Batch, LAST};
-use engine::cpu::{self, CpuOptions, CpuRunner};
+use engine::cpu::{self, CpuOptions, CpuRunner, Threads};
 use engine::models::LoadError;
 use engine::runner::Runner;
 use proptest::prelude::*;
@@ -30,9 +30,13 @@ fn copy(name: &str) -> TempDir {
     folder
 }
 
+fn one_thread() -> Threads {
+    Threads::start(Some(1)).unwrap()
+}
+
 fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
-    cpu::load(&ModelFiles::Directory(folder.to_owned()), &options, &mut |_| {})
+    let options = CpuOptions { kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
+    cpu::load(&ModelFiles::Directory(folder.to_owned()), &one_thread(), &options, &mut |_| {})
 }
 
 /// The error of loading `folder`, without the folder's path.
@@ -97,30 +101,30 @@ fn a_wrong_configuration_is_named() {
 
 #[test]
 fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 1000, ..CpuOptions::default() };
+    let options = CpuOptions { kv_cache_bytes: 1000, ..CpuOptions::default() };
     let files = ModelFiles::Directory(golden("odd-f32"));
-    let error = cpu::load(&files, &options, &mut |_| {}).unwrap_err().to_string();
+    let error = cpu::load(&files, &one_thread(), &options, &mut |_| {}).unwrap_err().to_string();
     assert_eq!(error, "a KV cache of 1000 bytes holds no block; one block of 16 tokens takes 16384 bytes");
 }
 
 #[test]
 fn threads_and_contexts_out_of_range_are_refused_with_the_range() {
     let files = ModelFiles::Directory(golden("odd-f32"));
-    let usual = CpuOptions { threads: 1, kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
-    let context = cpu::load(&files, &usual, &mut |_| {}).unwrap().shape().context;
+    let usual = CpuOptions { kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
+    let context = cpu::load(&files, &one_thread(), &usual, &mut |_| {}).unwrap().shape().context;
     for threads in [0, cpu::MAX_THREADS + 1] {
-        let error = cpu::load(&files, &CpuOptions { threads, ..usual }, &mut |_| {}).unwrap_err().to_string();
+        let error = Threads::start(Some(threads)).unwrap_err().to_string();
         assert_eq!(error, format!("{threads} threads: expected 1 to 512, the most that start here"));
     }
     for asked in [0, context + 1] {
         let options = CpuOptions { context: Some(asked), ..usual };
-        let error = cpu::load(&files, &options, &mut |_| {}).unwrap_err().to_string();
+        let error = cpu::load(&files, &one_thread(), &options, &mut |_| {}).unwrap_err().to_string();
         let said =
             format!("a context of {asked} tokens: expected 1 to {context}, the most that the model has");
         assert_eq!(error, said);
     }
     let most = CpuOptions { context: Some(context), ..usual };
-    assert_eq!(cpu::load(&files, &most, &mut |_| {}).unwrap().shape().context, context);
+    assert_eq!(cpu::load(&files, &one_thread(), &most, &mut |_| {}).unwrap().shape().context, context);
 }
 
 #[test]

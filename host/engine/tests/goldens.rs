@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
-use engine::cpu::{self, CpuOptions, CpuRunner};
+use engine::cpu::{self, CpuOptions, CpuRunner, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
 
@@ -53,8 +53,8 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
 
 /// A runner with room for a few hundred blocks.
 fn runner(files: &ModelFiles, threads: usize) -> CpuRunner {
-    let options = CpuOptions { threads, kv_cache_bytes: 64 << 20, ..CpuOptions::default() };
-    cpu::load(files, &options, &mut |_| {}).unwrap()
+    let options = CpuOptions { kv_cache_bytes: 64 << 20, ..CpuOptions::default() };
+    cpu::load(files, &Threads::start(Some(threads)).unwrap(), &options, &mut |_| {}).unwrap()
 }
 
 fn for_each_golden(threads: usize, check: impl Fn(&str, &mut CpuRunner, &Golden)) {

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use engine::SamplingParams;
-use engine::cpu::{CpuOptions, CpuRunner};
+use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Progress, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::json;
@@ -22,8 +22,12 @@ fn config(tied: bool, bias: bool) -> ModelConfig {
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
-    let options = CpuOptions { threads, kv_cache_bytes: 16 << 20, ..CpuOptions::default() };
-    CpuRunner::new(config, &Weights::random(seed), &options, &mut |_| {}).unwrap()
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, ..CpuOptions::default() };
+    CpuRunner::new(config, &Weights::random(seed), &start(threads), &options, &mut |_| {}).unwrap()
+}
+
+fn start(threads: usize) -> Threads {
+    Threads::start(Some(threads)).unwrap()
 }
 
 fn prompt(length: u32) -> Sequence {
@@ -69,9 +73,10 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
 #[test]
 fn progress_counts_every_part_and_all_bytes() {
     let mut seen: Vec<Progress> = Vec::new();
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 1 << 20, context: Some(100), batch_tokens: 7 };
+    let options = CpuOptions { kv_cache_bytes: 1 << 20, context: Some(100), batch_tokens: 7 };
     let runner =
-        CpuRunner::new(&config(true, false), &Weights::random(1), &options, &mut |p| seen.push(p)).unwrap();
+        CpuRunner::new(&config(true, false), &Weights::random(1), &start(1), &options, &mut |p| seen.push(p))
+            .unwrap();
     assert_eq!(
         seen.iter().map(|p| (p.parts, p.of)).collect::<Vec<_>>(),
         [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
@@ -83,9 +88,9 @@ fn progress_counts_every_part_and_all_bytes() {
 
 #[test]
 fn calls_out_of_order_and_batches_beyond_the_activations_are_errors() {
-    let options = CpuOptions { threads: 1, kv_cache_bytes: 16 << 20, context: Some(100), batch_tokens: 7 };
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, context: Some(100), batch_tokens: 7 };
     let mut runner =
-        CpuRunner::new(&config(true, false), &Weights::random(1), &options, &mut |_| {}).unwrap();
+        CpuRunner::new(&config(true, false), &Weights::random(1), &start(1), &options, &mut |_| {}).unwrap();
     let draws = Draws { rows: &[DRAW], ..Draws::default() };
     assert_eq!(runner.sample(&draws).unwrap_err(), RunError::Order("sample"));
     assert_eq!(runner.collect().unwrap_err(), RunError::Order("collect"));

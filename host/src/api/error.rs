@@ -145,6 +145,13 @@ impl ApiError {
         }
     }
 
+    /// 400: several models are served and the request asks for none of them.
+    pub fn model_missing<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let names = names.map(|name| format!("`{}`", printable(name))).collect::<Vec<_>>().join(", ");
+        let message = format!("model: missing: several models are served here, name one of {names}");
+        Self::invalid("model".to_owned(), message).with_code("missing_required_parameter")
+    }
+
     /// 400: prompt and answer don't fit; `param` is where the prompt stands (`input`, `messages`).
     pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {
         let message = format!(
@@ -257,6 +264,7 @@ mod tests {
             (413, ApiError::too_large(5)),
             (415, ApiError::unsupported_media_type("x")),
             (404, ApiError::model_not_found("gpt")),
+            (400, ApiError::model_missing(["a"].into_iter())),
             (400, ApiError::context_length_exceeded("input", 10, 11)),
             (429, ApiError::rate_limited(2)),
             (503, ApiError::unavailable("x")),

@@ -27,7 +27,9 @@ pub mod tokenize;
 mod tools;
 mod warnings;
 
+pub(crate) use json::Object;
 pub use protocol::{Protocol, StreamCheck};
+pub(crate) use request::read_body;
 pub use request::{ApiRequest, Defaults, ReasoningEvents};
 
 #[cfg(test)]

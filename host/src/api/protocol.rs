@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::error::ApiError;
 use super::ids::{Ids, unix_now};
-use super::request::{ApiRequest, Defaults};
+use super::json::Object;
+use super::request::{ApiRequest, Defaults, read_body};
 use super::{chat, completions, messages, responses, sse};
 use crate::model::StartError;
 use crate::prompt::RenderError;
@@ -37,8 +38,13 @@ impl Protocol {
         }
     }
 
-    /// Reads a request body.
+    /// Reads a request body, whichever model it asks for.
     pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
+        read_body(body, &defaults.limits, |body, _| self.call(body, defaults))
+    }
+
+    /// Reads a request body for a model whose defaults these are.
+    pub(crate) fn call(self, body: &Object<'_>, defaults: &Defaults) -> Result<ApiRequest, ApiError> {
         match self {
             Self::Responses => responses::call(body, defaults, Ids::random(), unix_now),
             Self::Chat => chat::call(body, defaults, Ids::random(), unix_now),

@@ -2,19 +2,17 @@
 
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
-use super::json::{List, Path};
+use super::json::{Document, List, Object, Path};
 use super::machine::Machine;
 use super::options;
 use super::seal::Seal;
 use crate::agent::Hosted;
 use crate::limits::Limits;
 use crate::mcp::McpServers;
-use crate::model::Job;
+use crate::model::{Job, Model};
 
 /// A request that was understood.
 pub struct ApiRequest {
-    /// The model asked for; the transport checks that it is served.
-    pub model: String,
     /// Whether the answer is a stream.
     pub stream: bool,
     /// The turn to generate.
@@ -28,7 +26,23 @@ pub struct ApiRequest {
 }
 
 /// How a protocol reads a body. Each protocol's `call` is one of these.
-pub type ReadRequest = fn(&[u8], &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
+pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
+
+/// What `read` makes of a body, which must be one JSON object, and of the model that it asks for. That is read before anything else,
+/// since all else may depend on it.
+///
+/// # Errors
+/// 400 where the body is no JSON or the model's name no text, and whatever `read` refuses.
+pub(crate) fn read_body<T>(
+    body: &[u8],
+    limits: &Limits,
+    read: impl FnOnce(&Object<'_>, Option<&str>) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let document = Document::new(limits);
+    let body = document.read(body)?;
+    let model = body.string("model")?;
+    read(&body, model)
+}
 
 /// What the operator's settings and the model say about requests.
 #[derive(Debug, Clone)]
@@ -52,6 +66,18 @@ pub struct Defaults {
 }
 
 impl Defaults {
+    /// The same for requests to this model.
+    #[must_use]
+    pub fn of(&self, model: &Model) -> Self {
+        let (temperature, top_p) = model.default_sampling();
+        Self {
+            temperature: temperature.into(),
+            top_p: top_p.into(),
+            context: model.context(),
+            ..self.clone()
+        }
+    }
+
     /// A list of token ids that the context can hold.
     ///
     /// # Errors

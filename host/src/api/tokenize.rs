@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::error::ApiError;
 use super::fields::{Field, Shape, TOKENS, Tables};
-use super::json::{Document, Object};
+use super::json::Object;
 use super::openapi::AnswerSchemas;
 use super::request::Defaults;
 use super::warnings::Warnings;
@@ -15,7 +15,8 @@ use crate::model::{Beginning, Job, SamplingRequest, Tokenized, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
-const MODEL: Field = Field::supported("model", Shape::Text, "a name of `GET /v1/models`, or none");
+const MODEL: Field =
+    Field::supported("model", Shape::Text, "a name of `GET /v1/models`; none where one model is served");
 
 /// Fields of `/tokenize`.
 pub(crate) const TOKENIZE_TABLES: Tables = &[&[
@@ -36,8 +37,6 @@ pub(crate) const DETOKENIZE_TABLES: Tables = &[&[Field::supported("tokens", TOKE
 /// A request to tokenise.
 #[derive(Debug)]
 pub struct TokenizeRequest {
-    /// The model asked for; none is the one that is served.
-    pub model: Option<String>,
     /// The job whose prompt is tokenised; it isn't started.
     pub job: Job,
     /// Whether the text of each token is wanted.
@@ -47,8 +46,6 @@ pub struct TokenizeRequest {
 /// A request to spell tokens out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DetokenizeRequest {
-    /// The model asked for; none is the one that is served.
-    pub model: Option<String>,
     /// The ids.
     pub tokens: Vec<u32>,
 }
@@ -69,16 +66,14 @@ struct Text<'a> {
 }
 
 /// Reads a body of `/tokenize`: `prompt`, or `messages` with all that a chat request may say.
-pub fn tokenize(body: &[u8], defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
+pub(crate) fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
     let job = match (body.get("messages"), body.get("prompt")) {
         (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),
-        (Some(_), None) => chat::job(&body, defaults, &mut Warnings::default())?,
-        (None, _) => raw(&body, defaults)?,
+        (Some(_), None) => chat::job(body, defaults, &mut Warnings::default())?,
+        (None, _) => raw(body, defaults)?,
     };
     let texts = body.boolean("return_token_strs")?.unwrap_or(false);
-    Ok(TokenizeRequest { model: body.string("model")?.map(str::to_owned), job, texts })
+    Ok(TokenizeRequest { job, texts })
 }
 
 fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
@@ -99,15 +94,10 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
 }
 
 /// Reads a body of `/detokenize`.
-pub fn detokenize(body: &[u8], defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
+pub(crate) fn detokenize(body: &Object<'_>, defaults: &Defaults) -> Result<DetokenizeRequest, ApiError> {
     let path = body.at("tokens");
     let list = body.list("tokens")?.ok_or_else(|| path.missing("a list of token ids"))?;
-    Ok(DetokenizeRequest {
-        model: body.string("model")?.map(str::to_owned),
-        tokens: defaults.check_tokens(list, path)?,
-    })
+    Ok(DetokenizeRequest { tokens: defaults.check_tokens(list, path)? })
 }
 
 /// The answer to `/tokenize`.

@@ -7,71 +7,29 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
-use engine::cpu::MAX_THREADS;
 use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Server, largest_body};
 use host::limits::{Limits, ParserLimits};
-use host::model::{EngineChoice, Model, ModelLoadError, ModelOptions, Pin};
-use host::turn::FaultPolicy;
+use host::model::{Model, ModelLoadError, Models};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::access::AccessArguments;
-use super::cache;
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::mcp::McpArguments;
-use super::values::number;
+use super::models::ModelArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache
-    /// [default: the tiny test model inside the binary].
-    #[arg(long, value_name = "DIR|ORG/NAME", value_parser = NonEmptyStringValueParser::new())]
-    model: Option<String>,
-    /// Output parser: `auto` takes the one that claims the model; else a file, or a name in the plugins folder or among the
-    /// shipped ones; `none` treats all text as content.
-    #[arg(long, value_name = "auto|[MODEL=]FILE|NAME|none", default_value = "auto")]
-    parser: String,
-    /// Folder that parsers are looked up in; a file that changes there is loaded anew while the server runs.
-    #[arg(long, value_name = "DIR", default_value = "plugins")]
-    plugins: PathBuf,
-    /// Setting handed to the parser (repeatable).
-    #[arg(long, value_name = "KEY=VALUE", value_parser = super::values::key_value)]
-    parser_option: Vec<(String, String)>,
-    /// SHA-256 that the parser of this file or name must have (repeatable).
-    #[arg(long, value_name = "NAME=HEX")]
-    parser_sha256: Vec<Pin>,
-    /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
-    #[arg(long, value_name = "DIR|none")]
-    parser_cache: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelArguments,
     #[command(flatten)]
     parser_limits: Switches<ParserLimits>,
-    /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
-    #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
-    parser_fault: FaultPolicy,
-    /// What generates: `cpu`, or `replay:FILE` for scripted outputs.
-    #[arg(long, default_value = "cpu", value_name = "cpu|replay:FILE")]
-    engine: EngineChoice,
-    /// Threads of the CPU engine, 1 to 512 [default: all cores].
-    #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
-    threads: Option<usize>,
-    /// Memory of the KV cache in MiB.
-    #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
-    kv_cache: usize,
-    /// Tokens of prompt and answer together, no more than the model has [default: what it has].
-    #[arg(long, value_name = "TOKENS", value_parser = number::<usize>(1..=MAX_CONTEXT))]
-    context: Option<usize>,
-    /// Chat template to use instead of the model's.
-    #[arg(long, value_name = "FILE")]
-    chat_template: Option<PathBuf>,
     /// Template argument that requests may set in `chat_template_kwargs` (repeatable).
     #[arg(long, value_name = "NAME", default_values = ["enable_thinking", "reasoning_effort"], value_parser = NonEmptyStringValueParser::new())]
     template_argument: Vec<String>,
-    /// Name that clients ask for (repeatable) [default: the model's].
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    served_model_name: Vec<String>,
     /// How the Responses API shows reasoning where the request doesn't say.
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
     reasoning_events: ReasoningEvents,
@@ -121,10 +79,6 @@ impl Arguments {
     }
 }
 
-/// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
-const MAX_KV_CACHE_MIB: u64 = 1 << 24;
-/// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
-const MAX_CONTEXT: u64 = 1 << 24;
 /// Threads that make prompts at one time: more would only take the cores from each other and from the engine.
 const PROMPT_THREADS: usize = 16;
 
@@ -148,51 +102,47 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let limits = arguments.limits()?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
-    let options = model_options(&arguments)?;
+    let (first, others) = arguments.models.models()?;
+    let shared = arguments.models.shared();
     // Taken before weights are read: whoever forgot a running server hears of it at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
         Some(address) => Some(address.bind("--admin-listen").await?),
         None => None,
     };
-    let model = tokio::task::block_in_place(|| Model::load(&options, &limits, &mut show_progress))
-        .map_err(with_switch)?;
-    let (temperature, top_p) = model.default_sampling();
+    let load = || Models::load(&first, &others, &shared, &limits, &mut show_progress);
+    let models = tokio::task::block_in_place(load).map_err(with_switch)?;
     let defaults = Defaults {
         template_arguments: arguments.template_argument.clone(),
         reasoning_events: arguments.reasoning_events,
         limits: limits.clone(),
         mcp,
-        temperature: temperature.into(),
-        top_p: top_p.into(),
         seal,
-        context: model.context(),
+        ..Defaults::default()
     };
-    let summary = model.summary();
-    let name = model.names()[0].clone();
     let access = arguments.access.access();
     let keyed = !access.keys.is_empty();
-    let app = App::new(model.clone(), limits, access, defaults, arguments.check_streams);
+    let app = App::new(models.clone(), limits, access, &defaults, arguments.check_streams);
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
     // Whatever it warns of is said before the summary, which is what an operator looks at.
-    let follow_plugin_files = model.follow_plugin_files();
+    let follow_plugin_files = models.follow_plugin_files();
     if !keyed {
         super::access::warn_of_public(&addresses)?;
     }
-    announce(&summary, &name, &addresses, keyed)?;
+    announce(&models, &addresses, keyed)?;
     tokio::select! {
         () = run_until_told(server) => {}
         () = follow_plugin_files => {}
-        () = reload_on_hangup(&model, hangup) => {}
+        () = reload_on_hangup(&models, hangup) => {}
     }
     Ok(())
 }
 
 /// An error of the engine with the switch that it is about.
 fn with_switch(error: ModelLoadError) -> anyhow::Error {
-    let switch = match &error {
+    let switch = match error.cause() {
         ModelLoadError::Engine(models::LoadError::Threads { .. }) => "--threads",
         ModelLoadError::Engine(models::LoadError::Context { .. }) => "--context",
         ModelLoadError::Engine(
@@ -203,10 +153,10 @@ fn with_switch(error: ModelLoadError) -> anyhow::Error {
     anyhow::Error::from(error).context(switch)
 }
 
-/// SIGHUP loads the parser again; never ready.
-async fn reload_on_hangup(model: &Model, mut hangup: Signal) {
+/// SIGHUP loads the parsers again; never ready.
+async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
-        model.reload_parsers("signal").await;
+        models.reload_parsers("signal").await;
     }
 }
 
@@ -222,30 +172,6 @@ async fn run_until_told(server: Server) {
         () = server.run(stop.clone().cancelled_owned()) => {}
         () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
     }
-}
-
-fn model_options(arguments: &Arguments) -> anyhow::Result<ModelOptions> {
-    let chat_template = match &arguments.chat_template {
-        Some(file) => Some(
-            std::fs::read_to_string(file).with_context(|| format!("--chat-template {}", file.display()))?,
-        ),
-        None => None,
-    };
-    Ok(ModelOptions {
-        model: arguments.model.clone(),
-        parser: Some(arguments.parser.clone()),
-        plugins: arguments.plugins.clone(),
-        parser_options: arguments.parser_option.clone(),
-        parser_pins: arguments.parser_sha256.clone(),
-        parser_cache: cache::folder(arguments.parser_cache.as_deref()),
-        fault_policy: arguments.parser_fault,
-        engine: arguments.engine.clone(),
-        threads: arguments.threads,
-        kv_cache_bytes: arguments.kv_cache << 20,
-        context: arguments.context,
-        chat_template,
-        served_names: arguments.served_model_name.clone(),
-    })
 }
 
 /// Ready at SIGTERM or ctrl-c.
@@ -272,7 +198,7 @@ fn log_to_stderr(json: bool) {
 }
 
 /// One line that is written over while weights load; nothing where stderr isn't a terminal or loading is instant.
-fn show_progress(progress: Progress) {
+fn show_progress(model: &str, progress: Progress) {
     let mut error = std::io::stderr();
     let Progress { parts, of, bytes } = progress;
     if !error.is_terminal() {
@@ -280,25 +206,21 @@ fn show_progress(progress: Progress) {
     }
     let end = if parts >= of { "\n" } else { "" };
     // Progress is decoration: a closed stderr must not stop the server.
-    let _ = write!(error, "\rloading weights: {parts} of {of} parts, {} MiB{end}", bytes >> 20);
+    let _ = write!(error, "\rloading weights of {model}: {parts} of {of} parts, {} MiB{end}", bytes >> 20);
     let _ = error.flush();
 }
 
 /// What is served, and a line to try.
-fn announce(
-    summary: &[(&'static str, String)],
-    name: &str,
-    addresses: &[(&'static str, SocketAddr)],
-    keyed: bool,
-) -> anyhow::Result<()> {
+fn announce(models: &Models, addresses: &[(&'static str, SocketAddr)], keyed: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    for (what, value) in summary {
+    for (what, value) in models.iter().flat_map(Model::summary) {
         writeln!(out, "{what:8} {value}")?;
     }
     for (what, address) in addresses {
         writeln!(out, "{what:8} http://{address}")?;
     }
     let (_, address) = addresses[0];
+    let name = &models.first().names()[0];
     let key = if keyed { " -H 'authorization: Bearer KEY'" } else { "" };
     writeln!(
         out,

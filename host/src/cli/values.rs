@@ -44,6 +44,16 @@ pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     ])
 }
 
+/// A text that isn't empty.
+pub(super) fn text(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("expected a value".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// Whatever a text can be parsed as.
+pub(super) fn parsed<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
+    text.parse()
+}
+
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),

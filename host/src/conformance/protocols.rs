@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::api::frames::Frames;
 use crate::api::ids::Ids;
 use crate::api::machine::Machine;
-use crate::api::{Defaults, Protocol, chat, completions, messages, responses, sse};
+use crate::api::request::ReadRequest;
+use crate::api::{Defaults, Protocol, chat, completions, messages, read_body, responses, sse};
 use crate::turn::{TurnEnd, TurnEvent, Usage};
 
 const RESPONSES_BODY: &[u8] =
@@ -20,13 +21,15 @@ const COMPLETIONS_BODY: &[u8] = br#"{"model": "case", "prompt": "x", "stream": t
 /// The machine of a small request.
 pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
     let defaults = Defaults::default();
-    let call = match protocol {
-        Protocol::Responses => responses::call(RESPONSES_BODY, &defaults, Ids::counted(), || 0),
-        Protocol::Chat => chat::call(CHAT_BODY, &defaults, Ids::counted(), || 0),
-        Protocol::Completions => completions::call(COMPLETIONS_BODY, &defaults, Ids::counted(), || 0),
-        Protocol::Messages => messages::call(MESSAGES_BODY, &defaults, Ids::counted(), || 0),
+    let (call, body): (ReadRequest, _) = match protocol {
+        Protocol::Responses => (responses::call, RESPONSES_BODY),
+        Protocol::Chat => (chat::call, CHAT_BODY),
+        Protocol::Completions => (completions::call, COMPLETIONS_BODY),
+        Protocol::Messages => (messages::call, MESSAGES_BODY),
     };
-    call.expect("the request is whole").machine
+    read_body(body, &defaults.limits, |body, _| call(body, &defaults, Ids::counted(), || 0))
+        .expect("the request is whole")
+        .machine
 }
 
 /// The turn's stream of server-sent events.

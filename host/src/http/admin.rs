@@ -7,11 +7,12 @@ use std::net::IpAddr;
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
+use serde::Serialize;
 
 use super::answer::json;
+use super::app::App;
 use super::routes::{get_only, health, layered, no_route, post_only, scrape, to_json};
-use super::server::App;
-use crate::model::LoadResult;
+use crate::model::{LoadResult, Model, ParserReport};
 
 /// All routes, in the layers of the main address.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
@@ -24,13 +25,37 @@ pub(super) fn router(app: App, listen: IpAddr) -> Router {
     layered(app, listen, open, keyed)
 }
 
-async fn parsers(State(app): State<App>) -> Response {
-    json(200, to_json(&app.model.parsers()))
+/// How things stand with the parsers of all models.
+#[derive(Serialize)]
+struct ParserList {
+    models: Vec<ModelParser>,
 }
 
-/// Answers once the load is over: 200 with the report, or 409 if something is wrong with a file and the old parser serves on.
+/// Those of one.
+#[derive(Serialize)]
+struct ModelParser {
+    model: String,
+    #[serde(flatten)]
+    report: ParserReport,
+}
+
+impl ParserList {
+    /// Of reports in the order of the models.
+    fn new(app: &App, reports: Vec<ParserReport>) -> Self {
+        let of = |(model, report): (&Model, _)| ModelParser { model: model.label().to_string(), report };
+        Self { models: app.models.iter().zip(reports).map(of).collect() }
+    }
+}
+
+async fn parsers(State(app): State<App>) -> Response {
+    let reports = app.models.iter().map(Model::parsers).collect();
+    json(200, to_json(&ParserList::new(&app, reports)))
+}
+
+/// Answers once the loads are over: 200 with the reports, or 409 if something is wrong with a file and the old parser serves on.
 async fn reload(State(app): State<App>) -> Response {
-    let report = app.model.reload_parsers("admin").await;
-    let status = if report.last_load.result == LoadResult::Failed { 409 } else { 200 };
-    json(status, to_json(&report))
+    let reports = app.models.reload_parsers("admin").await;
+    let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);
+    let status = if failed { 409 } else { 200 };
+    json(status, to_json(&ParserList::new(&app, reports)))
 }

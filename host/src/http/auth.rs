@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::answer::refuse;
-use super::server::App;
+use super::app::App;
 use crate::accounts::Principal;
 use crate::api::error::ApiError;
 

@@ -10,12 +10,13 @@ use bytes::{Bytes, BytesMut};
 use http::Version;
 use http_body_util::BodyExt;
 
+use super::app::App;
 use super::packing::{self, Packing};
-use super::server::App;
 use crate::accounts::{Account, Overdrawn, Principal, largest_account};
-use crate::api::Defaults;
 use crate::api::error::ApiError;
+use crate::api::{Defaults, Object, read_body};
 use crate::limits::Limits;
+use crate::model::Model;
 
 /// How many times the size of a body reading it may take: the body, its strings with escapes resolved, and what is kept of them.
 const COPIES: usize = 3;
@@ -34,13 +35,14 @@ struct Arrived {
     account: Account,
 }
 
-/// What `read` makes of the body of a JSON request, and the account of the request. A large body is read on a blocking thread,
+/// What `read` makes of the body of a JSON request, the model that it asks for, and the request's account, which the model is on. `read`
+/// gets that model's defaults. A large body is read on a blocking thread,
 /// few of them at a time.
 pub(super) async fn read_json<T: Send + 'static>(
     app: &App,
     request: Request,
-    read: impl FnOnce(&[u8], &Defaults) -> Result<T, ApiError> + Send + 'static,
-) -> Result<(T, Account), ApiError> {
+    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
+) -> Result<(T, Model, Account), ApiError> {
     let arrived = arrive(app, request).await?;
     if arrived.bytes.len() <= SMALL && arrived.packing == Packing::None {
         return arrived.read(app, read);
@@ -61,17 +63,20 @@ impl Arrived {
     fn read<T>(
         self,
         app: &App,
-        read: impl FnOnce(&[u8], &Defaults) -> Result<T, ApiError>,
-    ) -> Result<(T, Account), ApiError> {
+        read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
+    ) -> Result<(T, Model, Account), ApiError> {
         let Self { bytes, packing, mut account } = self;
         let meter = account.meter();
-        let done = meter.run(|| {
+        let (done, model) = meter.run(|| {
             let bytes =
                 packing::unpack(bytes, packing, app.limits.body_bytes, |bytes| hold(&mut account, bytes))?;
-            read(&bytes, &app.defaults)
+            read_body(&bytes, &app.limits, |body, name| {
+                let (model, defaults) = app.pick(name)?;
+                Ok((read(body, defaults)?, model.on_account(&account)))
+            })
         })?;
         account.check_cpu().map_err(refusal)?;
-        Ok((done, account))
+        Ok((done, model, account))
     }
 }
 

@@ -10,8 +10,8 @@ use http::{HeaderValue, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::answer::refuse;
+use super::app::App;
 use super::body::discard_unasked;
-use super::server::App;
 use crate::api::error::ApiError;
 
 /// Connections beyond the bound that are told so at a time.

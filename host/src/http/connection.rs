@@ -16,8 +16,8 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::app::App;
 use super::capacity::Admission;
-use super::server::App;
 use super::socket::{Link, Socket};
 
 /// Cuts the connection that a request came on. Put into each request's extensions.

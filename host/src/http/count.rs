@@ -4,9 +4,9 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use super::answer::{json, refuse, warn};
+use super::app::App;
 use super::body::read_json;
 use super::routes::to_json;
-use super::server::App;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, messages};
 
@@ -16,12 +16,9 @@ pub(super) async fn count_tokens(State(app): State<App>, request: Request) -> Re
 }
 
 async fn count(app: &App, request: Request) -> Result<Response, ApiError> {
-    let (asked, account) = read_json(app, request, messages::count).await?;
-    let messages::CountRequest { model, job, warnings } = asked;
-    if !app.model.is_named(&model) {
-        return Err(ApiError::model_not_found(&model));
-    }
-    let counted = app.model.on_account(&account).count_prompt(job).await;
+    let (asked, model, _account) = read_json(app, request, messages::count).await?;
+    let messages::CountRequest { job, warnings, .. } = asked;
+    let counted = model.count_prompt(job).await;
     let tokens = counted.map_err(|error| Protocol::Messages.refusal(&error))?;
     let mut response = json(200, to_json(&messages::counted(tokens)));
     warn(&mut response, &warnings);

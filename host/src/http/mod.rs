@@ -6,6 +6,7 @@
 mod access;
 mod admin;
 mod answer;
+mod app;
 mod auth;
 mod body;
 mod capacity;
@@ -26,6 +27,7 @@ mod stream;
 mod tokens;
 
 pub use access::{Access, CorsOrigin, HostName};
+pub use app::App;
 pub use auth::Keys;
 pub use body::largest_body;
-pub use server::{App, Server};
+pub use server::Server;

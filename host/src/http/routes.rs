@@ -18,13 +18,13 @@ use tower::util::option_layer;
 
 use super::access::{HostCheck, check_host};
 use super::answer::{RequestId, identify, json, refuse, typed};
+use super::app::App;
 use super::auth::require_key;
 use super::capacity::refuse_excess;
 use super::cors;
 use super::count::count_tokens;
 use super::guard::refuse_malformed;
 use super::metrics;
-use super::server::App;
 use super::stream::generate;
 use super::tokens;
 use crate::api::error::ApiError;
@@ -106,24 +106,26 @@ pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
 
 /// 200 while new work is taken.
 pub(super) async fn health(State(app): State<App>) -> Response {
-    if app.stopping.is_cancelled() || !app.model.is_alive() {
+    if app.stopping.is_cancelled() || !app.models.are_alive() {
         return refuse(&ApiError::unavailable("The server is stopping."));
     }
     json(200, r#"{"status":"ok"}"#.to_owned())
 }
 
 async fn list_models(State(app): State<App>) -> Response {
-    let created = app.model.created();
-    let models = app.model.names().iter().map(|name| models::Model::new(name, created));
-    json(200, to_json(&models::ModelList::new(models.collect())))
+    let mut list = Vec::new();
+    for model in &app.models {
+        list.extend(model.names().iter().map(|name| models::Model::new(name, model.created())));
+    }
+    json(200, to_json(&models::ModelList::new(list)))
 }
 
 async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejection>) -> Response {
     let Ok(Path(id)) = id else { return refuse(&ApiError::unreadable_path()) };
-    if !app.model.is_named(&id) {
-        return refuse(&ApiError::model_not_found(&id));
+    match app.models.find(&id) {
+        Some(model) => json(200, to_json(&models::Model::new(id, model.created()))),
+        None => refuse(&ApiError::model_not_found(&id)),
     }
-    json(200, to_json(&models::Model::new(id, app.model.created())))
 }
 
 pub(super) fn to_json(object: &impl serde::Serialize) -> String {
@@ -131,8 +133,10 @@ pub(super) fn to_json(object: &impl serde::Serialize) -> String {
 }
 
 pub(super) async fn scrape(State(app): State<App>) -> Response {
-    for (figure, value) in app.model.engine_figures() {
-        ::metrics::gauge!("sluice_engine", "figure" => figure).set(value);
+    for model in &app.models {
+        for (figure, value) in model.engine_figures() {
+            ::metrics::gauge!("sluice_engine", "model" => model.label(), "figure" => figure).set(value);
+        }
     }
     #[expect(clippy::cast_precision_loss, reason = "metrics are f64; sizes below 2^53 are exact")]
     ::metrics::gauge!("sluice_request_memory_bytes").set(app.accounts.memory_held() as f64);

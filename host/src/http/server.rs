@@ -1,86 +1,15 @@
-//! The server: what all routes share, the accept loop, and the order in which it stops.
+//! The server: the accept loop, and the order in which it stops.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::access::Access;
-use super::capacity::{Admission, Capacity};
+use super::app::App;
+use super::capacity::Admission;
 use super::{admin, connection, metrics, routes};
-use crate::accounts::Accounts;
-use crate::limits::Limits;
-use crate::model::Model;
-
-/// What every request sees. Cheap to clone.
-#[derive(Clone)]
-pub struct App(Arc<Shared>);
-
-/// The fields of `App`.
-pub struct Shared {
-    /// The served model.
-    pub model: Model,
-    /// Bounds.
-    pub limits: Limits,
-    /// Who may use the server.
-    pub access: Access,
-    /// What requests may use before an answer begins.
-    pub accounts: Accounts,
-    /// Connections that may be open at a time.
-    pub(super) capacity: Capacity,
-    /// Large bodies that may be read at a time: the other cores are for those who wait less long.
-    pub(super) readers: Semaphore,
-    /// What protocols need to know to read requests.
-    pub defaults: crate::api::Defaults,
-    /// Checks every stream that goes out against the event grammar.
-    pub check_streams: bool,
-    /// No new work is taken.
-    pub(super) stopping: CancellationToken,
-    /// Streams still open must end now.
-    pub(super) aborting: CancellationToken,
-    /// Owns every task.
-    pub(super) tasks: TaskTracker,
-}
-
-impl std::ops::Deref for App {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.0
-    }
-}
-
-impl App {
-    /// An app that serves `model`.
-    pub fn new(
-        model: Model,
-        limits: Limits,
-        access: Access,
-        defaults: crate::api::Defaults,
-        check_streams: bool,
-    ) -> Self {
-        let accounts = Accounts::new(&limits, access.keys.count());
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self(Arc::new(Shared {
-            accounts,
-            capacity: Capacity::new(limits.connections),
-            readers: Semaphore::new(cores.div_ceil(2)),
-            model,
-            limits,
-            access,
-            defaults,
-            check_streams,
-            stopping: CancellationToken::new(),
-            aborting: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-        }))
-    }
-}
 
 /// A server bound to its address.
 pub struct Server {

@@ -4,6 +4,7 @@
 //! turn, with the client (the reader was dropped), with a client that reads nothing for too long, or with the server. At most
 //! `stream_queue` appends wait in the log; then the task waits, the engine's queue fills, and the engine pauses this sequence alone.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
@@ -16,16 +17,16 @@ use tokio::time::timeout;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::answer::{RequestId, json, refuse, typed, warn};
+use super::app::App;
 use super::body::read_json;
 use super::connection::Disconnect;
 use super::event_log::{LogWriter, Signal, event_log};
 use super::event_stream::EventStream;
-use super::server::App;
 use crate::agent::{AnswerStream, RoundEventRef};
 use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
-use crate::api::{ApiRequest, Protocol, StreamCheck};
+use crate::api::{ApiRequest, Object, Protocol, StreamCheck};
 use crate::model::Ended;
 use crate::turn::{TurnEnd, TurnFailure};
 
@@ -44,26 +45,23 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let disconnect = request.extensions().get::<Disconnect>().cloned();
-    let read = move |body: &[u8], defaults: &_| protocol.read(body, defaults);
-    let (call, account) = read_json(app, request, read).await?;
-    let ApiRequest { model, stream, job, hosted, machine, warnings } = call;
-    if !app.model.is_named(&model) {
-        return Err(ApiError::model_not_found(&model));
-    }
+    let read = move |body: &Object<'_>, defaults: &_| protocol.call(body, defaults);
+    let (call, model, account) = read_json(app, request, read).await?;
+    let ApiRequest { stream, job, hosted, machine, warnings } = call;
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }
-    let served = app.model.on_account(&account);
+    let label = model.label();
     let events = match hosted {
-        None => AnswerStream::one(served.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
+        None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
-            AnswerStream::several(served, job, hosted, &app.limits.mcp, refusal)
+            AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
         }
     };
     // The body and the prompt's text are gone; what the answer keeps of them is little.
     drop(account);
-    let answer = Answer::new(app, id, began, events, machine, protocol);
+    let answer = Answer::new(app, label, id, began, events, machine, protocol);
     let mut response = if stream { send(app, answer, disconnect) } else { answer.collect().await };
     warn(&mut response, &warnings);
     Ok(response)
@@ -72,6 +70,8 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
 /// One answer being generated.
 struct Answer {
     app: App,
+    /// Which model's, for metrics.
+    model: Arc<str>,
     id: String,
     began: Instant,
     stream: AnswerStream,
@@ -84,25 +84,27 @@ struct Answer {
     _counted: StreamGauge,
 }
 
-/// Counts answers under way.
-struct StreamGauge;
+/// Counts a model's answers under way.
+struct StreamGauge(metrics::Gauge);
 
 impl StreamGauge {
-    fn enter() -> Self {
-        metrics::gauge!("sluice_streams").increment(1);
-        Self
+    fn enter(model: &Arc<str>) -> Self {
+        let gauge = metrics::gauge!("sluice_streams", "model" => Arc::clone(model));
+        gauge.increment(1);
+        Self(gauge)
     }
 }
 
 impl Drop for StreamGauge {
     fn drop(&mut self) {
-        metrics::gauge!("sluice_streams").decrement(1);
+        self.0.decrement(1);
     }
 }
 
 impl Answer {
     fn new(
         app: &App,
+        model: Arc<str>,
         id: String,
         began: Instant,
         mut stream: AnswerStream,
@@ -120,7 +122,8 @@ impl Answer {
             check,
             spoken: false,
             aborting: FuturesUnordered::from_iter([app.aborting.clone().cancelled_owned()]),
-            _counted: StreamGauge::enter(),
+            _counted: StreamGauge::enter(&model),
+            model,
         }
     }
 
@@ -150,7 +153,9 @@ impl Answer {
         for event in self.stream.events() {
             if !self.spoken {
                 self.spoken = true;
-                metrics::histogram!("sluice_first_token_seconds").record(self.began.elapsed());
+                let model = Arc::clone(&self.model);
+                metrics::histogram!("sluice_first_token_seconds", "model" => model)
+                    .record(self.began.elapsed());
             }
             match event {
                 RoundEventRef::Turn(event) => self.machine.turn(event, frames),
@@ -178,24 +183,25 @@ impl Answer {
 
     fn report(&mut self, violation: &str) {
         self.check = None;
-        metrics::counter!("sluice_stream_violations_total").increment(1);
-        tracing::error!(id = %self.id, violation, "this stream breaks the event grammar");
+        metrics::counter!("sluice_stream_violations_total", "model" => Arc::clone(&self.model)).increment(1);
+        tracing::error!(id = %self.id, model = %self.model, violation, "this stream breaks the event grammar");
     }
 
     /// Counters and the one log line of an answer.
     fn record(&mut self, ended: &Ended) {
-        metrics::counter!("sluice_prompt_tokens_total").increment(ended.usage.input_tokens.into());
-        metrics::counter!("sluice_generated_tokens_total").increment(ended.usage.output_tokens.into());
-        metrics::histogram!("sluice_answer_seconds").record(self.began.elapsed());
+        let model = || Arc::clone(&self.model);
+        let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
+        metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());
+        metrics::counter!("sluice_generated_tokens_total", "model" => model()).increment(output.into());
+        metrics::histogram!("sluice_answer_seconds", "model" => model()).record(self.began.elapsed());
         let end = match &ended.end {
             TurnEnd::Completed => "completed",
             TurnEnd::MaxOutputTokens => "max_output_tokens",
             TurnEnd::Cancelled => "cancelled",
             TurnEnd::Failed(failure) => failure.code,
         };
-        let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         let ms = self.began.elapsed().as_millis();
-        tracing::info!(id = %self.id, end, input, output, ms, "turn ended");
+        tracing::info!(id = %self.id, model = %self.model, end, input, output, ms, "turn ended");
     }
 }
 
@@ -262,7 +268,7 @@ async fn append(
     }
     answer.checked(frames.bytes());
     if !log.has_room() && timeout(answer.app.limits.slow_reader, log.room()).await.is_err() {
-        metrics::counter!("sluice_slow_readers_total").increment(1);
+        metrics::counter!("sluice_slow_readers_total", "model" => Arc::clone(&answer.model)).increment(1);
         if let Some(Disconnect(token)) = disconnect {
             token.cancel();
         }

@@ -42,6 +42,8 @@ enum State {
 
 /// A turn being generated. Dropping it cancels the generation.
 pub struct TurnStream {
+    /// Which model's, for logs and metrics.
+    model: Arc<str>,
     generation: Generation,
     text: StreamText,
     state: State,
@@ -60,6 +62,7 @@ pub struct TurnStream {
 
 impl TurnStream {
     pub(super) fn new(
+        model: Arc<str>,
         generation: Generation,
         text: StreamText,
         parser: ParserStart,
@@ -68,6 +71,7 @@ impl TurnStream {
         tokens: Option<RawTokens>,
     ) -> Self {
         Self {
+            model,
             generation,
             text,
             stop,
@@ -198,9 +202,9 @@ impl TurnStream {
         // What came after the early end was never shown, so it can't have failed either.
         let end = if self.stopped && !self.cut { TurnEnd::Completed } else { end };
         if let Some(fault) = turn.fault() {
-            report(fault);
+            report(&self.model, fault);
         }
-        turn.malformed_calls().iter().for_each(|tool| report_malformed(tool));
+        turn.malformed_calls().iter().for_each(|tool| report_malformed(&self.model, tool));
         self.usage.reasoning_tokens = turn.tokens().reasoning;
         Ended { end, usage: self.usage }
     }
@@ -234,13 +238,14 @@ fn engine_failure() -> TurnFailure {
     }
 }
 
-fn report(fault: &Fault) {
-    metrics::counter!("sluice_parser_faults_total", "parser" => fault.parser.clone()).increment(1);
-    tracing::warn!(parser = %fault.parser, reason = %fault.reason, "the parser failed");
+fn report(model: &Arc<str>, fault: &Fault) {
+    let (label, parser) = (Arc::clone(model), fault.parser.clone());
+    metrics::counter!("sluice_parser_faults_total", "model" => label, "parser" => parser).increment(1);
+    tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
 /// A whole call whose arguments are no JSON: protocols that can carry them pass them on.
-fn report_malformed(tool: &str) {
-    metrics::counter!("sluice_malformed_arguments_total").increment(1);
-    tracing::warn!(tool, "the model called a tool with arguments that are no JSON");
+fn report_malformed(model: &Arc<str>, tool: &str) {
+    metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model)).increment(1);
+    tracing::warn!(%model, tool, "the model called a tool with arguments that are no JSON");
 }

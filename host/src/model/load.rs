@@ -1,6 +1,6 @@
 //! Loading a served model: files → tokenizer, template, parser and engine, checked against each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,9 +11,10 @@ use engine::{EngineInfo, LocalEngine, LocalOptions, ModelFiles};
 use tokio::sync::Semaphore;
 
 use super::config::Config;
-use super::locate::{Located, locate};
-use super::parsers::{ModelFacts, ModelTokens, Parsers, Pin, PinError, SelectError, UnknownModel};
+use super::locate::{EMBEDDED_NAME, Located, locate};
+use super::parsers::{ModelFacts, ModelTokens, Parsers, Pin, PinError, SelectError};
 use super::served::{Model, Served};
+use super::shared::Shared;
 use super::source::{EngineChoice, Source};
 use crate::limits::Limits;
 use crate::parser;
@@ -21,12 +22,12 @@ use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use crate::replay::{Script, Vocabulary};
 use crate::turn::FaultPolicy;
 
-/// What to serve.
+/// One model to serve.
 #[derive(Debug, Clone)]
 pub struct ModelOptions {
     /// A directory or `ORG/NAME`; none: the embedded model.
     pub model: Option<String>,
-    /// `auto`, a parser's file or name, or `none`; also as `MODEL=FILE`. Nothing is `auto`: the one that claims the model.
+    /// `auto`, a parser's file or name, or `none`. Nothing is `auto`: the one that claims the model.
     pub parser: Option<String>,
     /// Folder of parsers.
     pub plugins: PathBuf,
@@ -34,14 +35,10 @@ pub struct ModelOptions {
     pub parser_options: Vec<(String, String)>,
     /// Digests that parsers must have.
     pub parser_pins: Vec<Pin>,
-    /// Folder for compiled parsers; none: each start compiles.
-    pub parser_cache: Option<PathBuf>,
     /// What happens to a stream whose parser fails.
     pub fault_policy: FaultPolicy,
     /// Where tokens come from.
     pub engine: EngineChoice,
-    /// Threads of the CPU engine; none: one per core.
-    pub threads: Option<usize>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
     /// Bound on prompt and answer together; none: the model's.
@@ -96,22 +93,48 @@ pub enum ModelLoadError {
     /// A parser isn't what it is pinned to be.
     #[error(transparent)]
     Pin(#[from] PinError),
-    /// A parser is asked for that belongs to no served model.
-    #[error(transparent)]
-    UnknownModel(#[from] UnknownModel),
+    /// Clients couldn't say which of two models they mean.
+    #[error("two models are called {0}: give each a name of its own, --model NAME=DIR")]
+    SameName(String),
+    /// One of several models can't be served.
+    #[error("model {model}: {error}")]
+    OneOf {
+        /// Which.
+        model: String,
+        /// Why.
+        error: Box<Self>,
+    },
+}
+
+impl ModelLoadError {
+    /// The same of one of several models.
+    pub(super) fn of(self, options: &ModelOptions) -> Self {
+        let model = options.served_names.first().or(options.model.as_ref());
+        Self::OneOf {
+            model: model.cloned().unwrap_or_else(|| EMBEDDED_NAME.to_owned()),
+            error: Box::new(self),
+        }
+    }
+
+    /// The error, whichever model's it is.
+    pub fn cause(&self) -> &Self {
+        if let Self::OneOf { error, .. } = self { error.cause() } else { self }
+    }
 }
 
 impl Model {
-    /// Loads everything that `options` name. `progress` hears of the weights.
-    pub fn load(
+    /// Loads everything that `options` name. `progress` hears of the model's weights.
+    pub(super) fn load(
         options: &ModelOptions,
+        shared: &Shared,
         limits: &Limits,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(&str, Progress),
     ) -> Result<Self, ModelLoadError> {
         let Located { files, name } = locate(options.model.as_deref())?;
         let config = Config::load(&files)?;
         let names =
             if options.served_names.is_empty() { vec![name.clone()] } else { options.served_names.clone() };
+        let label: Arc<str> = names[0].as_str().into();
         let tokenizer = Arc::new(Tokenizer::load(&files)?);
         let chat = ChatFiles::load(&files, options.chat_template.clone())?;
         let eos_token = chat.special_tokens.iter().find(|(name, _)| name == "eos_token");
@@ -120,13 +143,23 @@ impl Model {
         let facts = ModelFacts::read(&files, &config, &chat, &tokenizer)?;
         let model_tokens =
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
-        let parsers = Parsers::load(options, &limits.parser, &names, facts, model_tokens)?;
-        let source = load_source(options, limits, &files, &name, &config, &tokenizer, progress)?;
+        let parsers =
+            Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
+        let source = match &options.engine {
+            EngineChoice::Cpu => {
+                load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
+            }
+            EngineChoice::Replay(file) => {
+                let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
+                load_script(file, &name, context, &tokenizer)?
+            }
+        };
         let context = source.info().context;
         let format = ChatFormat::load(&files, &chat, Arc::clone(&tokenizer), limits, context)?;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Ok(Self::new(Served {
             name,
+            label,
             names,
             created,
             format,
@@ -141,35 +174,33 @@ impl Model {
     }
 }
 
-fn load_source(
+fn load_engine(
     options: &ModelOptions,
+    shared: &Shared,
     limits: &Limits,
     files: &ModelFiles,
-    name: &str,
-    config: &Config,
-    tokenizer: &Tokenizer,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Source, ModelLoadError> {
-    match &options.engine {
-        EngineChoice::Cpu => {
-            let usual = CpuOptions::default();
-            let local = LocalOptions { waiting: limits.waiting_requests, ..LocalOptions::default() };
-            let cpu = CpuOptions {
-                threads: options.threads.unwrap_or(usual.threads),
-                kv_cache_bytes: options.kv_cache_bytes,
-                context: options.context,
-                batch_tokens: local.batch_tokens,
-            };
-            let runner = cpu::load(files, &cpu, progress)?;
-            Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
-        }
-        EngineChoice::Replay(file) => {
-            let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
-            let engine = format!("replay of {}, in the words of {name}", file.display());
-            let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size() };
-            let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
-            let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
-            Ok(Source::Replay { script, info })
-        }
-    }
+    let local = LocalOptions { waiting: limits.waiting_requests, ..LocalOptions::default() };
+    let cpu = CpuOptions {
+        kv_cache_bytes: options.kv_cache_bytes,
+        context: options.context,
+        batch_tokens: local.batch_tokens,
+    };
+    let runner = cpu::load(files, shared.threads()?, &cpu, progress)?;
+    Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+}
+
+/// A script in the tokens of the model called `name`.
+fn load_script(
+    file: &Path,
+    name: &str,
+    context: usize,
+    tokenizer: &Tokenizer,
+) -> Result<Source, ModelLoadError> {
+    let engine = format!("replay of {}, in the words of {name}", file.display());
+    let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size() };
+    let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
+    let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
+    Ok(Source::Replay { script, info })
 }

@@ -30,6 +30,14 @@ pub(super) struct Located {
 #[error("{0}")]
 pub struct NotFound(String);
 
+/// The name that a model goes by where it is given none: `ORG/NAME`, the directory's name, or the embedded model's.
+///
+/// # Errors
+/// There is no such model.
+pub fn default_name(model: Option<&str>) -> Result<String, NotFound> {
+    Ok(locate(model)?.name)
+}
+
 /// Finds the model; `None` is the embedded one.
 pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     let Some(model) = model else {

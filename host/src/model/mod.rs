@@ -1,6 +1,6 @@
 //! A served model: prompt room, parser and engine joined, so that a protocol hands in a job and takes out a turn.
 //!
-//! Knows no protocol and no HTTP. Made once at start (`Model::load`); `Model::start` or `start_choices` once per answer.
+//! Knows no protocol and no HTTP. Made once at start (`Models::load`); `Model::start` or `start_choices` once per answer.
 //! What may change while it serves is its parser (`parsers`).
 
 mod choices;
@@ -10,9 +10,11 @@ mod generate;
 mod job;
 mod load;
 mod locate;
+mod models;
 mod parsers;
 mod raw;
 mod served;
+mod shared;
 mod shipped;
 mod source;
 mod start;
@@ -24,12 +26,14 @@ pub use error::StartError;
 pub use generate::{Ended, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load::{ModelLoadError, ModelOptions};
+pub use locate::{NotFound, default_name};
+pub use models::Models;
 pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
-    UnknownModel,
 };
 pub use raw::{RawText, RawTurn};
 pub use served::Model;
+pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers};
 pub use source::EngineChoice;
 pub use words::Tokenized;

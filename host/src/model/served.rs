@@ -29,6 +29,8 @@ pub struct Model {
 /// Its parts.
 pub(super) struct Served {
     pub(super) name: String,
+    /// What logs and metrics call it: the first of its names.
+    pub(super) label: Arc<str>,
     pub(super) names: Vec<String>,
     pub(super) created: u64,
     pub(super) format: ChatFormat,
@@ -57,6 +59,11 @@ impl Model {
     /// Names that clients may ask for; the first is the one to show.
     pub fn names(&self) -> &[String] {
         &self.served.names
+    }
+
+    /// The first of them, which logs and metrics have.
+    pub fn label(&self) -> Arc<str> {
+        Arc::clone(&self.served.label)
     }
 
     /// Whether `name` is one of them.
@@ -96,12 +103,13 @@ impl Model {
 
     /// What is served, for people: (what, which).
     pub fn summary(&self) -> Vec<(&'static str, String)> {
-        let Served { name, parsers, source, .. } = &*self.served;
+        let Served { name, label, parsers, source, .. } = &*self.served;
+        let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
         let parser = parsers.current();
         let descriptor = parser.descriptor();
         let info = source.info();
         vec![
-            ("model", format!("{name} ({} tokens of context)", info.context)),
+            ("model", format!("{model} ({} tokens of context)", info.context)),
             ("parser", format!("{} {}", descriptor.name, descriptor.version)),
             ("engine", info.name.clone()),
         ]

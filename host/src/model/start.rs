@@ -105,7 +105,8 @@ impl Served {
             if dropped == 0 {
                 return prompt;
             }
-            metrics::counter!("sluice_truncated_messages_total").increment(dropped as u64);
+            metrics::counter!("sluice_truncated_messages_total", "model" => Arc::clone(&self.label))
+                .increment(dropped as u64);
             // Each round takes twice as many: however wrong the estimate, there are few rounds.
             parts *= 2;
         }
@@ -149,7 +150,8 @@ impl Served {
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
         let stop = StopStrings::new(stop.clone()).with_stop_shown(job.sampling.include_stop);
-        Ok(TurnStream::new(generation, text, start, stop, input_tokens, tokens))
+        let label = Arc::clone(&self.label);
+        Ok(TurnStream::new(label, generation, text, start, stop, input_tokens, tokens))
     }
 
     fn generation_request(

@@ -10,4 +10,5 @@ mod parser_new;
 mod refusals;
 mod serve_switches;
 mod serving_parsers;
+mod several_models;
 mod start_and_stop;

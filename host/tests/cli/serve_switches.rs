@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// `host serve` on a free port, without the tests' own folders.
-fn serve(arguments: &[&str]) -> Command {
+pub(super) fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
     let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
     command.args([&["serve", "--parser", "none"], listen, arguments].concat());
@@ -63,13 +63,13 @@ impl Drop for Running {
 }
 
 /// A server that runs.
-struct Serving {
+pub(super) struct Serving {
     running: Running,
     address: String,
 }
 
 impl Serving {
-    fn start(command: Command) -> Self {
+    pub(super) fn start(command: Command) -> Self {
         let mut running = Running::start(command);
         let said = running.said();
         let address = said.iter().find_map(|line| line.split_once("http://"));
@@ -78,11 +78,19 @@ impl Serving {
     }
 
     /// What it answers to this body.
-    fn post(&self, path: &str, body: &str) -> String {
+    pub(super) fn post(&self, path: &str, body: &str) -> String {
+        self.send("POST", path, body)
+    }
+
+    pub(super) fn get(&self, path: &str) -> String {
+        self.send("GET", path, "")
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
         );
         stream.write_all((head + body).as_bytes()).expect("written");
         let mut answer = String::new();
@@ -91,7 +99,7 @@ impl Serving {
     }
 
     /// Ends it; what it logged.
-    fn log(mut self) -> String {
+    pub(super) fn log(mut self) -> String {
         self.running.0.kill().expect("it runs");
         self.running.log()
     }
@@ -177,7 +185,8 @@ fn limits_that_were_set_hold_for_requests() {
             "responses" => r#""input": "x""#,
             _ => r#""prompt": "x""#,
         };
-        let answer = server.post(&format!("/v1/{path}"), &format!(r#"{{"model": "m", {begin}, {field}}}"#));
+        let answer =
+            server.post(&format!("/v1/{path}"), &format!(r#"{{"model": "qwen3-tiny", {begin}, {field}}}"#));
         assert!(answer.starts_with("HTTP/1.1 400") && answer.contains(part), "{field}: {answer}");
     }
 }

@@ -76,7 +76,7 @@ impl Running {
         std::fs::read_to_string(&self.log).expect("the log")
     }
 
-    /// The answer to `GET /admin/parsers`.
+    /// What `GET /admin/parsers` says of the only model.
     fn parsers(&self) -> serde_json::Value {
         let mut stream = TcpStream::connect(self.admin.expect("an admin address")).expect("it listens");
         let request = "GET /admin/parsers HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -84,7 +84,8 @@ impl Running {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answered");
         let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        serde_json::from_str(body).expect("JSON")
+        let mut report: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        report["models"][0].take()
     }
 }
 

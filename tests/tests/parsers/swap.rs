@@ -32,7 +32,7 @@ impl Fixture {
         let rules = json!([{ "text": TEXT, "tokens_per_step": 1, "pace_ms": 5 }]);
         let mut setup = Setup::replay(folder.path(), &rules).with_parser(parser);
         setup.model.plugins.clone_from(&plugins);
-        setup.model.parser_cache = Some(folder.path().join("cache"));
+        setup.shared.parser_cache = Some(folder.path().join("cache"));
         let fixture = Self { _folder: folder, plugins, setup };
         fixture.replace("p.wasm", &guest("healthy"));
         fixture
@@ -153,7 +153,7 @@ async fn a_bad_file_keeps_the_old_parser_and_says_why() {
 async fn until(server: &TestServer, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
-        let report = get(server.admin, "/admin/parsers").await.json();
+        let report = get(server.admin, "/admin/parsers").await.json()["models"][0].take();
         if wanted(&report) {
             return report;
         }
@@ -196,18 +196,27 @@ async fn files_are_watched_through_renames_writes_in_place_and_half_written_ones
 async fn operators_see_and_reload_parsers_on_the_admin_address_alone() {
     let fixture = Fixture::new("p");
     let server = fixture.start().await;
-    let report = get(server.admin, "/admin/parsers").await.json();
-    assert_eq!(report["serving"]["name"], "guest");
+    let report = get(server.admin, "/admin/parsers").await.json()["models"][0].clone();
+    assert_eq!((&report["model"], &report["serving"]["name"]), (&json!("qwen3-tiny"), &json!("guest")));
     assert_eq!(report["candidates"][0]["sha256"], report["serving"]["sha256"]);
     fixture.replace("p.wasm", &guest("to_reasoning"));
     let answer = post(server.admin, "/admin/parsers/reload", &Value::Null).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["last_load"]["result"]), (200, &json!("swapped")));
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["models"][0]["last_load"]["result"]),
+        (200, &json!("swapped"))
+    );
     fixture.replace("p.wasm", b"garbage");
     let answer = post(server.admin, "/admin/parsers/reload", &Value::Null).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["last_load"]["result"]), (409, &json!("failed")));
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["models"][0]["last_load"]["result"]),
+        (409, &json!("failed"))
+    );
     let metrics = get(server.admin, "/metrics").await.body;
     let metrics = String::from_utf8_lossy(&metrics);
-    assert!(metrics.contains("sluice_parser_reloads_total{result=\"failed\"}"), "{metrics}");
+    assert!(
+        metrics.contains("sluice_parser_reloads_total{model=\"qwen3-tiny\",result=\"failed\"}"),
+        "{metrics}"
+    );
     for path in ["/admin/parsers", "/admin/parsers/reload"] {
         assert_eq!(get(server.address, path).await.status, 404, "{path}");
     }

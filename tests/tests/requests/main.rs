@@ -2,5 +2,6 @@
 
 mod bad_requests;
 mod cost;
+mod models;
 mod refusals;
 mod refused_bodies;

@@ -1,5 +1,7 @@
 //! [`Backend`] on the CPU: the operations of `kernels::cpu` over what the runner says of the current step.
 
+use std::sync::Arc;
+
 use kernels::cpu::{self, AttentionParams, Cpu, KvCache, QkvShape, RopeAngles, RopeNorms, Sequence};
 
 use super::storage::StackedMatrix;
@@ -11,7 +13,7 @@ use crate::runner::RunnerShape;
 /// Threads, KV cache, and what the current step needs.
 #[derive(Debug)]
 pub(super) struct CpuBackend {
-    cpu: Cpu,
+    cpu: Arc<Cpu>,
     cache: KvCache,
     dtype: Option<Dtype>,
     /// Tokens that a step may have.
@@ -41,7 +43,7 @@ struct RopeTable {
 }
 
 impl CpuBackend {
-    pub(super) fn new(cpu: Cpu, cache: KvCache, batch_tokens: usize) -> Self {
+    pub(super) fn new(cpu: Arc<Cpu>, cache: KvCache, batch_tokens: usize) -> Self {
         Self {
             cpu,
             cache,

@@ -7,23 +7,26 @@
 mod backend;
 mod sampler;
 mod storage;
+mod threads;
+
+use std::sync::Arc;
 
 pub use kernels::cpu::MAX_THREADS;
-use kernels::cpu::{BLOCK_SIZE, Cpu, KvCache, KvShape};
+use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
 
 use crate::batch::Batch;
 use crate::files::ModelFiles;
 use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
+use crate::turns::Turns;
 
 use backend::CpuBackend;
 pub(crate) use sampler::Sampler;
+pub use threads::Threads;
 
 /// What a CPU runner may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads that compute, the engine's own among them; 1 to [`MAX_THREADS`].
-    pub threads: usize,
     /// Memory for keys and values.
     pub kv_cache_bytes: usize,
     /// A bound on a sequence's length; at least one, at most the model's own.
@@ -34,8 +37,7 @@ pub struct CpuOptions {
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { threads: threads.min(MAX_THREADS), kv_cache_bytes: 1 << 30, context: None, batch_tokens: 512 }
+        Self { kv_cache_bytes: 1 << 30, context: None, batch_tokens: 512 }
     }
 }
 
@@ -44,6 +46,7 @@ impl Default for CpuOptions {
 pub struct CpuRunner {
     model: Model<CpuBackend>,
     backend: CpuBackend,
+    turns: Arc<Turns>,
     shape: RunnerShape,
     sampler: Sampler,
     sampled: Sampled,
@@ -56,12 +59,13 @@ pub struct CpuRunner {
 /// Loads a model directory (or the model in the binary).
 pub fn load(
     files: &ModelFiles,
+    threads: &Threads,
     options: &CpuOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<CpuRunner, LoadError> {
     let config = ModelConfig::read(files)?;
     let weights = Weights::open(files)?;
-    CpuRunner::new(&config, &weights, options, progress)
+    CpuRunner::new(&config, &weights, threads, options, progress)
 }
 
 impl CpuRunner {
@@ -69,12 +73,13 @@ impl CpuRunner {
     pub fn new(
         config: &ModelConfig,
         weights: &Weights,
+        threads: &Threads,
         options: &CpuOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
         let batch_tokens = options.batch_tokens.max(1);
-        let mut backend = CpuBackend::new(threads(options)?, cache(config, options)?, batch_tokens);
+        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, batch_tokens);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
             name: backend.name(),
@@ -90,6 +95,7 @@ impl CpuRunner {
         Ok(Self {
             model,
             backend,
+            turns: Arc::clone(&threads.turns),
             shape,
             sampler: Sampler::default(),
             sampled: Sampled::default(),
@@ -107,6 +113,10 @@ impl CpuRunner {
 impl Runner for CpuRunner {
     fn shape(&self) -> &RunnerShape {
         &self.shape
+    }
+
+    fn turns(&self) -> Option<Arc<Turns>> {
+        Some(Arc::clone(&self.turns))
     }
 
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
@@ -133,17 +143,6 @@ impl Runner for CpuRunner {
         }
         Ok(&self.sampled)
     }
-}
-
-/// As many threads as were asked for.
-fn threads(options: &CpuOptions) -> Result<Cpu, LoadError> {
-    let asked = options.threads;
-    if !(1..=MAX_THREADS).contains(&asked) {
-        return Err(LoadError::Threads { asked, most: MAX_THREADS });
-    }
-    let cpu = Cpu::new(asked);
-    let started = cpu.threads();
-    if started < asked { Err(LoadError::Threads { asked, most: started }) } else { Ok(cpu) }
 }
 
 /// The length that sequences may have.

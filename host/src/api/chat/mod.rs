@@ -19,8 +19,9 @@ use super::openapi::AnswerSchemas;
 
 pub(super) use chunks::{ChatUsage, TokenIds};
 pub use machine::ChatMachine;
+pub use request::ChatRequest;
+pub(crate) use request::call;
 pub(super) use request::job;
-pub use request::{ChatRequest, call, parse};
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
 pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {

@@ -2,7 +2,7 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Document, Object};
+use super::super::json::Object;
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::tools::{self, Functions, ToolBounds};
@@ -35,13 +35,11 @@ impl ChatRequest {
 }
 
 /// Reads a body.
-pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ChatRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
-    let mut warnings = Warnings::of_fields(&body, fields::TABLES);
-    let job = job(&body, defaults, &mut warnings)?;
+pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let job = job(body, defaults, &mut warnings)?;
     let n = job.sampling.n.unwrap_or(1);
-    let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
+    let stream_options = options::StreamOptions::read(body, &mut warnings)?;
     let asked = OutputOptions {
         n,
         logprobs: job.logprobs.is_some(),
@@ -87,11 +85,16 @@ pub(in crate::api) fn job(
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+pub(crate) fn call(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
-    let ChatRequest { model, stream, job, warnings, .. } = request;
-    Ok(ApiRequest { model, stream, job, hosted: None, warnings, machine })
+    let ChatRequest { stream, job, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted: None, warnings, machine })
 }
 
 fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {

@@ -15,7 +15,7 @@ use super::error;
 use super::openapi::AnswerSchemas;
 
 pub use machine::CompletionMachine;
-pub use request::call;
+pub(crate) use request::call;
 pub(super) use request::prompts;
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.

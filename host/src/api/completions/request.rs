@@ -3,7 +3,7 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Document, List, Object, Path, Text, Value};
+use super::super::json::{List, Object, Path, Text, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::warnings::Warnings;
@@ -17,26 +17,28 @@ use crate::prompt::Conversation;
 const MAX_TOKENS: u32 = 16;
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, mut ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
-    let mut warnings = Warnings::of_fields(&body, fields::TABLES);
-    let prompts = prompts(&body, defaults.limits.prompts, defaults)?;
-    let n = options::choices(&body, prompts.len(), &defaults.limits)?;
-    refuse_what_is_not_there(&body, n)?;
-    let stream_options = options::StreamOptions::read(&body, &mut warnings)?;
+pub(crate) fn call(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    mut ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    let prompts = prompts(body, defaults.limits.prompts, defaults)?;
+    let n = options::choices(body, prompts.len(), &defaults.limits)?;
+    refuse_what_is_not_there(body, n)?;
+    let stream_options = options::StreamOptions::read(body, &mut warnings)?;
     let asked = OutputOptions {
-        echo: echo(&body, &prompts)?,
+        echo: echo(body, &prompts)?,
         choices: n as usize * prompts.len(),
         logprobs: body.get("logprobs").is_some(),
         include_usage: stream_options.include_usage,
     };
     let model = body.required_string("model")?.to_owned();
-    let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model.clone(), asked);
+    let machine = CompletionMachine::new(ids.next("cmpl-"), now(), model, asked);
     Ok(ApiRequest {
-        model,
         stream: body.boolean("stream")?.unwrap_or(false),
-        job: job(&body, defaults, n, prompts)?,
+        job: job(body, defaults, n, prompts)?,
         hosted: None,
         warnings: warnings.into_lines(),
         machine: Box::new(machine),

@@ -17,7 +17,8 @@ pub(super) use error::{error_schema, too_long};
 pub use events::counted;
 pub(super) use events::{answer, count_answer};
 pub use machine::MessagesMachine;
-pub use request::{CountRequest, MessagesRequest, call, count, parse};
+pub use request::{CountRequest, MessagesRequest};
+pub(crate) use request::{call, count};
 
 /// What signatures of thinking are made for ([`super::seal::Seal::sign`]).
 pub(super) const THINKING: &str = "messages.thinking";

@@ -3,7 +3,7 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Document, Object};
+use super::super::json::Object;
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
@@ -48,13 +48,11 @@ pub struct CountRequest {
 }
 
 /// Reads a body.
-pub fn parse(body: &[u8], defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
+pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
     let path = body.at("max_tokens");
     let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
-    let CountRequest { model, job, warnings } = prompt(&body, defaults)?;
-    let stop = options::stop_list(&body, "stop_sequences", &defaults.limits)?;
+    let CountRequest { model, job, warnings } = prompt(body, defaults)?;
+    let stop = options::stop_list(body, "stop_sequences", &defaults.limits)?;
     Ok(MessagesRequest {
         model,
         stream: body.boolean("stream")?.unwrap_or(false),
@@ -65,17 +63,21 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<MessagesRequest, ApiErr
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, _now: Clock) -> Result<ApiRequest, ApiError> {
+pub(crate) fn call(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    _now: Clock,
+) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, defaults.seal.clone()));
-    let MessagesRequest { model, stream, job, warnings, .. } = request;
-    Ok(ApiRequest { model, stream, job, hosted: None, warnings, machine })
+    let MessagesRequest { stream, job, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted: None, warnings, machine })
 }
 
 /// Reads a body of `count_tokens`.
-pub fn count(body: &[u8], defaults: &Defaults) -> Result<CountRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    prompt(&document.read(body)?, defaults)
+pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
+    prompt(body, defaults)
 }
 
 /// What both routes have in common: all that makes the prompt.

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::fields::{self, Field, Shape, Support, Tables};
 use super::super::ids::Ids;
-use super::super::request::Defaults;
+use super::super::json::Object;
+use super::super::request::{Defaults, read_body};
 use super::super::{chat, completions, error::ApiError, messages, responses, tokenize};
 use super::{ENDPOINTS, document};
 
@@ -21,9 +22,21 @@ struct Reader {
     read: Read,
 }
 
+/// What a reader makes of a body.
+fn read<T>(
+    body: &[u8],
+    read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let defaults = Defaults::default();
+    read_body(body, &defaults.limits, |body, _| read(body, &defaults))
+}
+
 macro_rules! call {
     ($protocol:ident) => {
-        |body| $protocol::call(body, &Defaults::default(), Ids::counted(), || 0).map(|call| call.warnings)
+        |body| {
+            let call = read(body, |body, defaults| $protocol::call(body, defaults, Ids::counted(), || 0));
+            call.map(|call| call.warnings)
+        }
     };
 }
 
@@ -56,19 +69,19 @@ const READERS: [Reader; 7] = [
         path: "/v1/messages/count_tokens",
         tables: messages::fields::PROMPT_TABLES,
         base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] }),
-        read: |body| messages::count(body, &Defaults::default()).map(|count| count.warnings),
+        read: |body| read(body, messages::count).map(|count| count.warnings),
     },
     Reader {
         path: "/tokenize",
         tables: tokenize::TOKENIZE_TABLES,
         base: || json!({ "prompt": "x" }),
-        read: |body| tokenize::tokenize(body, &Defaults::default()).map(|_| Vec::new()),
+        read: |body| read(body, tokenize::tokenize).map(|_| Vec::new()),
     },
     Reader {
         path: "/detokenize",
         tables: tokenize::DETOKENIZE_TABLES,
         base: || json!({ "tokens": [1] }),
-        read: |body| tokenize::detokenize(body, &Defaults::default()).map(|_| Vec::new()),
+        read: |body| read(body, tokenize::detokenize).map(|_| Vec::new()),
     },
 ];
 

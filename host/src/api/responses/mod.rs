@@ -19,4 +19,5 @@ mod tools;
 pub mod validator;
 
 pub use machine::ResponsesMachine;
-pub use request::{ResponsesRequest, call, parse};
+pub use request::ResponsesRequest;
+pub(crate) use request::call;

@@ -3,7 +3,7 @@
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
-use super::super::json::{Document, Object, Value};
+use super::super::json::{Object, Value};
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::tools::{ToolBounds, ToolChoiceField, choice};
@@ -41,18 +41,16 @@ impl ResponsesRequest {
 }
 
 /// Reads a body.
-pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
-    let document = Document::new(&defaults.limits);
-    let body = document.read(body)?;
-    let mut warnings = Warnings::of_fields(&body, fields::TABLES);
-    refuse_what_is_not_there(&body)?;
+pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
+    let mut warnings = Warnings::of_fields(body, fields::TABLES);
+    refuse_what_is_not_there(body)?;
     body.boolean("store")?;
 
     let max_calls = body.count("max_tool_calls", 1)?;
     // First of all, since it bounds what both read.
-    let mut declared = tools::declared(&body, ToolBounds::new(defaults), &mut warnings)?;
-    let (hosted, shown) = hosted::request::read(&body, max_calls, &defaults.mcp, &mut warnings)?;
-    let choice = declared.flat_choice(choice(&body)?);
+    let mut declared = tools::declared(body, ToolBounds::new(defaults), &mut warnings)?;
+    let (hosted, shown) = hosted::request::read(body, max_calls, &defaults.mcp, &mut warnings)?;
+    let choice = declared.flat_choice(choice(body)?);
     let mut tool_choice = declared.functions.choose(&choice);
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
@@ -60,19 +58,19 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
         tool_choice = ToolChoice::Auto;
     }
     declared.shown.extend(shown);
-    let echo = echo::read(&body, std::mem::take(&mut declared.shown), defaults)?;
-    let include = Include::read(&body, &echo, &mut warnings)?;
+    let echo = echo::read(body, std::mem::take(&mut declared.shown), defaults)?;
+    let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
-            messages: input::messages(&body, defaults, &mut warnings)?,
+            messages: input::messages(body, defaults, &mut warnings)?,
             tools: declared.functions.declarations,
         },
         beginning: Beginning::default(),
         tools: declared.functions.tools,
         tool_choice,
         parallel_tool_calls: echo.parallel_tool_calls,
-        template_arguments: template_arguments(&body, &echo, defaults)?,
-        sampling: options::sampling(&body, &defaults.limits)?,
+        template_arguments: template_arguments(body, &echo, defaults)?,
+        sampling: options::sampling(body, &defaults.limits)?,
         logprobs: include.logprobs.then_some(echo.top_logprobs),
         max_output_tokens: echo.max_output_tokens,
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
@@ -83,7 +81,7 @@ pub fn parse(body: &[u8], defaults: &Defaults) -> Result<ResponsesRequest, ApiEr
         reasoning_events: echo::dialect(&echo.reasoning, defaults),
         seal: include.encrypted_reasoning.then(|| defaults.seal.clone()),
         namespaces: declared.namespaces,
-        obfuscate: wants_obfuscation(&body)?,
+        obfuscate: wants_obfuscation(body)?,
     };
     let (model, stream) = (echo.model.clone(), body.boolean("stream")?.unwrap_or(false));
     Ok(ResponsesRequest { model, stream, job, hosted, warnings: warnings.into_lines(), echo, options })
@@ -139,11 +137,16 @@ fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
 }
 
 /// Reads a body into what the transport needs.
-pub fn call(body: &[u8], defaults: &Defaults, ids: Ids, now: Clock) -> Result<ApiRequest, ApiError> {
+pub(crate) fn call(
+    body: &Object<'_>,
+    defaults: &Defaults,
+    ids: Ids,
+    now: Clock,
+) -> Result<ApiRequest, ApiError> {
     let request = parse(body, defaults)?;
     let machine = Box::new(request.machine(ids, now));
-    let ResponsesRequest { model, stream, job, hosted, warnings, .. } = request;
-    Ok(ApiRequest { model, stream, job, hosted, warnings, machine })
+    let ResponsesRequest { stream, job, hosted, warnings, .. } = request;
+    Ok(ApiRequest { stream, job, hosted, warnings, machine })
 }
 
 /// What can't be left aside without giving another answer than the one asked for.

@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::frames::Frames;
-use super::super::ids::Ids;
 use super::super::obfuscation::encoded_len;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
 use super::super::{responses, sse};
-use super::{Turn, call, item, message, reasoning};
+use super::{Turn, call, item, message, read, reasoning, refusal};
 use crate::parser::contract::{Payload, Phase};
 use crate::prompt::Message;
 use crate::turn::{ItemHead, TurnEnd};
@@ -16,7 +15,7 @@ use crate::turn::{ItemHead, TurnEnd};
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-    responses::call(body.to_string().as_bytes(), defaults, Ids::counted(), || 0)
+    read(responses::call, body.to_string().as_bytes(), defaults, || 0)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -32,7 +31,7 @@ fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value
 /// The messages that an input becomes, or how it is refused.
 fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<Message>, (String, String)> {
     let body = json!({ "model": "m", "input": input }).to_string();
-    match responses::call(body.as_bytes(), defaults, Ids::counted(), || 0) {
+    match read(responses::call, body.as_bytes(), defaults, || 0) {
         Ok(call) => Ok(call.job.conversation.messages),
         Err(error) => Err((error.code.unwrap_or_default().to_owned(), error.message)),
     }
@@ -156,8 +155,7 @@ fn flat_names_that_meet_are_refused() {
     let plain = json!({ "type": "function", "name": "n__f" });
     let inside = json!({ "type": "namespace", "name": "n", "tools": [{ "type": "function", "name": "f" }] });
     for tools in [json!([plain, inside]), json!([inside, plain]), json!([inside, inside])] {
-        let body = json!({ "model": "m", "input": "x", "tools": tools }).to_string();
-        let refused = responses::parse(body.as_bytes(), &Defaults::default()).unwrap_err();
+        let refused = refusal(responses::call, &json!({ "model": "m", "input": "x", "tools": tools }));
         assert!(refused.message.contains("the model would see two tools of this name"), "{refused}");
     }
 }

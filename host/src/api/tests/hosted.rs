@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::frames::Frames;
-use super::super::ids::Ids;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::responses;
 use super::goldens::compare;
+use super::read;
 use crate::agent::{CallKind, Called, Consent, Purpose, RoundEvent, ServerEvent};
 use crate::limits::McpLimits;
 use crate::mcp::{Approval, McpConfig, McpServers, McpTool, RequestUrls};
@@ -26,13 +26,13 @@ fn call(tools: &Value, input: &Value, defaults: &Defaults) -> ApiRequest {
     let body = json!({
         "model": "m", "input": input, "tools": tools, "stream": true, "stream_options": { "include_obfuscation": false }
     });
-    let read = responses::call(body.to_string().as_bytes(), defaults, Ids::counted(), || 1_700_000_000);
-    read.unwrap_or_else(|error| panic!("{error}"))
+    let call = read(responses::call, body.to_string().as_bytes(), defaults, || 1_700_000_000);
+    call.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refusal(tool: &Value, defaults: &Defaults) -> String {
     let body = json!({ "model": "m", "input": "x", "tools": [tool] });
-    match responses::call(body.to_string().as_bytes(), defaults, Ids::counted(), || 0) {
+    match read(responses::call, body.to_string().as_bytes(), defaults, || 0) {
         Ok(_) => panic!("not refused: {tool}"),
         Err(error) => error.message,
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::messages;
+use super::super::{messages, read_body};
 use super::{job, refusal};
 use crate::model::Beginning;
 use crate::parser::contract::ToolChoice;
@@ -173,7 +173,10 @@ fn a_conversation_that_ends_in_the_models_text_is_gone_on_with() {
 #[test]
 fn counting_asks_for_the_prompt_only() {
     let body = json!({ "model": "m", "system": "s", "messages": [{ "role": "user", "content": "x" }], "thinking": { "type": "adaptive" } });
-    let counted = messages::count(body.to_string().as_bytes(), &super::Defaults::default()).unwrap();
+    let defaults = super::Defaults::default();
+    let counted =
+        read_body(body.to_string().as_bytes(), &defaults.limits, |body, _| messages::count(body, &defaults))
+            .unwrap();
     assert_eq!(counted.model, "m");
     assert_eq!(counted.job.conversation.messages.len(), 2);
     assert_eq!(counted.job.template_arguments, [("enable_thinking".to_owned(), json!(true))]);

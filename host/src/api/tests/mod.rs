@@ -23,10 +23,10 @@ use serde_json::Value;
 
 use super::error::ApiError;
 use super::frames::Frames;
-use super::ids::Ids;
+use super::ids::{Clock, Ids};
 use super::machine::Machine;
 use super::messages::THINKING;
-use super::request::{Defaults, ReadRequest};
+use super::request::{ApiRequest, Defaults, ReadRequest, read_body};
 use super::seal::{KEY_BYTES, Seal};
 use crate::model::{Job, RawTurn};
 use crate::parser::contract::{Payload, Phase};
@@ -113,22 +113,27 @@ fn sign(thinking: &str) -> String {
     defaults().seal.sign(THINKING, thinking)
 }
 
+/// What `call` makes of a body.
+fn read(call: ReadRequest, body: &[u8], defaults: &Defaults, now: Clock) -> Result<ApiRequest, ApiError> {
+    read_body(body, &defaults.limits, |body, _| call(body, defaults, Ids::counted(), now))
+}
+
 /// The machine that a request leads to.
-fn machine(read: ReadRequest, body: &Value) -> Box<dyn Machine> {
-    let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 1_700_000_000);
+fn machine(call: ReadRequest, body: &Value) -> Box<dyn Machine> {
+    let call = read(call, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
     call.unwrap_or_else(|error| panic!("{error}")).machine
 }
 
 /// The job that a request leads to, and the warnings.
-fn job(read: ReadRequest, body: &Value) -> (Job, Vec<String>) {
-    let call = read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0);
+fn job(call: ReadRequest, body: &Value) -> (Job, Vec<String>) {
+    let call = read(call, body.to_string().as_bytes(), &defaults(), || 0);
     let call = call.unwrap_or_else(|error| panic!("{error}"));
     (call.job, call.warnings)
 }
 
 /// How a request is refused.
-fn refusal(read: ReadRequest, body: &Value) -> ApiError {
-    match read(body.to_string().as_bytes(), &defaults(), Ids::counted(), || 0) {
+fn refusal(call: ReadRequest, body: &Value) -> ApiError {
+    match read(call, body.to_string().as_bytes(), &defaults(), || 0) {
         Ok(_) => panic!("not refused: {body}"),
         Err(error) => error,
     }

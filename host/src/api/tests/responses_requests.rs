@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::ids::Ids;
 use super::super::request::{Defaults, ReasoningEvents};
 use super::super::responses;
-use super::{Turn, job, machine, reasoning, refusal};
+use super::{Turn, job, machine, read, reasoning, refusal};
+use crate::api::Protocol;
 use crate::api::frames::Frames;
 use crate::parser::contract::ToolChoice;
 use crate::turn::TurnEnd;
@@ -222,7 +222,7 @@ fn the_answer_repeats_the_request_and_says_honestly_that_nothing_is_stored() {
 fn the_servers_default_dialect_applies_unless_the_request_asks() {
     let events = |default, body: Value| {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
-        let call = responses::call(with(&body).to_string().as_bytes(), &defaults, Ids::counted(), || 0);
+        let call = read(responses::call, with(&body).to_string().as_bytes(), &defaults, || 0);
         let turn = Turn::new(vec![reasoning(&["r"])], TurnEnd::Completed);
         turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, Frames::new(), 9).0
     };
@@ -234,7 +234,8 @@ fn the_servers_default_dialect_applies_unless_the_request_asks() {
 
 #[test]
 fn a_body_that_is_not_json_is_refused() {
-    let parse = |bytes: &[u8]| responses::parse(bytes, &Defaults::default()).unwrap_err();
+    let parse =
+        |bytes: &[u8]| Protocol::Responses.read(bytes, &Defaults::default()).err().expect("a refusal");
     assert!(parse(b"{").message.starts_with("body: not valid JSON"));
     assert!(parse(b"\xff").message.starts_with("body: not valid JSON"));
     assert!(parse(b"").message.starts_with("body: not valid JSON"));

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use super::super::tokenize::{DetokenizeRequest, TokenizeRequest, detokenize, text, tokenize, tokens};
-use crate::api::Defaults;
+use crate::api::{Defaults, read_body};
 use crate::model::{Beginning, RawPrompt, Tokenized};
 use crate::prompt::Role;
 
 fn read(body: &Value) -> Result<TokenizeRequest, String> {
-    tokenize(body.to_string().as_bytes(), &Defaults::default()).map_err(|error| error.message)
+    let defaults = Defaults::default();
+    let read = read_body(body.to_string().as_bytes(), &defaults.limits, |body, _| tokenize(body, &defaults));
+    read.map_err(|error| error.message)
 }
 
 #[test]
@@ -16,7 +18,7 @@ fn a_prompt_is_taken_as_it_is() {
     let asked =
         read(&json!({ "prompt": "a", "add_special_tokens": false, "return_token_strs": true })).unwrap();
     let prompt = RawPrompt::Text { text: "a".to_owned(), special: false };
-    assert_eq!((asked.model, asked.texts, asked.job.beginning), (None, true, Beginning::Raw(vec![prompt])));
+    assert_eq!((asked.texts, asked.job.beginning), (true, Beginning::Raw(vec![prompt])));
 }
 
 #[test]
@@ -24,7 +26,7 @@ fn messages_and_tools_are_taken_as_a_chat_request_has_them() {
     let tool = json!({ "type": "function", "function": { "name": "f" } });
     let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "q" }], "tools": [tool] });
     let asked = read(&body).unwrap();
-    assert_eq!((asked.model.as_deref(), asked.job.beginning), (Some("m"), Beginning::Answer));
+    assert_eq!(asked.job.beginning, Beginning::Answer);
     assert_eq!(asked.job.conversation.messages[0].role, Role::User);
     assert_eq!(asked.job.conversation.tools.len(), 1);
 }
@@ -44,9 +46,11 @@ fn what_is_neither_is_refused() {
 
 #[test]
 fn token_ids_are_read_and_text_is_answered() {
-    let read = |body: &str| detokenize(body.as_bytes(), &Defaults::default());
+    let defaults = Defaults::default();
+    let read =
+        |body: &str| read_body(body.as_bytes(), &defaults.limits, |body, _| detokenize(body, &defaults));
     let asked = read(r#"{"model":"m","tokens":[3,1]}"#).unwrap();
-    assert_eq!(asked, DetokenizeRequest { model: Some("m".to_owned()), tokens: vec![3, 1] });
+    assert_eq!(asked, DetokenizeRequest { tokens: vec![3, 1] });
     assert!(read(r#"{"tokens":["3"]}"#).unwrap_err().message.starts_with("tokens[0]: expected a token id"));
     assert!(read("{}").unwrap_err().message.starts_with("tokens: missing"));
     assert_eq!(serde_json::to_value(text("hi")).unwrap(), json!({ "prompt": "hi" }));

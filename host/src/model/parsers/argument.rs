@@ -1,4 +1,4 @@
-//! What `--parser` says: `auto`, a file or a name, or one of these for a served model (`MODEL=FILE`).
+//! What `--parser` says: `auto`, a file or a name.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,32 +12,13 @@ pub(super) enum ParserArgument {
     Named(String),
 }
 
-/// A parser for a model that isn't served.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("--parser {given}: no model {model} is served here, only {}; with one model --parser FILE is enough", .served.join(", "))]
-pub struct UnknownModel {
-    given: String,
-    model: String,
-    served: Vec<String>,
-}
-
 impl ParserArgument {
-    /// Reads the option; none is `auto`. A file whose own name has a `=` in it is that file.
-    ///
-    /// # Errors
-    /// `MODEL=…` of a model that isn't among `served`.
-    pub(super) fn read(given: Option<&str>, served: &[String]) -> Result<Self, UnknownModel> {
-        let given = given.unwrap_or("auto");
-        let parser = match given.split_once('=') {
-            Some(_) if Path::new(given).exists() => given,
-            Some((model, parser)) if served.iter().any(|name| name == model) => parser,
-            Some((model, _)) => {
-                let (given, model) = (given.to_owned(), model.to_owned());
-                return Err(UnknownModel { given, model, served: served.to_vec() });
-            }
-            None => given,
-        };
-        Ok(if parser == "auto" { Self::Auto } else { Self::Named(parser.to_owned()) })
+    /// Reads the option; none is `auto`.
+    pub(super) fn read(given: Option<&str>) -> Self {
+        match given {
+            None | Some("auto") => Self::Auto,
+            Some(name) => Self::Named(name.to_owned()),
+        }
     }
 
     /// The name of the file asked for, if it is one.
@@ -64,33 +45,17 @@ impl ParserArgument {
 mod tests {
     use super::*;
 
-    fn read(given: &str) -> Result<ParserArgument, String> {
-        let served = ["a".to_owned(), "org/b".to_owned()];
-        ParserArgument::read(Some(given), &served).map_err(|error| error.to_string())
-    }
-
     #[test]
-    fn a_model_may_be_named_if_it_is_served() {
-        let named = |name: &str| Ok(ParserArgument::Named(name.to_owned()));
-        assert_eq!(ParserArgument::read(None, &[]), Ok(ParserArgument::Auto));
-        assert_eq!(read("auto"), Ok(ParserArgument::Auto));
-        assert_eq!(read("a=auto"), Ok(ParserArgument::Auto));
-        assert_eq!(read("qwen3.wasm"), named("qwen3.wasm"));
-        assert_eq!(read("a=qwen3.wasm"), named("qwen3.wasm"));
-        assert_eq!(read("org/b=./x=y.wasm"), named("./x=y.wasm"));
-        let line = read("c=qwen3.wasm").unwrap_err();
-        assert!(line.contains("no model c is served here, only a, org/b"), "{line}");
-    }
-
-    #[test]
-    fn a_file_whose_name_has_an_equals_sign_is_that_file_and_its_folder_is_watched() {
+    fn the_folder_of_a_file_is_watched_too() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a=b.wasm");
         std::fs::write(&file, "x").unwrap();
         let file = file.to_str().unwrap();
-        let argument = read(file).unwrap();
+        let argument = ParserArgument::read(Some(file));
         assert_eq!(argument, ParserArgument::Named(file.to_owned()));
         assert_eq!(argument.folders(Path::new("plugins")), [Path::new("plugins"), folder.path()]);
-        assert_eq!(ParserArgument::Auto.folders(Path::new("plugins")), [Path::new("plugins")]);
+        for auto in [None, Some("auto")] {
+            assert_eq!(ParserArgument::read(auto).folders(Path::new("plugins")), [Path::new("plugins")]);
+        }
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct ParserChoice {
 
 /// Loads parsers for one model.
 pub(super) struct Loader {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     argument: ParserArgument,
     folder: PathBuf,
     options: Vec<(String, String)>,
@@ -59,7 +59,7 @@ pub(super) struct Loader {
 
 impl Loader {
     pub(super) fn new(
-        runtime: Runtime,
+        runtime: Arc<Runtime>,
         argument: ParserArgument,
         options: &ModelOptions,
         facts: ModelFacts,

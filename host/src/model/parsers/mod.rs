@@ -19,7 +19,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 
-pub use argument::UnknownModel;
 pub(super) use binding::{ModelTokens, ParserBinding};
 pub(super) use facts::ModelFacts;
 pub use pins::{Pin, PinError};
@@ -27,13 +26,14 @@ pub use report::{CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserRe
 pub use select::SelectError;
 
 use super::load::{ModelLoadError, ModelOptions};
-use crate::limits::ParserLimits;
-use crate::parser::{CompileCache, Plugin, Runtime};
+use crate::parser::{Plugin, Runtime};
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 
 /// See the module.
 pub(super) struct Parsers {
+    /// Whose they are, for logs and metrics.
+    model: Arc<str>,
     current: RwLock<Arc<ParserBinding>>,
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
@@ -51,29 +51,29 @@ pub(super) struct Parsers {
 }
 
 impl Parsers {
-    /// Loads the parser that the options ask for, which name the model `names`.
+    /// Loads the parser that the options ask for. `model` is what logs and metrics call the model.
     ///
     /// # Errors
     /// There is none, or it can't be used.
     pub(super) fn load(
         options: &ModelOptions,
-        limits: &ParserLimits,
-        names: &[String],
+        runtime: Arc<Runtime>,
+        model: Arc<str>,
         facts: ModelFacts,
         model_tokens: ModelTokens,
     ) -> Result<Self, ModelLoadError> {
-        let runtime = Runtime::new(limits)?.with_cache(open_cache(options));
-        let argument = ParserArgument::read(options.parser.as_deref(), names)?;
+        let argument = ParserArgument::read(options.parser.as_deref());
         let (folders, file) = (argument.folders(&options.plugins), argument.file());
         let mut loader = Loader::new(runtime, argument, options, facts);
         let choice = loader.choose(None);
-        log_candidates(&loader.candidates, &[]);
+        log_candidates(&model, &loader.candidates, &[]);
         let choice = choice?;
-        log_choice(&choice);
+        log_choice(&model, &choice);
         let report = first_report(&choice, &loader.candidates);
         let binding = bind(choice, &model_tokens)?;
         let bare = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &model_tokens)?);
         Ok(Self {
+            model,
             bare,
             current: RwLock::new(binding),
             report: RwLock::new(report),
@@ -107,7 +107,7 @@ impl Parsers {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
         let choice = loader.choose(Some(&before.serving.source));
-        log_candidates(&loader.candidates, &before.candidates);
+        log_candidates(&self.model, &loader.candidates, &before.candidates);
         let candidates = std::mem::take(&mut loader.candidates);
         let report = match choice.and_then(|choice| self.swap(choice, &before)) {
             Ok(Some(serving)) => note(before, cause, LoadResult::Swapped, Some(serving), candidates, None),
@@ -141,27 +141,21 @@ impl Parsers {
     }
 
     fn publish(&self, report: ParserReport) -> ParserReport {
-        log(&report);
-        metrics::counter!("sluice_parser_reloads_total", "result" => report.last_load.result.name())
-            .increment(1);
+        log(&self.model, &report);
+        let (model, result) = (Arc::clone(&self.model), report.last_load.result.name());
+        metrics::counter!("sluice_parser_reloads_total", "model" => model, "result" => result).increment(1);
         *self.report.write().unwrap_or_else(PoisonError::into_inner) = report.clone();
         self.loaded.notify_waiters();
         report
     }
 }
 
-/// A cache that can't be used is one warning and slower starts.
-fn open_cache(options: &ModelOptions) -> Option<CompileCache> {
-    let folder = options.parser_cache.as_ref()?;
-    CompileCache::open(folder).inspect_err(|error| tracing::warn!("{error}")).ok()
-}
-
-fn log_choice(choice: &ParserChoice) {
+fn log_choice(model: &str, choice: &ParserChoice) {
     let ParserChoice { source, why, .. } = choice;
     if choice.doubtful {
-        tracing::warn!(%source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another");
+        tracing::warn!(model, %source, %why, "parser chosen, which doesn't look like this model's: --parser NAME takes another");
     } else {
-        tracing::info!(%source, %why, "parser chosen");
+        tracing::info!(model, %source, %why, "parser chosen");
     }
 }
 
@@ -213,39 +207,39 @@ fn newly_bad(candidates: &[CandidateReport], before: &[CandidateReport]) -> Opti
 }
 
 /// Says once of each plugin why it can't be used, or why another was chosen.
-fn log_candidates(candidates: &[CandidateReport], before: &[CandidateReport]) {
+fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[CandidateReport]) {
     for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
-            Outcome::Usable { .. } => log_not_chosen(new),
+            Outcome::Usable { .. } => log_not_chosen(model, new),
             Outcome::Unusable { error, declined: true } => {
-                tracing::debug!(%error, "not a parser for this model");
+                tracing::debug!(model, %error, "not a parser for this model");
             }
-            Outcome::Unusable { error, .. } => tracing::warn!(%error, "not a parser to choose from"),
+            Outcome::Unusable { error, .. } => tracing::warn!(model, %error, "not a parser to choose from"),
         }
     }
 }
 
 /// Whose parser it is wants to know; of the shipped ones most are for other models.
-fn log_not_chosen(candidate: &CandidateReport) {
+fn log_not_chosen(model: &str, candidate: &CandidateReport) {
     let CandidateReport { source, not_chosen: Some(why), is_own, .. } = candidate else { return };
     if *is_own {
-        tracing::info!(%source, %why, "parser not chosen");
+        tracing::info!(model, %source, %why, "parser not chosen");
     } else {
-        tracing::debug!(%source, %why, "parser not chosen");
+        tracing::debug!(model, %source, %why, "parser not chosen");
     }
 }
 
-fn log(report: &ParserReport) {
+fn log(model: &str, report: &ParserReport) {
     let ParserReport { serving, last_load, .. } = report;
     let (cause, source, digest) = (last_load.cause, &serving.source, &serving.sha256);
     match last_load.result {
         LoadResult::Swapped => {
-            tracing::info!(cause, %source, digest, why = %serving.why, "parser swapped; streams under way keep theirs");
+            tracing::info!(model, cause, %source, digest, why = %serving.why, "parser swapped; streams under way keep theirs");
         }
-        LoadResult::Unchanged => tracing::info!(cause, %source, digest, "parser unchanged"),
+        LoadResult::Unchanged => tracing::info!(model, cause, %source, digest, "parser unchanged"),
         LoadResult::Failed => {
             let reason = last_load.error.as_deref().unwrap_or_default();
-            tracing::error!(cause, %source, digest, reason, "parser not swapped; the old one serves on");
+            tracing::error!(model, cause, %source, digest, reason, "parser not swapped; the old one serves on");
         }
     }
 }

@@ -27,10 +27,8 @@ fn options(folder: &Path) -> ModelOptions {
         plugins: folder.to_owned(),
         parser_options: Vec::new(),
         parser_pins: Vec::new(),
-        parser_cache: None,
         fault_policy: FaultPolicy::Continue,
         engine: EngineChoice::Cpu,
-        threads: None,
         kv_cache_bytes: 0,
         context: None,
         chat_template: None,
@@ -49,8 +47,8 @@ fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
 
 fn loader(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Loader {
     let runtime = Runtime::new(&ParserLimits::default()).unwrap();
-    let argument = ParserArgument::read(Some(argument), &[]).unwrap();
-    Loader::new(runtime, argument, options, facts)
+    let argument = ParserArgument::read(Some(argument));
+    Loader::new(Arc::new(runtime), argument, options, facts)
 }
 
 fn choose(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Result<ParserChoice, String> {
@@ -200,9 +198,9 @@ fn the_chosen_one_is_compiled_and_none_besides() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("cache");
         let mut loader = loader("auto", &options(folder.path()), facts);
-        loader.runtime = Runtime::new(&ParserLimits::default())
-            .unwrap()
-            .with_cache(Some(crate::parser::CompileCache::open(&cache).unwrap()));
+        let runtime = Runtime::new(&ParserLimits::default()).unwrap();
+        let compiled = crate::parser::CompileCache::open(&cache).unwrap();
+        loader.runtime = Arc::new(runtime.with_cache(Some(compiled)));
         let chosen = loader.choose(None).unwrap().plugin.descriptor().name.clone();
         let is_entry = |path: &Path| path.extension().is_some_and(|ending| ending == "compiled");
         (chosen, cache.read_dir().unwrap().filter(|entry| is_entry(&entry.as_ref().unwrap().path())).count())

@@ -1,0 +1,171 @@
+//! The switches that say which models are served and how; those of one model take `[NAME=]VALUE` (`per_model`).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use engine::cpu::MAX_THREADS;
+use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
+use host::turn::FaultPolicy;
+
+use super::cache;
+use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
+use super::values::{key_value, number, parsed, text};
+
+#[derive(clap::Args)]
+pub(super) struct ModelArguments {
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache (repeatable) [default: the tiny test
+    /// model inside the binary]. NAME is what clients ask for: letters, digits, `-`, `_` and `.`; a directory with a `=` in its name
+    /// needs a slash before it (`./a=b`).
+    #[arg(long, value_name = "[NAME=]DIR|ORG/NAME", value_parser = for_model(text))]
+    model: Vec<ForModel<String>>,
+    /// Output parser: `auto` takes the one that claims the model; else a file, or a name in the plugins folder or among the
+    /// shipped ones; `none` treats all text as content [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|FILE|PARSER|none", value_parser = for_model(text))]
+    parser: Vec<ForModel<String>>,
+    /// Folder that parsers are looked up in; a file that changes there is loaded anew while the server runs.
+    #[arg(long, value_name = "DIR", default_value = "plugins")]
+    plugins: PathBuf,
+    /// Setting handed to the parser (repeatable).
+    #[arg(long, value_name = "[NAME=]KEY=VALUE", value_parser = pair_for_model(key_value))]
+    parser_option: Vec<ForModel<(String, String)>>,
+    /// SHA-256 that the parser of this file or name must have (repeatable).
+    #[arg(long, value_name = "[NAME=]PARSER=HEX", value_parser = pair_for_model(parsed::<Pin>))]
+    parser_sha256: Vec<ForModel<Pin>>,
+    /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
+    #[arg(long, value_name = "DIR|none")]
+    parser_cache: Option<PathBuf>,
+    /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
+    #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
+    parser_fault: FaultPolicy,
+    /// What generates: `cpu`, or `replay:FILE` for scripted outputs [default: cpu].
+    #[arg(long, value_name = "[NAME=]cpu|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
+    engine: Vec<ForModel<EngineChoice>>,
+    /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
+    #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
+    threads: Option<usize>,
+    /// Memory of the KV caches of all models together, in MiB.
+    #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
+    kv_cache: usize,
+    /// A model's part of that memory, beside the parts of the others [default: 1].
+    #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
+    kv_share: Vec<ForModel<u32>>,
+    /// Tokens of prompt and answer together, no more than the model has [default: what it has].
+    #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
+    context: Vec<ForModel<usize>>,
+    /// Chat template to use instead of the model's.
+    #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
+    chat_template: Vec<ForModel<String>>,
+    /// Name that clients ask for (repeatable) [default: the model's]. Beside a NAME of `--model` it is another.
+    #[arg(long, value_name = "[NAME=]ALIAS", value_parser = for_model(text))]
+    served_model_name: Vec<ForModel<String>>,
+}
+
+/// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
+const MAX_KV_CACHE_MIB: u64 = 1 << 24;
+/// Parts of one model: finer than anybody divides memory.
+const MAX_KV_PARTS: u64 = 1_000_000;
+/// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
+const MAX_CONTEXT: u64 = 1 << 24;
+
+impl ModelArguments {
+    /// What models share.
+    pub(super) fn shared(&self) -> SharedOptions {
+        SharedOptions { parser_cache: cache::folder(self.parser_cache.as_deref()), threads: self.threads }
+    }
+
+    /// What to serve: the first model, and the others.
+    ///
+    /// # Errors
+    /// A setting is for a model that isn't there, or is there twice; a chat template can't be read.
+    pub(super) fn models(&self) -> anyhow::Result<(ModelOptions, Vec<ModelOptions>)> {
+        let names = self.names()?;
+        let parser = PerModel::single("--parser", &self.parser, &names)?;
+        let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
+        let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
+        let engine = PerModel::single("--engine", &self.engine, &names)?;
+        let context = PerModel::single("--context", &self.context, &names)?;
+        let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
+        let engines: Vec<EngineChoice> =
+            (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Cpu)).collect();
+        let caches = self.kv_caches(&names, &engines)?;
+        let mut models = Vec::with_capacity(names.len());
+        for (model, ((served_names, engine), kv_cache_bytes)) in
+            names.iter().zip(engines).zip(caches).enumerate()
+        {
+            models.push(ModelOptions {
+                model: self.model.get(model).map(|given| given.value.clone()),
+                parser: parser.one(model).cloned(),
+                plugins: self.plugins.clone(),
+                parser_options: parser_options.all(model).cloned().collect(),
+                parser_pins: pins.all(model).cloned().collect(),
+                fault_policy: self.parser_fault,
+                engine,
+                kv_cache_bytes,
+                context: context.one(model).copied(),
+                chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
+                served_names: served_names.clone(),
+            });
+        }
+        let first = models.remove(0);
+        Ok((first, models))
+    }
+
+    /// The names of each model, at least one.
+    fn names(&self) -> anyhow::Result<Vec<Vec<String>>> {
+        let own = |given: &ForModel<String>| match &given.model {
+            Some(name) => Ok(vec![name.clone()]),
+            None => Ok(vec![default_name(Some(&given.value))?]),
+        };
+        let mut own_names = self.model.iter().map(own).collect::<anyhow::Result<Vec<_>>>()?;
+        if own_names.is_empty() {
+            own_names.push(vec![default_name(None)?]);
+        }
+        let aliases = PerModel::list("--served-model-name", &self.served_model_name, &own_names)?;
+        let with_aliases = |(model, own): (usize, &Vec<String>)| {
+            let is_given = self.model.get(model).is_some_and(|given| given.model.is_some());
+            let mut all = if is_given { own.clone() } else { Vec::new() };
+            all.extend(aliases.all(model).cloned());
+            if all.is_empty() { own.clone() } else { all }
+        };
+        Ok(own_names.iter().enumerate().map(with_aliases).collect())
+    }
+
+    /// Bytes of each model's KV cache: its share of all. A script needs none.
+    fn kv_caches(&self, names: &[Vec<String>], engines: &[EngineChoice]) -> anyhow::Result<Vec<usize>> {
+        let shares = PerModel::single("--kv-share", &self.kv_share, names)?;
+        let parts: Vec<u32> = engines
+            .iter()
+            .enumerate()
+            .map(|(model, engine)| match engine {
+                EngineChoice::Cpu => shares.one(model).copied().unwrap_or(1),
+                EngineChoice::Replay(_) => 0,
+            })
+            .collect();
+        Ok(divide(self.kv_cache << 20, &parts))
+    }
+}
+
+/// `bytes` in proportion to `parts`.
+fn divide(bytes: usize, parts: &[u32]) -> Vec<usize> {
+    let all: u128 = parts.iter().map(|part| u128::from(*part)).sum();
+    let share = |part: &u32| bytes as u128 * u128::from(*part) / all.max(1);
+    parts.iter().map(|part| usize::try_from(share(part)).expect("a share is no more than all")).collect()
+}
+
+fn read_template(file: &str) -> anyhow::Result<String> {
+    std::fs::read_to_string(Path::new(file)).with_context(|| format!("--chat-template {file}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divide;
+
+    #[test]
+    fn memory_is_divided_by_parts_and_never_more_than_there_is() {
+        assert_eq!(divide(100, &[1]), [100]);
+        assert_eq!(divide(100, &[1, 1, 1]), [33, 33, 33]);
+        assert_eq!(divide(100, &[3, 0, 1]), [75, 0, 25]);
+        assert_eq!(divide(100, &[0, 0]), [0, 0]);
+        assert_eq!(divide(usize::MAX, &[u32::MAX]), [usize::MAX]);
+    }
+}

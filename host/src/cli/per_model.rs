@@ -1,0 +1,181 @@
+//! `[NAME=]VALUE`: a setting for the model that is served under NAME, or for all models.
+//!
+//! The one reader of such values. NAME is letters, digits, `-`, `_` and `.`, and begins with a letter or a digit. Anything else before the
+//! first `=`, such as a folder's name with its slash, belongs to the value: `./a=b` is a path.
+
+/// A value as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ForModel<T> {
+    /// Which model's; none: every model's.
+    pub(super) model: Option<String>,
+    pub(super) value: T,
+}
+
+/// Reads `[NAME=]VALUE`; `read` reads the value.
+pub(super) fn for_model<T>(
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let (model, value) = split(text).map_or((None, text), |(name, value)| (Some(name), value));
+        Ok(ForModel { model: model.map(str::to_owned), value: read(value)? })
+    }
+}
+
+/// Reads `[NAME=]KEY=VALUE`; `read` reads `KEY=VALUE`. What stands before the first `=` is a NAME if a KEY follows, which has the characters
+/// of one.
+pub(super) fn pair_for_model<T>(
+    read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let named = split(text).filter(|(_, pair)| split(pair).is_some());
+        let (model, value) = named.map_or((None, text), |(name, pair)| (Some(name), pair));
+        Ok(ForModel { model: model.map(str::to_owned), value: read(value)? })
+    }
+}
+
+fn split(text: &str) -> Option<(&str, &str)> {
+    text.split_once('=').filter(|(name, _)| is_name(name))
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// The values of one switch, for models that are known by their place in the operator's order.
+#[derive(Debug)]
+pub(super) struct PerModel<'a, T>(Vec<(Option<usize>, &'a T)>);
+
+impl<'a, T> PerModel<'a, T> {
+    /// The values of a switch that may be repeated, for models of these names.
+    ///
+    /// # Errors
+    /// A value is for a model that isn't there.
+    pub(super) fn list(
+        switch: &str,
+        given: &'a [ForModel<T>],
+        models: &[Vec<String>],
+    ) -> anyhow::Result<Self> {
+        let place = |name: &String| {
+            models.iter().position(|names| names.contains(name)).ok_or_else(|| {
+                let served = models.concat().join(", ");
+                anyhow::anyhow!("{switch} {name}=…: no model {name} is served here, only {served}")
+            })
+        };
+        let resolve =
+            |ForModel { model, value }: &'a ForModel<T>| Ok((model.as_ref().map(place).transpose()?, value));
+        Ok(Self(given.iter().map(resolve).collect::<anyhow::Result<_>>()?))
+    }
+
+    /// The same of a switch that has one value for a model.
+    ///
+    /// # Errors
+    /// As [`Self::list`]; or there are two values for one model, or for all.
+    pub(super) fn single(
+        switch: &str,
+        given: &'a [ForModel<T>],
+        models: &[Vec<String>],
+    ) -> anyhow::Result<Self> {
+        let all = Self::list(switch, given, models)?;
+        for (index, (model, _)) in all.0.iter().enumerate() {
+            if all.0[..index].iter().any(|(earlier, _)| earlier == model) {
+                let whose = model.map_or("all models", |model| &models[model][0]);
+                anyhow::bail!("{switch}: given twice for {whose}");
+            }
+        }
+        Ok(all)
+    }
+
+    /// What there is for a model: what is for all, then what is its own.
+    pub(super) fn all(&self, model: usize) -> impl Iterator<Item = &'a T> {
+        let of = |whose: Option<usize>| self.0.iter().filter(move |(given, _)| *given == whose);
+        of(None).chain(of(Some(model))).map(|(_, value)| *value)
+    }
+
+    /// What counts for a model: its own, else what is for all.
+    pub(super) fn one(&self, model: usize) -> Option<&'a T> {
+        self.all(model).last()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::values;
+
+    fn given(text: &str) -> (Option<String>, String) {
+        let ForModel { model, value } = for_model(values::text)(text).unwrap();
+        (model, value)
+    }
+
+    fn pair(text: &str) -> (Option<String>, String) {
+        let ForModel { model, value } = pair_for_model(values::text)(text).unwrap();
+        (model, value)
+    }
+
+    fn named(name: &str, value: &str) -> (Option<String>, String) {
+        (Some(name.to_owned()), value.to_owned())
+    }
+
+    fn bare(value: &str) -> (Option<String>, String) {
+        (None, value.to_owned())
+    }
+
+    #[test]
+    fn a_name_is_a_plain_word_and_anything_else_belongs_to_the_value() {
+        assert_eq!(given("small=dir"), named("small", "dir"));
+        assert_eq!(given("Qwen3-0.6B=/models/a=b"), named("Qwen3-0.6B", "/models/a=b"));
+        for value in
+            ["dir", "./a=b", "models/a=b", "ORG/NAME", "=x", ".a=b", "-a=b", "replay:a=b", "ä=b", "a b=c"]
+        {
+            assert_eq!(given(value), bare(value));
+        }
+    }
+
+    #[test]
+    fn of_a_pair_the_name_is_what_stands_before_its_key() {
+        assert_eq!(pair("a=k=v"), named("a", "k=v"));
+        assert_eq!(pair("a=k=v=w"), named("a", "k=v=w"));
+        for value in ["k=v", "k=", r#"table={"a": "b=c"}"#, "./x=k=v"] {
+            assert_eq!(pair(value), bare(value));
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_wrong_is_refused_with_or_without_a_name() {
+        let read = for_model(|text: &str| text.parse::<u8>().map_err(|_| format!("{text} is no number")));
+        assert_eq!(read("a=7"), Ok(ForModel { model: Some("a".to_owned()), value: 7 }));
+        assert_eq!(read("a=b"), Err("b is no number".to_owned()));
+        assert_eq!(read("b"), Err("b is no number".to_owned()));
+    }
+
+    fn models() -> [Vec<String>; 2] {
+        [vec!["a".to_owned(), "alias".to_owned()], vec!["b".to_owned()]]
+    }
+
+    fn values(list: &[(Option<&str>, u8)]) -> Vec<ForModel<u8>> {
+        list.iter()
+            .map(|(model, value)| ForModel { model: model.map(str::to_owned), value: *value })
+            .collect()
+    }
+
+    #[test]
+    fn a_models_own_value_counts_and_of_a_list_all_that_is_for_it() {
+        let given = values(&[(Some("b"), 2), (None, 1)]);
+        let of = PerModel::single("--x", &given, &models()).unwrap();
+        assert_eq!((of.one(0), of.one(1)), (Some(&1), Some(&2)));
+        let given = values(&[(Some("alias"), 3), (None, 1), (Some("a"), 4)]);
+        let of = PerModel::list("--x", &given, &models()).unwrap();
+        assert_eq!(of.all(0).copied().collect::<Vec<_>>(), [1, 3, 4]);
+        assert_eq!(of.all(1).copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(PerModel::<u8>::single("--x", &[], &models()).unwrap().one(0), None);
+    }
+
+    #[test]
+    fn unknown_models_and_second_values_are_refused() {
+        let refused = |list: &[_]| PerModel::single("--x", &values(list), &models()).unwrap_err().to_string();
+        assert_eq!(refused(&[(Some("c"), 1)]), "--x c=…: no model c is served here, only a, alias, b");
+        assert_eq!(refused(&[(None, 1), (None, 2)]), "--x: given twice for all models");
+        assert_eq!(refused(&[(Some("a"), 1), (Some("alias"), 2)]), "--x: given twice for a");
+    }
+}

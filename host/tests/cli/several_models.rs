@@ -1,0 +1,84 @@
+//! `host serve` with several models: which settings are whose, and what each gets of the memory.
+
+use std::path::Path;
+
+use crate::serve_switches::{Serving, serve};
+
+/// A directory that holds a model.
+const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
+
+/// The arguments that serve it under these names.
+fn models(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("--model={name}={DIRECTORY}")).collect()
+}
+
+fn start(names: &[&str], settings: &[&str]) -> Serving {
+    let models = models(names);
+    Serving::start(serve(
+        &models.iter().map(String::as_str).chain(settings.iter().copied()).collect::<Vec<_>>(),
+    ))
+}
+
+/// A replay file that says `text`.
+fn replay(folder: &Path, text: &str) -> String {
+    let file = folder.join("replay.json");
+    std::fs::write(&file, format!(r#"{{"rules": [{{"text": "{text}"}}]}}"#)).expect("written");
+    format!("replay:{}", file.display())
+}
+
+/// A figure of a model's engine.
+fn figure(metrics: &str, model: &str, name: &str) -> Option<f64> {
+    let series = format!(r#"sluice_engine{{model="{model}",figure="{name}"}} "#);
+    metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok())
+}
+
+#[test]
+fn a_setting_with_a_name_is_that_models_and_one_without_is_everybodys() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let engine = format!("big={}", replay(folder.path(), "<think>\\nwhy\\n</think>\\n\\nsaid"));
+    let settings = ["--context", "100", "--context", "big=50", "--engine", &engine, "--parser", "big=qwen3"];
+    let server = start(&["small", "big"], &[&settings[..], &["--served-model-name", "big=large"]].concat());
+    let list = server.get("/v1/models");
+    let places = ["small", "big", "large"].map(|name| list.find(&format!(r#""id":"{name}""#)));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{list}");
+    for (model, length) in [("small", 100), ("big", 50), ("large", 50)] {
+        let answer = server.post("/tokenize", &format!(r#"{{"model": "{model}", "prompt": "a"}}"#));
+        assert!(answer.contains(&format!(r#""max_model_len":{length},"#)), "{model}: {answer}");
+    }
+    let body = r#"{"model": "big", "input": "x"}"#;
+    let answer = server.post("/v1/responses", body);
+    assert!(answer.contains(r#""type":"reasoning""#) && answer.contains(r#""text":"said""#), "{answer}");
+}
+
+#[test]
+fn memory_of_the_kv_cache_is_divided_by_parts_among_the_models_that_compute() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let engine = format!("played={}", replay(folder.path(), "x"));
+    let all = ["--kv-cache", "8", "--threads", "1", "--engine", &engine];
+    let blocks = |share: &[&str]| {
+        let metrics = start(&["a", "b", "played"], &[&all[..], share].concat()).get("/metrics");
+        assert_eq!(figure(&metrics, "played", "total_blocks"), None, "a script has no cache");
+        ["a", "b"].map(|model| figure(&metrics, model, "total_blocks").expect("an engine"))
+    };
+    let [a, b] = blocks(&[]);
+    assert!(a > 0.0 && (a - b).abs() < 0.5, "{a} and {b}");
+    let [three, one] = blocks(&["--kv-share", "a=3"]);
+    // Whole blocks: each model may lose a part of one.
+    assert!((three - 3.0 * one).abs() < 4.0 && (three + one - a - b).abs() < 3.0, "{three} and {one}");
+}
+
+#[test]
+fn a_parsers_options_are_for_its_model() {
+    let mut models = models(&["tables", "plain"]);
+    models.extend(["--parser", "tables=response-template", "--context", "64"].map(str::to_owned));
+    let table = r#"response_template={"defaults": {"role": "assistant"}, "fields": {"content": {"content": "text"}}}"#;
+    let with = |option: String| {
+        let arguments = [&models[..], &["--parser-option".to_owned(), option]].concat();
+        serve(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let output = with(format!("plain={table}")).output().expect("it runs");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "the table is another's: {error}");
+    assert!(error.contains("model tables") && error.contains("response-template"), "{error}");
+    Serving::start(with(format!("tables={table}")));
+}

@@ -1,0 +1,166 @@
+//! Several models in one server: who answers, what is each one's own, and what they share.
+
+use std::path::Path;
+
+use host::model::{EngineChoice, ModelOptions};
+use serde_json::{Value, json};
+use tests::client::{get, metric, post};
+use tests::server::{Setup, TestServer};
+
+const TEXT: &str = "<think>\nwhy\n</think>\n\nsaid";
+
+/// The embedded model under these names, with a script that says `TEXT`.
+fn scripted(folder: &Path, names: &[&str], parser: &str) -> ModelOptions {
+    let setup = Setup::replay(folder, &json!([{ "text": TEXT }])).with_parser(parser);
+    ModelOptions { served_names: names.iter().map(|name| (*name).to_owned()).collect(), ..setup.model }
+}
+
+/// Two scripted models: `first` has a parser, and `second` none and a small context.
+fn two(folder: &Path, first: &str, second: &[&str]) -> Setup {
+    let other = ModelOptions { context: Some(64), ..scripted(folder, second, "none") };
+    Setup { model: scripted(folder, &[first], "qwen3"), others: vec![other], ..Setup::default() }
+}
+
+/// Every endpoint that depends on a model, with a body that lacks its name.
+fn endpoints() -> [(&'static str, Value); 7] {
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    [
+        ("/v1/responses", json!({ "input": "x" })),
+        ("/v1/chat/completions", json!({ "messages": messages })),
+        ("/v1/completions", json!({ "prompt": "x" })),
+        ("/v1/messages", json!({ "messages": messages, "max_tokens": 9 })),
+        ("/v1/messages/count_tokens", json!({ "messages": messages })),
+        ("/tokenize", json!({ "prompt": "x" })),
+        ("/detokenize", json!({ "tokens": [1] })),
+    ]
+}
+
+fn asking(model: &str, mut body: Value) -> Value {
+    body["model"] = json!(model);
+    body
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_answered_by_the_model_that_it_names() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(two(folder.path(), "small", &["big", "large"])).await;
+    let list = get(server.address, "/v1/models").await.json();
+    let ids: Vec<&Value> =
+        list["data"].as_array().expect("a list").iter().map(|model| &model["id"]).collect();
+    assert_eq!(ids, ["small", "big", "large"]);
+    assert_eq!(get(server.address, "/v1/models/large").await.json()["id"], "large");
+    assert_eq!(get(server.address, "/v1/models/huge").await.status, 404);
+    for (model, reasoning, content) in [("small", json!("why"), "said"), ("large", Value::Null, TEXT)] {
+        let body = json!({ "model": model, "messages": [{ "role": "user", "content": "x" }] });
+        let answer = post(server.address, "/v1/chat/completions", &body).await.json();
+        let message = &answer["choices"][0]["message"];
+        assert_eq!((&answer["model"], &message["content"]), (&json!(model), &json!(content)), "{answer}");
+        assert_eq!(message["reasoning_content"], reasoning, "{answer}");
+    }
+    for (path, body) in endpoints() {
+        for model in ["small", "big"] {
+            assert_eq!(post(server.address, path, &asking(model, body.clone())).await.status, 200, "{path}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_model_is_read_before_what_depends_on_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(two(folder.path(), "small", &["big"])).await;
+    let refusal = async |path: &str, body: &Value, status: u16| {
+        let answer = post(server.address, path, body).await;
+        assert_eq!(answer.status, status, "{path}: {:?}", answer.body);
+        answer.json()["error"].clone()
+    };
+    for (path, body) in endpoints() {
+        let missing = refusal(path, &body, 400).await;
+        let message = missing["message"].as_str().expect("text");
+        assert!(message.contains("model") && message.contains("`small`, `big`"), "{path}: {message}");
+        // Of what else is wrong nothing is said: who knows what the model would make of it?
+        let wrong = json!({ "model": "huge", "temperature": "hot", "messages": 7, "input": 7, "prompt": 7, "tokens": 7 });
+        let unknown = refusal(path, &wrong, 404).await;
+        if !path.starts_with("/v1/messages") {
+            assert_eq!((&missing["param"], &unknown["param"]), (&json!("model"), &json!("model")), "{path}");
+            assert_eq!(missing["code"], "missing_required_parameter");
+            assert_eq!(unknown["code"], "model_not_found");
+        }
+        refusal(path, &json!({ "model": 7 }), 400).await;
+    }
+    let tokens = vec![1; 100];
+    let small = post(server.address, "/detokenize", &json!({ "model": "small", "tokens": tokens })).await;
+    assert_eq!(small.status, 200);
+    let big = refusal("/detokenize", &json!({ "model": "big", "tokens": tokens }), 400).await;
+    assert_eq!(big["code"], "context_length_exceeded", "its context is smaller");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_and_parsers_are_told_of_each_model() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(two(folder.path(), "metered", &["other", "alias"])).await;
+    let series =
+        async |name: &str, model: &str| metric(server.address, &format!("{name}{{model=\"{model}\"}}")).await;
+    for (model, answers) in [("metered", 1), ("alias", 2)] {
+        for _ in 0..answers {
+            let answer =
+                post(server.address, "/v1/responses", &json!({ "model": model, "input": "x" })).await;
+            assert_eq!(answer.status, 200);
+        }
+    }
+    for (model, answers) in [("metered", 1.0), ("other", 2.0), ("alias", 0.0)] {
+        let counted = series("sluice_answer_seconds_count", model).await;
+        assert!((counted - answers).abs() < 0.5, "{model}: {counted}");
+        assert_eq!(series("sluice_generated_tokens_total", model).await > 0.0, answers > 0.0, "{model}");
+    }
+    let seen = get(server.admin, "/admin/parsers").await.json();
+    let reloaded = post(server.admin, "/admin/parsers/reload", &Value::Null).await.json();
+    for report in [seen, reloaded] {
+        let named: Vec<_> = report["models"].as_array().expect("a list").iter().collect();
+        assert_eq!((&named[0]["model"], &named[0]["serving"]["name"]), (&json!("metered"), &json!("qwen3")));
+        assert_eq!((&named[1]["model"], &named[1]["serving"]["name"]), (&json!("other"), &json!("none")));
+    }
+    let text = String::from_utf8(get(server.address, "/metrics").await.body.to_vec()).expect("text");
+    let reloads = "sluice_parser_reloads_total{model=\"other\",result=\"unchanged\"} 1";
+    assert!(text.contains(reloads), "{text}");
+    server.stop().await;
+}
+
+/// A random answer that is the same each time.
+fn seeded(model: &str, seed: usize) -> Value {
+    json!({ "model": model, "prompt": "The weather in", "max_tokens": 24, "temperature": 1, "seed": seed,
+            "return_token_ids": true })
+}
+
+/// The tokens that these requests get, sent all at once.
+async fn tokens(server: &TestServer, requests: impl Iterator<Item = Value>) -> Vec<Value> {
+    let answers = requests.map(async |body: Value| {
+        let answer = post(server.address, "/v1/completions", &body).await.json();
+        let tokens = answer["choices"][0]["token_ids"].clone();
+        assert!(tokens.as_array().is_some_and(|tokens| tokens.len() > 1), "{answer}");
+        tokens
+    });
+    futures_util::future::join_all(answers).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn engines_that_take_turns_write_what_each_writes_alone() {
+    let seeds = || 0..6;
+    let alone = TestServer::start(Setup::default()).await;
+    let expected = tokens(&alone, seeds().map(|seed| seeded("qwen3-tiny", seed))).await;
+    alone.stop().await;
+    let named = |name: &str| ModelOptions {
+        served_names: vec![name.to_owned()],
+        parser: Some("none".to_owned()),
+        engine: EngineChoice::Cpu,
+        ..Setup::default().model
+    };
+    let setup = Setup { model: named("left"), others: vec![named("right")], ..Setup::default() };
+    let server = TestServer::start(setup).await;
+    let both = seeds().flat_map(|seed| ["left", "right"].map(|model| seeded(model, seed)));
+    let told = tokens(&server, both).await;
+    let expected: Vec<Value> = expected.into_iter().flat_map(|tokens| [tokens.clone(), tokens]).collect();
+    assert_eq!(told, expected);
+    server.stop().await;
+}
