@@ -3,7 +3,8 @@
 
 use super::error::ApiError;
 use super::json::{Object, Path, Value};
-use super::warnings::{Warnings, printable};
+use super::printable::printable;
+use super::warnings::Warnings;
 
 /// The text of `content`.
 pub(crate) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::warnings::printable;
+use super::printable::printable;
 use crate::turn::TurnFailure;
 
 /// A refusal: an HTTP status and what stands in `error`.

@@ -16,6 +16,7 @@ pub mod models;
 mod obfuscation;
 pub mod openapi;
 mod options;
+mod printable;
 mod protocol;
 mod raw;
 pub mod request;

@@ -2,11 +2,10 @@
 
 use super::fields::{self, Support, Tables};
 use super::json::Object;
+use super::printable::printable;
 
 /// Lines beyond this many are dropped: nobody reads more.
 const MAX_WARNINGS: usize = 16;
-/// Characters of a name that came from the request.
-const MAX_NAME: usize = 64;
 
 /// Gathers warnings; each line is printable ASCII, so that it may stand in a header.
 #[derive(Debug, Default)]
@@ -40,10 +39,4 @@ impl Warnings {
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.0
     }
-}
-
-/// A name of the request, cut short and without anything but plain ASCII.
-pub(crate) fn printable(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_graphic() && !matches!(c, '"' | '\\' | ',') { c } else { '?' };
-    name.chars().take(MAX_NAME).map(plain).collect()
 }

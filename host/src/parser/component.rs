@@ -9,10 +9,10 @@ use wasmtime::component::{Component, Linker};
 
 use super::budget::Budget;
 use super::contract::{self, Fault, FinishReason, Request, Step, StreamParser};
-use super::engine::{Sandbox, fault};
 use super::error::{LoadProblem, one_line, reason};
 use super::instance::{Exports, Instance, Live};
-use super::plugin;
+use super::program;
+use super::sandbox::Sandbox;
 
 mod translate;
 
@@ -32,11 +32,6 @@ mod bindings {
 }
 
 use bindings::{Plugin, PluginPre};
-
-/// Version of the contract, as messages name it.
-pub(super) const CONTRACT: &str = "0.1";
-/// The interface that a parser of this version exports.
-pub(super) const INTERFACE: &str = "sluice:parser/parser@0.1.0";
 
 /// A compiled parser.
 pub(super) struct Program {
@@ -94,11 +89,11 @@ impl Program {
     }
 }
 
-impl plugin::Program for Program {
+impl program::Program for Program {
     fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         match self.start(request) {
             Ok(live) => Ok(Box::new(Instance::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops))),
-            Err(words) => Err(fault(&self.parser, words)),
+            Err(words) => Err(Fault::new(&self.parser, words)),
         }
     }
 }

@@ -232,6 +232,13 @@ pub struct Fault {
     pub reason: String,
 }
 
+impl Fault {
+    /// The fault of `parser` for `reason`.
+    pub(super) fn new(parser: &str, reason: impl Into<String>) -> Self {
+        Self { parser: parser.to_owned(), reason: reason.into() }
+    }
+}
+
 /// What one instance has used, for the tools that judge parsers; nothing is counted where streams are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Used {

@@ -8,7 +8,7 @@ use std::io;
 use wasmtime::Trap;
 
 use super::budget::Exceeded;
-use super::component::{CONTRACT, INTERFACE};
+use super::version::{CONTRACT, INTERFACE};
 
 /// Characters of a plugin's own words that an error repeats.
 const QUOTED: usize = 200;

@@ -9,8 +9,8 @@ use wasmtime::Store;
 
 use super::budget::Budget;
 use super::contract::{Fault, FinishReason, Step, StreamParser, Used};
-use super::engine::{FUEL, fault};
 use super::error::{one_line, reason};
+use super::sandbox::FUEL;
 
 /// The calls of a guest after its `start`, whatever version of the contract it speaks.
 pub(super) trait Exports: Send {
@@ -52,7 +52,7 @@ impl<E: Exports> Instance<E> {
         call: impl FnOnce(&E, &mut Store<Budget>) -> wasmtime::Result<Step>,
     ) -> Result<Step, Fault> {
         let Some(live) = &mut self.live else {
-            return Err(fault(&self.parser, "called after its end"));
+            return Err(Fault::new(&self.parser, "called after its end"));
         };
         let step = match live.enter(call) {
             Ok(Step::Ops(ops)) if ops.len() > self.ops => {
@@ -63,7 +63,7 @@ impl<E: Exports> Instance<E> {
             Err(error) => Err(reason(&error)),
         };
         self.live = None;
-        step.map_err(|reason| fault(&self.parser, reason))
+        step.map_err(|reason| Fault::new(&self.parser, reason))
     }
 }
 

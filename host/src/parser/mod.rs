@@ -4,7 +4,7 @@
 //! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
 //! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
 //!
-//! A version of the contract is one module of the shape of `component` behind the trait `plugin::Program`.
+//! A version of the contract is one module of the shape of `component` behind the trait `program::Program`.
 
 mod budget;
 mod cache;
@@ -12,21 +12,24 @@ mod component;
 pub mod contract;
 mod descriptor;
 mod digest;
-mod engine;
 mod error;
 mod instance;
 mod load;
 mod none;
 mod plugin;
+mod program;
+mod runtime;
+mod sandbox;
 mod section;
 mod source;
 mod stamp;
 mod ticker;
+mod version;
 
 pub use cache::{CacheError, CompileCache};
 pub use digest::digest;
-pub use engine::{Runtime, RuntimeError};
 pub use error::{LoadProblem, PluginLoadError};
 pub use plugin::Plugin;
+pub use runtime::{Runtime, RuntimeError};
 pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
 pub use stamp::built_from;

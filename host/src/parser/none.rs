@@ -1,7 +1,7 @@
 //! `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
 
 use super::contract::{Fault, FinishReason, Op, Request, Route, Run, Step, StreamParser};
-use super::plugin::Program;
+use super::program::Program;
 
 /// Both the plugin and the parser of every stream.
 #[derive(Debug, Clone, Copy)]

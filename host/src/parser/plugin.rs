@@ -5,12 +5,7 @@ use std::sync::Arc;
 
 use super::contract::{Descriptor, Fault, Request, StreamParser};
 use super::none::NoParser;
-
-/// Something that parsers are made of: one implementation per version of the contract, and the native "none".
-pub(super) trait Program: Send + Sync {
-    /// A parser that has had its `start`.
-    fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault>;
-}
+use super::program::Program;
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {

@@ -3,10 +3,10 @@
 
 use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
-use super::component::INTERFACE;
 use super::error::{LoadProblem, one_line};
 use super::section;
 use super::source::PluginSource;
+use super::version::INTERFACE;
 
 /// The exported interface, less its version.
 const PARSER: &str = "sluice:parser/parser";

@@ -5,43 +5,24 @@
 //! opened, and strings with escapes, are laid out in the document's arena. The number of those fields is bounded, so a body never
 //! costs much more memory than its own size, whatever it consists of.
 
+mod document;
 mod object;
 mod path;
 mod scan;
 mod value;
 
-use std::cell::Cell;
-
-use bumpalo::Bump;
 use serde_json::value::RawValue;
 
+pub(crate) use document::Document;
 pub(crate) use object::Object;
 pub(crate) use path::Path;
 pub(crate) use value::{List, Text, Value};
 
 use super::error::ApiError;
+#[cfg(test)]
 use crate::limits::Limits;
 
-/// Owner of what is laid out of a body while it is read.
-pub(crate) struct Document {
-    arena: Bump,
-    /// Fields that may yet be read.
-    fields_left: Cell<usize>,
-    max_fields: usize,
-    max_depth: usize,
-}
-
 impl Document {
-    /// For one body.
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self {
-            arena: Bump::new(),
-            fields_left: Cell::new(limits.json_fields),
-            max_fields: limits.json_fields,
-            max_depth: limits.json_depth,
-        }
-    }
-
     /// Reads a body, which must be one JSON object.
     ///
     /// # Errors
@@ -62,28 +43,6 @@ impl Document {
             value @ Value::Object(_) => Object::new(value, Path::Body),
             other => Err(Path::Body.expected("a JSON object", other)),
         }
-    }
-
-    fn empty_list(&self) -> List<'_> {
-        List::empty(self)
-    }
-
-    /// Counts fields about to be laid out.
-    fn count_fields(&self, count: usize, path: Path<'_>) -> Result<(), ApiError> {
-        let left = self.fields_left.get().checked_sub(count).ok_or_else(|| {
-            path.invalid(format_args!(
-                "with this the request has more than {} fields to read, schemas apart",
-                self.max_fields
-            ))
-        })?;
-        self.fields_left.set(left);
-        Ok(())
-    }
-}
-
-impl std::fmt::Debug for Document {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Document").finish_non_exhaustive()
     }
 }
 

@@ -115,7 +115,7 @@ impl<'a> Object<'a> {
 
     /// A list, or one of nothing.
     pub(crate) fn list_or_empty(&self, name: &str) -> Result<List<'a>, ApiError> {
-        Ok(self.list(name)?.unwrap_or_else(|| self.document.empty_list()))
+        Ok(self.list(name)?.unwrap_or_else(|| List::empty(self.document)))
     }
 
     /// An object.

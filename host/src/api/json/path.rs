@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::super::error::ApiError;
-use super::super::warnings::printable;
-use super::Value;
+use super::super::printable::printable;
 
 /// Where in the body a value stands; printed only when something is wrong there.
 #[derive(Debug, Clone, Copy)]
@@ -26,11 +25,6 @@ impl<'a> Path<'a> {
     /// The element `index` below this.
     pub(crate) fn element(&'a self, index: usize) -> Self {
         Path::Element(self, index)
-    }
-
-    /// 400: the value has the wrong type.
-    pub(crate) fn expected(&self, what: &str, got: Value<'_>) -> ApiError {
-        self.invalid(format_args!("expected {what}, got {}", got.type_name())).with_code("invalid_type")
     }
 
     /// 400: a value must be there and isn't.

@@ -229,3 +229,10 @@ impl std::fmt::Debug for Value<'_> {
         f.write_str(self.type_name())
     }
 }
+
+impl Path<'_> {
+    /// 400: the value has the wrong type.
+    pub(crate) fn expected(&self, what: &str, got: Value<'_>) -> ApiError {
+        self.invalid(format_args!("expected {what}, got {}", got.type_name())).with_code("invalid_type")
+    }
+}

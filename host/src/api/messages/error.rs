@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::error::ApiError;
-use super::super::warnings::printable;
+use super::super::printable::printable;
 use crate::model::StartError;
 use crate::prompt::RenderError;
 use crate::turn::TurnFailure;

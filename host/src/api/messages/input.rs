@@ -4,9 +4,10 @@
 use super::super::error::ApiError;
 use super::super::history::{self, History};
 use super::super::json::{List, Object, Path, Value};
+use super::super::printable::printable;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
-use super::super::warnings::{Warnings, printable};
+use super::super::warnings::Warnings;
 use super::THINKING;
 use super::blocks::{self, Joined};
 use crate::prompt::{HistoryCall, Message, Role};

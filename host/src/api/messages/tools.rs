@@ -2,8 +2,9 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
+use super::super::printable::printable;
 use super::super::tools::{Functions, ToolBounds, function, list};
-use super::super::warnings::{Warnings, printable};
+use super::super::warnings::Warnings;
 use crate::parser::contract::ToolChoice;
 
 /// The field that holds a tool's schema.

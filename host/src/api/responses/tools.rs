@@ -3,9 +3,10 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Value};
+use super::super::printable::printable;
 use super::super::raw::{self, Json};
 use super::super::tools::{self, Functions, ToolBounds, ToolChoiceField};
-use super::super::warnings::{Warnings, printable};
+use super::super::warnings::Warnings;
 use super::names::{Namespaces, flat};
 use super::{hosted, input};
 

@@ -5,9 +5,10 @@ use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
 use crate::api::error::ApiError;
 use crate::api::json::{Object, Value};
+use crate::api::printable::printable;
 use crate::api::raw::{self, Json};
 use crate::api::tools::{Allowed, ToolChoiceField};
-use crate::api::warnings::{Warnings, printable};
+use crate::api::warnings::Warnings;
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use std::sync::Arc;
 

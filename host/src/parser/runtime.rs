@@ -1,17 +1,15 @@
 //! One wasmtime engine for the process, set up so that guests are cheap to make and can always be stopped.
-//!
-//! Invariant: every store comes from [`Sandbox::store`], so none exists without its bounds.
 
 use std::sync::Arc;
 
-use wasmtime::{Config, Engine, Store};
+use wasmtime::{Config, Engine};
 
-use super::budget::Budget;
 use super::cache::CompileCache;
-use super::contract::{Descriptor, Fault};
+use super::contract::Descriptor;
 use super::error::PluginLoadError;
 use super::load;
 use super::plugin::Plugin;
+use super::sandbox::Sandbox;
 use super::source::PluginSource;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
@@ -19,9 +17,6 @@ use crate::limits::ParserLimits;
 /// Bytes after a memory's reservation that are never mapped: the bounds check of an access with a smaller constant
 /// offset can be shared with its neighbours'.
 const GUARD_BYTES: u64 = 64 << 10;
-
-/// Fuel of a metered instance: more than any stream burns, so it only counts.
-pub(super) const FUEL: u64 = u64::MAX;
 
 /// Loads parsers. One per process is enough: it owns a compiler's settings and a thread, and plugins keep it alive.
 pub struct Runtime {
@@ -107,29 +102,6 @@ impl Runtime {
     }
 }
 
-/// What an instance is made in.
-pub(super) struct Sandbox {
-    pub(super) engine: Engine,
-    pub(super) ticker: Arc<Ticker>,
-    pub(super) limits: ParserLimits,
-    metered: bool,
-}
-
-impl Sandbox {
-    /// A store for one instance, with every bound set; time for its instantiation has begun.
-    pub(super) fn store(&self) -> Store<Budget> {
-        let mut store = Store::new(&self.engine, Budget::new(&self.limits, self.ticker.run()));
-        store.limiter(|budget| budget);
-        store.set_hostcall_fuel(self.limits.hostcall_fuel);
-        store.epoch_deadline_callback(|mut store| store.data_mut().epoch());
-        store.set_epoch_deadline(1);
-        if self.metered {
-            store.set_fuel(FUEL).expect("a metered engine consumes fuel");
-        }
-        store
-    }
-}
-
 /// Memory is reserved at its largest, so that it never moves, and not more, so that ten thousand instances fit into the
 /// address space. Instances are made on demand: as fast as from a pool, and without a fixed number. Their data (50 KiB where a
 /// parser has a grammar) is mapped, not copied: most streams touch little of it. That makes four kernel maps per instance, of
@@ -149,9 +121,4 @@ fn config(limits: &ParserLimits) -> Config {
         .wasm_multi_memory(false)
         .wasm_relaxed_simd(false);
     config
-}
-
-/// The fault of `parser` for `reason`.
-pub(super) fn fault(parser: &str, reason: impl Into<String>) -> Fault {
-    Fault { parser: parser.to_owned(), reason: reason.into() }
 }
