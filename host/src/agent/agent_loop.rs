@@ -5,7 +5,6 @@
 
 use futures_util::future::BoxFuture;
 
-use super::answer_stream::Refusal;
 use super::calls::Calls;
 use super::event::{RoundEvent, ServerEvent};
 use super::hosted::Hosted;
@@ -17,6 +16,9 @@ use crate::model::{Ended, Job, Model, RawTurn, StartError, TurnStream};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Role;
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
+
+/// How a turn that can't be started is told.
+pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 
 /// Said of calls that were under way when the answer ended.
 const STOPPED: &str = "the response ended before the tool did";

@@ -2,15 +2,12 @@
 
 use std::fmt;
 
-use super::agent_loop::AgentLoop;
+use super::agent_loop::{AgentLoop, Refusal};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, Ended, Job, Model, RawTurn, StartError};
+use crate::model::{Choices, Ended, Job, Model, RawTurn};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
-
-/// How a turn that can't be started is told.
-pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 
 /// An answer being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);

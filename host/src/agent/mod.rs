@@ -14,6 +14,7 @@ mod toolbox;
 mod transcript;
 mod turn_record;
 
-pub use answer_stream::{AnswerStream, Refusal};
+pub use agent_loop::Refusal;
+pub use answer_stream::AnswerStream;
 pub use event::{CallKind, Called, Consent, RoundEvent, RoundEventRef, ServerEvent};
 pub use hosted::{ApprovalRule, Approved, Hosted, HostedTools, Purpose};

@@ -3,7 +3,6 @@
 use super::error::ApiError;
 use super::fields::sampling::EFFORTS;
 use super::json::{List, Object, Path, Value};
-use super::request::Defaults;
 use super::warnings::Warnings;
 use crate::limits::Limits;
 use crate::model::SamplingRequest;
@@ -157,12 +156,12 @@ fn token_id(value: Value<'_>, path: Path<'_>) -> Result<u32, ApiError> {
 pub(crate) fn template_arguments(
     body: &Object<'_>,
     effort: Option<&str>,
-    defaults: &Defaults,
+    allowed: &[String],
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
     let mut arguments = Vec::new();
     if let Some(given) = body.object("chat_template_kwargs")? {
         for (name, value) in given.fields() {
-            if let Some(argument) = template_argument(&given, name, value, &defaults.template_arguments)? {
+            if let Some(argument) = template_argument(&given, name, value, allowed)? {
                 arguments.push((name.to_owned(), argument));
             }
         }

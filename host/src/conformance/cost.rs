@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::growth::SIZES;
+use super::bars::{DELTA, SIZES};
 use super::play::Session;
 use super::recording::Recording;
-use super::silence::DELTA;
 use super::stretch::Stretch;
 use super::subject::Parsers;
 use super::suite::longest;

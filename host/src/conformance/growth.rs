@@ -1,15 +1,11 @@
 //! Cost growth: a delta costs as much in a long stream as in a short one. Counted in the sandbox's fuel, which is the same on every machine.
 
-use super::properties::difference;
+use super::bars::{DELTA, GROWTH, SIZES};
+use super::compare::{difference, shortened};
 use super::recording::Recording;
 use super::report::{Grown, Property, Tally};
-use super::silence::{DELTA, listen, shortened};
+use super::silence::listen;
 use super::stretch::Stretch;
-
-/// Lengths, in deltas.
-pub(super) const SIZES: [usize; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-/// A delta of the longest may cost so many times what one of the shortest costs.
-pub(super) const BAR: f64 = 1.1;
 
 /// Lets one case grow.
 pub(super) fn check(recording: &Recording, stretch: &Stretch, tally: &mut Tally) {
@@ -36,7 +32,7 @@ pub(super) fn check(recording: &Recording, stretch: &Stretch, tally: &mut Tally)
         return;
     }
     let grown = Grown { case: recording.name.clone(), what: stretch.name(), fuel: per_delta(&spent) };
-    if grown.ratio() > BAR {
+    if grown.ratio() > GROWTH {
         let what = format!(
             "fuel per delta inside {} grows {:.2}-fold: {:?}",
             stretch.name(),

@@ -7,7 +7,9 @@
 //! found that breaks it. Only `subject` knows where parsers come from: everything else runs on any [`Subject`], so that the
 //! tests can show each property failing. The command line calls it.
 
+mod bars;
 mod choices;
+mod compare;
 mod convert;
 mod cost;
 mod growth;

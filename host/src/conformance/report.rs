@@ -5,10 +5,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::growth;
+use super::bars::{GROWTH, SILENCE, SIZES};
 use super::ledger::{Marks, Waits};
 use super::limits::beside;
-use super::silence;
 use crate::limits::ParserLimits;
 
 /// What every parser must keep.
@@ -211,7 +210,7 @@ impl Tally {
     fn silences(&self) -> (String, Value) {
         let Silence { waits, text, arguments } = self.silence;
         let text = text.max(waits.text);
-        let bar = silence::BAR;
+        let bar = SILENCE;
         let summary = format!(
             "of {bar} deltas: text {text}, string arguments {arguments}; allowed: arguments before the name {}, \
              text that began as a call {}, other arguments {}",
@@ -229,7 +228,7 @@ impl Tally {
         let mut summary = if self.grown.is_empty() {
             "not measured: no case has a string or a turn that can be repeated".to_owned()
         } else {
-            format!("64k to 256 deltas: {worst:.2}-fold at most, {} is allowed", growth::BAR)
+            format!("64k to 256 deltas: {worst:.2}-fold at most, {} is allowed", GROWTH)
         };
         for Grown { case, what, fuel } in &self.grown {
             let _ = write!(summary, "\n{what}, fuel per delta at 256, 1k, 4k, 16k, 64k: {fuel:?} ({case})");
@@ -239,7 +238,7 @@ impl Tally {
             .iter()
             .map(|grown| json!({ "case": grown.case, "what": grown.what, "fuel_per_delta": grown.fuel, "ratio": grown.ratio() }))
             .collect();
-        (summary, json!({ "bar": growth::BAR, "sizes": growth::SIZES, "rows": rows }))
+        (summary, json!({ "bar": GROWTH, "sizes": SIZES, "rows": rows }))
     }
 
     fn limits(&self, limits: &ParserLimits) -> (String, Value) {

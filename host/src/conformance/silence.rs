@@ -9,10 +9,11 @@
 
 use parser_sdk::testing::case::MarkerMode;
 
+use super::bars::{DELTA, SILENCE};
+use super::compare::{difference, shortened};
 use super::ledger::Ledger;
 use super::limits;
 use super::play::{Outcome, Session};
-use super::properties::difference;
 use super::record::{Question, Record};
 use super::recording::Recording;
 use super::report::{Property, Tally};
@@ -21,10 +22,6 @@ use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Used};
 use crate::turn::{TurnEvent, TurnEvents};
 
-/// Characters of a delta.
-pub(super) const DELTA: usize = 4;
-/// Deltas that may pass without output.
-pub(super) const BAR: usize = 16;
 /// Deltas to which a string is stretched.
 const STRETCHED: usize = 4_096;
 
@@ -38,8 +35,8 @@ pub(super) fn check(recording: &Recording, tally: &mut Tally) {
     let (ledger, _) = listen(recording, &tape, &deltas, tally, |_, _, _| {});
     tally.count(Property::Silence);
     tally.silence.waits.merge(&ledger.waits);
-    if ledger.waits.text > BAR {
-        let what = format!("text waits for {} deltas, {BAR} are allowed", ledger.waits.text);
+    if ledger.waits.text > SILENCE {
+        let what = format!("text waits for {} deltas, {SILENCE} are allowed", ledger.waits.text);
         let case = recording.written(&tape, &deltas, recording.finish, &what);
         tally.fail(Property::Silence, &recording.name, what, Some(case));
     }
@@ -68,7 +65,7 @@ pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &
         _ => &mut tally.silence.text,
     };
     *longest = run.longest.max(*longest);
-    if run.longest > BAR && !early {
+    if run.longest > SILENCE && !early {
         let what = format!("nothing comes out for {} deltas inside {}", run.longest, stretch.name());
         tally.fail(Property::Silence, &recording.name, what, None);
     }
@@ -180,13 +177,5 @@ fn account(
     if let Some(what) = limits::passed(&ledger.marks, recording.subject.limits()) {
         let case = case(&what);
         tally.fail(Property::Limits, &recording.name, what, case);
-    }
-}
-
-/// The beginning of a long explanation: stretched strings are long.
-pub(super) fn shortened(what: &str) -> String {
-    match what.char_indices().nth(400) {
-        Some((at, _)) => format!("{}…", &what[..at]),
-        None => what.to_owned(),
     }
 }

@@ -3,8 +3,8 @@
 use parser_sdk::testing::case::MarkerMode;
 
 use super::choices::Choices;
+use super::compare::{counted, difference};
 use super::play::{Ending, Outcome, play};
-use super::properties::{counted, difference};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shrink;

@@ -8,10 +8,10 @@ use std::ops::Range;
 use parser_sdk::testing::case::{CaseItem, CasePayload, MarkerMode, Piece, Status};
 use serde_json::Value;
 
+use super::bars::DELTA;
+use super::compare::difference;
 use super::play::{Ending, play};
-use super::properties::difference;
 use super::recording::Recording;
-use super::silence::DELTA;
 use super::tape::Tape;
 
 /// Characters that a string must have to be repeated.

@@ -4,8 +4,8 @@
 use parser_sdk::testing::case::{CaseItem, Status};
 
 use super::choices::Choices;
+use super::compare::counted;
 use super::play::{Ending, Outcome, play};
-use super::properties::counted;
 use super::protocols;
 use super::recording::Recording;
 use super::report::{Property, Tally};

@@ -14,7 +14,7 @@ use http::uri::Authority;
 use http::{HeaderMap, Uri, header};
 
 use super::answer::refuse;
-use super::auth::Keys;
+use super::keys::Keys;
 use crate::api::error::ApiError;
 
 /// What the operator says about it.

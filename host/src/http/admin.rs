@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 
-use super::answer::json;
+use super::answer::{json, to_json};
 use super::app::App;
-use super::routes::{get_only, health, layered, no_route, post_only, scrape, to_json};
+use super::routes::{get_only, health, layered, no_route, post_only, scrape};
 use crate::model::{LoadResult, Model, ParserReport};
 
 /// All routes, in the layers of the main address.

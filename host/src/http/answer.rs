@@ -22,6 +22,11 @@ pub(super) fn json(status: u16, body: String) -> Response {
     typed(status, "application/json", Body::from(body))
 }
 
+/// An object of a protocol as JSON.
+pub(super) fn to_json(object: &impl serde::Serialize) -> String {
+    serde_json::to_string(object).expect("protocol types serialise")
+}
+
 /// An answer of any type.
 pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);

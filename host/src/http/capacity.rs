@@ -3,16 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
-use http::{HeaderValue, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::answer::refuse;
-use super::app::App;
-use super::body::discard_unasked;
-use crate::api::error::ApiError;
 
 /// Connections beyond the bound that are told so at a time.
 const EXCESS: usize = 64;
@@ -48,19 +39,4 @@ impl Capacity {
         let place = Arc::clone(&self.excess).try_acquire_owned().ok()?;
         Some((Admission::Excess, place))
     }
-}
-
-/// The layer: 503 with `Retry-After` for what comes on a connection too many, which ends with that.
-pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
-    if request.extensions().get() != Some(&Admission::Excess) {
-        return next.run(request).await;
-    }
-    let mut response = if request.uri().path() == "/health" {
-        next.run(request).await
-    } else {
-        discard_unasked(request, &app.limits).await;
-        refuse(&ApiError::unavailable("Too many connections are open. Please try again."))
-    };
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
 }

@@ -3,10 +3,9 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 
-use super::answer::{json, refuse, warn};
+use super::answer::{json, refuse, to_json, warn};
 use super::app::App;
 use super::body::read_json;
-use super::routes::to_json;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, messages};
 

@@ -15,8 +15,10 @@ mod cors;
 mod count;
 mod event_log;
 mod event_stream;
+mod excess;
 mod guard;
 mod head_fault;
+mod keys;
 mod metrics;
 mod packing;
 mod routes;
@@ -28,6 +30,6 @@ mod tokens;
 
 pub use access::{Access, CorsOrigin, HostName};
 pub use app::App;
-pub use auth::Keys;
 pub use body::largest_body;
+pub use keys::Keys;
 pub use server::Server;

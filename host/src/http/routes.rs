@@ -17,12 +17,12 @@ use futures_util::FutureExt;
 use tower::util::option_layer;
 
 use super::access::{HostCheck, check_host};
-use super::answer::{RequestId, identify, json, refuse, typed};
+use super::answer::{RequestId, identify, json, refuse, to_json, typed};
 use super::app::App;
 use super::auth::require_key;
-use super::capacity::refuse_excess;
 use super::cors;
 use super::count::count_tokens;
+use super::excess::refuse_excess;
 use super::guard::refuse_malformed;
 use super::metrics;
 use super::stream::generate;
@@ -126,10 +126,6 @@ async fn one_model(State(app): State<App>, id: Result<Path<String>, PathRejectio
         Some(model) => json(200, to_json(&models::Model::new(id, model.created()))),
         None => refuse(&ApiError::model_not_found(&id)),
     }
-}
-
-pub(super) fn to_json(object: &impl serde::Serialize) -> String {
-    serde_json::to_string(object).expect("protocol types serialise")
 }
 
 pub(super) async fn scrape(State(app): State<App>) -> Response {

@@ -8,6 +8,7 @@ mod bounded;
 mod client;
 mod config;
 mod config_file;
+mod endpoint;
 mod error;
 mod http;
 mod output;

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::client::Connection;
 use super::config::{Approval, Endpoint, ServerConfig};
+use super::endpoint::HttpEndpoint;
 use super::error::{McpError, cut};
-use super::http::HttpEndpoint;
 use super::{http, output, stdio};
 use crate::limits::McpLimits;
 

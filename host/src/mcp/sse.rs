@@ -15,8 +15,8 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::{SseError, StreamableHttpClient, StreamableHttpError};
 
+use super::endpoint::HttpEndpoint;
 use super::error::McpError;
-use super::http::HttpEndpoint;
 
 /// An event's type and data.
 type Event = (Option<String>, String);

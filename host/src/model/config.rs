@@ -3,7 +3,7 @@
 use engine::ModelFiles;
 use serde::Deserialize;
 
-use super::load::ModelLoadError;
+use super::load_error::ModelLoadError;
 
 /// The fields.
 #[derive(Debug, Deserialize)]

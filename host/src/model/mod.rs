@@ -9,8 +9,10 @@ mod error;
 mod generate;
 mod job;
 mod load;
+mod load_error;
 mod locate;
 mod models;
+mod options;
 mod parsers;
 mod raw;
 mod served;
@@ -25,9 +27,10 @@ pub use choices::Choices;
 pub use error::StartError;
 pub use generate::{Ended, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
-pub use load::{ModelLoadError, ModelOptions};
+pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};
 pub use models::Models;
+pub use options::ModelOptions;
 pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
 };

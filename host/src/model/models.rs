@@ -8,8 +8,9 @@ use std::sync::Arc;
 use engine::models::Progress;
 use futures_util::future::join_all;
 
-use super::load::{ModelLoadError, ModelOptions};
+use super::load_error::ModelLoadError;
 use super::locate::default_name;
+use super::options::ModelOptions;
 use super::parsers::ParserReport;
 use super::served::Model;
 use super::shared::{Shared, SharedOptions};

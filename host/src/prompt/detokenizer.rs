@@ -4,8 +4,9 @@
 //! inside a character. Byte-level tokenizers (BPE of the GPT-2 kind) go by a table from id to bytes; others by decoding a
 //! short window again. One per stream, driven by the task that owns it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use super::token_bytes::TokenBytes;
 use super::tokenizer::Tokenizer;
 
 /// Turns one stream's ids into text.
@@ -103,71 +104,6 @@ fn show_window(tokenizer: &Tokenizer, ids: &mut Vec<u32>, shown: &mut usize, flu
     let surplus = ids.len().saturating_sub(CONTEXT);
     ids.drain(..surplus);
     *shown = ids.len();
-}
-
-/// The bytes of every token, one after the other.
-#[derive(Debug)]
-pub(super) struct TokenBytes {
-    bytes: Vec<u8>,
-    /// Where each id's bytes end.
-    ends: Vec<u32>,
-}
-
-impl TokenBytes {
-    fn new(tokenizer: &Tokenizer) -> Self {
-        let alphabet = byte_alphabet();
-        let mut table = Self { bytes: Vec::new(), ends: Vec::with_capacity(tokenizer.vocab_size()) };
-        for id in (0..).take(tokenizer.vocab_size()) {
-            match (tokenizer.added_token(id), tokenizer.spelling(id)) {
-                (Some(token), _) => table.bytes.extend_from_slice(token.literal.as_bytes()),
-                (None, Some(spelling)) => table.bytes.extend(spelt_bytes(&spelling, &alphabet)),
-                (None, None) => {}
-            }
-            table.ends.push(u32::try_from(table.bytes.len()).expect("a vocabulary of less than 4 GiB"));
-        }
-        table
-    }
-
-    /// The bytes of token `id`; none if there is no such token.
-    pub(super) fn get(&self, id: u32) -> &[u8] {
-        let id = id as usize;
-        let Some(&end) = self.ends.get(id) else { return &[] };
-        let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start as usize..end as usize]
-    }
-}
-
-/// A token with a character outside the alphabet stands for its own bytes.
-fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
-    let byte = |c: char| alphabet.get(c as usize).copied().flatten();
-    spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
-}
-
-/// GPT-2's alphabet, from character to byte: printable Latin-1 stands for itself, the other 68 bytes are the characters from
-/// U+0100 on, in order.
-fn byte_alphabet() -> Vec<Option<u8>> {
-    let mut alphabet = vec![None; 0x144];
-    let mut next = 0x100;
-    for byte in 0..=u8::MAX {
-        if matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF) {
-            alphabet[usize::from(byte)] = Some(byte);
-        } else {
-            alphabet[next] = Some(byte);
-            next += 1;
-        }
-    }
-    alphabet
-}
-
-/// The table of a byte-level tokenizer, made when it is first asked for.
-#[derive(Debug, Default)]
-pub(super) struct TokenBytesCell(OnceLock<Option<Arc<TokenBytes>>>);
-
-impl TokenBytesCell {
-    /// The table of `tokenizer`, whose cell this is; none if it isn't byte-level.
-    pub(super) fn get(&self, tokenizer: &Tokenizer) -> Option<Arc<TokenBytes>> {
-        self.0.get_or_init(|| tokenizer.is_byte_level().then(|| Arc::new(TokenBytes::new(tokenizer)))).clone()
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Called by `render`, by the replay engine and, for decoding, by `detokenizer`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use engine::ModelFiles;
 use serde::de::IgnoredAny;
@@ -16,9 +16,9 @@ use tokenizers::tokenizer::{
 use tokenizers::{DecoderWrapper, ModelWrapper};
 
 use super::added::{AddedToken, Layout, Split};
-use super::detokenizer::{TokenBytes, TokenBytesCell};
 use super::files::{ChatFilesError, read_text};
 use super::segments::Segment;
+use super::token_bytes::{Spelling, TokenBytes};
 
 /// Text that the tokenizer can't encode: its vocabulary lacks a character and has no token for unknown ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +33,8 @@ pub struct Tokenizer {
     /// Added tokens of white space only, by literal.
     layout: Option<Layout>,
     vocab_size: usize,
-    bytes: TokenBytesCell,
+    /// The table of a byte-level one, made when it is first asked for.
+    bytes: OnceLock<Option<Arc<TokenBytes>>>,
 }
 
 const FILE: &str = "tokenizer.json";
@@ -65,7 +66,7 @@ impl Tokenizer {
         if vocab_size > MAX_VOCAB {
             return Err(format!("token ids up to {}, more than {MAX_VOCAB}", vocab_size - 1));
         }
-        Ok(Self { layout: Layout::new(&added)?, inner, added, vocab_size, bytes: TokenBytesCell::default() })
+        Ok(Self { layout: Layout::new(&added)?, inner, added, vocab_size, bytes: OnceLock::new() })
     }
 
     /// Ids of text, without any added token: what a request says is never a control token.
@@ -118,11 +119,6 @@ impl Tokenizer {
         self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
     }
 
-    /// The token `id` as the vocabulary spells it.
-    pub(super) fn spelling(&self, id: u32) -> Option<String> {
-        self.inner.id_to_token(id)
-    }
-
     /// The bytes of one token: a part of a character, perhaps, where the tokenizer is byte-level. Empty for an unknown id.
     pub fn token(&self, id: u32) -> Vec<u8> {
         match self.token_bytes() {
@@ -133,7 +129,15 @@ impl Tokenizer {
 
     /// The bytes of every token, for byte-level tokenizers.
     pub(super) fn token_bytes(&self) -> Option<Arc<TokenBytes>> {
-        self.bytes.get(self)
+        let table = || Arc::new(TokenBytes::new((0..).take(self.vocab_size).map(|id| self.spelt(id))));
+        self.bytes.get_or_init(|| self.is_byte_level().then(table)).clone()
+    }
+
+    fn spelt(&self, id: u32) -> Spelling {
+        match self.added_token(id) {
+            Some(token) => Spelling::Literal(token.literal.clone()),
+            None => self.inner.id_to_token(id).map_or(Spelling::None, Spelling::Bytes),
+        }
     }
 
     /// Whether tokens are runs of bytes in the byte-level alphabet.

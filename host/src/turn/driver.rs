@@ -5,21 +5,12 @@
 
 use super::event::TurnEnd;
 use super::events::TurnEvents;
+use super::flow::Flow;
 use super::markers::{Markers, TokenText};
 use super::settings::TurnSettings;
 use super::stream::{ByteCounts, Stream};
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, StreamParser};
-
-/// Whether more of the turn is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Flow {
-    /// Yes.
-    Continue,
-    /// No: the turn has ended; [`Turn::finish`] says how.
-    Stop,
-}
 
 /// A turn being generated. Calls come in this order: `replay` at most once, any number of `step`, `finish` once.
 ///

@@ -7,10 +7,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::delta::TokenLogprobs;
-use super::driver::Flow;
 use super::event::{ItemStatus, TurnEnd, TurnFailure};
 use super::events::TurnEvents;
 use super::failure::{self, quoted};
+use super::flow::Flow;
 use super::illegal::Illegal;
 use super::items::OpenKind;
 use super::markers::Found;

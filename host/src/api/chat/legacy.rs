@@ -4,7 +4,7 @@
 use super::super::error::ApiError;
 use super::super::history::History;
 use super::super::json::Object;
-use super::messages::function_call;
+use super::function_call::function_call;
 use crate::prompt::HistoryCall;
 
 /// The call of an assistant message, if it has one.

@@ -5,9 +5,10 @@ use serde_json::json;
 use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::{self, History};
-use super::super::json::{Object, Value};
+use super::super::json::Object;
 use super::super::request::Defaults;
 use super::super::warnings::Warnings;
+use super::function_call::function_call;
 use super::legacy;
 use crate::prompt::{HistoryCall, Message, Role};
 
@@ -96,15 +97,4 @@ fn call(call: Object<'_>) -> Result<HistoryCall, ApiError> {
     let path = call.at("function");
     let function = call.object("function")?.ok_or_else(|| path.missing("an object"))?;
     function_call(function, id)
-}
-
-/// Name and arguments of a call of a function.
-pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
-    let arguments = match function.get("arguments") {
-        None => String::new(),
-        Some(Value::String(text)) => text.get().to_owned(),
-        Some(object @ Value::Object(_)) => object.to_json().into_string(),
-        Some(other) => return Err(function.at("arguments").expected("a string of JSON", other)),
-    };
-    Ok(HistoryCall { id, name: function.required_string("name")?.to_owned(), arguments })
 }

@@ -3,6 +3,7 @@
 mod choice;
 mod chunks;
 pub(super) mod fields;
+mod function_call;
 mod legacy;
 mod logprobs;
 mod machine;

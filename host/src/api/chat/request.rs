@@ -75,7 +75,7 @@ pub(in crate::api) fn job(
         tools: functions.tools,
         tool_choice,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
-        template_arguments: options::template_arguments(body, effort, defaults)?,
+        template_arguments: options::template_arguments(body, effort, &defaults.template_arguments)?,
         sampling: SamplingRequest { n, ..options::sampling(body, &defaults.limits)? },
         logprobs: logprobs(body, &defaults.limits)?,
         truncation: Truncation::Disabled,

@@ -135,7 +135,7 @@ fn template_arguments(
         Some(config) => options::effort(&config, "effort")?,
         None => None,
     };
-    let mut arguments = options::template_arguments(body, effort, defaults)?;
+    let mut arguments = options::template_arguments(body, effort, &defaults.template_arguments)?;
     let thinks = thinks(body, warnings)?;
     if !arguments.iter().any(|(name, _)| name == "enable_thinking") {
         arguments.push(("enable_thinking".to_owned(), thinks.into()));

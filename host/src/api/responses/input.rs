@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::content;
 use super::super::error::ApiError;
 use super::super::history::{self, History};
-use super::super::json::{List, Object, Path, Value};
+use super::super::json::{Object, Path, Value};
 use super::super::printable::printable;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
@@ -55,16 +55,6 @@ pub(super) fn messages(
         return Err(path.invalid("there is no message in it to answer"));
     }
     Ok(messages)
-}
-
-/// The items of a body's input; none where it is no list.
-pub(super) fn items<'a>(body: &Object<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
-    body.get("input").and_then(Value::as_list).into_iter().flat_map(List::iter)
-}
-
-/// Whether an item, which nobody has read yet, is of this type.
-pub(super) fn is_of(item: Value<'_>, kind: &str) -> bool {
-    item.field("type").and_then(Value::as_str) == Some(kind)
 }
 
 /// One item of the input.

@@ -8,6 +8,7 @@ mod events;
 pub(super) mod fields;
 mod hosted;
 mod input;
+mod input_items;
 mod items;
 mod machine;
 mod names;

@@ -122,7 +122,8 @@ fn template_arguments(
     echo: &Echo,
     defaults: &Defaults,
 ) -> Result<Vec<(String, serde_json::Value)>, ApiError> {
-    let mut arguments = options::template_arguments(body, echo.reasoning.effort.as_deref(), defaults)?;
+    let mut arguments =
+        options::template_arguments(body, echo.reasoning.effort.as_deref(), &defaults.template_arguments)?;
     if let Some(verbosity) = &echo.text.verbosity
         && arguments.iter().all(|(name, _)| name != "verbosity")
     {

@@ -8,7 +8,7 @@ use super::super::raw::{self, Json};
 use super::super::tools::{self, Functions, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
 use super::names::{Namespaces, flat};
-use super::{hosted, input};
+use super::{hosted, input_items};
 
 /// The tools of a request.
 #[derive(Debug, Default)]
@@ -30,8 +30,8 @@ pub(super) fn declared(
     let mut declared = Declared::default();
     declared.list(*body, &mut bounds, warnings)?;
     let path = body.at("input");
-    for (index, item) in input::items(body).enumerate() {
-        if input::is_of(item, "additional_tools") {
+    for (index, item) in input_items::items(body).enumerate() {
+        if input_items::is_of(item, "additional_tools") {
             declared.list(Object::new(item, path.element(index))?, &mut bounds, warnings)?;
         }
     }

@@ -12,13 +12,15 @@ use super::argument::ParserArgument;
 use super::facts::ModelFacts;
 use super::pins::Pins;
 use super::report::CandidateReport;
-use crate::model::load::{ModelLoadError, ModelOptions};
+use crate::model::load_error::ModelLoadError;
+use crate::model::options::ModelOptions;
 use crate::model::shipped::find_parser;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 
 mod auto;
-use auto::Usable;
+mod usable;
+use usable::Usable;
 
 /// The parser that tables of a model's own are for, and the option that carries them.
 const TABLE_PARSER: &str = "response-template";

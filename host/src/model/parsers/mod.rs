@@ -25,7 +25,8 @@ pub use pins::{Pin, PinError};
 pub use report::{CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Serving};
 pub use select::SelectError;
 
-use super::load::{ModelLoadError, ModelOptions};
+use super::load_error::ModelLoadError;
+use super::options::ModelOptions;
 use crate::parser::{Plugin, Runtime};
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::load::ModelLoadError;
+use crate::model::load_error::ModelLoadError;
 use crate::model::shipped::shipped_parsers;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, PluginSource};

@@ -1,6 +1,6 @@
 //! Text cut into pieces as from a detokenizer, and a turn driven over them.
 
-use super::failure_code;
+use super::format::failure_code;
 use crate::parser::contract::FinishReason;
 use crate::turn::{Item, TokenText, Turn, TurnEnd, TurnEvents, fold};
 

@@ -3,24 +3,21 @@
 //! They panic where it doesn't. Not part of the library: compiled for tests, and for the fuzz targets by the feature `oracles`.
 
 mod feed;
+mod format;
 mod markers;
 mod random;
 mod tags;
 
 use std::sync::{Arc, Mutex};
 
-use super::{
-    FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEnd, TurnFailure, TurnSettings,
-};
-use crate::parser::contract::{Op, Payload, Route, Run, ToolCall, Trim};
+use super::{FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnSettings};
 use feed::{cut, driven, tokenized};
+pub(super) use format::{bytes, call, failure_code, ids, literals, settings, trimming};
 use random::{Choices, Lawful, Lawless};
 use tags::Tags;
 
+pub use format::LITERALS;
 pub use markers::check_markers;
-
-/// Markers of the turns; the last ends the turn.
-pub const LITERALS: [&str; 6] = ["<r>", "</r>", "<c>", "</c>", "</c>!", "<end>"];
 
 /// What streams that hurt are made of.
 pub const FRAGMENTS: [&str; 28] = [
@@ -86,44 +83,4 @@ pub(super) fn tagged(style: u8, by_id: bool, trim: bool) -> Turn {
     let table = MarkerTable::new(&literals(&LITERALS), |literal| by_id.then(|| ids(literal))?);
     let markers = Arc::new(table.expect("usable literals"));
     Turn::new(TurnSettings { markers, ..settings }, Box::new(Tags::new(style)))
-}
-
-pub(super) fn literals(of: &[&str]) -> Vec<String> {
-    of.iter().map(ToString::to_string).collect()
-}
-
-/// Ids 100, 101, … for the markers in their order.
-pub(super) fn ids(literal: &str) -> Option<u32> {
-    LITERALS.iter().zip(100..).find(|(known, _)| **known == literal).map(|(_, id)| id)
-}
-
-pub(super) fn settings() -> TurnSettings {
-    let table = MarkerTable::by_text(&literals(&LITERALS)).expect("usable literals");
-    let mut count = 0;
-    TurnSettings {
-        stops: Arc::new([5]),
-        tools: Arc::new(["weather".into()]),
-        held_bytes: 4096,
-        call_ids: Box::new(move || {
-            count += 1;
-            format!("call_{count}")
-        }),
-        ..TurnSettings::new("test", Arc::new(table))
-    }
-}
-
-pub(super) fn trimming() -> TurnSettings {
-    TurnSettings { trim: Trim { reasoning: true, content: true }, ..settings() }
-}
-
-pub(super) fn bytes(route: Route, bytes: u32) -> Op {
-    Op::Bytes(Run { route, bytes })
-}
-
-pub(super) fn call(name: &str) -> Op {
-    Op::ToolCall(ToolCall { name: name.into(), payload: Payload::Json })
-}
-
-pub(super) fn failure_code(end: &TurnEnd) -> &str {
-    if let TurnEnd::Failed(TurnFailure { code, .. }) = end { code } else { "" }
 }

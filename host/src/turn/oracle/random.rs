@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{LITERALS, bytes, call};
+use super::format::{LITERALS, bytes, call};
 use crate::parser::contract::{Fault, FinishReason, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
 
 /// A source of choices that a seed determines (xorshift).

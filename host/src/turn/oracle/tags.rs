@@ -1,6 +1,6 @@
 //! A small format with all kinds of routes, which answers alike however its text is cut: what a right parser is to the turn.
 
-use super::{LITERALS, bytes, call};
+use super::format::{LITERALS, bytes, call};
 use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
 
 /// A small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter says how arguments are routed.

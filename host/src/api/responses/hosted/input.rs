@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::super::input::{is_of, items};
+use super::super::input_items::{is_of, items};
 use crate::agent::Approved;
 use crate::api::error::ApiError;
 use crate::api::history::History;

@@ -3,30 +3,14 @@
 //! A file of the plugins folder takes the place of the shipped parser of its name; one that can't be used is out of the choice.
 //! The parser for tables is asked only if nobody claims a model that has one.
 
-use std::path::Path;
-
+use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
-use crate::model::load::ModelLoadError;
+use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
 use crate::model::parsers::select::{Candidate, SelectError, Selected, select, why_not};
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
-
-/// A plugin that can be chosen. It isn't loaded yet.
-pub(super) struct Usable {
-    source: PluginSource,
-    name: String,
-    digest: Option<String>,
-    descriptor: Descriptor,
-}
-
-impl Usable {
-    /// Whether its file is called as its descriptor says.
-    fn bears_its_name(&self) -> bool {
-        Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
-    }
-}
 
 impl Loader {
     pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {

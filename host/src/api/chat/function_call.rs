@@ -1,0 +1,16 @@
+//! A call as both spellings of Chat Completions have it: a function's name, and its arguments.
+
+use super::super::error::ApiError;
+use super::super::json::{Object, Value};
+use crate::prompt::HistoryCall;
+
+/// Name and arguments of a call of a function.
+pub(super) fn function_call(function: Object<'_>, id: String) -> Result<HistoryCall, ApiError> {
+    let arguments = match function.get("arguments") {
+        None => String::new(),
+        Some(Value::String(text)) => text.get().to_owned(),
+        Some(object @ Value::Object(_)) => object.to_json().into_string(),
+        Some(other) => return Err(function.at("arguments").expected("a string of JSON", other)),
+    };
+    Ok(HistoryCall { id, name: function.required_string("name")?.to_owned(), arguments })
+}

@@ -1,0 +1,79 @@
+//! Why a model can't be served.
+
+use super::locate::EMBEDDED_NAME;
+use super::options::ModelOptions;
+use super::parsers::{PinError, SelectError};
+use crate::parser;
+
+/// A model that can't be served: what is wrong, where, what to do, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelLoadError {
+    /// There is no such model.
+    #[error(transparent)]
+    Locate(#[from] super::locate::NotFound),
+    /// `config.json` can't be read.
+    #[error("{file}: {reason}")]
+    Config {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file can't be read.
+    #[error(transparent)]
+    File(#[from] engine::FileError),
+    /// Tokenizer, template or generation defaults are missing or broken.
+    #[error(transparent)]
+    Prompt(#[from] crate::prompt::ChatFilesError),
+    /// The engine can't run the model.
+    #[error(transparent)]
+    Engine(#[from] engine::models::LoadError),
+    /// The replay file is broken.
+    #[error(transparent)]
+    Replay(#[from] crate::replay::ScriptError),
+    /// There is no such parser.
+    #[error(transparent)]
+    FindParser(#[from] parser::ResolveError),
+    /// The parser is broken.
+    #[error(transparent)]
+    Parser(#[from] parser::PluginLoadError),
+    /// The sandbox can't be set up on this machine.
+    #[error(transparent)]
+    Sandbox(#[from] parser::RuntimeError),
+    /// The parser's markers can't be looked for.
+    #[error(transparent)]
+    Markers(#[from] crate::turn::MarkerError),
+    /// No parser can be chosen for the model.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// A parser isn't what it is pinned to be.
+    #[error(transparent)]
+    Pin(#[from] PinError),
+    /// Clients couldn't say which of two models they mean.
+    #[error("two models are called {0}: give each a name of its own, --model NAME=DIR")]
+    SameName(String),
+    /// One of several models can't be served.
+    #[error("model {model}: {error}")]
+    OneOf {
+        /// Which.
+        model: String,
+        /// Why.
+        error: Box<Self>,
+    },
+}
+
+impl ModelLoadError {
+    /// The same of one of several models.
+    pub(super) fn of(self, options: &ModelOptions) -> Self {
+        let model = options.served_names.first().or(options.model.as_ref());
+        Self::OneOf {
+            model: model.cloned().unwrap_or_else(|| EMBEDDED_NAME.to_owned()),
+            error: Box::new(self),
+        }
+    }
+
+    /// The error, whichever model's it is.
+    pub fn cause(&self) -> &Self {
+        if let Self::OneOf { error, .. } = self { error.cause() } else { self }
+    }
+}

@@ -1,0 +1,34 @@
+//! What a model is to be served with.
+
+use std::path::PathBuf;
+
+use super::parsers::Pin;
+use super::source::EngineChoice;
+use crate::turn::FaultPolicy;
+
+/// One model to serve.
+#[derive(Debug, Clone)]
+pub struct ModelOptions {
+    /// A directory or `ORG/NAME`; none: the embedded model.
+    pub model: Option<String>,
+    /// `auto`, a parser's file or name, or `none`. Nothing is `auto`: the one that claims the model.
+    pub parser: Option<String>,
+    /// Folder of parsers.
+    pub plugins: PathBuf,
+    /// Settings for the parser.
+    pub parser_options: Vec<(String, String)>,
+    /// Digests that parsers must have.
+    pub parser_pins: Vec<Pin>,
+    /// What happens to a stream whose parser fails.
+    pub fault_policy: FaultPolicy,
+    /// Where tokens come from.
+    pub engine: EngineChoice,
+    /// Bytes of the KV cache.
+    pub kv_cache_bytes: usize,
+    /// Bound on prompt and answer together; none: the model's.
+    pub context: Option<usize>,
+    /// Chat template instead of the model's.
+    pub chat_template: Option<String>,
+    /// Names that clients ask for; empty: the model's own.
+    pub served_names: Vec<String>,
+}

@@ -1,0 +1,21 @@
+//! A plugin that `auto` can choose.
+
+use std::path::Path;
+
+use crate::parser::PluginSource;
+use crate::parser::contract::Descriptor;
+
+/// A plugin that can be chosen. It isn't loaded yet.
+pub(super) struct Usable {
+    pub(super) source: PluginSource,
+    pub(super) name: String,
+    pub(super) digest: Option<String>,
+    pub(super) descriptor: Descriptor,
+}
+
+impl Usable {
+    /// Whether its file is called as its descriptor says.
+    pub(super) fn bears_its_name(&self) -> bool {
+        Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
+    }
+}

@@ -1,0 +1,66 @@
+//! The bytes of every token of a byte-level tokenizer (BPE of the GPT-2 kind).
+
+/// The bytes of all tokens, one after the other.
+#[derive(Debug)]
+pub(super) struct TokenBytes {
+    bytes: Vec<u8>,
+    /// Where each id's bytes end.
+    ends: Vec<u32>,
+}
+
+/// What stands for a token in a vocabulary.
+pub(super) enum Spelling {
+    /// Its text.
+    Literal(String),
+    /// Its bytes, in GPT-2's alphabet.
+    Bytes(String),
+    /// There is no such token.
+    None,
+}
+
+impl TokenBytes {
+    /// The table of these tokens, in the order of their ids.
+    pub(super) fn new(tokens: impl Iterator<Item = Spelling>) -> Self {
+        let alphabet = byte_alphabet();
+        let mut table = Self { bytes: Vec::new(), ends: Vec::with_capacity(tokens.size_hint().0) };
+        for token in tokens {
+            match token {
+                Spelling::Literal(text) => table.bytes.extend_from_slice(text.as_bytes()),
+                Spelling::Bytes(text) => table.bytes.extend(spelt_bytes(&text, &alphabet)),
+                Spelling::None => {}
+            }
+            table.ends.push(u32::try_from(table.bytes.len()).expect("a vocabulary of less than 4 GiB"));
+        }
+        table
+    }
+
+    /// The bytes of token `id`; none if there is no such token.
+    pub(super) fn get(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let Some(&end) = self.ends.get(id) else { return &[] };
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start as usize..end as usize]
+    }
+}
+
+/// A token with a character outside the alphabet stands for its own bytes.
+fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
+    let byte = |c: char| alphabet.get(c as usize).copied().flatten();
+    spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
+}
+
+/// GPT-2's alphabet, from character to byte: printable Latin-1 stands for itself, the other 68 bytes are the characters from
+/// U+0100 on, in order.
+fn byte_alphabet() -> Vec<Option<u8>> {
+    let mut alphabet = vec![None; 0x144];
+    let mut next = 0x100;
+    for byte in 0..=u8::MAX {
+        if matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF) {
+            alphabet[usize::from(byte)] = Some(byte);
+        } else {
+            alphabet[next] = Some(byte);
+            next += 1;
+        }
+    }
+    alphabet
+}
