@@ -88,24 +88,22 @@ impl ModelArguments {
         let engines: Vec<EngineChoice> =
             (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Cpu)).collect();
         let caches = self.kv_caches(&names, &engines)?;
-        let mut models = Vec::with_capacity(names.len());
-        for (model, ((served_names, engine), kv_cache_bytes)) in
-            names.iter().zip(engines).zip(caches).enumerate()
-        {
-            models.push(ModelOptions {
+        let options = |model: usize| {
+            Ok(ModelOptions {
                 model: self.model.get(model).map(|given| given.value.clone()),
                 parser: parser.one(model).cloned(),
                 plugins: self.plugins.clone(),
                 parser_options: parser_options.all(model).cloned().collect(),
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: self.parser_fault,
-                engine,
-                kv_cache_bytes,
+                engine: engines[model].clone(),
+                kv_cache_bytes: caches[model],
                 context: context.one(model).copied(),
                 chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
-                served_names: served_names.clone(),
-            });
-        }
+                served_names: names[model].clone(),
+            })
+        };
+        let mut models = (0..names.len()).map(options).collect::<anyhow::Result<Vec<_>>>()?;
         let first = models.remove(0);
         Ok((first, models))
     }

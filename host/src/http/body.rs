@@ -35,9 +35,8 @@ struct Arrived {
     account: Account,
 }
 
-/// What `read` makes of the body of a JSON request, the model that it asks for, and the request's account, which the model is on. `read`
-/// gets that model's defaults. A large body is read on a blocking thread,
-/// few of them at a time.
+/// What `read` makes of the body of a JSON request by the defaults of the model that it asks for, that model, and the account that both are
+/// on. A large body is read on a blocking thread, few of them at a time.
 pub(super) async fn read_json<T: Send + 'static>(
     app: &App,
     request: Request,
