@@ -18,6 +18,15 @@ pub struct ServerProcess {
     pub address: SocketAddr,
 }
 
+/// CPU time of a process, in its own code and in the kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuTime {
+    /// In its own code.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
+}
+
 impl ServerProcess {
     /// Starts the binary that `SLUICE_HOST` names, else the one beside this program; `rules` as in docs/replay.md, `arguments` beside
     /// those that it needs.
@@ -80,17 +89,16 @@ impl ServerProcess {
     ///
     /// # Panics
     /// If the server has died.
-    pub fn cpu_time(&self) -> Duration {
+    pub fn cpu_time(&self) -> CpuTime {
         // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may hold blanks.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it lives");
         let (_, fields) = stat.rsplit_once(')').expect("a name in parentheses");
-        let ticks: u64 = fields
+        let mut times = fields
             .split_whitespace()
             .skip(11)
-            .take(2)
-            .map(|field| field.parse::<u64>().expect("a number"))
-            .sum();
-        Duration::from_millis(ticks * 10)
+            .map(|field| Duration::from_millis(10 * field.parse::<u64>().expect("a number")));
+        let mut next = || times.next().expect("52 fields");
+        CpuTime { user: next(), system: next() }
     }
 
     fn status_mib(&self, field: &str) -> f64 {

@@ -6,11 +6,11 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::GenerationError;
 use crate::generation::{Finish, Generation, GenerationRequest, Step, StepStream};
@@ -23,7 +23,7 @@ pub struct PlayedOutput {
     pub tokens: Vec<u32>,
     /// Tokens of a step; 0 is all at once.
     pub tokens_per_step: usize,
-    /// Time from one step to the next (the first comes at once).
+    /// Time from one step to the next; not zero. The first comes at once, the others at ticks that all outputs of one pace share.
     pub pace: Option<Duration>,
     /// How it ends.
     pub end: PlayedEnd,
@@ -53,7 +53,7 @@ impl PlayedOutput {
             left: request.max_tokens.max(1),
             stop_ids: request.stop_ids.clone(),
             top_logprobs: request.top_logprobs,
-            clock: self.pace.map(|pace| Clock::new(pace, request.queue)),
+            clock: self.pace.map(|pace| Clock::new(*EPOCH, pace, request.queue)),
         })
     }
 }
@@ -131,38 +131,59 @@ enum Next {
     Silence,
 }
 
+/// Longest tick. An engine's step brings every running sequence its token at one time; so do steps of played outputs that are due in one tick.
+const MAX_TICK: Duration = Duration::from_millis(50);
+
+/// What ticks are counted from, for all played outputs of the process.
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 /// When the next step is due.
 pub(crate) struct Clock {
+    epoch: Instant,
     pace: Duration,
+    /// A whole part of the pace, so that outputs of one pace stay on ticks that they share.
+    tick: Duration,
     /// How far behind the steps may be: as many as a queue would hold.
     lag: Duration,
     pub(crate) due: Option<Instant>,
+    /// Timer of the step that is due, used again for each.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Clock {
-    pub(crate) fn new(pace: Duration, queue: usize) -> Self {
+    /// A clock whose ticks count from `epoch`; `pace` isn't zero.
+    pub(crate) fn new(epoch: Instant, pace: Duration, queue: usize) -> Self {
         let steps = u32::try_from(queue).unwrap_or(u32::MAX);
-        Self { pace, lag: pace.saturating_mul(steps), due: None, sleep: None }
+        let ticks = pace.as_nanos().div_ceil(MAX_TICK.as_nanos());
+        let tick = pace / u32::try_from(ticks).unwrap_or(u32::MAX);
+        Self { epoch, pace, tick, lag: pace.saturating_mul(steps), due: None, sleep: None }
     }
 
     /// One step was taken at `now`: the next is due a pace after the one before it, however late that was taken, but never more than
-    /// the lag behind.
+    /// the lag behind. The first counts as taken at the tick after it.
     pub(crate) fn taken(&mut self, now: Instant) {
-        let due = self.due.unwrap_or(now);
-        self.due = Some(now.checked_sub(self.lag).map_or(due, |earliest| due.max(earliest)) + self.pace);
+        let mut due = self.due.unwrap_or_else(|| self.tick_after(now));
+        if let Some(earliest) = now.checked_sub(self.lag).filter(|earliest| due < *earliest) {
+            due = self.tick_after(earliest);
+        }
+        self.due = Some(due + self.pace);
+    }
+
+    /// `time`, if that is a tick, else the next.
+    fn tick_after(&self, time: Instant) -> Instant {
+        let tick = self.tick.as_nanos();
+        let past = time.saturating_duration_since(self.epoch).as_nanos() % tick;
+        let left = u64::try_from((tick - past) % tick).expect("less than a tick");
+        time + Duration::from_nanos(left)
     }
 
     fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(sleep) = &mut self.sleep {
-            ready!(sleep.as_mut().poll(cx));
-            self.sleep = None;
-        } else if let Some(due) = self.due.filter(|due| *due > Instant::now()) {
-            let mut sleep = Box::pin(tokio::time::sleep_until(due));
-            if sleep.as_mut().poll(cx).is_pending() {
-                self.sleep = Some(sleep);
-                return Poll::Pending;
+        if let Some(due) = self.due {
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if sleep.deadline() != due {
+                sleep.as_mut().reset(due);
             }
+            ready!(sleep.as_mut().poll(cx));
         }
         self.taken(Instant::now());
         Poll::Ready(())

@@ -7,6 +7,9 @@ use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::response::Response;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -43,19 +46,17 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
         .max_buf_size(limits.header_bytes.max(64 << 10));
     let connection = builder.serve_connection(TokioIo::new(Socket::new(Arc::clone(&link))), service);
     let mut connection = std::pin::pin!(connection);
-    let stopping = app.stopping.clone();
-    let serving = async {
+    let mut interruptions = interruptions(&app, &disconnect, &link);
+    let result = loop {
         tokio::select! {
-            result = connection.as_mut() => return result,
-            () = stopping.cancelled() => {}
+            biased;
+            result = connection.as_mut() => break result,
+            Some(interruption) = interruptions.next() => match interruption {
+                Interruption::Stopping => connection.as_mut().graceful_shutdown(),
+                Interruption::Disconnected => return,
+                Interruption::ClientGone => return tracing::debug!("the client left"),
+            },
         }
-        connection.as_mut().graceful_shutdown();
-        connection.await
-    };
-    let result = tokio::select! {
-        result = serving => result,
-        () = disconnect.0.cancelled() => return,
-        () = link.gone(limits.keep_alive) => return tracing::debug!("the client left"),
     };
     if let Err(error) = result {
         tracing::debug!(%error, "connection ended");
@@ -63,6 +64,29 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
     if link.refused_head.load(Ordering::Relaxed) {
         link.linger(limits.rest_time, REFUSED_HEAD_REST).await;
     }
+}
+
+/// What ends a connection from outside of HTTP.
+enum Interruption {
+    /// The server stops: the answer under way is the last.
+    Stopping,
+    /// A stream in it isn't read any more.
+    Disconnected,
+    ClientGone,
+}
+
+/// The interruptions of a connection, each looked at only when it comes: looking at all of them at each write takes locks that all connections
+/// share.
+fn interruptions<'a>(
+    app: &'a App,
+    disconnect: &'a Disconnect,
+    link: &'a Link,
+) -> FuturesUnordered<BoxFuture<'a, Interruption>> {
+    FuturesUnordered::from_iter([
+        app.stopping.cancelled().map(|()| Interruption::Stopping).boxed(),
+        disconnect.0.cancelled().map(|()| Interruption::Disconnected).boxed(),
+        link.gone(app.limits.keep_alive).map(|()| Interruption::ClientGone).boxed(),
+    ])
 }
 
 /// The routes of one connection: each request learns how to disconnect it, and the socket when one waits for the head of its answer.

@@ -131,6 +131,7 @@ impl Answer {
     /// May be dropped while it waits without losing anything.
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
+            biased;
             next = self.stream.next() => next,
             Some(()) = self.aborting.next() => self.stream.abort(shutting_down()),
         };
@@ -237,6 +238,7 @@ async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconn
     append(answer, &mut frames, log, disconnect).await?;
     loop {
         let over = tokio::select! {
+            biased;
             over = answer.advance(&mut frames) => over,
             signal = log.signal() => match signal {
                 Signal::Unread => return Err(Unread),

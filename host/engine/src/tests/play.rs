@@ -102,7 +102,8 @@ fn output_that_hangs_gives_its_tokens_and_then_nothing() {
 #[test]
 fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
     let ms = Duration::from_millis;
-    let (mut clock, start) = (Clock::new(ms(4), 4), Instant::now());
+    let start = Instant::now();
+    let mut clock = Clock::new(start, ms(4), 4);
     let mut take = |at| {
         clock.taken(start + ms(at));
         clock.due.unwrap().duration_since(start)
@@ -112,6 +113,27 @@ fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
     // Back after long: the step that was due, four that wait, and then the pace again.
     assert_eq!([200; 5].map(&mut take), [ms(188), ms(192), ms(196), ms(200), ms(204)]);
     assert_eq!([204, 208].map(&mut take), [ms(208), ms(212)]);
+}
+
+#[test]
+fn outputs_of_one_pace_are_due_together_and_each_keeps_its_pace() {
+    let ms = Duration::from_millis;
+    let epoch = Instant::now();
+    let second_and_third = |pace, began: u64| {
+        let mut clock = Clock::new(epoch, ms(pace), 4);
+        let mut take = |at| {
+            clock.taken(epoch + at);
+            clock.due.unwrap().duration_since(epoch)
+        };
+        let second = take(ms(began));
+        [second, take(second)]
+    };
+    // A tick is a pace: those that begin within one share the next.
+    assert_eq!([1, 7, 20].map(|began| second_and_third(20, began)), [[ms(40), ms(60)]; 3]);
+    assert_eq!(second_and_third(20, 21), [ms(60), ms(80)]);
+    // A longer pace has several ticks, here two of 30 ms.
+    assert_eq!([1, 30].map(|began| second_and_third(60, began)), [[ms(90), ms(150)]; 2]);
+    assert_eq!(second_and_third(60, 31), [ms(120), ms(180)]);
 }
 
 #[test]
