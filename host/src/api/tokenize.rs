@@ -15,8 +15,11 @@ use crate::model::{Beginning, Job, SamplingRequest, Tokenized, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
-const MODEL: Field =
-    Field::supported("model", Shape::Text, "a name of `GET /v1/models`; may be left out where one model is served");
+const MODEL: Field = Field::supported(
+    "model",
+    Shape::Text,
+    "a name of `GET /v1/models`; may be left out where one model is served",
+);
 
 /// Fields of `/tokenize`.
 pub(crate) const TOKENIZE_TABLES: Tables = &[&[

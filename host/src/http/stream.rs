@@ -132,8 +132,8 @@ impl Answer {
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
             biased;
-            next = self.stream.next() => next,
             Some(()) = self.aborting.next() => self.stream.abort(shutting_down()),
+            next = self.stream.next() => next,
         };
         self.machine.choose(choice);
         self.emit(frames);
@@ -238,8 +238,8 @@ async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconn
     append(answer, &mut frames, log, disconnect).await?;
     loop {
         let over = tokio::select! {
+            // The reader is asked first: an answer that never waits would not notice that nobody reads it.
             biased;
-            over = answer.advance(&mut frames) => over,
             signal = log.signal() => match signal {
                 Signal::Unread => return Err(Unread),
                 Signal::HeartbeatDue => {
@@ -247,6 +247,7 @@ async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconn
                     false
                 }
             },
+            over = answer.advance(&mut frames) => over,
         };
         append(answer, &mut frames, log, disconnect).await?;
         if over {

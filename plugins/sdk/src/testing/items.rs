@@ -61,6 +61,8 @@ pub(super) struct Items {
     /// Bytes of the prompt that are still to be routed.
     prompt: usize,
     in_prompt: bool,
+    /// The turn ended inside a string of a call's JSON: whatever closes the call, it is incomplete.
+    pub(super) cut: bool,
     /// Markup dropped since the last byte shown.
     dropped: String,
 }
@@ -86,6 +88,7 @@ impl Items {
             routed: 0,
             prompt: 0,
             in_prompt: false,
+            cut: false,
             dropped: String::new(),
         }
     }
@@ -148,7 +151,8 @@ impl Items {
     pub(super) fn close(&mut self) {
         if let Some(open) = self.open.take() {
             assert!(!open.left, "a call that was given up is closed as if it were whole: {open:?}");
-            self.push(open, true);
+            let is_cut = self.cut && matches!(open.head, Head::ToolCall(_));
+            self.push(open, !is_cut);
         }
     }
 

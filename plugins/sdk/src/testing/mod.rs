@@ -50,7 +50,7 @@ pub use written::{
 use self::items::Items;
 use self::markers::{Found, Markers};
 use self::until::Until;
-use crate::{FinishReason, Op, Parser, Phase, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
+use crate::{FinishReason, Op, Parser, Request, Route, Step, Stream, Tool, ToolChoice, ToolKind};
 
 /// A request that declares functions of these names.
 pub fn request(tools: &[&str]) -> Request {
@@ -91,8 +91,6 @@ pub struct Player<P> {
     fed: usize,
     stops: Vec<u32>,
     in_prompt: bool,
-    /// It came inside a string of a call's JSON.
-    cut: bool,
     /// A stop marker came: what follows is no part of the turn.
     ended: bool,
 }
@@ -113,7 +111,6 @@ impl<P: Parser> Player<P> {
             fed: 0,
             stops: descriptor.stops,
             in_prompt: false,
-            cut: false,
             ended: false,
         }
     }
@@ -203,7 +200,7 @@ impl<P: Parser> Player<P> {
                 if in_string && !self.stops.contains(&index) {
                     return self.hand_over(Found::Text(literal));
                 }
-                self.cut = in_string;
+                self.items.cut = in_string;
                 self.fed += literal.len();
                 self.held.push_str(&literal);
                 self.until = None;
@@ -234,7 +231,6 @@ impl<P: Parser> Player<P> {
             Op::UntilJson(rest) => self.begin_until(Until::json(rest)),
             Op::Message(phase) => self.items.message(phase),
             Op::ToolCall(call) => self.items.tool_call(call, &self.held),
-            Op::Close if self.cut => self.items.message(Phase::Unspecified),
             Op::Close => self.items.close(),
             Op::DerivedArguments(text) => self.items.derived(&text),
             // Items don't say how the turn ends.
