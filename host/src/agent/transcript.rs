@@ -38,7 +38,7 @@ impl Transcript {
                 self.open = OpenProse::Content;
             }
             TurnEvent::Open(ItemHead::ToolCall { .. }) | TurnEvent::Close(_) => {
-                self.open = OpenProse::Nothing
+                self.open = OpenProse::Nothing;
             }
             TurnEvent::Text(delta) => self.text(delta),
         }

@@ -176,7 +176,7 @@ impl Ledger {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize),
             Op::UntilMarker(route) => self.begin_until(Ok(Until::marker(route))),
             Op::UntilByte(until) => self.begin_until(Until::byte(&until)),
-            Op::UntilJson(rest) => self.begin_until(Until::json(&rest)),
+            Op::UntilJson(rest) => self.begin_until(Until::json(rest)),
             Op::ToolCall(_) => {
                 self.calls += 1;
                 self.derived = 0;

@@ -31,17 +31,21 @@ impl OpenJson {
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
         for (at, byte) in text.iter().enumerate() {
-            match (self.string, byte) {
-                (InString::Yes, b'"') => self.string = InString::No,
-                (InString::Yes, b'\\') => self.string = InString::AfterBackslash,
-                (InString::Yes, _) => {}
-                (InString::AfterBackslash, _) => self.string = InString::Yes,
-                (InString::No, b'"') => self.string = InString::Yes,
-                (InString::No, b'{' | b'[') => self.depth = self.depth.saturating_add(1),
+            self.string = match (self.string, byte) {
+                (InString::Yes, b'"') => InString::No,
+                (InString::Yes, b'\\') => InString::AfterBackslash,
+                (InString::AfterBackslash, _) | (InString::No, b'"') => InString::Yes,
+                (InString::No, b'{' | b'[') => {
+                    self.depth = self.depth.saturating_add(1);
+                    InString::No
+                }
                 (InString::No, b'}' | b']') if self.depth == 1 => return at,
-                (InString::No, b'}' | b']') => self.depth -= 1,
-                (InString::No, _) => {}
-            }
+                (InString::No, b'}' | b']') => {
+                    self.depth -= 1;
+                    InString::No
+                }
+                (same, _) => same,
+            };
         }
         text.len()
     }

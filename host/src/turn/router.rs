@@ -106,7 +106,7 @@ impl Router {
             Op::Close => self.ledger.items.close(self.cut, out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
             Op::UntilByte(until) => self.begin_until(Until::byte(&until)?),
-            Op::UntilJson(rest) => self.begin_until(Until::json(&rest)?),
+            Op::UntilJson(rest) => self.begin_until(Until::json(rest)?),
             Op::BrokenCall => {
                 if self.ledger.items.is_visible() {
                     self.ledger.items.break_call(None);

@@ -42,7 +42,7 @@ impl Until {
     }
 
     /// Up to the end of a JSON value, or the next marker outside of its strings.
-    pub(crate) fn json(rest: &JsonRest) -> Result<Self, Illegal> {
+    pub(crate) fn json(rest: JsonRest) -> Result<Self, Illegal> {
         let json = OpenJson::new(rest.depth, rest.in_string).ok_or(Illegal::UntilJson)?;
         Ok(Self { route: rest.route, end: End::Json(json) })
     }

@@ -117,7 +117,7 @@ impl Lawless {
                 Op::UntilByte(Until { route: self.route(), bytes })
             }
             8 => {
-                let (depth, in_string) = (self.0.below(3) as u32, self.0.below(2) == 0);
+                let (depth, in_string) = ([0, 1, 2][self.0.below(3)], self.0.below(2) == 0);
                 Op::UntilJson(JsonRest { route: self.route(), depth, in_string })
             }
             _ => bytes(self.route(), u32::try_from(self.0.below(5)).expect("below 5")),
