@@ -93,8 +93,8 @@ struct Cost {
 impl Cost {
     fn new(before: CpuTime, after: CpuTime, events: u64) -> Self {
         let events = f64::from(u32::try_from(events).expect("not so many"));
-        let each = |time: Duration| time.as_secs_f64() * 1e6 / events;
-        Self { user: each(after.user - before.user), system: each(after.system - before.system) }
+        let each = |after: Duration, before| after.saturating_sub(before).as_secs_f64() * 1e6 / events;
+        Self { user: each(after.user, before.user), system: each(after.system, before.system) }
     }
 
     fn sum(self) -> f64 {
@@ -134,7 +134,7 @@ fn bare_write(load: Load) -> f64 {
         }
         std::thread::sleep(Duration::from_millis(load.pace_ms));
     }
-    let cpu = thread_cpu() - began;
+    let cpu = thread_cpu().saturating_sub(began);
     // They would take the end of a socket whose request wasn't read for a fault.
     drop(clients);
     cpu.as_secs_f64() * 1e6 / f64::from(BARE_WRITES * load.streams)
