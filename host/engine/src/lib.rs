@@ -6,6 +6,7 @@
 pub mod batch;
 mod blocks;
 pub mod cpu;
+mod device_lock;
 mod engine_step;
 mod error;
 mod files;
@@ -29,8 +30,8 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod token;
-mod turns;
 
+pub use device_lock::DeviceLock;
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};
 pub use generation::{Engine, Finish, Generation, GenerationRequest, Step, StepStream, TokenMask};
@@ -40,4 +41,3 @@ pub use logits::LogitsProcessors;
 pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
 pub use token::{Logprobs, SamplingParams, Token};
-pub use turns::Turns;

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use crate::device_lock::DeviceLock;
 use crate::engine_step::engine_step;
 use crate::error::{GenerationError, SubmitError};
 use crate::generation::{Engine, Finish, Generation, GenerationRequest};
@@ -19,7 +20,6 @@ use crate::panics::panic_text;
 use crate::runner::{Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
-use crate::turns::Turns;
 
 /// An engine over a runner. Dropping it ends what it generates and waits for the step under way.
 pub struct LocalEngine {
@@ -36,8 +36,8 @@ impl LocalEngine {
         let inbox = Arc::new(Inbox::new(options.waiting));
         let scheduler = Scheduler::new(&shape, options);
         let stats = Arc::new(Mutex::new(scheduler.stats()));
-        let turns = runner.turns();
-        let worker = Worker { runner, turns, scheduler, inbox: inbox.clone(), stats: stats.clone() };
+        let device_lock = runner.device_lock();
+        let worker = Worker { runner, device_lock, scheduler, inbox: inbox.clone(), stats: stats.clone() };
         let worker = std::thread::Builder::new()
             .name("engine".into())
             .spawn(|| worker.work())
@@ -123,7 +123,7 @@ impl std::fmt::Debug for LocalEngine {
 struct Worker {
     runner: Box<dyn Runner>,
     /// Where other engines compute on the same device.
-    turns: Option<Arc<Turns>>,
+    device_lock: Option<Arc<DeviceLock>>,
     scheduler: Scheduler,
     inbox: Arc<Inbox>,
     stats: Arc<Mutex<EngineStats>>,
@@ -149,9 +149,9 @@ impl Worker {
             for sequence in arrivals {
                 self.scheduler.add(sequence);
             }
-            let turn = self.turns.as_deref().map(Turns::take);
+            let device = self.device_lock.as_deref().map(DeviceLock::take);
             let moved = engine_step(&mut self.scheduler, self.runner.as_mut());
-            drop(turn);
+            drop(device);
             self.publish();
             if !moved {
                 self.inbox.sleep(self.scheduler.waiting());

@@ -9,8 +9,8 @@ use std::sync::Arc;
 pub use crate::shape::RunnerShape;
 
 use crate::batch::{Batch, BatchError};
+use crate::device_lock::DeviceLock;
 use crate::token::{SamplingParams, Token};
-use crate::turns::Turns;
 
 /// A model on a device. The order of calls is `forward(n)`, `sample(n)`, with `ahead` 1 perhaps `forward(n + 1)`, then `collect(n)`.
 ///
@@ -31,8 +31,8 @@ use crate::turns::Turns;
 pub trait Runner: Send {
     /// Sizes that the scheduler plans with.
     fn shape(&self) -> &RunnerShape;
-    /// Turns at its device, where other runners compute on it too: the engine takes one for each step.
-    fn turns(&self) -> Option<Arc<Turns>> {
+    /// The lock of its device, where other runners compute on it too: the engine holds it for each step.
+    fn device_lock(&self) -> Option<Arc<DeviceLock>> {
         None
     }
     /// Begins one step: writes the KV cache and computes the logits of the batch's `logit_rows`.

@@ -1,11 +1,13 @@
-//! The engine's thread and its clients: arrivals, pauses, and clients that leave.
+//! The engine's thread and its clients: arrivals, pauses, and clients that leave; and engines that share a device.
 
 use std::future::poll_fn;
 
+use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::sync::Arc;
 use loom::thread;
 
+use crate::device_lock::DeviceLock;
 use crate::error::SubmitError;
 use crate::explore;
 use crate::generation::{Step, StepStream};
@@ -53,6 +55,26 @@ pub(crate) fn explore_all() {
             (arrived, pushed),
             if arrived == 1 { (1, Ok(())) } else { (0, Err(SubmitError::Stopped)) }
         );
+    });
+    explore("device lock: two engines never step at once, and each gets on", || {
+        let (lock, steps) = (Arc::new(DeviceLock::default()), Arc::new(UnsafeCell::new(0)));
+        let step = |lock: &DeviceLock, steps: &UnsafeCell<usize>| {
+            let _device = lock.take();
+            steps.with_mut(|steps| {
+                #[expect(
+                    unsafe_code,
+                    reason = "loom reports two engines in here at once, which is what is tried"
+                )]
+                // SAFETY: the lock is held.
+                unsafe {
+                    *steps += 1;
+                }
+            });
+        };
+        let (other, its_steps) = (Arc::clone(&lock), Arc::clone(&steps));
+        let engine = thread::spawn(move || (0..2).for_each(|_| step(&other, &its_steps)));
+        (0..2).for_each(|_| step(&lock, &steps));
+        engine.join().expect("it doesn't panic");
     });
     explore("outlet: a paused sequence goes on when there is room", || {
         let notify = Arc::new(Notify::default());

@@ -6,6 +6,8 @@
 #![expect(dead_code, reason = "the models use a part of what the files offer")]
 
 mod cpu;
+#[path = "../../../host/engine/src/device_lock.rs"]
+mod device_lock;
 mod engine;
 mod error;
 mod generation;

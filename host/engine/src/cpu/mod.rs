@@ -15,10 +15,10 @@ pub use kernels::cpu::MAX_THREADS;
 use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
 
 use crate::batch::Batch;
+use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
 use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
-use crate::turns::Turns;
 
 use backend::CpuBackend;
 pub(crate) use sampler::Sampler;
@@ -46,7 +46,7 @@ impl Default for CpuOptions {
 pub struct CpuRunner {
     model: Model<CpuBackend>,
     backend: CpuBackend,
-    turns: Arc<Turns>,
+    device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
     sampler: Sampler,
     sampled: Sampled,
@@ -95,7 +95,7 @@ impl CpuRunner {
         Ok(Self {
             model,
             backend,
-            turns: Arc::clone(&threads.turns),
+            device_lock: Arc::clone(&threads.device_lock),
             shape,
             sampler: Sampler::default(),
             sampled: Sampled::default(),
@@ -115,8 +115,8 @@ impl Runner for CpuRunner {
         &self.shape
     }
 
-    fn turns(&self) -> Option<Arc<Turns>> {
-        Some(Arc::clone(&self.turns))
+    fn device_lock(&self) -> Option<Arc<DeviceLock>> {
+        Some(Arc::clone(&self.device_lock))
     }
 
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {

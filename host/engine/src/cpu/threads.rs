@@ -1,18 +1,18 @@
-//! The threads that compute: one set for a process, whose engines take turns at it.
+//! The threads that compute: one set for a process, which one engine has at a time.
 
 use std::sync::Arc;
 
 use kernels::cpu::{Cpu, MAX_THREADS};
 
+use crate::device_lock::DeviceLock;
 use crate::models::LoadError;
-use crate::turns::Turns;
 
 /// Threads of the CPU. Clones are the same threads.
 #[derive(Debug, Clone)]
 pub struct Threads {
     pub(super) cpu: Arc<Cpu>,
     /// A step has all threads to itself.
-    pub(super) turns: Arc<Turns>,
+    pub(super) device_lock: Arc<DeviceLock>,
 }
 
 impl Threads {
@@ -29,7 +29,7 @@ impl Threads {
         let cpu = Cpu::new(asked);
         match cpu.threads() {
             started if started < asked => Err(LoadError::Threads { asked, most: started }),
-            _ => Ok(Self { cpu: Arc::new(cpu), turns: Arc::default() }),
+            _ => Ok(Self { cpu: Arc::new(cpu), device_lock: Arc::default() }),
         }
     }
 }

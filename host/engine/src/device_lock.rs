@@ -1,12 +1,14 @@
-//! Turns at a device that several engines share: one step at a time, in the order in which they asked.
+//! The lock of a device that several engines share, a ticket lock: one step at a time, in the order in which they asked.
 //!
-//! Invariant: whoever takes a turn waits for at most one turn of each other, since one who comes again stands behind all who wait.
+//! Invariant: whoever takes it waits for at most one step of each other, since one who comes again stands behind all who wait.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
-/// A ticket lock: a mutex that is fair.
+use crate::sync::{Condvar, Mutex, MutexGuard};
+
+/// A mutex that is fair.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct DeviceLock {
     state: Mutex<Tickets>,
     passed: Condvar,
 }
@@ -15,24 +17,24 @@ pub struct Turns {
 struct Tickets {
     /// The next ticket to be drawn.
     next: u64,
-    /// The ticket whose turn it is.
+    /// The ticket that has the lock.
     serving: u64,
 }
 
-/// A turn, until it is dropped.
+/// The device, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn<'a>(&'a Turns);
+pub(crate) struct DeviceGuard<'a>(&'a DeviceLock);
 
-impl Turns {
-    /// Waits for a turn.
-    pub(crate) fn take(&self) -> Turn<'_> {
+impl DeviceLock {
+    /// Waits for the device.
+    pub(crate) fn take(&self) -> DeviceGuard<'_> {
         let mut tickets = self.lock();
         let mine = tickets.next;
         tickets.next += 1;
         while tickets.serving != mine {
             tickets = self.passed.wait(tickets).unwrap_or_else(PoisonError::into_inner);
         }
-        Turn(self)
+        DeviceGuard(self)
     }
 
     fn lock(&self) -> MutexGuard<'_, Tickets> {
@@ -40,7 +42,7 @@ impl Turns {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for DeviceGuard<'_> {
     fn drop(&mut self) {
         self.0.lock().serving += 1;
         self.0.passed.notify_all();
@@ -51,27 +53,27 @@ impl Drop for Turn<'_> {
 mod tests {
     use std::sync::Mutex;
 
-    use super::Turns;
+    use super::DeviceLock;
 
     /// Waits until so many tickets were drawn.
-    fn await_tickets(turns: &Turns, drawn: u64) {
-        while turns.lock().next < drawn {
+    fn await_tickets(lock: &DeviceLock, drawn: u64) {
+        while lock.lock().next < drawn {
             std::thread::yield_now();
         }
     }
 
     #[test]
-    fn turns_are_taken_in_the_order_of_asking_and_who_comes_again_is_last() {
-        let (turns, order) = (Turns::default(), Mutex::new(Vec::new()));
+    fn it_is_taken_in_the_order_of_asking_and_who_comes_again_is_last() {
+        let (lock, order) = (DeviceLock::default(), Mutex::new(Vec::new()));
         let take = |name| {
-            let _turn = turns.take();
+            let _device = lock.take();
             order.lock().unwrap().push(name);
         };
         std::thread::scope(|scope| {
-            let held = turns.take();
+            let held = lock.take();
             for (drawn, name) in [(2, "first"), (3, "second"), (4, "third")] {
                 scope.spawn(move || take(name));
-                await_tickets(&turns, drawn);
+                await_tickets(&lock, drawn);
             }
             drop(held);
             take("again");
@@ -80,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_panics_is_passed_on() {
-        let turns = Turns::default();
+    fn a_holder_that_panics_passes_it_on() {
+        let lock = DeviceLock::default();
         let panicked = std::panic::catch_unwind(|| {
-            let _turn = turns.take();
-            panic!("in a turn");
+            let _device = lock.take();
+            panic!("while it holds the device");
         });
         assert!(panicked.is_err());
-        drop(turns.take());
+        drop(lock.take());
     }
 }
