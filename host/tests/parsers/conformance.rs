@@ -1,6 +1,8 @@
 //! The plugins of `plugins/` keep what every parser must keep, shown by their own cases; and the page about cases tells the truth.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use host::conformance::{Property, Recording, Report, Sandboxed, play_case, test};
 use host::limits::ParserLimits;
@@ -36,7 +38,16 @@ fn report(plugin: &Path) -> Report {
 fn every_plugin_keeps_every_property() {
     let plugins = plugins();
     assert!(!plugins.is_empty());
-    let wrong: Vec<String> = plugins.iter().flat_map(|plugin| problems(plugin)).collect();
+    let queue = Mutex::new(plugins.iter());
+    let work = || {
+        let next = || queue.lock().expect("nobody panics with it").next();
+        std::iter::from_fn(next).flat_map(|plugin| problems(plugin)).collect::<Vec<_>>()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a parser can't panic")).collect()
+    });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
