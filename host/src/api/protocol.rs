@@ -99,10 +99,12 @@ impl Protocol {
     /// A checker for one stream.
     pub fn check(self) -> StreamCheck {
         match self {
-            Self::Responses => StreamCheck::Responses(responses::validator::StreamValidator::default()),
+            Self::Responses => StreamCheck::Responses(responses::validator::ResponsesValidator::default()),
             Self::Chat => StreamCheck::Chat { chunks: chat::validator::ChunkValidator::new(), done: false },
-            Self::Completions => StreamCheck::Completions(completions::validator::StreamValidator::default()),
-            Self::Messages => StreamCheck::Messages(messages::validator::StreamValidator::default()),
+            Self::Completions => {
+                StreamCheck::Completions(completions::validator::CompletionsValidator::default())
+            }
+            Self::Messages => StreamCheck::Messages(messages::validator::MessagesValidator::default()),
         }
     }
 }
@@ -111,7 +113,7 @@ impl Protocol {
 #[derive(Debug)]
 pub enum StreamCheck {
     /// The Responses API's.
-    Responses(responses::validator::StreamValidator),
+    Responses(responses::validator::ResponsesValidator),
     /// Chat Completions'.
     Chat {
         /// The chunks so far.
@@ -120,9 +122,9 @@ pub enum StreamCheck {
         done: bool,
     },
     /// Completions'.
-    Completions(completions::validator::StreamValidator),
+    Completions(completions::validator::CompletionsValidator),
     /// Messages'.
-    Messages(messages::validator::StreamValidator),
+    Messages(messages::validator::MessagesValidator),
 }
 
 impl StreamCheck {

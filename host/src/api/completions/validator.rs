@@ -9,7 +9,7 @@ use super::super::sse;
 
 /// Checks one stream while it goes out.
 #[derive(Debug, Default)]
-pub struct StreamValidator {
+pub struct CompletionsValidator {
     events: usize,
     /// `id`, `object`, `created` and `model` of the first chunk.
     head: Option<[Value; 4]>,
@@ -21,7 +21,7 @@ pub struct StreamValidator {
     done: bool,
 }
 
-impl StreamValidator {
+impl CompletionsValidator {
     /// Checks the next whole events. An error says which event breaks which rule.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
         for event in sse::events(bytes)? {
@@ -109,7 +109,7 @@ fn check(holds: bool, otherwise: &str) -> Result<(), String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::StreamValidator;
+    use super::CompletionsValidator;
 
     fn chunk(choices: &Value) -> Value {
         json!({ "id": "c", "object": "text_completion", "created": 1, "model": "m", "choices": choices })
@@ -128,7 +128,7 @@ mod tests {
 
     fn check(chunks: &[Value]) -> Result<(), String> {
         let events: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-        let mut check = StreamValidator::default();
+        let mut check = CompletionsValidator::default();
         check.feed(format!("{}data: [DONE]\n\n", events.concat()).as_bytes())?;
         check.finish()
     }
@@ -152,7 +152,7 @@ mod tests {
             chunks.remove(at);
             assert!(check(&chunks).is_err(), "without {at}");
         }
-        assert!(StreamValidator::default().finish().is_err());
+        assert!(CompletionsValidator::default().finish().is_err());
     }
 
     #[test]

@@ -43,7 +43,7 @@ struct OpenBlock {
 
 /// Checks the events of one stream, in order. Errors say what is wrong with which event.
 #[derive(Debug, Default)]
-pub struct StreamValidator {
+pub struct MessagesValidator {
     events: usize,
     stage: Stage,
     /// Blocks begun.
@@ -53,7 +53,7 @@ pub struct StreamValidator {
     open: Option<OpenBlock>,
 }
 
-impl StreamValidator {
+impl MessagesValidator {
     /// Checks the next whole events.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), String> {
         sse::events(bytes)?.into_iter().try_for_each(|event| {
@@ -198,7 +198,7 @@ fn check(holds: bool, otherwise: &str) -> Result<(), String> {
 
 /// Checks a whole stream.
 pub fn check_sse(bytes: &[u8]) -> Result<(), String> {
-    let mut check = StreamValidator::default();
+    let mut check = MessagesValidator::default();
     check.feed(bytes)?;
     check.finish()
 }

@@ -70,7 +70,7 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
 }
 
 fn chunks(stream: &str) -> Vec<Value> {
-    let mut check = completions::validator::StreamValidator::default();
+    let mut check = completions::validator::CompletionsValidator::default();
     check
         .feed(stream.as_bytes())
         .and_then(|()| check.finish())

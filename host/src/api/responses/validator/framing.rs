@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::super::frames::Frames;
 use super::samples::{empty, everything};
-use super::{Rule, StreamValidator, Validator, check_sse};
+use super::{ResponsesValidator, Rule, Validator, check_sse};
 
 fn encoded(events: &[Value]) -> Vec<u8> {
     let mut frames = Frames::new();
@@ -35,7 +35,7 @@ fn framing_is_checked() {
 
 #[test]
 fn a_stream_may_be_checked_write_by_write() {
-    let mut check = StreamValidator::default();
+    let mut check = ResponsesValidator::default();
     for event in everything() {
         let whole = encoded(std::slice::from_ref(&event));
         check.feed(whole.strip_suffix(b"data: [DONE]\n\n").unwrap()).unwrap();

@@ -30,7 +30,7 @@ use serde_json::{Map, Value};
 use acts::Act;
 use item::OpenItem;
 use shape::{CheckedObject, Fault, FieldType};
-pub use stream::{StreamValidator, check_sse};
+pub use stream::{ResponsesValidator, check_sse};
 
 /// What a stream has to keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,12 +7,12 @@ use super::{Rule, Validator, Violation};
 
 /// Checks a stream as it goes out; what is fed must be whole events, as one or more writes.
 #[derive(Debug, Default)]
-pub struct StreamValidator {
+pub struct ResponsesValidator {
     validator: Validator,
     done: bool,
 }
 
-impl StreamValidator {
+impl ResponsesValidator {
     /// Checks the next events.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let events = sse::events(bytes).map_err(|what| self.framing("", what))?;
@@ -53,7 +53,7 @@ impl StreamValidator {
 
 /// Checks a whole stream.
 pub fn check_sse(bytes: &[u8]) -> Result<(), Violation> {
-    let mut check = StreamValidator::default();
+    let mut check = ResponsesValidator::default();
     check.feed(bytes)?;
     check.finish()
 }
