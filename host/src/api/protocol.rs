@@ -40,16 +40,16 @@ impl Protocol {
 
     /// Reads a request body, whichever model it asks for.
     pub fn read(self, body: &[u8], defaults: &Defaults) -> Result<ApiRequest, ApiError> {
-        read_body(body, &defaults.limits, |body, _| self.call(body, defaults))
+        read_body(body, &defaults.limits, |body, _| self.read_object(body, defaults))
     }
 
     /// Reads a request body for a model whose defaults these are.
-    pub(crate) fn call(self, body: &Object<'_>, defaults: &Defaults) -> Result<ApiRequest, ApiError> {
+    pub(crate) fn read_object(self, body: &Object<'_>, defaults: &Defaults) -> Result<ApiRequest, ApiError> {
         match self {
-            Self::Responses => responses::call(body, defaults, Ids::random(), unix_now),
-            Self::Chat => chat::call(body, defaults, Ids::random(), unix_now),
-            Self::Completions => completions::call(body, defaults, Ids::random(), unix_now),
-            Self::Messages => messages::call(body, defaults, Ids::random(), unix_now),
+            Self::Responses => responses::read(body, defaults, Ids::random(), unix_now),
+            Self::Chat => chat::read(body, defaults, Ids::random(), unix_now),
+            Self::Completions => completions::read(body, defaults, Ids::random(), unix_now),
+            Self::Messages => messages::read(body, defaults, Ids::random(), unix_now),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct ApiRequest {
     pub machine: Box<dyn Machine>,
 }
 
-/// How a protocol reads a body. Each protocol's `call` is one of these.
+/// How a protocol reads a body. Each protocol's `read` is one of these.
 pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
 /// What `read` makes of a body, which must be one JSON object, and of the model that it asks for. That is read before anything else,

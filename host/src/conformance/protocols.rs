@@ -22,10 +22,10 @@ const COMPLETIONS_BODY: &[u8] = br#"{"model": "case", "prompt": "x", "stream": t
 pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
     let defaults = Defaults::default();
     let (call, body): (ReadRequest, _) = match protocol {
-        Protocol::Responses => (responses::call, RESPONSES_BODY),
-        Protocol::Chat => (chat::call, CHAT_BODY),
-        Protocol::Completions => (completions::call, COMPLETIONS_BODY),
-        Protocol::Messages => (messages::call, MESSAGES_BODY),
+        Protocol::Responses => (responses::read, RESPONSES_BODY),
+        Protocol::Chat => (chat::read, CHAT_BODY),
+        Protocol::Completions => (completions::read, COMPLETIONS_BODY),
+        Protocol::Messages => (messages::read, MESSAGES_BODY),
     };
     read_body(body, &defaults.limits, |body, _| call(body, &defaults, Ids::counted(), || 0))
         .expect("the request is whole")

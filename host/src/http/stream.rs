@@ -45,9 +45,9 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let disconnect = request.extensions().get::<Disconnect>().cloned();
-    let read = move |body: &Object<'_>, defaults: &_| protocol.call(body, defaults);
-    let (call, model, account) = read_json(app, request, read).await?;
-    let ApiRequest { stream, job, hosted, machine, warnings } = call;
+    let read = move |body: &Object<'_>, defaults: &_| protocol.read_object(body, defaults);
+    let (api_request, model, account) = read_json(app, request, read).await?;
+    let ApiRequest { stream, job, hosted, machine, warnings } = api_request;
     for warning in &warnings {
         tracing::debug!(%id, %warning, "ignored");
     }

@@ -21,8 +21,8 @@ use super::openapi::AnswerSchemas;
 pub(super) use chunks::{ChatUsage, TokenIds};
 pub use machine::ChatMachine;
 pub use request::ChatRequest;
-pub(crate) use request::call;
 pub(super) use request::job;
+pub(crate) use request::read;
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
 pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {

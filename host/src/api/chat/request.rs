@@ -86,7 +86,7 @@ pub(in crate::api) fn job(
 }
 
 /// Reads a body into what the transport needs.
-pub(crate) fn call(
+pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     ids: Ids,

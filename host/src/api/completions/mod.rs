@@ -15,8 +15,8 @@ use super::error;
 use super::openapi::AnswerSchemas;
 
 pub use machine::CompletionMachine;
-pub(crate) use request::call;
 pub(super) use request::prompts;
+pub(crate) use request::read;
 
 /// Schemas of the answer, and of what the lines of a stream hold: a chunk, the error object, or `[DONE]`.
 pub(super) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {

@@ -17,7 +17,7 @@ use crate::prompt::Conversation;
 const MAX_TOKENS: u32 = 16;
 
 /// Reads a body into what the transport needs.
-pub(crate) fn call(
+pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     mut ids: Ids,

@@ -18,7 +18,7 @@ pub use events::counted;
 pub(super) use events::{answer, count_answer};
 pub use machine::MessagesMachine;
 pub use request::{CountRequest, MessagesRequest};
-pub(crate) use request::{call, count};
+pub(crate) use request::{count, read};
 
 /// What signatures of thinking are made for ([`super::seal::Seal::sign`]).
 pub(super) const THINKING: &str = "messages.thinking";

@@ -63,7 +63,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
 }
 
 /// Reads a body into what the transport needs.
-pub(crate) fn call(
+pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     ids: Ids,

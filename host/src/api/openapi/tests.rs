@@ -31,10 +31,10 @@ fn read<T>(
     read_body(body, &defaults.limits, |body, _| read(body, &defaults))
 }
 
-macro_rules! call {
+macro_rules! reader {
     ($protocol:ident) => {
         |body| {
-            let call = read(body, |body, defaults| $protocol::call(body, defaults, Ids::counted(), || 0));
+            let call = read(body, |body, defaults| $protocol::read(body, defaults, Ids::counted(), || 0));
             call.map(|call| call.warnings)
         }
     };
@@ -45,25 +45,25 @@ const READERS: [Reader; 7] = [
         path: "/v1/responses",
         tables: responses::fields::TABLES,
         base: || json!({ "model": "m", "input": "x" }),
-        read: call!(responses),
+        read: reader!(responses),
     },
     Reader {
         path: "/v1/chat/completions",
         tables: chat::fields::TABLES,
         base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "logprobs": true }),
-        read: call!(chat),
+        read: reader!(chat),
     },
     Reader {
         path: "/v1/completions",
         tables: completions::fields::TABLES,
         base: || json!({ "model": "m", "prompt": "x" }),
-        read: call!(completions),
+        read: reader!(completions),
     },
     Reader {
         path: "/v1/messages",
         tables: messages::fields::TABLES,
         base: || json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "max_tokens": 5 }),
-        read: call!(messages),
+        read: reader!(messages),
     },
     Reader {
         path: "/v1/messages/count_tokens",

@@ -21,4 +21,4 @@ pub mod validator;
 
 pub use machine::ResponsesMachine;
 pub use request::ResponsesRequest;
-pub(crate) use request::call;
+pub(crate) use request::read;

@@ -139,7 +139,7 @@ fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
 }
 
 /// Reads a body into what the transport needs.
-pub(crate) fn call(
+pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
     ids: Ids,

@@ -29,9 +29,9 @@ fn read(file: &Path) -> (String, ReadRequest, Value) {
     let mut request: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
     let read: ReadRequest = match request["path"].as_str().unwrap().split('?').next().unwrap() {
-        "/v1/responses" => responses::call,
-        "/v1/chat/completions" => chat::call,
-        "/v1/messages" => messages::call,
+        "/v1/responses" => responses::read,
+        "/v1/chat/completions" => chat::read,
+        "/v1/messages" => messages::read,
         other => panic!("{name}: no protocol at {other}"),
     };
     (name, read, request["body"].take())

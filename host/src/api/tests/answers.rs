@@ -15,7 +15,7 @@ use crate::turn::{ItemHead, TurnEnd};
 fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
     let mut body = json!({ "model": "m", "input": "x" });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-    read(responses::call, body.to_string().as_bytes(), defaults, || 0)
+    read(responses::read, body.to_string().as_bytes(), defaults, || 0)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -31,7 +31,7 @@ fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value
 /// The messages that an input becomes, or how it is refused.
 fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<Message>, (String, String)> {
     let body = json!({ "model": "m", "input": input }).to_string();
-    match read(responses::call, body.as_bytes(), defaults, || 0) {
+    match read(responses::read, body.as_bytes(), defaults, || 0) {
         Ok(call) => Ok(call.job.conversation.messages),
         Err(error) => Err((error.code.unwrap_or_default().to_owned(), error.message)),
     }
@@ -155,7 +155,7 @@ fn flat_names_that_meet_are_refused() {
     let plain = json!({ "type": "function", "name": "n__f" });
     let inside = json!({ "type": "namespace", "name": "n", "tools": [{ "type": "function", "name": "f" }] });
     for tools in [json!([plain, inside]), json!([inside, plain]), json!([inside, inside])] {
-        let refused = refusal(responses::call, &json!({ "model": "m", "input": "x", "tools": tools }));
+        let refused = refusal(responses::read, &json!({ "model": "m", "input": "x", "tools": tools }));
         assert!(refused.message.contains("the model would see two tools of this name"), "{refused}");
     }
 }

@@ -19,7 +19,7 @@ use crate::turn::{
 fn ask(extra: &Value) -> Box<dyn Machine> {
     let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }], "stream": true });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-    machine(chat::call, &body)
+    machine(chat::read, &body)
 }
 
 /// What a machine says: the stream, checked, as chunks, and the body.

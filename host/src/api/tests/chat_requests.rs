@@ -15,11 +15,11 @@ fn with(extra: &Value) -> Value {
 }
 
 fn messages(messages: &Value) -> Vec<Message> {
-    job(chat::call, &with(&json!({ "messages": messages }))).0.conversation.messages
+    job(chat::read, &with(&json!({ "messages": messages }))).0.conversation.messages
 }
 
 fn refused(extra: &Value) -> String {
-    let error = refusal(chat::call, &with(extra));
+    let error = refusal(chat::read, &with(extra));
     assert_eq!(error.status, 400);
     error.message
 }
@@ -101,7 +101,7 @@ fn declarations_reach_the_template_as_they_are() {
         r#"{"type":"function","function":{"parameters":{"type":"object"},"name":"f","description":"d"}}"#;
     let declaration: Value = serde_json::from_str(tool).unwrap();
     let (job, _) =
-        job(chat::call, &with(&json!({ "tools": [declaration, { "type": "hologram", "hologram": {} }] })));
+        job(chat::read, &with(&json!({ "tools": [declaration, { "type": "hologram", "hologram": {} }] })));
     assert_eq!(job.conversation.tools[0].declaration, tool);
     assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "f"));
     assert_eq!(job.tool_choice, ToolChoice::Auto);
@@ -113,7 +113,7 @@ fn options_reach_the_job() {
         "max_tokens": 9, "max_completion_tokens": 5, "stop": "END", "temperature": 0.5, "top_p": 0, "seed": 3,
         "reasoning_effort": "none", "parallel_tool_calls": false, "stream": true
     });
-    let (job, warnings) = job(chat::call, &with(&extra));
+    let (job, warnings) = job(chat::read, &with(&extra));
     assert_eq!((job.max_output_tokens, job.stop), (Some(5), vec!["END".to_owned()]));
     assert_eq!((job.sampling.temperature, job.sampling.seed), (Some(0.5), Some(3)));
     assert!(job.sampling.top_p.is_some_and(|p| p > 0.0 && p < 1e-6));
@@ -171,11 +171,11 @@ fn what_is_not_there_is_refused_by_name() {
 fn neutral_values_pass_without_a_warning_and_others_with_one() {
     let neutral = json!({ "n": 1, "logprobs": false, "top_logprobs": 0, "response_format": { "type": "text" },
         "presence_penalty": 0, "frequency_penalty": 0.0, "logit_bias": {}, "stop": null, "store": false });
-    let (job_of_neutral, warnings) = job(chat::call, &with(&neutral));
+    let (job_of_neutral, warnings) = job(chat::read, &with(&neutral));
     assert!(warnings.is_empty());
-    assert_eq!(job_of_neutral, job(chat::call, &with(&json!({}))).0);
+    assert_eq!(job_of_neutral, job(chat::read, &with(&json!({}))).0);
     let (_, warnings) = job(
-        chat::call,
+        chat::read,
         &with(&json!({ "presence_penalty": 0.5, "web_search_options": {},
         "stream_options": { "continuous_usage_stats": true } })),
     );
@@ -195,7 +195,7 @@ fn all_of_sampling_reaches_the_job() {
         "logit_bias": { "7": -100, "9": 1.5 }, "bad_words": ["no", "never ever"], "stop_token_ids": [3],
         "include_stop_str_in_output": true, "n": 3
     });
-    let (job, warnings) = job(chat::call, &with(&extra));
+    let (job, warnings) = job(chat::read, &with(&extra));
     assert!(warnings.is_empty(), "{warnings:?}");
     let expected = SamplingRequest {
         top_k: Some(4),
@@ -216,14 +216,14 @@ fn all_of_sampling_reaches_the_job() {
 #[test]
 fn as_many_tokens_may_be_biased_as_the_limit_says() {
     let biases = |count: u32| -> Value { (0..count).map(|id| (id.to_string(), json!(1))).collect() };
-    let (job, _) = job(chat::call, &with(&json!({ "logit_bias": biases(300) })));
+    let (job, _) = job(chat::read, &with(&json!({ "logit_bias": biases(300) })));
     assert_eq!(job.sampling.logit_bias.len(), 300);
     assert_eq!(refused(&json!({ "logit_bias": biases(301) })), "logit_bias: at most 300 tokens, got 301");
 }
 
 #[test]
 fn log_probabilities_are_asked_for_with_and_without_alternatives() {
-    let asked = |extra: Value| job(chat::call, &with(&extra)).0.logprobs;
+    let asked = |extra: Value| job(chat::read, &with(&extra)).0.logprobs;
     assert_eq!(asked(json!({})), None);
     assert_eq!(asked(json!({ "logprobs": true })), Some(0));
     assert_eq!(asked(json!({ "logprobs": true, "top_logprobs": 20 })), Some(20));
@@ -238,10 +238,10 @@ fn a_message_to_go_on_with_is_named_in_three_ways() {
         json!({ "messages": prefilled, "continue_final_message": true, "add_generation_prompt": false }),
         json!({ "messages": marked }),
     ] {
-        let (job, warnings) = job(chat::call, &with(&extra));
+        let (job, warnings) = job(chat::read, &with(&extra));
         assert_eq!((job.beginning, warnings.len()), (Beginning::ContinueLast, 0), "{extra}");
     }
-    let (job, _) = job(chat::call, &with(&json!({ "messages": prefilled })));
+    let (job, _) = job(chat::read, &with(&json!({ "messages": prefilled })));
     assert_eq!(job.beginning, Beginning::Answer);
 }
 
@@ -256,7 +256,7 @@ fn custom_tools_are_declared_and_their_calls_are_remembered() {
             { "role": "tool", "tool_call_id": "c1", "content": "done" },
         ]
     });
-    let (job, warnings) = job(chat::call, &with(&extra));
+    let (job, warnings) = job(chat::read, &with(&extra));
     assert!(warnings.is_empty());
     assert_eq!((job.tools[0].kind, job.conversation.tools[0].name.as_str()), (ToolKind::Custom, "patch"));
     let arguments = r#"{"input":"*** \"x\""}"#.to_owned();

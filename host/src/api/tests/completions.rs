@@ -32,17 +32,17 @@ fn prompts_come_as_text_or_token_ids_one_or_several() {
         (json!([[1], [2, 3]]), vec![RawPrompt::Tokens(vec![1]), RawPrompt::Tokens(vec![2, 3])]),
         (json!(["a", [4]]), vec![text("a"), RawPrompt::Tokens(vec![4])]),
     ] {
-        let (job, warnings) = job(completions::call, &with(&json!({ "prompt": prompt })));
+        let (job, warnings) = job(completions::read, &with(&json!({ "prompt": prompt })));
         assert_eq!((job.beginning, warnings.len()), (Beginning::Raw(expected), 0), "{prompt}");
     }
-    let (job, _) = job(completions::call, &with(&json!({ "add_special_tokens": false })));
+    let (job, _) = job(completions::read, &with(&json!({ "add_special_tokens": false })));
     assert_eq!(job.beginning, Beginning::Raw(vec![RawPrompt::Text { text: "x".into(), special: false }]));
 }
 
 #[test]
 fn options_reach_the_job() {
     let extra = json!({ "n": 2, "best_of": 2, "logprobs": 5, "stop": ["a"], "temperature": 0, "suffix": "", "user": "u" });
-    let (job, warnings) = job(completions::call, &with(&extra));
+    let (job, warnings) = job(completions::read, &with(&extra));
     assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!((job.sampling.n, job.logprobs, job.max_output_tokens), (Some(2), Some(5), Some(16)));
     assert_eq!((job.stop, job.sampling.temperature), (vec!["a".to_owned()], Some(0.0)));
@@ -64,7 +64,7 @@ fn what_is_wrong_or_not_there_is_refused_by_name() {
         (json!({ "logprobs": true }), "logprobs: expected an integer"),
         (json!({ "max_tokens": 0 }), "max_tokens: expected an integer"),
     ] {
-        let error = refusal(completions::call, &with(&extra));
+        let error = refusal(completions::read, &with(&extra));
         assert!(error.status == 400 && error.message.starts_with(start), "{}", error.message);
     }
 }
@@ -83,7 +83,7 @@ fn chunks(stream: &str) -> Vec<Value> {
 #[test]
 fn echoed_prompts_stand_before_each_of_their_choices() {
     let request = with(&json!({ "prompt": ["a", "b"], "n": 2, "echo": true }));
-    let mut machine = machine(completions::call, &request);
+    let mut machine = machine(completions::read, &request);
     let mut frames = Frames::new();
     machine.begin(&mut frames);
     for choice in [3, 0, 2, 1] {
@@ -107,7 +107,7 @@ fn log_probabilities_are_lists_side_by_side() {
         let logprobs = TokenLogprobs { chosen: one(text, -1.0), top: vec![one("best", -0.5)] };
         DeltaToken { at, logprobs: Arc::new(logprobs) }
     };
-    let mut machine = machine(completions::call, &with(&json!({ "logprobs": 1 })));
+    let mut machine = machine(completions::read, &with(&json!({ "logprobs": 1 })));
     let mut frames = Frames::new();
     machine.begin(&mut frames);
     for (text, tokens) in [("é", vec![token(0, "é")]), ("ab", vec![token(0, "a"), token(1, "b")])] {
@@ -135,7 +135,7 @@ proptest! {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let turn = Turn::new(vec![message(Phase::Unspecified, &texts)], end);
         let request = with(&json!({ "stream_options": { "include_usage": include_usage } }));
-        let (stream, status, body) = turn.run(&mut *machine(completions::call, &request), Frames::new(), 0);
+        let (stream, status, body) = turn.run(&mut *machine(completions::read, &request), Frames::new(), 0);
         let chunks = chunks(&stream);
         prop_assert_eq!(status == 200, ending < 2);
         if status == 200 {
@@ -143,7 +143,7 @@ proptest! {
             prop_assert_eq!(&body["choices"][0]["text"], &json!(text));
             prop_assert_eq!(chunks.last().unwrap().get("usage"), include_usage.then_some(&body["usage"]));
         }
-        let silent = turn.run(&mut *machine(completions::call, &request), Frames::discarding(), 0);
+        let silent = turn.run(&mut *machine(completions::read, &request), Frames::discarding(), 0);
         prop_assert_eq!(silent, (String::new(), status, body));
     }
 }

@@ -80,13 +80,13 @@ fn compare_turn(name: &str, read: ReadRequest, body: &Value, turn: &Turn) -> Str
 
 fn responses_golden(name: &str, extra: &Value, items: Vec<Item>, end: TurnEnd) {
     let body = responses_request(extra);
-    let stream = golden(&format!("responses-{name}"), responses::call, &body, items, end);
+    let stream = golden(&format!("responses-{name}"), responses::read, &body, items, end);
     responses::validator::check_sse(stream.as_bytes())
         .unwrap_or_else(|violation| panic!("{violation}\n{stream}"));
 }
 
 fn chat_golden(name: &str, items: Vec<Item>, end: TurnEnd) {
-    let stream = golden(&format!("chat-{name}"), chat::call, &chat_request(), items, end);
+    let stream = golden(&format!("chat-{name}"), chat::read, &chat_request(), items, end);
     chat::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
 }
 
@@ -169,7 +169,7 @@ fn responses_with_log_probabilities() {
     let mut turn = Turn::new(vec![message(Phase::Unspecified, &["Hi", " 🌍"])], TurnEnd::Completed);
     give_logprobs(&mut turn);
     let body = responses_request(&extra);
-    let stream = compare_turn("responses-logprobs", responses::call, &body, &turn);
+    let stream = compare_turn("responses-logprobs", responses::read, &body, &turn);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
 }
 
@@ -185,7 +185,7 @@ fn responses_with_the_turns_own_tokens() {
     let mut turn = Turn::new(truncated_turn(), TurnEnd::MaxOutputTokens);
     turn.raw = Some(RawTurn { input: raw("<|user|>?", &[1, 7]), output: raw("<think>Short.", &[2, 8, 9]) });
     let body = responses_request(&json!({ "enable_response_messages": true }));
-    let stream = compare_turn("responses-raw", responses::call, &body, &turn);
+    let stream = compare_turn("responses-raw", responses::read, &body, &turn);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
 }
 

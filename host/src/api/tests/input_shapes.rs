@@ -11,12 +11,12 @@ fn messages(input: &Value) -> Vec<Message> {
 }
 
 fn warned(input: &Value) -> (Vec<Message>, Vec<String>) {
-    let (job, warnings) = job(responses::call, &json!({ "model": "m", "input": input }));
+    let (job, warnings) = job(responses::read, &json!({ "model": "m", "input": input }));
     (job.conversation.messages, warnings)
 }
 
 fn refused(input: &Value) -> String {
-    refusal(responses::call, &json!({ "model": "m", "input": input })).message
+    refusal(responses::read, &json!({ "model": "m", "input": input })).message
 }
 
 fn user(text: &str) -> Message {
@@ -73,7 +73,7 @@ fn messages_come_with_or_without_type_with_string_or_parts() {
 fn instructions_come_first() {
     let body =
         json!({ "model": "m", "instructions": "Be kind.", "input": [{ "role": "user", "content": "x" }] });
-    let messages = job(responses::call, &body).0.conversation.messages;
+    let messages = job(responses::read, &body).0.conversation.messages;
     assert_eq!(messages, [Message::text(Role::System, "Be kind."), user("x")]);
 }
 

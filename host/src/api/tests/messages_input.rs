@@ -8,7 +8,7 @@ use super::{job, sign};
 use crate::prompt::{HistoryCall, Message, Role};
 
 fn read(messages: &Value) -> (Vec<Message>, Vec<String>) {
-    let (job, warnings) = job(messages::call, &with(&json!({ "messages": messages })));
+    let (job, warnings) = job(messages::read, &with(&json!({ "messages": messages })));
     (job.conversation.messages, warnings)
 }
 
@@ -98,10 +98,10 @@ fn instructions_are_one_message_before_the_conversation_and_stay_in_place_inside
         ],
     }));
     let expected = [Message::text(Role::System, "a\nb\n\nc"), user("x"), Message::text(Role::System, "d")];
-    assert_eq!(job(messages::call, &body).0.conversation.messages, expected);
+    assert_eq!(job(messages::read, &body).0.conversation.messages, expected);
     let body = with(&json!({ "system": "s" }));
     assert_eq!(
-        job(messages::call, &body).0.conversation.messages,
+        job(messages::read, &body).0.conversation.messages,
         [Message::text(Role::System, "s"), user("x")]
     );
 }
@@ -113,7 +113,7 @@ fn claude_codes_accounting_stays_out_of_the_prompt() {
         json!([{ "type": "text", "text": line }, { "type": "text", "text": "You are." }]),
         json!(format!("{line}\nYou are.")),
     ] {
-        let messages = job(messages::call, &with(&json!({ "system": system }))).0.conversation.messages;
+        let messages = job(messages::read, &with(&json!({ "system": system }))).0.conversation.messages;
         assert_eq!(messages, [Message::text(Role::System, "You are."), user("x")]);
     }
     let quoted = format!("What is {line}?");

@@ -15,7 +15,7 @@ pub(super) fn with(extra: &Value) -> Value {
 }
 
 fn refused(extra: &Value) -> String {
-    let error = refusal(messages::call, &with(extra));
+    let error = refusal(messages::read, &with(extra));
     assert_eq!(error.status, 400);
     error.message
 }
@@ -29,7 +29,7 @@ fn tools_are_declared_in_the_templates_shape() {
         { "type": "web_search_20250305", "name": "web_search", "max_uses": 5 },
         { "type": "bash_20250124", "name": "bash" },
     ]);
-    let (job, warnings) = job(messages::call, &with(&json!({ "tools": tools })));
+    let (job, warnings) = job(messages::read, &with(&json!({ "tools": tools })));
     let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
     let f = format!(
         r#"{{"type":"function","function":{{"name":"f","description":"d","parameters":{schema},"strict":true}}}}"#
@@ -51,7 +51,7 @@ fn tool_choice_reaches_the_job() {
         (json!({ "type": "auto", "disable_parallel_tool_use": true }), (ToolChoice::Auto, false, 1)),
         (json!({ "type": "none" }), (ToolChoice::None, true, 0)),
     ] {
-        let (job, _) = job(messages::call, &with(&json!({ "tools": tools, "tool_choice": choice })));
+        let (job, _) = job(messages::read, &with(&json!({ "tools": tools, "tool_choice": choice })));
         assert_eq!((job.tool_choice, job.parallel_tool_calls, job.conversation.tools.len()), expected);
     }
 }
@@ -62,7 +62,7 @@ fn options_reach_the_job() {
         "stop_sequences": ["END", "\n\n"], "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 3, "stream": true,
         "metadata": { "user_id": "u" }, "output_config": { "effort": "low" },
     });
-    let (job, warnings) = job(messages::call, &with(&extra));
+    let (job, warnings) = job(messages::read, &with(&extra));
     assert_eq!((job.max_output_tokens, job.stop), (Some(9), vec!["END".to_owned(), "\n\n".to_owned()]));
     assert_eq!((job.sampling.temperature, job.sampling.top_p), (Some(0.5), Some(0.9)));
     assert_eq!((job.sampling.top_k, job.sampling.seed), (Some(40), Some(3)));
@@ -83,13 +83,13 @@ fn the_model_thinks_if_it_is_asked_to() {
         (json!({ "type": "adaptive", "display": "omitted" }), true, Some(display)),
         (json!({ "type": "enabled", "budget_tokens": 2048 }), true, Some(budget)),
     ] {
-        let (job, warnings) = job(messages::call, &with(&json!({ "thinking": thinking })));
+        let (job, warnings) = job(messages::read, &with(&json!({ "thinking": thinking })));
         assert_eq!(job.template_arguments, [("enable_thinking".to_owned(), json!(thinks))]);
         assert_eq!(warnings, warned.into_iter().collect::<Vec<_>>());
     }
     let extra =
         json!({ "thinking": { "type": "disabled" }, "chat_template_kwargs": { "enable_thinking": true } });
-    let (job, _) = job(messages::call, &with(&extra));
+    let (job, _) = job(messages::read, &with(&extra));
     assert_eq!(job.template_arguments, [("enable_thinking".to_owned(), json!(true))]);
 }
 
@@ -97,7 +97,7 @@ fn the_model_thinks_if_it_is_asked_to() {
 fn what_is_not_there_is_ignored_with_a_warning() {
     let extra = json!({ "betas": ["x-2026"], "cache_control": { "type": "ephemeral" }, "service_tier": "auto", "inference_geo": "eu",
         "mcp_servers": [{}], "container": "c", "context_management": { "edits": [] }, "hologram": 1 });
-    let (_, warnings) = job(messages::call, &with(&extra));
+    let (_, warnings) = job(messages::read, &with(&extra));
     assert_eq!(
         warnings,
         [
@@ -165,9 +165,9 @@ fn a_conversation_that_ends_in_the_models_text_is_gone_on_with() {
         (call, Beginning::Answer),
     ] {
         let messages = json!([question, { "role": "assistant", "content": last }]);
-        assert_eq!(job(messages::call, &with(&json!({ "messages": messages }))).0.beginning, beginning);
+        assert_eq!(job(messages::read, &with(&json!({ "messages": messages }))).0.beginning, beginning);
     }
-    assert_eq!(job(messages::call, &with(&json!({}))).0.beginning, Beginning::Answer);
+    assert_eq!(job(messages::read, &with(&json!({}))).0.beginning, Beginning::Answer);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn run(turn: &Turn, max_tokens: u32, stop: Option<&str>, frames: Frames, heartbe
     let messages = json!([{ "role": "user", "content": "Weather?" }]);
     let request =
         json!({ "model": "qwen3-tiny", "max_tokens": max_tokens, "messages": messages, "stream": true });
-    let mut machine = machine(messages::call, &request);
+    let mut machine = machine(messages::read, &request);
     machine.accepted("req_1", turn.usage.input_tokens);
     if let Some(stop) = stop {
         machine.stopped_by(stop);

@@ -208,7 +208,7 @@ proptest! {
         turn in turns(), asked in asked(), heartbeat in 0..20_usize,
     ) {
         let (request, turn) = (responses_request(asked), with_raw(turn, asked));
-        let (stream, status, body) = run(&turn, responses::call, &request, heartbeat);
+        let (stream, status, body) = run(&turn, responses::read, &request, heartbeat);
         responses::validator::check_sse(stream.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
         let events = events(&stream);
         let last = &events.last().unwrap()["response"];
@@ -229,8 +229,8 @@ proptest! {
     #[test]
     fn responses_end_the_same_however_the_text_is_cut(turn in turns(), asked in asked()) {
         let request = responses_request(asked);
-        let (_, status, body) = run(&turn, responses::call, &request, 0);
-        let (fine, fine_status, fine_body) = run(&cut_finely(&turn), responses::call, &request, 0);
+        let (_, status, body) = run(&turn, responses::read, &request, 0);
+        let (fine, fine_status, fine_body) = run(&cut_finely(&turn), responses::read, &request, 0);
         prop_assert_eq!((status, unsealed(body)), (fine_status, unsealed(fine_body)));
         responses::validator::check_sse(fine.as_bytes()).map_err(|what| TestCaseError::fail(what.to_string()))?;
     }
@@ -241,7 +241,7 @@ proptest! {
             "model": "m", "messages": [{ "role": "user", "content": "x" }],
             "stream_options": { "include_usage": include_usage }
         });
-        let (stream, status, body) = run(&turn, chat::call, &request, 0);
+        let (stream, status, body) = run(&turn, chat::read, &request, 0);
         chat::validator::check_sse(stream.as_bytes()).map_err(TestCaseError::fail)?;
         let chunks = events(&stream);
         if status == 200 {
@@ -258,8 +258,8 @@ proptest! {
     #[test]
     fn the_same_turn_says_the_same_whether_streamed_or_not(turn in turns()) {
         for (read, request) in [
-            (responses::call as ReadRequest, responses_request(Requested { summary: false, encrypted: false, padded: true, raw: false })),
-            (chat::call, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
+            (responses::read as ReadRequest, responses_request(Requested { summary: false, encrypted: false, padded: true, raw: false })),
+            (chat::read, json!({ "model": "m", "messages": [{ "role": "user", "content": "x" }] })),
         ] {
             let (_, status, body) = run(&turn, read, &request, 0);
             let silent = turn.run(&mut *machine(read, &request), Frames::discarding(), 0);

@@ -17,7 +17,7 @@ fn with(extra: &Value) -> Value {
 }
 
 fn refused(extra: &Value) -> (String, String) {
-    let error = refusal(responses::call, &with(extra));
+    let error = refusal(responses::read, &with(extra));
     assert_eq!(error.status, 400);
     (error.param.unwrap_or_default(), error.message)
 }
@@ -25,7 +25,7 @@ fn refused(extra: &Value) -> (String, String) {
 /// The body of an answer without output.
 fn answer(extra: &Value) -> Value {
     Turn::new(vec![], TurnEnd::Completed)
-        .run(&mut *machine(responses::call, &with(extra)), Frames::discarding(), 0)
+        .run(&mut *machine(responses::read, &with(extra)), Frames::discarding(), 0)
         .2
 }
 
@@ -36,7 +36,7 @@ fn functions_are_declared_in_the_templates_shape_with_their_keys_in_order() {
         { "strict": true, "name": "f", "type": "function", "parameters": parameters, "description": "does f", "x": 1 },
         { "type": "function", "name": "g", "description": null },
     ]);
-    let (job, warnings) = job(responses::call, &with(&json!({ "tools": tools })));
+    let (job, warnings) = job(responses::read, &with(&json!({ "tools": tools })));
     assert!(warnings.is_empty());
     let declared: Vec<String> = job.conversation.tools.iter().map(|tool| tool.declaration.clone()).collect();
     let parameters = r#"{"type":"object","properties":{"z":{},"a":{}}}"#;
@@ -54,7 +54,7 @@ fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
         { "type": "web_search" }, { "type": "local_shell" }, { "type": "namespace", "name": "n", "tools": [] },
         { "type": "tool_search", "name": "x" }, { "type": "function", "name": "f" },
     ]);
-    let (job, warnings) = job(responses::call, &with(&json!({ "tools": tools })));
+    let (job, warnings) = job(responses::read, &with(&json!({ "tools": tools })));
     assert_eq!(job.tools.len(), 1);
     let ignored = |kind: &str| format!("tool of type {kind} ignored");
     assert_eq!(warnings, [ignored("local_shell"), ignored("tool_search"), ignored("web_search")]);
@@ -63,7 +63,7 @@ fn tools_that_nobody_here_can_run_are_ignored_with_a_warning() {
 #[test]
 fn tool_choice_none_hides_the_tools_from_the_model() {
     let tools = json!([{ "type": "function", "name": "f" }]);
-    let (job, _) = job(responses::call, &with(&json!({ "tools": tools, "tool_choice": "none" })));
+    let (job, _) = job(responses::read, &with(&json!({ "tools": tools, "tool_choice": "none" })));
     assert_eq!(job.tool_choice, ToolChoice::None);
     assert!(job.conversation.tools.is_empty());
 }
@@ -149,7 +149,7 @@ fn sampling_reaches_the_job() {
         "presence_penalty": 0.5, "frequency_penalty": -1, "min_p": 0.25 });
     let body = answer(&extra);
     assert_eq!((&body["presence_penalty"], &body["frequency_penalty"]), (&json!(0.5), &json!(-1.0)));
-    let (job, warnings) = job(responses::call, &with(&extra));
+    let (job, warnings) = job(responses::read, &with(&extra));
     assert_eq!((job.sampling.presence_penalty, job.sampling.frequency_penalty), (0.5, -1.0));
     assert_eq!(job.sampling.min_p, Some(0.25));
     assert_eq!((job.sampling.temperature, job.sampling.top_p), (Some(0.0), Some(0.5)));
@@ -159,7 +159,7 @@ fn sampling_reaches_the_job() {
 
 #[test]
 fn effort_becomes_template_arguments() {
-    let arguments = |extra: Value| job(responses::call, &with(&extra)).0.template_arguments;
+    let arguments = |extra: Value| job(responses::read, &with(&extra)).0.template_arguments;
     let pair = |name: &str, value: Value| (name.to_owned(), value);
     let none = json!({ "reasoning": { "effort": "none" } });
     assert_eq!(
@@ -194,7 +194,7 @@ fn template_arguments_are_the_operators_to_allow_and_scalars() {
 #[test]
 fn unknown_fields_are_ignored_with_a_warning() {
     let extra = json!({ "frobnicate\r\n": 1, "client_metadata": {}, "include": ["reasoning.encrypted_content", "x.y"] });
-    let (_, warnings) = job(responses::call, &with(&extra));
+    let (_, warnings) = job(responses::read, &with(&extra));
     assert_eq!(warnings, ["unknown field frobnicate?? ignored", "include x.y ignored"]);
 }
 
@@ -222,7 +222,7 @@ fn the_answer_repeats_the_request_and_says_honestly_that_nothing_is_stored() {
 fn the_servers_default_dialect_applies_unless_the_request_asks() {
     let events = |default, body: Value| {
         let defaults = Defaults { reasoning_events: default, ..Defaults::default() };
-        let call = read(responses::call, with(&body).to_string().as_bytes(), &defaults, || 0);
+        let call = read(responses::read, with(&body).to_string().as_bytes(), &defaults, || 0);
         let turn = Turn::new(vec![reasoning(&["r"])], TurnEnd::Completed);
         turn.run(&mut *call.unwrap_or_else(|error| panic!("{error}")).machine, Frames::new(), 9).0
     };

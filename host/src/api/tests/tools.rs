@@ -141,12 +141,12 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
         "model": "m", "input": "x", "tools": [flat("f"), flat("g")],
         "tool_choice": { "type": "allowed_tools", "mode": "auto", "tools": [flat("g")] }
     });
-    let from_responses = job(responses::call, &request).0;
+    let from_responses = job(responses::read, &request).0;
     let request = json!({
         "model": "m", "messages": [{ "role": "user", "content": "x" }], "tools": [nested("f"), nested("g")],
         "tool_choice": { "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [nested("g")] } }
     });
-    for job in [from_responses, job(chat::call, &request).0] {
+    for job in [from_responses, job(chat::read, &request).0] {
         assert_eq!((job.tools.len(), job.tools[0].name.as_str()), (1, "g"));
         assert_eq!((job.conversation.tools.len(), job.conversation.tools[0].name.as_str()), (1, "g"));
         assert_eq!(job.tool_choice, ToolChoice::Auto);
@@ -170,24 +170,24 @@ fn names_of_tools_are_plain_in_every_protocol_and_namespace() {
     let declare = |name: &str| {
         [
             (
-                chat::call as ReadRequest,
+                chat::read as ReadRequest,
                 json!({ "messages": [{ "role": "user", "content": "q" }],
                         "tools": [{ "type": "function", "function": { "name": name } }] }),
                 "tools[0].function.name",
             ),
             (
-                responses::call,
+                responses::read,
                 json!({ "input": "q", "tools": [{ "type": "custom", "name": name }] }),
                 "tools[0].name",
             ),
             (
-                responses::call,
+                responses::read,
                 json!({ "input": "q", "tools": [{ "type": "namespace", "name": "a",
                         "tools": [{ "type": "function", "name": name }] }] }),
                 "tools[0].tools[0].name",
             ),
             (
-                messages::call,
+                messages::read,
                 json!({ "max_tokens": 1, "messages": [{ "role": "user", "content": "q" }],
                         "tools": [{ "name": name, "input_schema": {} }] }),
                 "tools[0].name",
