@@ -27,9 +27,22 @@ pub enum SubmitError {
         /// When it may be worth asking again, where the engine says so.
         retry_after: Option<Duration>,
     },
+    /// The engine can't do what the request asks for, and won't leave it out.
+    #[error("{field}: {reason}")]
+    Unsupported {
+        /// What is asked for, as requests call it ([`SubmitError::CONSTRAINT`] for a constraint).
+        field: &'static str,
+        /// Why not, with the engine's name.
+        reason: String,
+    },
     /// The engine has stopped.
     #[error("the engine has stopped")]
     Stopped,
+}
+
+impl SubmitError {
+    /// `field` of [`Self::Unsupported`] for a request's constraint, which every protocol calls otherwise.
+    pub const CONSTRAINT: &str = "constraint";
 }
 
 /// A generation that ended before its time.
@@ -50,6 +63,9 @@ pub enum GenerationError {
     /// The engine's thread panicked.
     #[error("the engine stopped, a step panicked: {0}")]
     Panicked(String),
+    /// An engine elsewhere failed, or the connection to it.
+    #[error("{0}")]
+    Upstream(String),
     /// A played output ends with an error.
     #[error("the replay file ends this output with an error")]
     Played,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::constraint::Constraint;
 use crate::error::{GenerationError, MaskError, SubmitError};
 use crate::info::{EngineInfo, EngineStats};
 use crate::logits::LogitsProcessors;
@@ -56,10 +57,37 @@ pub struct GenerationRequest {
     pub top_logprobs: Option<u8>,
     /// Restricts each next token.
     pub mask: Option<Box<dyn TokenMask>>,
+    /// What the mask is made of, for engines that make masks of their own. One that can't refuses the request.
+    pub constraint: Option<Arc<Constraint>>,
     /// Requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
     pub cache_salt: u64,
+    /// Requests that begin alike have the same number: an engine of several machines sends them to the one that has the beginning cached.
+    /// Salted like the cache.
+    pub affinity: u64,
+    /// Who comes first where requests wait: the lower number. 0 is usual.
+    pub priority: i32,
     /// Steps that may wait unread; when they do, this sequence pauses and no other.
     pub queue: usize,
+}
+
+impl GenerationRequest {
+    /// For engines that know no constraints but masks, and no priorities: `engine` is what they are called.
+    ///
+    /// # Errors
+    /// The request asks for one of them.
+    pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
+        let unsupported = |field, what| {
+            let reason = format!("the engine ({engine}) knows no {what}");
+            Err(SubmitError::Unsupported { field, reason })
+        };
+        if self.constraint.is_some() && self.mask.is_none() {
+            return unsupported(SubmitError::CONSTRAINT, "constrained decoding yet");
+        }
+        if self.priority != 0 {
+            return unsupported("priority", "priorities");
+        }
+        Ok(())
+    }
 }
 
 /// A restriction on the next token, such as a grammar. Opaque to the engine.

@@ -5,6 +5,7 @@
 
 pub mod batch;
 mod blocks;
+mod constraint;
 pub mod cpu;
 mod device_lock;
 mod engine_step;
@@ -31,6 +32,7 @@ mod sync;
 mod tests;
 mod token;
 
+pub use constraint::{Constraint, JsonBegins, JsonConstraint};
 pub use device_lock::DeviceLock;
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};

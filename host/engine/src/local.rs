@@ -85,6 +85,7 @@ impl Engine for LocalEngine {
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
         self.check(&request.prompt)?;
+        request.check_plain(&self.info.name)?;
         self.check_processors(&request.processors)?;
         let (outlet, inlet) = outlet(request.queue, self.inbox.notify().clone());
         self.inbox.push(Sequence::new(request, self.info.context, outlet))?;

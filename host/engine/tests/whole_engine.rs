@@ -63,6 +63,9 @@ fn request(length: u32, salt: u32, sampling: SamplingParams) -> GenerationReques
         top_logprobs: Some(3),
         mask: None,
         cache_salt: 0,
+        constraint: None,
+        affinity: 0,
+        priority: 0,
         queue: 100,
     }
 }

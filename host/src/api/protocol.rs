@@ -70,6 +70,9 @@ impl Protocol {
                 ApiError::context_length_exceeded(prompt, *context, *tokens)
             }
             StartError::Engine(SubmitError::Busy(_)) => ApiError::rate_limited(1),
+            StartError::Engine(SubmitError::Unsupported { field, .. }) => {
+                ApiError::invalid((*field).to_owned(), error.to_string()).with_code("unsupported_parameter")
+            }
             StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
             StartError::Engine(SubmitError::Unavailable { retry_after }) => {
                 let error = ApiError::unavailable("The engine takes no requests now.");

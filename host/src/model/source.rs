@@ -54,6 +54,7 @@ impl Source {
             Self::Engine(engine) => Ok(engine.submit(request)?),
             Self::Replay { script, info } => {
                 check_length(&request, info)?;
+                request.check_plain(&info.name)?;
                 Ok(script.select(conversation)?.clone().play(&request))
             }
         }

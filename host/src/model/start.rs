@@ -181,6 +181,9 @@ impl Served {
             stop_ids,
             top_logprobs: job.logprobs,
             mask: None,
+            constraint: None,
+            affinity: 0,
+            priority: 0,
             cache_salt: principal.cache_salt(),
             queue: self.limits.stream_queue,
         })

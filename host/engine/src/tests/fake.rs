@@ -186,6 +186,9 @@ pub(crate) fn request(prompt: impl Into<Vec<u32>>, max_tokens: usize) -> Generat
         top_logprobs: None,
         mask: None,
         cache_salt: 0,
+        constraint: None,
+        affinity: 0,
+        priority: 0,
         queue: 1000,
     }
 }
