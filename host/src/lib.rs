@@ -14,5 +14,6 @@ pub mod parser;
 mod private;
 pub mod prompt;
 mod random;
+pub mod remote;
 pub mod replay;
 pub mod turn;

@@ -1,0 +1,3 @@
+//! Remote engines: Sluice in front of inference servers that generate elsewhere.
+
+pub mod routing;
