@@ -16,4 +16,5 @@ pub mod prompt;
 mod random;
 pub mod remote;
 pub mod replay;
+mod tls;
 pub mod turn;
