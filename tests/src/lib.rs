@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a real server in this process, a plain client, hostile guests, scripted outputs.
 
 pub mod client;
+pub mod fake_engine;
 pub mod guests;
 mod listen;
 pub mod mask;

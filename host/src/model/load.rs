@@ -115,7 +115,8 @@ fn start_remote(
         ca_file: options.engine_ca.clone(),
     };
     let started = RemoteEngine::start(options, model, limits.remote.clone());
-    Ok(Source::Engine(Box::new(tokio::runtime::Handle::current().block_on(started)?)))
+    let engine = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(started))?;
+    Ok(Source::Engine(Box::new(engine)))
 }
 
 /// A script in the tokens of the model called `name`.

@@ -154,10 +154,7 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     tracing::warn!(engine = %upstream.name(), %status, reason = words, "an engine elsewhere refused a request");
     let (refusal, is_fault) = match status {
         StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
-        StatusCode::SERVICE_UNAVAILABLE => {
-            (Refusal::Elsewhere(SubmitError::Unavailable { retry_after }), true)
-        }
-        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
             (Refusal::Elsewhere(SubmitError::Unavailable { retry_after }), true)
         }
         status if status.is_client_error() => {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
 use futures_util::future::join_all;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
 use super::options::{EngineUrl, RemoteOptions};
 use super::probe::ProbeError;
@@ -54,7 +54,8 @@ pub struct RemoteModel {
 pub struct RemoteEngine {
     shared: Arc<Shared>,
     info: EngineInfo,
-    watch: AbortHandle,
+    /// Ends when it is dropped.
+    _watching: JoinSet<()>,
 }
 
 impl RemoteEngine {
@@ -96,8 +97,9 @@ impl RemoteEngine {
             }
         }
         let info = info(&upstreams, context, vocab);
-        let watch = tokio::spawn(watch::run(Arc::clone(&shared))).abort_handle();
-        Ok(Self { shared, info, watch })
+        let mut watching = JoinSet::new();
+        watching.spawn(watch::run(Arc::clone(&shared)));
+        Ok(Self { shared, info, _watching: watching })
     }
 }
 
@@ -146,12 +148,6 @@ impl Engine for RemoteEngine {
 
     fn is_alive(&self) -> bool {
         self.shared.upstreams().iter().any(|upstream| upstream.facts().is_some())
-    }
-}
-
-impl Drop for RemoteEngine {
-    fn drop(&mut self) {
-        self.watch.abort();
     }
 }
 

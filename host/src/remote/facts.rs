@@ -6,6 +6,7 @@ use super::wire::EngineKind;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Facts {
     /// What it speaks.
     pub(super) kind: EngineKind,

@@ -22,6 +22,8 @@ pub(super) struct Reading {
     /// Data of the event at hand.
     data: Vec<u8>,
     chunk: Chunk,
+    /// What broke it, behind what is in the chunk.
+    broken: Option<Broken>,
     /// When its last event came, once it has begun.
     last: Option<Instant>,
     silence: Pin<Box<Sleep>>,
@@ -74,7 +76,7 @@ impl Reading {
     pub(super) fn new(attempt: Attempt, prompt: usize) -> Self {
         let silence = Box::pin(sleep_until(attempt.asked.into()));
         let sse = SseReader::new(MAX_EVENT + BYTES_OF_AN_ID * prompt);
-        Self { attempt, sse, data: Vec::new(), chunk: Chunk::default(), last: None, silence }
+        Self { attempt, sse, data: Vec::new(), chunk: Chunk::default(), broken: None, last: None, silence }
     }
 
     /// The first token is there.
@@ -91,7 +93,12 @@ impl Reading {
         limits: &RemoteLimits,
     ) -> Poll<Result<Chunk, Broken>> {
         loop {
-            self.read_events()?;
+            self.read_events();
+            if self.chunk.pieces.is_empty()
+                && let Some(broken) = self.broken.take()
+            {
+                return Poll::Ready(Err(broken));
+            }
             let has_ended = self.chunk.end.is_some();
             if self.chunk.is_over {
                 // A body that was read to its end leaves its connection to the next request.
@@ -139,15 +146,19 @@ impl Reading {
         }
     }
 
-    fn read_events(&mut self) -> Result<(), Broken> {
-        while !self.chunk.is_over {
+    /// Reads all events that have come, up to one that breaks the answer.
+    fn read_events(&mut self) {
+        while !self.chunk.is_over && self.broken.is_none() {
             let too_long = |_| Broken { fault: Fault::Answer, ..Broken::new("an event is too long") };
-            if !self.sse.next(&mut self.data).map_err(too_long)? {
-                break;
+            match self.sse.next(&mut self.data).map_err(too_long) {
+                Ok(true) => {
+                    self.last = self.last.map(|_| Instant::now());
+                    let read = self.attempt.reader.read(&self.data, &mut self.chunk);
+                    self.broken = read.map_err(Broken::of).err();
+                }
+                Ok(false) => break,
+                Err(broken) => self.broken = Some(broken),
             }
-            self.last = self.last.map(|_| Instant::now());
-            self.attempt.reader.read(&self.data, &mut self.chunk).map_err(Broken::of)?;
         }
-        Ok(())
     }
 }

@@ -114,7 +114,8 @@ mod tests {
             events in prop::collection::vec("[a-z\u{e4}{}\": ]{1,20}", 0..8),
             cuts in prop::collection::vec(0_usize..400, 0..12),
         ) {
-            let text: String = events.iter().map(|event| format!(": c\ndata: {event}\r\n\n")).collect();
+            let texts: Vec<String> = events.iter().map(|event| format!(": c\ndata: {event}\r\n\n")).collect();
+            let text = texts.concat();
             let bytes = text.as_bytes();
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);

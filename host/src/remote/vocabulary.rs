@@ -49,9 +49,9 @@ impl Vocabulary {
         SAMPLES.into_iter().map(|text| Ok((text, self.tokenizer.encode_text(text)?))).collect()
     }
 
-    /// A token that stands for itself, for probes.
+    /// A token that a model would hardly write by itself, for probes: the last one that was added.
     pub(super) fn marker(&self) -> Option<u32> {
-        self.tokenizer.added_literals().filter_map(|literal| self.tokenizer.token_id(literal)).min()
+        self.tokenizer.added_literals().filter_map(|literal| self.tokenizer.token_id(literal)).max()
     }
 
     /// Ids of an engine's text, in which added tokens are written as they are. Nothing, if it can't be encoded.

@@ -26,6 +26,7 @@ const FIELDS: [&str; 7] =
 const PATTERN_FULL: u32 = 3;
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the format has them")]
 struct Body<'a> {
     prompt: &'a [u32],
     stream: bool,

@@ -12,6 +12,7 @@ use crate::remote::request::RemoteRequest;
 pub(super) struct OpenAi;
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the format has them")]
 struct Body<'a> {
     model: &'a str,
     prompt: &'a [u32],

@@ -21,6 +21,7 @@ const BAN: f32 = -1e9;
 const MAX_SEED: u64 = i64::MAX as u64;
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the format has them")]
 struct Body<'a> {
     rid: &'a str,
     input_ids: &'a [u32],
@@ -37,6 +38,7 @@ struct Body<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the format has them")]
 struct SamplingParams<'a> {
     max_new_tokens: usize,
     min_new_tokens: usize,

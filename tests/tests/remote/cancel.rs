@@ -1,0 +1,53 @@
+//! A client that leaves ends its answer at the engine.
+
+use std::time::Duration;
+
+use tests::client::{json_request, open};
+use tests::fake_engine::{Act, FakeEngine, Identity, head};
+
+use crate::setup::{before, question};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_engines_connection_is_closed() {
+    let engine =
+        FakeEngine::start(|_, _| vec![Act::Send(head()), Act::Repeat(300, Duration::from_millis(5))]).await;
+    let server = before(&engine.url()).await;
+    let mut client = open(server.address, json_request("/v1/responses", question(true).to_string())).await;
+    client.next().await.expect("an event");
+    drop(client);
+    engine.seen.wait_until(|seen| seen.gone() == 1).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_before_the_answer_begins_ends_it_too() {
+    let engine = FakeEngine::start(|_, _| vec![Act::UntilGone]).await;
+    let server = before(&engine.url()).await;
+    let request = json_request("/v1/responses", question(true).to_string());
+    let asking = tokio::time::timeout(Duration::from_secs(60), open(server.address, request));
+    tokio::select! {
+        _ = asking => panic!("nothing was answered"),
+        () = engine.seen.wait_until(|seen| seen.requests().len() == 1) => {}
+    }
+    engine.seen.wait_until(|seen| seen.gone() == 1).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sglang_is_told_the_whole_id_of_what_is_given_up() {
+    let sglang = Identity { owner: "sglang", ..Identity::default() };
+    let event = br#"data: {"output_ids":[300],"meta_info":{"finish_reason":null,"completion_tokens":1}}"#;
+    let begun = [head(), event.to_vec(), b"\n\n".to_vec()].concat();
+    let engine = FakeEngine::start_as(sglang, ([127, 0, 0, 1], 0).into(), move |_, _| {
+        vec![Act::Send(begun.clone()), Act::UntilGone]
+    })
+    .await;
+    let server = before(&engine.url()).await;
+    let mut client = open(server.address, json_request("/v1/responses", question(true).to_string())).await;
+    client.next().await.expect("an event");
+    drop(client);
+    engine.seen.wait_until(|seen| !seen.aborted().is_empty()).await;
+    let asked = engine.seen.requests()[0]["rid"].as_str().expect("an id").to_owned();
+    assert_eq!((engine.seen.aborted(), asked.len()), (vec![asked.clone()], 32));
+    server.stop().await;
+}

@@ -1,0 +1,205 @@
+//! What becomes of an answer whose engine fails: before its first token another engine gives it, behind it it fails once, and the
+//! server goes on in any case.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use std::io::Write;
+use tests::client::{get, post};
+use tests::fake_engine::{Act, FakeEngine, Identity, done, event, head, ids, refusal, whole};
+
+use crate::setup::{ask, before, kinds, question, start, text, urls};
+
+const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
+
+/// Two engines, of which whichever is asked first does `fault`, and every later request is answered well.
+async fn faulty_once(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> [FakeEngine; 2] {
+    let (asked, fault) = (Arc::new(AtomicUsize::new(0)), Arc::new(fault));
+    let engine = || {
+        let (asked, fault) = (Arc::clone(&asked), Arc::clone(&fault));
+        FakeEngine::start(move |_, _| match asked.fetch_add(1, Ordering::SeqCst) {
+            0 => fault(),
+            _ => vec![Act::Send(whole(ANSWER))],
+        })
+    };
+    [engine().await, engine().await]
+}
+
+/// The answer is another engine's, as if nothing had been.
+async fn is_answered_by_another(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) {
+    let [first, second] = faulty_once(fault).await;
+    let server = start(&urls(&[&first, &second]), |setup| {
+        setup.limits.remote.first_token_time = Duration::from_secs(3);
+    })
+    .await;
+    let answer = ask(&server).await;
+    assert_eq!((answer.status.as_u16(), &*text(&answer)), (200, "Hello there."), "{:?}", answer.body);
+    assert_eq!((first.seen.requests().len(), second.seen.requests().len()), (1, 1));
+    server.stop().await;
+}
+
+/// An engine that always does this, and the status and error code of a plain answer.
+async fn refused(acts: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> (u16, Value) {
+    let engine = FakeEngine::start(move |_, _| acts()).await;
+    let server = start(&engine.url(), |setup| {
+        setup.limits.remote.first_token_time = Duration::from_millis(500);
+        setup.limits.remote.token_time = Duration::from_millis(500);
+    })
+    .await;
+    let answer = ask(&server).await;
+    let body = answer.json();
+    assert_eq!(get(server.address, "/v1/models").await.status, 200);
+    server.stop().await;
+    (answer.status.as_u16(), body["error"]["code"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_is_overloaded_or_behind_a_broken_gateway_is_passed_over() {
+    for status in [429, 502, 503, 504] {
+        is_answered_by_another(move || vec![Act::Send(refusal(status, "", "{}"))]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_breaks_off_before_its_first_token_is_another_engines() {
+    is_answered_by_another(Vec::new).await;
+    is_answered_by_another(|| vec![Act::Reset]).await;
+    is_answered_by_another(|| vec![Act::Send(head())]).await;
+    is_answered_by_another(|| vec![Act::Send([head(), done()].concat())]).await;
+    is_answered_by_another(|| vec![Act::Send([head(), b"data: {\"choi".to_vec()].concat())]).await;
+    is_answered_by_another(|| vec![Act::Send([head(), b"data: no json\n\n".to_vec()].concat())]).await;
+    is_answered_by_another(|| vec![Act::Send([head(), event(&[1 << 30], None)].concat())]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_whose_first_token_is_too_late_is_given_up() {
+    is_answered_by_another(|| vec![Act::UntilGone]).await;
+    // Comments are no tokens.
+    is_answered_by_another(|| {
+        vec![Act::Send([head(), b": still there\n\n".to_vec()].concat()), Act::UntilGone]
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_nobody_listens_at_is_passed_over() {
+    let [first, second] = faulty_once(Vec::new).await;
+    let server = start(&urls(&[&first, &second]), |setup| {
+        // It is the request that finds out, not the watch.
+        setup.limits.remote.health_time = Duration::from_hours(1);
+    })
+    .await;
+    first.kill().await;
+    let answer = ask(&server).await;
+    // The one that is left meets its first request by closing the connection.
+    assert_eq!(answer.status, 503);
+    assert_eq!(text(&ask(&server).await), "Hello there.");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_no_other_engine_would_do_better_is_refused_with_its_status() {
+    let error = |code: u16, message: &str| {
+        let body = format!("{{\"error\": {{\"code\": {code}, \"message\": \"{message}\"}}}}");
+        move || vec![Act::Send(refusal(code, "", &body))]
+    };
+    assert_eq!(
+        refused(error(400, "maximum context length is 9 tokens")).await,
+        (400, "context_length_exceeded".into())
+    );
+    assert_eq!(refused(error(400, "no such thing")).await, (500, "server_error".into()));
+    assert_eq!(refused(error(403, "--enable-scale-out")).await, (500, "server_error".into()));
+    assert_eq!(refused(error(500, "died")).await, (500, "server_error".into()));
+    let under_200 = |code: u16, message: &str| {
+        let event = format!(
+            "data: {{\"error\": {{\"code\": {code}, \"message\": \"{message}\"}}}}\n\ndata: [DONE]\n\n"
+        );
+        move || vec![Act::Send([head(), event.clone().into_bytes()].concat())]
+    };
+    assert_eq!(
+        refused(under_200(400, "the maximum model length of 9, context length")).await,
+        (400, "context_length_exceeded".into())
+    );
+    assert_eq!(refused(under_200(500, "died")).await, (500, "server_error".into()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn endless_lines_and_packed_answers_are_given_up() {
+    let endless =
+        || vec![Act::Send([head(), b"data: ".to_vec(), vec![b'x'; 4 << 20]].concat()), Act::UntilGone];
+    assert_eq!(refused(endless).await, (500, "server_error".into()));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&vec![b'\n'; 64 << 20]).expect("it is memory");
+    let packed = packed.finish().expect("it is memory");
+    let head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n".to_vec();
+    assert_eq!(
+        refused(move || vec![Act::Send([head.clone(), packed.clone()].concat())]).await,
+        (503, "server_unavailable".into())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_breaks_off_behind_its_first_token_fails_once() {
+    let begun = || [head(), event(&ids("<think>\n\n</think>\n\nHel")[..5], None)].concat();
+    let cuts: [Vec<Act>; 3] = [
+        vec![Act::Send(begun())],
+        vec![Act::Send(begun()), Act::UntilGone],
+        vec![Act::Send(
+            [begun(), b"data: {\"error\": {\"code\": 503, \"message\": \"x\"}}\n\n".to_vec()].concat(),
+        )],
+    ];
+    for cut in cuts {
+        let engine = FakeEngine::start(move |_, _| cut.clone()).await;
+        let server =
+            start(&engine.url(), |setup| setup.limits.remote.token_time = Duration::from_millis(500)).await;
+        let answer = post(server.address, "/v1/responses", &question(true)).await;
+        let kinds = kinds(&answer);
+        assert_eq!(
+            (answer.status.as_u16(), kinds.last().map(String::as_str)),
+            (200, Some("response.failed"))
+        );
+        assert_eq!(kinds.iter().filter(|kind| *kind == "response.failed").count(), 1);
+        assert_eq!(engine.seen.requests().len(), 1);
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_in_single_bytes_is_the_same() {
+    let engine = FakeEngine::start(|nth, _| {
+        vec![if nth == 0 { Act::Send(whole(ANSWER)) } else { Act::SendByByte(whole(ANSWER)) }]
+    })
+    .await;
+    let server = before(&engine.url()).await;
+    let (first, second) = (ask(&server).await, ask(&server).await);
+    assert_eq!((text(&first), &first.json()["usage"]), (text(&second), &second.json()["usage"]));
+    assert_eq!(first.json()["usage"]["input_tokens_details"]["cached_tokens"], 3);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_that_comes_back_is_looked_at_again() {
+    let first = FakeEngine::start(|_, _| vec![Act::Send(whole(ANSWER))]).await;
+    let address = first.address;
+    let server = before(&first.url()).await;
+    assert_eq!(text(&ask(&server).await), "Hello there.");
+    first.kill().await;
+    while get(server.address, "/health").await.status == 200 {}
+    assert_eq!(ask(&server).await.status, 503);
+    // Another model's engine stays out.
+    let other = Identity { tokenizes_alike: false, ..Identity::default() };
+    let other = FakeEngine::start_as(other, address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
+    assert_eq!(ask(&server).await.status, 503);
+    assert_eq!(other.seen.requests().len(), 0);
+    other.kill().await;
+    let back =
+        FakeEngine::start_as(Identity::default(), address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
+    while get(server.address, "/health").await.status != 200 {}
+    assert_eq!(text(&ask(&server).await), "Hello there.");
+    assert_eq!(back.seen.requests().len(), 1);
+    server.stop().await;
+}

@@ -1,0 +1,8 @@
+//! Engines elsewhere: their faults, and what clients see of them; what is sent to each kind; real answers of real engines.
+
+mod cancel;
+mod faults;
+mod lists;
+mod overload;
+mod setup;
+mod two;
