@@ -5,6 +5,8 @@
 mod llamacpp;
 mod openai;
 mod sglang;
+#[cfg(test)]
+mod tests;
 mod vllm;
 mod vllm_params;
 
