@@ -24,7 +24,7 @@ async fn a_client_that_leaves_before_the_answer_begins_ends_it_too() {
     let engine = FakeEngine::start(|_, _| vec![Act::UntilGone]).await;
     let server = before(&engine.url()).await;
     let request = json_request("/v1/responses", question(true).to_string());
-    let asking = tokio::time::timeout(Duration::from_secs(60), open(server.address, request));
+    let asking = tokio::time::timeout(Duration::from_mins(1), open(server.address, request));
     tokio::select! {
         _ = asking => panic!("nothing was answered"),
         () = engine.seen.wait_until(|seen| seen.requests().len() == 1) => {}
