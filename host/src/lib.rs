@@ -14,5 +14,7 @@ pub mod parser;
 mod private;
 pub mod prompt;
 mod random;
+pub mod remote;
 pub mod replay;
+mod tls;
 pub mod turn;

@@ -88,6 +88,8 @@ pub struct Limits {
     pub parser: ParserLimits,
     /// Bounds of tools that the server runs.
     pub mcp: McpLimits,
+    /// Bounds of engines elsewhere.
+    pub remote: RemoteLimits,
 }
 
 /// What tools that the server runs may use.
@@ -109,6 +111,21 @@ pub struct McpLimits {
     pub calls_at_once: usize,
     /// Turns of one answer.
     pub rounds: usize,
+}
+
+/// How long engines elsewhere are waited for.
+#[derive(Debug, Clone)]
+pub struct RemoteLimits {
+    /// Time for a connection to be made.
+    pub connect_time: Duration,
+    /// Time from a request to its first token; another engine is asked then.
+    pub first_token_time: Duration,
+    /// Time between two tokens.
+    pub token_time: Duration,
+    /// Other engines that are asked for an answer that hasn't begun.
+    pub retries: usize,
+    /// Time between two looks at an engine's health.
+    pub health_time: Duration,
 }
 
 /// What a parser may use.
@@ -187,6 +204,7 @@ impl Default for Limits {
             send_buffer: 128 << 10,
             parser: ParserLimits::default(),
             mcp: McpLimits::default(),
+            remote: RemoteLimits::default(),
         }
     }
 }
@@ -202,6 +220,18 @@ impl Default for McpLimits {
             calls_per_server: 16,
             calls_at_once: 8,
             rounds: 32,
+        }
+    }
+}
+
+impl Default for RemoteLimits {
+    fn default() -> Self {
+        Self {
+            connect_time: Duration::from_secs(2),
+            first_token_time: Duration::from_mins(2),
+            token_time: Duration::from_secs(30),
+            retries: 2,
+            health_time: Duration::from_secs(2),
         }
     }
 }

@@ -21,6 +21,15 @@ pub enum SubmitError {
     /// Too many wait already.
     #[error("the engine's queue is full ({0} requests wait)")]
     Busy(usize),
+    /// The engine has more to do than it takes on.
+    #[error("the engine has too much to do")]
+    Overloaded {
+        /// When it may be worth asking again, where the engine says so.
+        retry_after: Option<Duration>,
+    },
+    /// The engine failed before it began; the message is for the log.
+    #[error("the engine failed: {0}")]
+    Failed(String),
     /// The engine can't be reached, or takes nothing now.
     #[error("the engine takes no requests now")]
     Unavailable {

@@ -1,5 +1,7 @@
 //! The protocols as one choice: which reads a body, which checks a stream. The transport and the command line know no more.
 
+use std::time::Duration;
+
 use engine::SubmitError;
 use serde_json::Value;
 
@@ -74,10 +76,16 @@ impl Protocol {
                 ApiError::invalid((*field).to_owned(), error.to_string()).with_code("unsupported_parameter")
             }
             StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
+            StartError::Engine(SubmitError::Overloaded { retry_after }) => {
+                ApiError::rate_limited(seconds(*retry_after).unwrap_or(1))
+            }
             StartError::Engine(SubmitError::Unavailable { retry_after }) => {
                 let error = ApiError::unavailable("The engine takes no requests now.");
-                let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
-                ApiError { retry_after: seconds.or(error.retry_after), ..error }
+                ApiError { retry_after: seconds(*retry_after).or(error.retry_after), ..error }
+            }
+            StartError::Engine(SubmitError::Failed(_)) => {
+                tracing::error!(%error, "the engine failed to begin an answer");
+                ApiError::internal("The engine failed while it began this answer; try again.")
             }
             StartError::Prompt(RenderError::TooLong { .. }) => {
                 ApiError::invalid(prompt.to_owned(), format!("Too long: {error}."))
@@ -172,6 +180,11 @@ fn check_chunk(
     }
     let chunk: Value = serde_json::from_str(event.data).map_err(|error| format!("not JSON: {error}"))?;
     chunks.chunk(&chunk)
+}
+
+/// Whole seconds to wait, no fewer than that.
+fn seconds(wait: Option<Duration>) -> Option<u64> {
+    wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod access;
 mod cache;
+mod engines;
 mod limits;
 mod lint;
 mod listen;

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use engine::cpu::MAX_THREADS;
+use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
 use host::turn::FaultPolicy;
 
 use super::cache;
+use super::engines::EngineArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
 use super::values::{key_value, number, parsed, text};
 
@@ -37,9 +39,12 @@ pub(super) struct ModelArguments {
     /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
     #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
     parser_fault: FaultPolicy,
-    /// What generates: `cpu`, or `replay:FILE` for scripted outputs [default: cpu].
-    #[arg(long, value_name = "[NAME=]cpu|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
+    /// What generates: `cpu`; vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
+    /// changes; or `replay:FILE` for scripted outputs [default: cpu].
+    #[arg(long, value_name = "[NAME=]cpu|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
     engine: Vec<ForModel<EngineChoice>>,
+    #[command(flatten)]
+    engines_elsewhere: EngineArguments,
     /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
@@ -73,6 +78,11 @@ impl ModelArguments {
         SharedOptions { parser_cache: cache::folder(self.parser_cache.as_deref()), threads: self.threads }
     }
 
+    /// Bounds of engines elsewhere.
+    pub(super) fn remote_limits(&self) -> RemoteLimits {
+        self.engines_elsewhere.limits()
+    }
+
     /// What to serve: the first model, and the others.
     ///
     /// # Errors
@@ -83,6 +93,7 @@ impl ModelArguments {
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
+        let elsewhere = self.engines_elsewhere.per_model(&names)?;
         let context = PerModel::single("--context", &self.context, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
@@ -97,6 +108,9 @@ impl ModelArguments {
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: self.parser_fault,
                 engine: engines[model].clone(),
+                engine_kind: elsewhere.kind(model),
+                engine_key: elsewhere.key(model),
+                engine_ca: elsewhere.ca_file(model),
                 kv_cache_bytes: caches[model],
                 context: context.one(model).copied(),
                 chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
@@ -128,7 +142,7 @@ impl ModelArguments {
         Ok(own_names.iter().enumerate().map(with_aliases).collect())
     }
 
-    /// Bytes of each model's KV cache: its share of all. A script needs none.
+    /// Bytes of each model's KV cache: its share of all. Scripts and engines elsewhere need none.
     fn kv_caches(&self, names: &[Vec<String>], engines: &[EngineChoice]) -> anyhow::Result<Vec<usize>> {
         let shares = PerModel::single("--kv-share", &self.kv_share, names)?;
         let parts: Vec<u32> = engines
@@ -136,7 +150,7 @@ impl ModelArguments {
             .enumerate()
             .map(|(model, engine)| match engine {
                 EngineChoice::Cpu => shares.one(model).copied().unwrap_or(1),
-                EngineChoice::Replay(_) => 0,
+                EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();
         Ok(divide(self.kv_cache << 20, &parts))

@@ -75,7 +75,12 @@ impl Arguments {
             memory >> 20,
             largest >> 20
         );
-        Ok(Limits { parser: self.parser_limits.0.clone(), mcp: self.mcp.limits(), ..limits })
+        Ok(Limits {
+            parser: self.parser_limits.0.clone(),
+            mcp: self.mcp.limits(),
+            remote: self.models.remote_limits(),
+            ..limits
+        })
     }
 }
 

@@ -44,6 +44,7 @@ fn describe() {
     );
     metrics::describe_histogram!("sluice_answer_seconds", "Time from request to the answer's end.");
     metrics::describe_gauge!("sluice_engine", "State of the engine, by figure.");
+    crate::remote::describe();
 }
 
 /// Moves samples to where scrapes see them; called every few seconds so that they don't pile up.

@@ -6,7 +6,7 @@
 use super::bound::Field::{Time, U8, U32, U64, Usize};
 use super::bound::Unit::{Count, Kib, Mib, Milliseconds, Seconds};
 use super::bound::{Bound, Bounded, bound};
-use super::{Limits, McpLimits, ParserLimits};
+use super::{Limits, McpLimits, ParserLimits, RemoteLimits};
 
 impl Bounded for Limits {
     const HEADING: &'static str = "Limits";
@@ -72,5 +72,17 @@ impl Bounded for McpLimits {
         bound("mcp-server-parallel", Count("CALLS"), 1..=1024, "Calls to one server at a time", |l| Usize(&mut l.calls_per_server)),
         bound("mcp-parallel", Count("CALLS"), 1..=1024, "Calls of one answer at a time", |l| Usize(&mut l.calls_at_once)),
         bound("mcp-turns", Count("TURNS"), 1..=1024, "Turns of one answer", |l| Usize(&mut l.rounds)),
+    ];
+}
+
+impl Bounded for RemoteLimits {
+    const HEADING: &'static str = "Limits of engines elsewhere";
+    #[rustfmt::skip] // A row per bound.
+    const BOUNDS: &'static [Bound<Self>] = &[
+        bound("engine-connect-seconds", Seconds, 1..=60, "Time for a connection to an engine", |l| Time(&mut l.connect_time)),
+        bound("engine-first-token-seconds", Seconds, 1..=3600, "Time from a request to an engine to its first token; then another engine is asked", |l| Time(&mut l.first_token_time)),
+        bound("engine-token-seconds", Seconds, 1..=3600, "Time between two tokens of an engine; then the answer fails", |l| Time(&mut l.token_time)),
+        bound("engine-retries", Count("ENGINES"), 1..=16, "Other engines that are asked for an answer that hasn't begun", |l| Usize(&mut l.retries)),
+        bound("engine-health-seconds", Seconds, 1..=600, "Time between two looks at an engine's health and load", |l| Time(&mut l.health_time)),
     ];
 }

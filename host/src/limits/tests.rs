@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use super::{Bound, Bounded, Limits, McpLimits, ParserLimits};
+use super::{Bound, Bounded, Limits, McpLimits, ParserLimits, RemoteLimits};
 
 /// The values of all rows, in order.
 fn values<L: Bounded>(limits: &mut L) -> Vec<u64> {
@@ -32,6 +32,7 @@ fn each_switch_sets_its_own_bound_within_its_range() {
     each_row_sets_its_own::<Limits>(&mut names);
     each_row_sets_its_own::<ParserLimits>(&mut names);
     each_row_sets_its_own::<McpLimits>(&mut names);
+    each_row_sets_its_own::<RemoteLimits>(&mut names);
 }
 
 #[test]
@@ -64,6 +65,7 @@ fn the_page_has_the_switches_as_they_are() {
     table::<Limits>(&mut fresh);
     table::<ParserLimits>(&mut fresh);
     table::<McpLimits>(&mut fresh);
+    table::<RemoteLimits>(&mut fresh);
     write!(fresh, "\n{END}{after}").unwrap();
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, fresh).unwrap();

@@ -20,7 +20,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
 use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
-use super::tls;
+use crate::tls;
 
 /// What is wrong with a configuration, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,7 @@ use reqwest::redirect::Policy;
 use super::config::UrlEndpoint;
 use super::error::McpError;
 use super::request_url::PublicResolver;
-use super::tls;
+use crate::tls;
 
 /// Time for a connection to be made.
 const CONNECT: Duration = Duration::from_secs(10);

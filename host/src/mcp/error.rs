@@ -7,7 +7,7 @@ use std::time::Duration;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use super::tls;
+use crate::tls;
 
 /// What went wrong with a server of tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

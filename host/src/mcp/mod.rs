@@ -17,7 +17,6 @@ mod server;
 mod servers;
 mod sse;
 mod stdio;
-mod tls;
 
 pub use config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
 pub use config_file::ConfigError;

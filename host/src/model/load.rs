@@ -20,6 +20,7 @@ use super::shared::Shared;
 use super::source::{EngineChoice, Source};
 use crate::limits::Limits;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
+use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
 
 impl Model {
@@ -45,13 +46,22 @@ impl Model {
             ModelTokens { tokenizer: Arc::clone(&tokenizer), eos: defaults.eos_token_ids.clone() };
         let parsers =
             Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
+        let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
             EngineChoice::Cpu => {
                 load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
             }
-            EngineChoice::Replay(file) => {
-                let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
-                load_script(file, &name, context, &tokenizer)?
+            EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
+            EngineChoice::Remote(engines) => {
+                let mut known: Vec<String> = names.clone();
+                known.push(name.clone());
+                let model = RemoteModel {
+                    label: Arc::clone(&label),
+                    names: known,
+                    tokenizer: Arc::clone(&tokenizer),
+                    context,
+                };
+                start_remote(engines, options, model, limits)?
             }
         };
         let context = source.info().context;
@@ -89,6 +99,23 @@ fn load_engine(
     };
     let runner = cpu::load(files, shared.threads()?, &cpu, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+}
+
+/// Looks at the engines elsewhere. Models are loaded on a thread that may block.
+fn start_remote(
+    engines: &EngineList,
+    options: &ModelOptions,
+    model: RemoteModel,
+    limits: &Limits,
+) -> Result<Source, ModelLoadError> {
+    let options = RemoteOptions {
+        engines: engines.clone(),
+        kind: options.engine_kind,
+        key: options.engine_key.clone(),
+        ca_file: options.engine_ca.clone(),
+    };
+    let started = RemoteEngine::start(options, model, limits.remote.clone());
+    Ok(Source::Engine(Box::new(tokio::runtime::Handle::current().block_on(started)?)))
 }
 
 /// A script in the tokens of the model called `name`.

@@ -28,6 +28,9 @@ pub enum ModelLoadError {
     /// The engine can't run the model.
     #[error(transparent)]
     Engine(#[from] engine::models::LoadError),
+    /// The engines elsewhere can't be used.
+    #[error(transparent)]
+    Remote(#[from] crate::remote::RemoteError),
     /// The replay file is broken.
     #[error(transparent)]
     Replay(#[from] crate::replay::ScriptError),

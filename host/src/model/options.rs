@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
+use crate::remote::{EngineKey, EngineKind};
 use crate::turn::FaultPolicy;
 
 /// One model to serve.
@@ -23,6 +24,12 @@ pub struct ModelOptions {
     pub fault_policy: FaultPolicy,
     /// Where tokens come from.
     pub engine: EngineChoice,
+    /// What engines elsewhere are; none: found out of each.
+    pub engine_kind: Option<EngineKind>,
+    /// The key that they ask for.
+    pub engine_key: Option<EngineKey>,
+    /// File of the only certificates that they are trusted by.
+    pub engine_ca: Option<PathBuf>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
     /// Bound on prompt and answer together; none: the model's.

@@ -7,6 +7,7 @@ use engine::{Engine, EngineInfo, Generation, GenerationRequest};
 
 use super::error::StartError;
 use crate::prompt::Conversation;
+use crate::remote::EngineList;
 use crate::replay::Script;
 
 /// What `--engine` says.
@@ -16,16 +17,21 @@ pub enum EngineChoice {
     Cpu,
     /// Scripted outputs from this file.
     Replay(PathBuf),
+    /// Engines elsewhere.
+    Remote(EngineList),
 }
 
 impl FromStr for EngineChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with('@') || text.contains("://") {
+            return Ok(Self::Remote(text.parse()?));
+        }
         match text.split_once(':') {
             None if text == "cpu" => Ok(Self::Cpu),
             Some(("replay", file)) if !file.is_empty() => Ok(Self::Replay(file.into())),
-            _ => Err("expected `cpu` or `replay:FILE`".to_owned()),
+            _ => Err("expected `cpu`, `replay:FILE`, or URLs of engines (http://HOST:PORT,…), or @FILE with their list".to_owned()),
         }
     }
 }
@@ -106,7 +112,9 @@ mod tests {
     fn the_engine_is_named_by_a_word_or_a_word_and_a_file() {
         assert_eq!("cpu".parse(), Ok(EngineChoice::Cpu));
         assert_eq!("replay:a:b.json".parse(), Ok(EngineChoice::Replay("a:b.json".into())));
-        for wrong in ["", "gpu", "replay", "replay:", "cpu:x"] {
+        assert!(matches!("http://a:1,https://b".parse(), Ok(EngineChoice::Remote(_))));
+        assert_eq!("@e.txt".parse(), Ok(EngineChoice::Remote(EngineList::File("e.txt".into()))));
+        for wrong in ["", "gpu", "http://", "http://a,b", "@", "replay", "replay:", "cpu:x"] {
             assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong}");
         }
     }

@@ -1,4 +1,4 @@
-//! Which certificates the tool servers behind `https` URLs are trusted by: the system's (or those of `SSL_CERT_FILE` and
+//! Which certificates the servers behind `https` URLs are trusted by: the system's (or those of `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR`), or those of a file that the operator names for one server, and then no others.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use reqwest::{Certificate, ClientBuilder};
 use rustls::CertificateError;
 
 /// Sets up TLS for a client of one server. Where its URL has none, no certificates are needed to start.
-pub(super) fn with_tls(
+pub(crate) fn with_tls(
     builder: ClientBuilder,
     is_https: bool,
     ca_file: Option<&Path>,
@@ -30,7 +30,7 @@ pub(super) fn with_tls(
 }
 
 /// The certificates of a PEM file; at least one.
-pub(super) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
+pub(crate) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     let place = file.display();
     let pem = std::fs::read(file).map_err(|error| format!("{place}: {error}"))?;
     let certificates = Certificate::from_pem_bundle(&pem);
@@ -43,7 +43,7 @@ pub(super) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
 }
 
 /// What is wrong with a server's certificate, in words without names.
-pub(super) fn words(error: &CertificateError) -> &'static str {
+pub(crate) fn words(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::UnknownIssuer => "is of an issuer that is not trusted here",
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",

@@ -1,0 +1,74 @@
+//! The switches about engines elsewhere, which may be one model's (`per_model`).
+
+use std::path::PathBuf;
+
+use host::limits::RemoteLimits;
+use host::remote::{EngineKey, EngineKind};
+
+use super::limits::Switches;
+use super::per_model::{ForModel, PerModel, for_model};
+use super::values::{parsed, text};
+
+#[derive(clap::Args)]
+pub(super) struct EngineArguments {
+    /// What the engines behind URLs are: `auto` finds out, `openai` is `/v1/completions` with token ids [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
+    engine_kind: Vec<ForModel<Option<EngineKind>>>,
+    /// Where the key is that they ask for.
+    #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<EngineKey>))]
+    engine_key: Vec<ForModel<EngineKey>>,
+    /// Certificates (PEM) that they are trusted by, and no others [default: the system's].
+    #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
+    engine_ca: Vec<ForModel<String>>,
+    #[command(flatten)]
+    limits: Switches<RemoteLimits>,
+}
+
+/// The same by model.
+pub(super) struct PerModelEngines<'a> {
+    kind: PerModel<'a, Option<EngineKind>>,
+    key: PerModel<'a, EngineKey>,
+    ca_file: PerModel<'a, String>,
+}
+
+impl EngineArguments {
+    /// The bounds that they set.
+    pub(super) fn limits(&self) -> RemoteLimits {
+        self.limits.0.clone()
+    }
+
+    /// # Errors
+    /// A setting is for a model that isn't there, or is there twice.
+    pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelEngines<'_>> {
+        Ok(PerModelEngines {
+            kind: PerModel::single("--engine-kind", &self.engine_kind, models)?,
+            key: PerModel::single("--engine-key", &self.engine_key, models)?,
+            ca_file: PerModel::single("--engine-ca", &self.engine_ca, models)?,
+        })
+    }
+}
+
+impl PerModelEngines<'_> {
+    pub(super) fn kind(&self, model: usize) -> Option<EngineKind> {
+        self.kind.one(model).copied().flatten()
+    }
+
+    pub(super) fn key(&self, model: usize) -> Option<EngineKey> {
+        self.key.one(model).cloned()
+    }
+
+    pub(super) fn ca_file(&self, model: usize) -> Option<PathBuf> {
+        self.ca_file.one(model).map(PathBuf::from)
+    }
+}
+
+fn kind(text: &str) -> Result<Option<EngineKind>, String> {
+    Ok(Some(match text {
+        "auto" => return Ok(None),
+        "openai" => EngineKind::OpenAi,
+        "vllm" => EngineKind::Vllm,
+        "sglang" => EngineKind::Sglang,
+        "llamacpp" => EngineKind::LlamaCpp,
+        _ => return Err("expected `auto`, `openai`, `vllm`, `sglang` or `llamacpp`".to_owned()),
+    }))
+}

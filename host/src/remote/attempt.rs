@@ -1,0 +1,236 @@
+//! From a request to an engine's answer that has begun: choosing the engine, asking it, and others after it.
+//!
+//! What may be asked of another engine is what this one didn't begin: no connection, too busy, behind a gateway that is, or no first
+//! token in time. A status of its own failing (500) may be the request's doing, and goes no further.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::SubmitError;
+use http::{HeaderMap, StatusCode, header};
+use reqwest::{Body, Response};
+
+use super::abort::AbortGuard;
+use super::request::RemoteRequest;
+use super::routing::{Affinity, Lease, NoEngine};
+use super::shared::Shared;
+use super::upstream::{Upstream, connection_words, read_body};
+use super::wire::{WireFault, WireReader, engine_error};
+
+/// Bytes of a refusal that are read.
+const MAX_REFUSAL: usize = 64 << 10;
+
+/// An engine's answer that has begun.
+pub(super) struct Attempt {
+    pub(super) lease: Lease<Arc<Upstream>>,
+    pub(super) body: Body,
+    pub(super) reader: Box<dyn WireReader>,
+    pub(super) abort: AbortGuard,
+    /// When it was asked.
+    pub(super) asked: Instant,
+}
+
+/// Why an engine didn't begin.
+enum Refusal {
+    /// Another may.
+    Elsewhere(SubmitError),
+    /// None would.
+    Final(SubmitError),
+}
+
+/// The answer of the first engine that begins one. `excluded` are those that were asked before; those that were asked here are added.
+pub(super) async fn open(
+    shared: Arc<Shared>,
+    request: Arc<RemoteRequest>,
+    mut excluded: Vec<Arc<str>>,
+) -> (Result<Attempt, SubmitError>, Vec<Arc<str>>) {
+    let mut last = None;
+    loop {
+        let lease = match select(&shared, &request, &excluded) {
+            Ok(lease) => lease,
+            // What an engine said is worth more than that there is no other.
+            Err(error) => return (Err(last.unwrap_or(error)), excluded),
+        };
+        let name = Arc::clone(lease.name());
+        let upstream = Arc::clone(lease.engine());
+        match ask(lease, &shared, &request).await {
+            Ok(attempt) => return (Ok(attempt), excluded),
+            Err(Refusal::Final(error)) => return (Err(error), excluded),
+            Err(Refusal::Elsewhere(error)) => {
+                excluded.push(name);
+                if excluded.len() > shared.limits.retries {
+                    return (Err(error), excluded);
+                }
+                upstream.metrics.retried.increment(1);
+                last = Some(error);
+            }
+        }
+    }
+}
+
+/// The engine that the router chooses, counted from here on.
+fn select(
+    shared: &Shared,
+    request: &RemoteRequest,
+    excluded: &[Arc<str>],
+) -> Result<Lease<Arc<Upstream>>, SubmitError> {
+    let can = |upstream: &Arc<Upstream>| upstream.check(request).is_ok();
+    let lease =
+        shared.router.select(request.affinity, can, excluded, Instant::now()).map_err(|none| match none {
+            NoEngine::None { retry_after } => SubmitError::Unavailable { retry_after: Some(retry_after) },
+            NoEngine::NotUsable => shared.refusal(request),
+        })?;
+    if lease.affinity() == Affinity::Hit {
+        lease.engine().metrics.affinity_hits.increment(1);
+    }
+    Ok(lease)
+}
+
+async fn ask(
+    mut lease: Lease<Arc<Upstream>>,
+    shared: &Shared,
+    request: &RemoteRequest,
+) -> Result<Attempt, Refusal> {
+    let asked = Instant::now();
+    let upstream = Arc::clone(lease.engine());
+    let unavailable = || Refusal::Elsewhere(SubmitError::Unavailable { retry_after: None });
+    // It may have gone since it was chosen.
+    let Some(facts) = upstream.facts() else { return Err(unavailable()) };
+    let wire = facts.kind.wire();
+    let id = crate::random::hex::<16>();
+    let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
+    let abort = AbortGuard::new(&upstream, wire.abort(&id));
+    let sent = tokio::time::timeout(shared.limits.first_token_time, post.send()).await;
+    let failure = match sent {
+        Ok(Ok(response)) if response.status() == StatusCode::OK => match plain_body(response) {
+            Ok(body) => return Ok(Attempt { lease, body, reader: wire.reader(), abort, asked }),
+            Err(words) => words,
+        },
+        Ok(Ok(response)) => {
+            abort.disarm();
+            let refusal = refusal(response, &upstream, request).await;
+            if refusal.is_fault {
+                lease.failed(Instant::now());
+                upstream.metrics.failed.increment(1);
+            } else {
+                upstream.metrics.refused.increment(1);
+            }
+            return Err(refusal.refusal);
+        }
+        Ok(Err(error)) => {
+            abort.disarm();
+            connection_words(&error)
+        }
+        Err(_) => "it didn't begin to answer in time".to_owned(),
+    };
+    lease.failed(Instant::now());
+    upstream.metrics.failed.increment(1);
+    tracing::warn!(engine = %upstream.name(), reason = failure, "an engine elsewhere failed to begin an answer");
+    Err(unavailable())
+}
+
+/// The body of an answer that is as it was asked for.
+fn plain_body(response: Response) -> Result<Body, String> {
+    if response.headers().contains_key(header::CONTENT_ENCODING) {
+        return Err("its answer is packed, which it wasn't asked for".to_owned());
+    }
+    Ok(Body::from(response))
+}
+
+/// What a status other than 200 comes to.
+struct StatusRefusal {
+    refusal: Refusal,
+    /// Whether it counts as the engine's failure.
+    is_fault: bool,
+}
+
+async fn refusal(response: Response, upstream: &Upstream, request: &RemoteRequest) -> StatusRefusal {
+    let status = response.status();
+    let retry_after = retry_after(response.headers());
+    let body = tokio::time::timeout(Duration::from_secs(5), read_body(response, MAX_REFUSAL)).await;
+    let words = match engine_error(&body.ok().and_then(Result::ok).unwrap_or_default()) {
+        WireFault::Engine(_, words) | WireFault::Unreadable(words) => words,
+    };
+    tracing::warn!(engine = %upstream.name(), %status, reason = words, "an engine elsewhere refused a request");
+    let (refusal, is_fault) = match status {
+        StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            (Refusal::Elsewhere(SubmitError::Unavailable { retry_after }), true)
+        }
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
+            (Refusal::Elsewhere(SubmitError::Unavailable { retry_after }), true)
+        }
+        status if status.is_client_error() => {
+            (Refusal::Final(client_error(&words, upstream, request)), false)
+        }
+        status => {
+            (Refusal::Final(SubmitError::Failed(format!("{} answered {status}", upstream.name()))), true)
+        }
+    };
+    StatusRefusal { refusal, is_fault }
+}
+
+/// A refusal of the request itself: of its length, of its constraint, or a disagreement between this server and the engine.
+pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteRequest) -> SubmitError {
+    let facts = upstream.facts();
+    let name = facts.as_ref().map_or("engine", |facts| &facts.name);
+    if words.contains("context") && words.contains("length") || words.contains("context size") {
+        let context = facts.as_ref().and_then(|facts| facts.context).unwrap_or(request.prompt.len());
+        return SubmitError::PromptLength { tokens: request.prompt.len(), context };
+    }
+    let unsupported = |field| SubmitError::Unsupported {
+        field,
+        reason: format!("the engine ({name}) refuses it: {words}"),
+    };
+    if request.constraint.is_some() {
+        return unsupported(SubmitError::CONSTRAINT);
+    }
+    if request.priority != 0 && words.contains("priority") {
+        return unsupported("priority");
+    }
+    SubmitError::Failed(format!("{} refused a request of this server: {words}", upstream.name()))
+}
+
+/// `Retry-After` in seconds; a date is not read.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse::<u64>().ok()?;
+    Some(Duration::from_secs(seconds.min(3600)))
+}
+
+impl Attempt {
+    /// Its first token has come.
+    pub(super) fn begun(&mut self) {
+        self.lease.succeeded();
+        self.lease.engine().metrics.first_token(self.asked.elapsed());
+    }
+
+    /// The answer ended, by the engine itself or because nothing more of it is wanted; the engine had so many tokens of the prompt cached.
+    pub(super) fn end(self, engine_ended: bool, cached: usize) {
+        let metrics = &self.lease.engine().metrics;
+        metrics.completed.increment(1);
+        metrics.cached_tokens.increment(cached as u64);
+        if engine_ended {
+            self.abort.disarm();
+        }
+    }
+
+    /// The answer broke off: by name, whose it was.
+    pub(super) fn fail(mut self) -> Arc<str> {
+        self.lease.failed(Instant::now());
+        self.lease.engine().metrics.failed.increment(1);
+        Arc::clone(self.lease.name())
+    }
+
+    /// The engine refused the request.
+    pub(super) fn refuse(self) -> Arc<Upstream> {
+        self.abort.disarm();
+        let upstream = Arc::clone(self.lease.engine());
+        upstream.metrics.refused.increment(1);
+        upstream
+    }
+
+    /// Nobody wants the answer any more.
+    pub(super) fn cancel(self) {
+        self.lease.engine().metrics.cancelled.increment(1);
+    }
+}

@@ -1,0 +1,175 @@
+//! The engines of one model, elsewhere, as one engine.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
+use futures_util::future::join_all;
+use tokio::task::AbortHandle;
+
+use super::options::{EngineUrl, RemoteOptions};
+use super::probe::ProbeError;
+use super::request::RemoteRequest;
+use super::routing::{Router, RoutingOptions};
+use super::shared::{Served, Shared};
+use super::stream::RemoteStream;
+use super::upstream::{self, Upstream};
+use super::vocabulary::Vocabulary;
+use super::watch;
+use crate::limits::RemoteLimits;
+use crate::prompt::Tokenizer;
+
+/// Why engines elsewhere can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RemoteError {
+    /// The list can't be read.
+    #[error("--engine: {0}")]
+    List(String),
+    /// An engine is there and can't be used.
+    #[error("the engine {url}: {reason}")]
+    Engine {
+        /// Which.
+        url: String,
+        /// Why.
+        reason: String,
+    },
+    /// Connections can't be set up.
+    #[error("no connections to engines can be set up: {0}")]
+    Client(String),
+}
+
+/// What of a model its engines are held against.
+pub struct RemoteModel {
+    /// What logs and metrics call it.
+    pub label: Arc<str>,
+    /// Its names, of which engines may know one.
+    pub names: Vec<String>,
+    /// Its tokenizer.
+    pub tokenizer: Arc<Tokenizer>,
+    /// Tokens of prompt and answer together, at the most.
+    pub context: usize,
+}
+
+/// See the module. Dropping it ends what watches the engines; answers under way go on.
+pub struct RemoteEngine {
+    shared: Arc<Shared>,
+    info: EngineInfo,
+    watch: AbortHandle,
+}
+
+impl RemoteEngine {
+    /// Looks at all engines and begins to watch them. One that doesn't answer yet joins when it does.
+    ///
+    /// # Errors
+    /// The list can't be read; an engine is there and can't be used, such as one of another model.
+    pub async fn start(
+        options: RemoteOptions,
+        model: RemoteModel,
+        limits: RemoteLimits,
+    ) -> Result<Self, RemoteError> {
+        let urls = options.engines.read().map_err(RemoteError::List)?;
+        let client = upstream::client(&urls, &options, &limits).map_err(RemoteError::Client)?;
+        let RemoteModel { label, names, tokenizer, context } = model;
+        let vocabulary = Vocabulary::new(tokenizer);
+        let vocab = vocabulary.size();
+        let shared = Arc::new(Shared {
+            router: Router::new(RoutingOptions::default()),
+            limits,
+            vocabulary,
+            served: Served { options, client, label, names },
+            upstreams: Mutex::default(),
+        });
+        shared.set_urls(urls);
+        let upstreams = shared.upstreams();
+        for (upstream, looked) in upstreams
+            .iter()
+            .zip(join_all(upstreams.iter().map(|upstream| watch::join(&shared, upstream))).await)
+        {
+            match looked {
+                Ok(()) => {}
+                Err(ProbeError::Unusable(reason)) => {
+                    return Err(RemoteError::Engine { url: upstream.name().to_string(), reason });
+                }
+                Err(ProbeError::Unreachable(reason)) => {
+                    tracing::warn!(engine = %upstream.name(), reason, "an engine doesn't answer yet: it joins when it does");
+                }
+            }
+        }
+        let info = info(&upstreams, context, vocab);
+        let watch = tokio::spawn(watch::run(Arc::clone(&shared))).abort_handle();
+        Ok(Self { shared, info, watch })
+    }
+}
+
+/// The smallest context counts, so that every engine can take what is taken on.
+fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo {
+    let facts: Vec<_> = upstreams.iter().filter_map(|upstream| upstream.facts()).collect();
+    let told = facts.iter().filter_map(|facts| facts.context);
+    let mut engines: Vec<String> = upstreams
+        .iter()
+        .map(|upstream| {
+            let name = upstream.facts().map_or("not there yet".into(), |facts| Arc::clone(&facts.name));
+            format!("{} ({name})", upstream.name())
+        })
+        .collect();
+    let more = engines.len().saturating_sub(4);
+    engines.truncate(4);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    EngineInfo {
+        name: format!("{}{more}", engines.join(", ")),
+        context: told.fold(context, usize::min),
+        vocab,
+    }
+}
+
+impl Engine for RemoteEngine {
+    fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+
+    fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
+        let (tokens, context) = (request.prompt.len(), self.info.context);
+        if tokens == 0 || tokens >= context {
+            return Err(SubmitError::PromptLength { tokens, context });
+        }
+        let request = RemoteRequest::new(request, context);
+        Ok(Generation::new(RemoteStream::new(Arc::clone(&self.shared), request)))
+    }
+
+    fn stats(&self) -> EngineStats {
+        let engines = self.shared.router.status(Instant::now());
+        EngineStats {
+            running: engines.iter().map(|engine| engine.in_flight as usize).sum(),
+            ..EngineStats::default()
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        self.shared.upstreams().iter().any(|upstream| upstream.facts().is_some())
+    }
+}
+
+impl Drop for RemoteEngine {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
+}
+
+impl Shared {
+    /// Makes these the engines; those that were there stay as they are, and those that go end what they have begun.
+    pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
+        let before = self.upstreams();
+        let Served { options, client, label, .. } = &self.served;
+        let upstream = |url: EngineUrl| {
+            let known = before.iter().find(|upstream| &**upstream.name() == url.name());
+            known.cloned().unwrap_or_else(|| Arc::new(Upstream::new(url, client.clone(), options, label)))
+        };
+        let upstreams: Vec<_> = urls.into_iter().map(upstream).collect();
+        let named = |upstream: &Arc<Upstream>| (Arc::clone(upstream.name()), Arc::clone(upstream));
+        self.router.set_engines(upstreams.iter().map(named).collect());
+        for upstream in &upstreams {
+            self.router.set_up(upstream.name(), upstream.facts().is_some());
+        }
+        *self.upstreams.lock().unwrap_or_else(PoisonError::into_inner) = upstreams;
+    }
+}

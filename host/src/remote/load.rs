@@ -1,0 +1,52 @@
+//! The load that an engine tells: gauges of Prometheus' text format, summed over their labels.
+
+use super::facts::Gauges;
+use super::routing::ReportedLoad;
+
+/// What a scrape says; none if the gauges aren't in it.
+pub(super) fn read(text: &str, gauges: &Gauges) -> Option<ReportedLoad> {
+    let running = values(text, gauges.running).reduce(|sum, value| sum + value)?;
+    let waiting = values(text, gauges.waiting).sum::<f64>();
+    // Of several caches the fullest says whether the next request fits.
+    let kv_used = gauges.kv_used.and_then(|name| values(text, name).reduce(f64::max));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "counts are small, and cut at the ends"
+    )]
+    let count = |value: f64| value.clamp(0.0, f64::from(u32::MAX)) as u32;
+    #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
+    let kv_used = kv_used.map(|share| share as f32);
+    Some(ReportedLoad { running: count(running), waiting: count(waiting), kv_used })
+}
+
+/// Values of the samples of a gauge.
+fn values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = f64> + 'a {
+    text.lines().filter_map(move |line| {
+        let rest = line.strip_prefix(name)?;
+        let value = match rest.strip_prefix('{') {
+            Some(labels) => labels.rsplit_once('}')?.1,
+            None => rest.strip_prefix(' ')?,
+        };
+        value.split_ascii_whitespace().next()?.parse().ok().filter(|value: &f64| value.is_finite())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_summed_over_labels_and_the_fullest_cache_counts() {
+        let text = "# TYPE vllm:num_requests_running gauge\n\
+                    vllm:num_requests_running{engine=\"0\",model_name=\"a}b\"} 3.0\n\
+                    vllm:num_requests_running{engine=\"1\"} 4\n\
+                    vllm:num_requests_running_total 99\n\
+                    vllm:num_requests_waiting{engine=\"0\"} 2.0 1700000000\n\
+                    vllm:kv_cache_usage_perc{engine=\"0\"} 0.25\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.75\n";
+        let load = read(text, &Gauges::VLLM).unwrap();
+        assert_eq!((load.running, load.waiting, load.kv_used), (7, 2, Some(0.75)));
+        assert!(read(text, &Gauges::SGLANG).is_none());
+        assert!(read("vllm:num_requests_running NaN\n", &Gauges::VLLM).is_none());
+    }
+}

@@ -1,0 +1,68 @@
+//! Figures of each engine elsewhere. Labels are the model and the URL that the operator gave.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{Counter, Histogram, counter, histogram};
+
+/// Figures of one engine. Made once: a handle for each costs a look-up.
+pub(super) struct UpstreamMetrics {
+    pub(super) completed: Counter,
+    pub(super) refused: Counter,
+    pub(super) failed: Counter,
+    pub(super) cancelled: Counter,
+    /// Attempts that another engine was asked after.
+    pub(super) retried: Counter,
+    /// Requests that went to the engine that had those of their key before.
+    pub(super) affinity_hits: Counter,
+    /// Prompt tokens that it had cached.
+    pub(super) cached_tokens: Counter,
+    first_token: Histogram,
+}
+
+impl UpstreamMetrics {
+    pub(super) fn new(model: &Arc<str>, engine: &Arc<str>) -> Self {
+        let outcome = |outcome| counter!("sluice_upstream_requests_total", "model" => Arc::clone(model), "upstream" => Arc::clone(engine), "outcome" => outcome);
+        let figure = |name: &'static str| counter!(name, "model" => Arc::clone(model), "upstream" => Arc::clone(engine));
+        Self {
+            completed: outcome("completed"),
+            refused: outcome("refused"),
+            failed: outcome("failed"),
+            cancelled: outcome("cancelled"),
+            retried: figure("sluice_upstream_retries_total"),
+            affinity_hits: figure("sluice_upstream_affinity_hits_total"),
+            cached_tokens: figure("sluice_upstream_cached_tokens_total"),
+            first_token: histogram!("sluice_upstream_first_token_seconds", "model" => Arc::clone(model), "upstream" => Arc::clone(engine)),
+        }
+    }
+
+    /// The first token came after this time.
+    pub(super) fn first_token(&self, after: Duration) {
+        self.first_token.record(after.as_secs_f64());
+    }
+}
+
+/// What the figures are, for scrapes.
+pub(crate) fn describe() {
+    metrics::describe_counter!(
+        "sluice_upstream_requests_total",
+        "Requests to engines elsewhere, by engine and outcome."
+    );
+    metrics::describe_counter!(
+        "sluice_upstream_retries_total",
+        "Requests that another engine was asked for after this one."
+    );
+    metrics::describe_counter!(
+        "sluice_upstream_affinity_hits_total",
+        "Requests that went to the engine that had those of their key before."
+    );
+    metrics::describe_counter!(
+        "sluice_upstream_cached_tokens_total",
+        "Prompt tokens that the engine had cached."
+    );
+    metrics::describe_histogram!(
+        "sluice_upstream_first_token_seconds",
+        "Time from the request to an engine to its first token."
+    );
+    metrics::describe_gauge!("sluice_upstream", "State of an engine elsewhere, by figure.");
+}

@@ -1,0 +1,294 @@
+//! Finding out about an engine elsewhere: what it is, what it calls the model, whether its tokens are ours, and what it can't do.
+//!
+//! Done when the server starts, and again whenever an engine comes back. A look costs two or three answers of one token.
+
+use std::sync::Arc;
+
+use engine::{Constraint, LogitsProcessors, SamplingParams};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::facts::{Facts, Gauges};
+use super::request::RemoteRequest;
+use super::sse::{MAX_EVENT, SseReader};
+use super::upstream::{Upstream, connection_words, read_body};
+use super::vocabulary::Vocabulary;
+use super::wire::{Chunk, EngineKind, Piece};
+
+/// Bytes of an answer that is no stream.
+const MAX_BODY: usize = 4 << 20;
+
+/// Why an engine can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeError {
+    /// It isn't there, or not yet: looked at again.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It is another engine, or another model's: the operator's to change.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// What probes are made for.
+pub(super) struct Wanted<'a> {
+    /// What the operator says that it is.
+    pub(super) kind: Option<EngineKind>,
+    /// Names of the model, of which the engine may know one.
+    pub(super) names: &'a [String],
+    pub(super) vocabulary: &'a Vocabulary,
+}
+
+/// Looks at an engine; its facts, and what couldn't be made sure of.
+pub(super) async fn probe(
+    upstream: &Upstream,
+    wanted: &Wanted<'_>,
+) -> Result<(Facts, Vec<&'static str>), ProbeError> {
+    let listed = json_of(upstream, "v1/models").await?;
+    let kind = kind_of(wanted.kind, &listed);
+    let entry = model_of(&listed, wanted.names)?;
+    let mut facts = facts_of(upstream, kind, entry).await?;
+    let mut doubts = Vec::new();
+    if !has_our_tokens(upstream, &facts, wanted.vocabulary).await? {
+        doubts.push("it doesn't tell how it tokenises: whether its vocabulary is the model's is not known");
+    }
+    if wanted.kind.is_none()
+        && facts.kind == EngineKind::Vllm
+        && !takes_generate(upstream, &facts, wanted).await?
+    {
+        facts.kind = EngineKind::OpenAi;
+    }
+    facts.tells_ids = tells_ids(upstream, &facts, wanted).await?;
+    facts.follows_grammars =
+        facts.tells_ids && facts.follows_grammars && follows_grammar(upstream, &facts, wanted).await?;
+    Ok((facts, doubts))
+}
+
+/// A route's JSON; null where there is no such route.
+async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
+    let response = upstream.get(path).timeout(super::PROBE_TIME).send().await;
+    let response = response.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
+    let status = response.status();
+    if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
+        return Err(ProbeError::Unusable(format!("it answers {status}: give its key by --engine-key")));
+    }
+    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        return Err(ProbeError::Unreachable(format!("it answers {status}")));
+    }
+    if !status.is_success() {
+        return Ok(Value::Null);
+    }
+    let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
+    Ok(serde_json::from_slice(&body).unwrap_or_default())
+}
+
+/// What the operator says, else what the engine says of itself: the owner of its models.
+fn kind_of(asked: Option<EngineKind>, listed: &Value) -> EngineKind {
+    asked.unwrap_or_else(|| match listed["data"][0]["owned_by"].as_str() {
+        Some("vllm") => EngineKind::Vllm,
+        Some("sglang") => EngineKind::Sglang,
+        Some("llamacpp") => EngineKind::LlamaCpp,
+        _ => EngineKind::OpenAi,
+    })
+}
+
+/// The entry of the model: the one that has one of its names, or the only one.
+fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeError> {
+    let entries = listed["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_ours = |entry: &&Value| names.iter().any(|name| entry["id"].as_str() == Some(name));
+    match (entries.iter().find(is_ours), entries) {
+        (Some(entry), _) | (None, [entry]) => Ok(entry),
+        (None, []) => {
+            Err(ProbeError::Unusable("it lists no model at /v1/models: is it an engine's URL?".to_owned()))
+        }
+        (None, several) => {
+            let ids: Vec<_> = several.iter().filter_map(|entry| entry["id"].as_str()).take(8).collect();
+            let reason =
+                format!("it serves several models ({}): say which by --served-model-name", ids.join(", "));
+            Err(ProbeError::Unusable(reason))
+        }
+    }
+}
+
+/// What the engine says of itself.
+async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Result<Facts, ProbeError> {
+    let model = entry["id"].as_str().unwrap_or_default().to_owned();
+    let context = entry["max_model_len"].as_u64();
+    let is_vllm = entry["owned_by"] == "vllm";
+    let mut facts = Facts {
+        kind,
+        name: Arc::from("an engine that speaks OpenAI's completions"),
+        model,
+        context: context.and_then(|context| usize::try_from(context).ok()),
+        tells_ids: true,
+        follows_grammars: is_vllm || kind == EngineKind::Vllm,
+        follows_schemas: is_vllm || kind == EngineKind::Vllm,
+        follows_schemas_after_reasoning: false,
+        follows_seeds: true,
+        priority_sign: i32::from(is_vllm || kind == EngineKind::Vllm),
+        has_raw_logprobs: true,
+        health: if is_vllm || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
+        gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&Gauges::VLLM),
+    };
+    match kind {
+        EngineKind::OpenAi | EngineKind::Vllm => {
+            if facts.follows_schemas {
+                let version = json_of(upstream, "version").await?;
+                facts.name = named("vLLM", &version["version"]);
+            }
+        }
+        EngineKind::Sglang => {
+            let (server, model) =
+                (json_of(upstream, "server_info").await?, json_of(upstream, "model_info").await?);
+            of_sglang(&mut facts, &server, &model);
+        }
+        EngineKind::LlamaCpp => {
+            let props = json_of(upstream, "props").await?;
+            of_llamacpp(&mut facts, &props);
+        }
+    }
+    Ok(facts)
+}
+
+fn named(engine: &str, version: &Value) -> Arc<str> {
+    version
+        .as_str()
+        .map_or(engine.to_owned(), |version| format!("{engine} {}", crate::remote::words::plain(version)))
+        .into()
+}
+
+fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
+    facts.name = named("SGLang", &server["version"]);
+    facts.follows_schemas = server["grammar_backend"] != "none";
+    facts.follows_grammars = server["grammar_backend"] == "llguidance";
+    facts.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
+    facts.follows_seeds = server["enable_deterministic_inference"] == true;
+    facts.has_raw_logprobs = false;
+    facts.gauges = Some(&Gauges::SGLANG);
+    facts.priority_sign =
+        match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
+            (Value::Bool(true), Value::Bool(true)) => 1,
+            (Value::Bool(true), _) => -1,
+            _ => 0,
+        };
+}
+
+fn of_llamacpp(facts: &mut Facts, props: &Value) {
+    facts.name = named("llama.cpp", &props["build_info"]);
+    let context = props["default_generation_settings"]["n_ctx"].as_u64();
+    facts.context = context.and_then(|context| usize::try_from(context).ok());
+    facts.follows_schemas = true;
+    facts.follows_schemas_after_reasoning = true;
+    facts.gauges = Some(&Gauges::LLAMA_CPP);
+}
+
+/// Whether the engine splits the samples as we do; false where it doesn't tell.
+async fn has_our_tokens(
+    upstream: &Upstream,
+    facts: &Facts,
+    vocabulary: &Vocabulary,
+) -> Result<bool, ProbeError> {
+    let samples = vocabulary.samples();
+    let samples =
+        samples.map_err(|error| ProbeError::Unusable(format!("the model's own tokenizer fails: {error}")))?;
+    for (text, ids) in samples {
+        let body = match facts.kind {
+            EngineKind::LlamaCpp => json!({ "content": text, "add_special": false, "parse_special": false }),
+            _ => json!({ "model": facts.model, "prompt": text, "add_special_tokens": false }),
+        };
+        let post = upstream.post("tokenize", body.to_string().into_bytes()).timeout(super::PROBE_TIME);
+        let response =
+            post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
+        if !response.status().is_success() {
+            return Ok(false);
+        }
+        let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let Some(theirs) = answer["tokens"].as_array() else { return Ok(false) };
+        if !theirs.iter().map(Value::as_u64).eq(ids.iter().map(|id| Some(u64::from(*id)))) {
+            return Err(ProbeError::Unusable(format!(
+                "it splits {text:?} into other tokens than --model: it serves another model, or another version of its tokenizer"
+            )));
+        }
+    }
+    Ok(true)
+}
+
+/// What came of an answer of one token.
+enum Answered {
+    Chunk(Chunk),
+    /// The engine refuses the request.
+    Refused,
+}
+
+async fn one_token(
+    upstream: &Upstream,
+    facts: &Facts,
+    wanted: &Wanted<'_>,
+    constraint: Option<Constraint>,
+) -> Result<Answered, ProbeError> {
+    let request = RemoteRequest {
+        prompt: wanted.vocabulary.encode("Hello"),
+        max_tokens: 1,
+        sampling: SamplingParams::GREEDY,
+        processors: LogitsProcessors::default(),
+        stop_ids: Arc::from([]),
+        top_logprobs: None,
+        constraint: constraint.map(Arc::new),
+        cache_salt: 0,
+        affinity: 0,
+        priority: 0,
+    };
+    let wire = facts.kind.wire();
+    let body = wire.body(&request, facts, &crate::random::hex::<16>());
+    let post = upstream.post(wire.path(), body).timeout(super::PROBE_ANSWER_TIME);
+    let response = post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
+    match response.status() {
+        StatusCode::OK => {}
+        status if status.is_client_error() => return Ok(Answered::Refused),
+        status => return Err(ProbeError::Unreachable(format!("it answers a probe with {status}"))),
+    }
+    let body = read_body(response, MAX_BODY).await.map_err(ProbeError::Unreachable)?;
+    let (mut sse, mut data, mut chunk) = (SseReader::new(MAX_EVENT), Vec::new(), Chunk::default());
+    let mut reader = wire.reader();
+    sse.push(&body);
+    while sse.next(&mut data).is_ok_and(|is_there| is_there) {
+        if reader.read(&data, &mut chunk).is_err() {
+            return Ok(Answered::Refused);
+        }
+    }
+    Ok(Answered::Chunk(chunk))
+}
+
+/// Whether vLLM's `/inference/v1/generate` is switched on.
+async fn takes_generate(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
+    Ok(matches!(one_token(upstream, facts, wanted, None).await?, Answered::Chunk(_)))
+}
+
+async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> Result<bool, ProbeError> {
+    match one_token(upstream, facts, wanted, None).await? {
+        Answered::Chunk(chunk) => Ok(chunk.pieces.iter().any(|piece| matches!(piece, Piece::Token(_)))),
+        Answered::Refused => {
+            let path = facts.kind.wire().path();
+            let hint =
+                if facts.kind == EngineKind::Vllm { " (start vLLM with --enable-scale-out)" } else { "" };
+            Err(ProbeError::Unusable(format!(
+                "it refuses requests to /{path}{hint}: is --engine-kind right?"
+            )))
+        }
+    }
+}
+
+/// Whether the engine follows a grammar with a token by its id: a grammar of that token alone makes it come.
+async fn follows_grammar(
+    upstream: &Upstream,
+    facts: &Facts,
+    wanted: &Wanted<'_>,
+) -> Result<bool, ProbeError> {
+    let Some(id) = wanted.vocabulary.marker() else { return Ok(false) };
+    let grammar = format!("start: <[{id}]>\n");
+    let constraint = Constraint { grammar: Some(grammar), json: None };
+    Ok(match one_token(upstream, facts, wanted, Some(constraint)).await? {
+        Answered::Chunk(chunk) => matches!(&chunk.pieces[..], [Piece::Token(token), ..] if token.id == id),
+        Answered::Refused => false,
+    })
+}

@@ -1,0 +1,162 @@
+//! Engines of a router and their state: which there are, what each is doing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::RoutingOptions;
+use super::breaker::{Breaker, BreakerState, Permit};
+use super::candidates::Candidacy;
+use super::gauges::{Gauges, ReportedLoad};
+use super::hash::name_hash;
+
+/// State of one engine, for metrics and readiness.
+// Each flag is a gauge of its own in the metrics.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Clone, Debug)]
+pub struct EngineStatus {
+    /// Its name, a URL.
+    pub name: Arc<str>,
+    /// This router's requests on it.
+    pub in_flight: u32,
+    /// Requests of others on it, as last reported.
+    pub others: u32,
+    /// Requests that it takes without queueing, as far as known.
+    pub slots: u32,
+    /// Whether it answers.
+    pub up: bool,
+    /// Its breaker.
+    pub breaker: BreakerState,
+    /// Whether its KV cache is full.
+    pub full: bool,
+    /// Whether it was removed and still has requests.
+    pub draining: bool,
+    /// Whether it may be selected: listed, up, and its breaker lets a request pass.
+    pub available: bool,
+}
+
+pub(super) struct Engine<T> {
+    /// Number that no other engine of this router ever had; from 1.
+    pub(super) id: u32,
+    pub(super) name: Arc<str>,
+    pub(super) hash: u64,
+    pub(super) handle: T,
+    pub(super) up: bool,
+    draining: bool,
+    pub(super) in_flight: u32,
+    pub(super) gauges: Gauges,
+    pub(super) breaker: Breaker,
+    /// What the selection under way found of it.
+    pub(super) candidacy: Candidacy,
+}
+
+impl<T> Engine<T> {
+    fn new(id: u32, name: Arc<str>, handle: T, slots: u32) -> Self {
+        Self {
+            id,
+            hash: name_hash(&name),
+            name,
+            handle,
+            up: false,
+            draining: false,
+            in_flight: 0,
+            gauges: Gauges::new(slots),
+            breaker: Breaker::new(),
+            candidacy: Candidacy::None,
+        }
+    }
+
+    /// Requests on it: this router's, and others' as last reported.
+    pub(super) fn load(&self, report_lifetime: Duration, now: Instant) -> u32 {
+        self.in_flight.saturating_add(self.gauges.others(report_lifetime, now))
+    }
+
+    pub(super) fn is_listed(&self) -> bool {
+        !self.draining
+    }
+
+    pub(super) fn is_available(&self, now: Instant) -> bool {
+        self.up && !self.draining && self.breaker.permits(now)
+    }
+
+    fn status(&self, options: &RoutingOptions, now: Instant) -> EngineStatus {
+        EngineStatus {
+            name: Arc::clone(&self.name),
+            in_flight: self.in_flight,
+            others: self.gauges.others(options.report_lifetime, now),
+            slots: self.gauges.slots(),
+            up: self.up,
+            breaker: self.breaker.state(now),
+            full: self.gauges.is_full(options.kv_full, options.report_lifetime, now),
+            draining: self.draining,
+            available: self.is_available(now),
+        }
+    }
+}
+
+/// Engines in the order of their listing; those that are draining stand among them.
+pub(super) struct Engines<T> {
+    pub(super) list: Vec<Engine<T>>,
+    last_id: u32,
+}
+
+impl<T> Engines<T> {
+    pub(super) fn new() -> Self {
+        Self { list: Vec::new(), last_id: 0 }
+    }
+
+    /// Makes `listed` the engines. Returns the handles that are no longer needed, to be dropped outside the lock.
+    pub(super) fn set(&mut self, listed: Vec<(Arc<str>, T)>, slots: u32) -> Vec<T> {
+        let mut unused = Vec::new();
+        for engine in &mut self.list {
+            engine.draining = true;
+        }
+        for (name, handle) in listed {
+            if let Some(engine) = self.list.iter_mut().find(|engine| engine.name == name) {
+                engine.draining = false;
+                unused.push(std::mem::replace(&mut engine.handle, handle));
+            } else {
+                self.last_id += 1;
+                self.list.push(Engine::new(self.last_id, name, handle, slots));
+            }
+        }
+        unused.extend(
+            self.list
+                .extract_if(.., |engine| engine.draining && engine.in_flight == 0)
+                .map(|engine| engine.handle),
+        );
+        unused
+    }
+
+    pub(super) fn report(&mut self, name: &str, load: ReportedLoad, now: Instant) {
+        if let Some(engine) = self.named(name) {
+            engine.gauges.report(load, engine.in_flight, now);
+        }
+    }
+
+    pub(super) fn set_up(&mut self, name: &str, up: bool) {
+        if let Some(engine) = self.named(name) {
+            engine.up = up;
+        }
+    }
+
+    /// Ends a request of engine `id`. Returns the engine if it was the last that it drained.
+    pub(super) fn release(&mut self, id: u32, permit: Permit) -> Option<Engine<T>> {
+        let at = self.list.iter().position(|engine| engine.id == id)?;
+        let engine = &mut self.list[at];
+        engine.in_flight -= 1;
+        engine.breaker.abandoned(permit);
+        (engine.draining && engine.in_flight == 0).then(|| self.list.remove(at))
+    }
+
+    pub(super) fn by_id(&mut self, id: u32) -> Option<&mut Engine<T>> {
+        self.list.iter_mut().find(|engine| engine.id == id)
+    }
+
+    pub(super) fn status(&self, options: &RoutingOptions, now: Instant) -> Vec<EngineStatus> {
+        self.list.iter().map(|engine| engine.status(options, now)).collect()
+    }
+
+    fn named(&mut self, name: &str) -> Option<&mut Engine<T>> {
+        self.list.iter_mut().find(|engine| *engine.name == *name)
+    }
+}

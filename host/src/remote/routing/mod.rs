@@ -1,0 +1,60 @@
+//! Which of several remote engines serves a request: prefix affinity with bounded load.
+//!
+//! A request comes with the key of its prefix. Requests of one key go to the engine that the key used last, which has the
+//! prefix in its cache; a key that isn't remembered goes by rendezvous hashing (highest random weight), so that several
+//! hosts with the same engines agree and share nothing. An engine takes requests while its load is below
+//! `max(slots, ⌈load_percent × mean load⌉)`; beyond that the key's next engine in rendezvous order does.
+//!
+//! Invariants: a request counts as load from its selection until its [`Lease`] is dropped, whatever happens to the list of
+//! engines meanwhile. Nothing here reads a clock, does I/O or waits for anything but one short lock: `now` is handed in.
+
+mod breaker;
+mod candidates;
+mod engines;
+mod gauges;
+mod hash;
+mod homes;
+mod router;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub use breaker::{BreakerOptions, BreakerState};
+pub use candidates::NoEngine;
+pub use engines::EngineStatus;
+pub use gauges::ReportedLoad;
+pub use router::{Affinity, Lease, Router};
+
+/// Parameters of a [`Router`].
+#[derive(Clone, Debug)]
+pub struct RoutingOptions {
+    /// Requests that an engine takes whatever the others have, until its gauges tell more; at least 1.
+    pub slots: u32,
+    /// Load factor: how far above the mean an engine's load may be, in percent of the mean; above 100.
+    pub load_percent: u32,
+    /// Share of the KV cache beyond which an engine is full: taken only if all are.
+    pub kv_full: f32,
+    /// Keys whose last engine is remembered, 12 bytes each, rounded up to a power of two; 0: none.
+    pub remembered_keys: usize,
+    /// Whether a key that went elsewhere because its engine was loaded stays there.
+    pub spill_moves_home: bool,
+    /// How long an engine's report counts.
+    pub report_lifetime: Duration,
+    /// Breaker of each engine.
+    pub breaker: BreakerOptions,
+}
+
+impl Default for RoutingOptions {
+    fn default() -> Self {
+        Self {
+            slots: 8,
+            load_percent: 125,
+            kv_full: 0.9,
+            remembered_keys: 1_000_000,
+            spill_moves_home: false,
+            report_lifetime: Duration::from_secs(10),
+            breaker: BreakerOptions::default(),
+        }
+    }
+}

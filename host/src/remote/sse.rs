@@ -1,0 +1,130 @@
+//! Server-sent events of an engine elsewhere, from bytes in any pieces: the data of each event, one after the other.
+//!
+//! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are passed over; lines end in `\n` or `\r\n`.
+//! Invariants: no event is held that is longer than the bound, and what was read is dropped.
+
+use bytes::{Buf, BytesMut};
+
+/// The longest event that is taken of an engine, in bytes, beside what it may echo of the request.
+pub(super) const MAX_EVENT: usize = 1 << 20;
+
+/// An event that is longer than it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct SseReader {
+    /// Bytes of the longest event.
+    most: usize,
+    /// Bytes that came and weren't read.
+    bytes: BytesMut,
+    /// Those of them that hold no line's end.
+    searched: usize,
+    /// Data of the event that is under way.
+    data: Vec<u8>,
+    has_data: bool,
+}
+
+impl SseReader {
+    /// A reader of events of at most so many bytes.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, bytes: BytesMut::new(), searched: 0, data: Vec::new(), has_data: false }
+    }
+
+    /// Takes bytes as they come.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes the data of the next whole event into `data`; false if there is none yet.
+    pub(super) fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
+        while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
+            let end = self.searched + end;
+            self.searched = 0;
+            let ends_event = self.line(end);
+            self.bytes.advance(end + 1);
+            if self.data.len() > self.most {
+                return Err(TooLong);
+            }
+            if ends_event && std::mem::take(&mut self.has_data) {
+                std::mem::swap(&mut self.data, data);
+                self.data.clear();
+                return Ok(true);
+            }
+        }
+        self.searched = self.bytes.len();
+        if self.bytes.len() > self.most { Err(TooLong) } else { Ok(false) }
+    }
+
+    /// Reads the line that ends at `end`; says whether it is the empty one that ends an event.
+    fn line(&mut self, end: usize) -> bool {
+        let line = &self.bytes[..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(value) = line.strip_prefix(b"data:") {
+            if std::mem::replace(&mut self.has_data, true) {
+                self.data.push(b'\n');
+            }
+            self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
+        }
+        line.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(reader: &mut SseReader) -> Result<Vec<String>, TooLong> {
+        let (mut events, mut data) = (Vec::new(), Vec::new());
+        while reader.next(&mut data)? {
+            events.push(String::from_utf8(data.clone()).unwrap());
+        }
+        Ok(events)
+    }
+
+    #[test]
+    fn comments_other_fields_and_empty_events_are_passed_over() {
+        let mut reader = SseReader::new(MAX_EVENT);
+        reader.push(b": ping\n\nevent: x\nid: 1\ndata: {\"a\":1}\n\ndata:one\r\ndata: two\r\n\r\n\n\ndata\n\ndata: cut");
+        assert_eq!(read(&mut reader), Ok(vec!["{\"a\":1}".to_owned(), "one\ntwo".to_owned()]));
+    }
+
+    #[test]
+    fn an_event_without_end_is_refused_and_not_kept() {
+        let mut line = SseReader::new(MAX_EVENT);
+        let mut lines = SseReader::new(MAX_EVENT);
+        let piece = [b'x'; 1000];
+        let pushed = (0..10_000).find(|_| {
+            line.push(&piece);
+            lines.push(b"data:");
+            lines.push(&piece);
+            lines.push(b"\n");
+            assert_eq!(read(&mut line).is_err(), read(&mut lines).is_err());
+            read(&mut line).is_err()
+        });
+        assert!(pushed.is_some_and(|pieces| pieces <= MAX_EVENT / 1000 + 1), "{pushed:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_cuts_give_the_same_events(
+            events in prop::collection::vec("[a-z\u{e4}{}\": ]{1,20}", 0..8),
+            cuts in prop::collection::vec(0_usize..400, 0..12),
+        ) {
+            let text: String = events.iter().map(|event| format!(": c\ndata: {event}\r\n\n")).collect();
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let (mut reader, mut found) = (SseReader::new(MAX_EVENT), Vec::new());
+            for pair in cuts.windows(2) {
+                reader.push(&bytes[pair[0]..pair[1]]);
+                found.extend(read(&mut reader).unwrap());
+            }
+            prop_assert_eq!(found, events);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One engine elsewhere: where it is, what was found out of it, and requests to it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderValue, header};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response};
+
+use super::facts::Facts;
+use super::metrics::UpstreamMetrics;
+use super::options::{EngineUrl, RemoteOptions};
+use super::request::RemoteRequest;
+use crate::limits::RemoteLimits;
+use crate::tls;
+use engine::SubmitError;
+
+/// See the module.
+pub(super) struct Upstream {
+    url: EngineUrl,
+    name: Arc<str>,
+    client: Client,
+    key: Option<HeaderValue>,
+    /// None until it has answered and was found to be the model's.
+    facts: Mutex<Option<Arc<Facts>>>,
+    /// Why it can't be used, as it was last said.
+    said: Mutex<String>,
+    pub(super) metrics: UpstreamMetrics,
+}
+
+impl Upstream {
+    pub(super) fn new(url: EngineUrl, client: Client, options: &RemoteOptions, model: &Arc<str>) -> Self {
+        let name: Arc<str> = url.name().into();
+        let key = options.key.as_ref().map(super::options::EngineKey::header);
+        let metrics = UpstreamMetrics::new(model, &name);
+        Self { url, name, client, key, facts: Mutex::default(), said: Mutex::default(), metrics }
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// What was found out of it, while it is known to be as it was then.
+    pub(super) fn facts(&self) -> Option<Arc<Facts>> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// None: it has gone, and may be another when it comes back.
+    pub(super) fn set_facts(&self, facts: Option<Facts>) {
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts.map(Arc::new);
+    }
+
+    /// Logs why it can't be used, if that is another reason than before.
+    pub(super) fn say_once(&self, reason: &str) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *said != reason {
+            tracing::error!(engine = %self.name, reason, "an engine can't be used");
+            reason.clone_into(&mut said);
+        }
+    }
+
+    /// Whether it can do what the request asks for.
+    ///
+    /// # Errors
+    /// It can't, or isn't there.
+    pub(super) fn check(&self, request: &RemoteRequest) -> Result<(), SubmitError> {
+        let facts = self.facts().ok_or(SubmitError::Unavailable { retry_after: None })?;
+        if let Some(context) = facts.context.filter(|context| request.prompt.len() >= *context) {
+            return Err(SubmitError::PromptLength { tokens: request.prompt.len(), context });
+        }
+        facts.kind.wire().check(request, &facts).map_err(|unsupported| unsupported.of(&facts.name))
+    }
+
+    /// A GET of one of its routes.
+    pub(super) fn get(&self, path: &str) -> RequestBuilder {
+        self.with_key(self.client.get(self.url.route(path)))
+    }
+
+    /// A POST of JSON to one of its routes.
+    pub(super) fn post(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
+        let request = self.client.post(self.url.route(path));
+        self.with_key(
+            request.header(header::CONTENT_TYPE, HeaderValue::from_static("application/json")).body(body),
+        )
+    }
+
+    fn with_key(&self, request: RequestBuilder) -> RequestBuilder {
+        let request = request.header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        match &self.key {
+            Some(key) => request.header(header::AUTHORIZATION, key),
+            None => request,
+        }
+    }
+}
+
+/// A client for all engines of a list: no redirects, no proxy and no packed bodies, so that requests and the key in them go where they are
+/// configured to go, and small bodies stay small.
+///
+/// # Errors
+/// TLS can't be set up.
+pub(super) fn client(
+    urls: &[EngineUrl],
+    options: &RemoteOptions,
+    limits: &RemoteLimits,
+) -> Result<Client, String> {
+    let builder = Client::builder()
+        .redirect(Policy::none())
+        .no_proxy()
+        .http1_only()
+        .connect_timeout(limits.connect_time)
+        .pool_idle_timeout(Duration::from_secs(20))
+        .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
+    // Engines that a file names later may have certificates to check.
+    let is_https = matches!(options.engines, super::options::EngineList::File(_))
+        || urls.iter().any(EngineUrl::is_https);
+    tls::with_tls(builder, is_https, options.ca_file.as_deref())?
+        .build()
+        .map_err(|error| format!("{error:?}"))
+}
+
+/// At most so many bytes of a body that isn't a stream.
+pub(super) async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| connection_words(&error))? {
+        if body.len() + chunk.len() > most {
+            return Err(format!("its answer has more than {most} bytes"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Why a connection failed, without the URL that the error would name again.
+pub(super) fn connection_words(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let words = cause.to_string();
+    if error.is_timeout() {
+        "no answer in time".to_owned()
+    } else if error.is_connect() {
+        format!("no connection: {words}")
+    } else {
+        words
+    }
+}

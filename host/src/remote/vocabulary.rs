@@ -1,0 +1,61 @@
+//! The served model's tokens, as far as engines elsewhere are checked against them, and their text is read by them.
+
+use std::sync::Arc;
+
+use crate::prompt::{TokenizeError, Tokenizer};
+
+/// Strings that every tokenizer of another vocabulary splits otherwise: words, code, numbers, white space, and writing systems.
+const SAMPLES: [&str; 20] = [
+    "Hello, world!",
+    "The quick brown fox jumps over the lazy dog.",
+    " leading and trailing blanks ",
+    "fn main() {\n    println!(\"{}\", 1 + 2);\n}\n",
+    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}",
+    "1234567890 3.14159 0xdeadbeef 1e-9",
+    "\t\ttabs\r\nand\n\n\nlines   ",
+    "don't can't we'll I'VE",
+    "Größe, naïve, café, Ångström",
+    "Съешь ещё этих мягких французских булок",
+    "私はガラスを食べられます。",
+    "我能吞下玻璃而不伤身体。",
+    "나는 유리를 먹을 수 있어요.",
+    "أنا قادر على أكل الزجاج",
+    "मैं काँच खा सकता हूँ",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 🤷🏽",
+    "e\u{301} \u{212b} \u{fb01} ½ ² ①",
+    "SELECT * FROM t WHERE a <= 'b' -- c",
+    "https://example.org/a_b-c?d=e%20f#g",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+];
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Vocabulary {
+    tokenizer: Arc<Tokenizer>,
+}
+
+impl Vocabulary {
+    pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Self {
+        Self { tokenizer }
+    }
+
+    /// Ids are below this.
+    pub(super) fn size(&self) -> usize {
+        self.tokenizer.vocab_size()
+    }
+
+    /// The strings, each with its ids.
+    pub(super) fn samples(&self) -> Result<Vec<(&'static str, Vec<u32>)>, TokenizeError> {
+        SAMPLES.into_iter().map(|text| Ok((text, self.tokenizer.encode_text(text)?))).collect()
+    }
+
+    /// A token that stands for itself, for probes.
+    pub(super) fn marker(&self) -> Option<u32> {
+        self.tokenizer.added_literals().filter_map(|literal| self.tokenizer.token_id(literal)).min()
+    }
+
+    /// Ids of an engine's text, in which added tokens are written as they are. Nothing, if it can't be encoded.
+    pub(super) fn encode(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode_with_added(text).unwrap_or_default()
+    }
+}

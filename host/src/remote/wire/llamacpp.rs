@@ -1,0 +1,258 @@
+//! llama.cpp's `/completion` (`tools/server/server-schema.cpp` and `server-task.cpp`, b11434).
+//!
+//! An event there has one id. Of tokens that are parts of one character only the last is told, with the character's text: the count of
+//! tokens then jumps, and the text stands for all of them.
+
+use engine::{Constraint, JsonBegins, JsonConstraint, Logprobs};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::vllm_params::{check_banned, check_priority};
+use super::{Chunk, Unsupported, Wire, WireEnd, WireFault, WireReader};
+use crate::remote::facts::Facts;
+use crate::remote::request::RemoteRequest;
+
+pub(super) struct LlamaCpp;
+
+/// The order in which this server samples (`engine::LogitsProcessors`, `SamplingParams`).
+const SAMPLERS: [&str; 5] = ["penalties", "temperature", "min_p", "top_k", "top_p"];
+/// A seed of all ones means a random one.
+const MAX_SEED: u64 = 0x7fff_ffff;
+/// What is wanted of the last event, which has the whole prompt as text otherwise.
+const FIELDS: [&str; 7] =
+    ["content", "tokens", "stop", "stop_type", "tokens_predicted", "timings", "prompt_progress"];
+/// `COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN_FULL`: the grammar begins with the pattern's first group.
+const PATTERN_FULL: u32 = 3;
+
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    prompt: &'a [u32],
+    stream: bool,
+    return_tokens: bool,
+    return_progress: bool,
+    cache_prompt: bool,
+    n_predict: usize,
+    seed: u64,
+    samplers: [&'static str; 5],
+    temperature: f32,
+    dynatemp_range: f32,
+    top_k: u32,
+    top_p: f32,
+    min_p: f32,
+    typical_p: f32,
+    repeat_last_n: usize,
+    repeat_penalty: f32,
+    presence_penalty: f32,
+    frequency_penalty: f32,
+    dry_multiplier: f32,
+    xtc_probability: f32,
+    mirostat: u32,
+    logit_bias: Vec<(u32, Value)>,
+    n_probs: u32,
+    post_sampling_probs: bool,
+    stop: [&'static str; 0],
+    ignore_eos: bool,
+    response_fields: [&'static str; 7],
+    #[serde(flatten)]
+    constraint: Option<ConstraintFields<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConstraintFields<'a> {
+    json_schema: &'a RawValue,
+    grammar_lazy: bool,
+    grammar_triggers: Vec<Value>,
+}
+
+impl Wire for LlamaCpp {
+    fn path(&self) -> &'static str {
+        "completion"
+    }
+
+    fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+        check_banned(request)?;
+        check_priority(request, facts)?;
+        let processors = &request.processors;
+        let counts_the_prompt = "(llama.cpp) would count the prompt's tokens, too";
+        if processors.presence != 0.0 {
+            return Unsupported::new("presence_penalty", counts_the_prompt);
+        }
+        if processors.frequency != 0.0 {
+            return Unsupported::new("frequency_penalty", counts_the_prompt);
+        }
+        let fields = |constraint: &Constraint| ConstraintFields::new(constraint.json.as_ref()?).map(drop);
+        match request.constraint.as_deref() {
+            Some(constraint) if fields(constraint).is_none() => {
+                Unsupported::constraint("follows JSON schemas of whole answers only")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {
+        let (sampling, processors) = (&request.sampling, &request.processors);
+        let biases = processors.bias.iter().map(|(id, bias)| (*id, json!(bias)));
+        let json = request.constraint.as_deref().and_then(|constraint| constraint.json.as_ref());
+        // `false` is what the server takes for never.
+        let banned = request.banned_ids().unwrap_or_default().into_iter().map(|id| (id, json!(false)));
+        super::to_json(&Body {
+            prompt: &request.prompt,
+            stream: true,
+            return_tokens: true,
+            // It tells what was cached before the first token does.
+            return_progress: true,
+            cache_prompt: true,
+            n_predict: request.max_tokens,
+            seed: sampling.seed & MAX_SEED,
+            samplers: SAMPLERS,
+            temperature: sampling.temperature,
+            dynatemp_range: 0.0,
+            top_k: sampling.top_k,
+            top_p: sampling.top_p,
+            min_p: sampling.min_p,
+            typical_p: 1.0,
+            // All of them: the server has no word for it that it takes here.
+            repeat_last_n: facts.context.unwrap_or(request.prompt.len() + request.max_tokens),
+            repeat_penalty: processors.repetition,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            dry_multiplier: 0.0,
+            xtc_probability: 0.0,
+            mirostat: 0,
+            logit_bias: biases.chain(banned).collect(),
+            // With no alternatives asked for, the chosen token's own is told beside one of them.
+            n_probs: request.top_logprobs.map_or(0, |count| u32::from(count.max(1))),
+            post_sampling_probs: false,
+            stop: [],
+            ignore_eos: false,
+            response_fields: FIELDS,
+            constraint: json.and_then(ConstraintFields::new),
+        })
+    }
+
+    fn reader(&self) -> Box<dyn WireReader> {
+        Box::new(Reader { seen: 0 })
+    }
+}
+
+impl<'a> ConstraintFields<'a> {
+    /// None if the schema is no JSON.
+    fn new(json: &'a JsonConstraint) -> Option<Self> {
+        let triggers = match &json.begins {
+            JsonBegins::AtOnce => Vec::new(),
+            JsonBegins::After { text, .. } => {
+                let value = format!(r"[\s\S]*?{}\s*()", escaped(text));
+                vec![json!({ "type": PATTERN_FULL, "value": value })]
+            }
+        };
+        Some(Self {
+            json_schema: serde_json::from_str(&json.schema).ok()?,
+            grammar_lazy: !triggers.is_empty(),
+            grammar_triggers: triggers,
+        })
+    }
+}
+
+/// `text` as a regular expression that matches it alone.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() * 2);
+    for char in text.chars() {
+        if !char.is_alphanumeric() && char.is_ascii() {
+            pattern.push('\\');
+        }
+        pattern.push(char);
+    }
+    pattern
+}
+
+struct Reader {
+    /// Tokens that were counted.
+    seen: usize,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    tokens: Vec<i64>,
+    #[serde(default)]
+    tokens_predicted: usize,
+    #[serde(default)]
+    stop: bool,
+    #[serde(default)]
+    stop_type: String,
+    timings: Option<Timings>,
+    prompt_progress: Option<Progress>,
+    #[serde(default)]
+    completion_probabilities: Vec<Position>,
+}
+
+#[derive(Deserialize)]
+struct Timings {
+    cache_n: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    cache: usize,
+}
+
+#[derive(Deserialize)]
+struct Position {
+    logprob: f32,
+    #[serde(default)]
+    top_logprobs: Vec<Alternative>,
+}
+
+#[derive(Deserialize)]
+struct Alternative {
+    id: u32,
+    logprob: f32,
+}
+
+impl WireReader for Reader {
+    fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
+        let event: Event = super::json(data)?;
+        chunk.cached = event.timings.as_ref().and_then(|timings| timings.cache_n).or(chunk.cached);
+        if let Some(Progress { cache }) = event.prompt_progress {
+            // Its token is none.
+            chunk.cached = Some(cache);
+            return Ok(());
+        }
+        if event.stop {
+            chunk.is_over = true;
+            chunk.end = Some(match &*event.stop_type {
+                "eos" | "word" => WireEnd::Stop(None),
+                "limit" => WireEnd::Length,
+                other => WireEnd::Aborted(format!(
+                    "it ended the answer with {}",
+                    crate::remote::words::plain(other)
+                )),
+            });
+            return Ok(());
+        }
+        let new = event.tokens_predicted.saturating_sub(self.seen);
+        self.seen += new;
+        if new > event.tokens.len() {
+            chunk.push_text(&event.content);
+            return Ok(());
+        }
+        let logprobs =
+            event.completion_probabilities.into_iter().map(|position| Some(Box::new(position.into())));
+        let ids = event.tokens.iter().map(|id| u32::try_from(*id));
+        let ids: Vec<u32> = ids
+            .collect::<Result<_, _>>()
+            .map_err(|_| WireFault::Unreadable("a token id that is none".to_owned()))?;
+        chunk.push_tokens(&ids, logprobs);
+        Ok(())
+    }
+}
+
+impl From<Position> for Logprobs {
+    fn from(Position { logprob, top_logprobs }: Position) -> Self {
+        let top = top_logprobs.into_iter().map(|Alternative { id, logprob }| (id, logprob));
+        Self { chosen: logprob, top: top.collect() }
+    }
+}

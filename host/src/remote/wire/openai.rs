@@ -1,0 +1,147 @@
+//! `/v1/completions` with a prompt of token ids, as vLLM has it (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
+
+use engine::Logprobs;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::vllm_params::{self, SamplingFields, Usage};
+use super::{Chunk, Unsupported, Wire, WireFault, WireReader, json};
+use crate::remote::facts::Facts;
+use crate::remote::request::RemoteRequest;
+
+pub(super) struct OpenAi;
+
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    prompt: &'a [u32],
+    n: u32,
+    echo: bool,
+    stream: bool,
+    stream_options: StreamOptions,
+    return_token_ids: bool,
+    return_tokens_as_token_ids: bool,
+    add_special_tokens: bool,
+    cache_salt: String,
+    #[serde(skip_serializing_if = "is_usual")]
+    priority: i32,
+    #[serde(flatten)]
+    sampling: SamplingFields<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: bool,
+}
+
+/// A priority of 0 is what an engine without priorities takes.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+pub(super) fn is_usual(priority: &i32) -> bool {
+    *priority == 0
+}
+
+/// How vLLM gets a cache's salt: any text that isn't empty.
+pub(super) fn salt(request: &RemoteRequest) -> String {
+    format!("{:016x}", request.cache_salt)
+}
+
+impl Wire for OpenAi {
+    fn path(&self) -> &'static str {
+        "v1/completions"
+    }
+
+    fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+        vllm_params::check(request, facts)
+    }
+
+    fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {
+        super::to_json(&Body {
+            model: &facts.model,
+            prompt: &request.prompt,
+            n: 1,
+            echo: false,
+            stream: true,
+            stream_options: StreamOptions { include_usage: true },
+            return_token_ids: true,
+            return_tokens_as_token_ids: true,
+            add_special_tokens: false,
+            cache_salt: salt(request),
+            priority: request.priority,
+            sampling: SamplingFields::new(request, facts),
+        })
+    }
+
+    fn reader(&self) -> Box<dyn WireReader> {
+        Box::new(Reader)
+    }
+}
+
+struct Reader;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    text: String,
+    token_ids: Option<Vec<u32>>,
+    logprobs: Option<CompletionLogprobs>,
+    finish_reason: Option<String>,
+    stop_reason: Option<Value>,
+}
+
+/// Tokens are `token_id:N` there.
+#[derive(Deserialize)]
+struct CompletionLogprobs {
+    token_logprobs: Vec<Option<f32>>,
+    #[serde(default)]
+    top_logprobs: Option<Vec<Option<serde_json::Map<String, Value>>>>,
+}
+
+impl WireReader for Reader {
+    fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
+        if vllm_params::is_done(data, chunk) {
+            return Ok(());
+        }
+        let event: Event = json(data)?;
+        chunk.cached = event.usage.as_ref().and_then(Usage::cached_tokens).or(chunk.cached);
+        for choice in event.choices {
+            choice.add_to(chunk);
+        }
+        Ok(())
+    }
+}
+
+impl Choice {
+    fn add_to(self, chunk: &mut Chunk) {
+        match &self.token_ids {
+            Some(ids) => {
+                let logprobs = |at| self.logprobs.as_ref().and_then(|all| all.at(at)).map(Box::new);
+                chunk.push_tokens(ids, (0..).map(logprobs));
+            }
+            None => chunk.push_text(&self.text),
+        }
+        chunk.end = vllm_params::end(self.finish_reason.as_deref(), self.stop_reason.as_ref())
+            .or_else(|| chunk.end.take());
+    }
+}
+
+impl CompletionLogprobs {
+    /// Those of a token: as many alternatives as were asked for. The engine adds the chosen one where it isn't among them.
+    fn at(&self, at: usize) -> Option<Logprobs> {
+        let chosen = (*self.token_logprobs.get(at)?)?;
+        let all = self.top_logprobs.as_ref().and_then(|all| all.get(at)?.as_ref());
+        let read = |(token, logprob): (&String, &Value)| {
+            let id = token.strip_prefix("token_id:")?.parse().ok()?;
+            #[expect(clippy::cast_possible_truncation, reason = "log-probabilities are f32 in the engine")]
+            let logprob = logprob.as_f64()? as f32;
+            Some((id, logprob))
+        };
+        Some(Logprobs { chosen, top: all.into_iter().flatten().filter_map(read).collect() })
+    }
+}

@@ -1,0 +1,130 @@
+//! vLLM's `/inference/v1/generate`, ids in and ids out (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). There with
+//! `vllm serve --enable-scale-out` only.
+
+use engine::Logprobs;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::openai::{StreamOptions, is_usual, salt};
+use super::vllm_params::{self, SamplingFields, Usage};
+use super::{Chunk, Unsupported, Wire, WireFault, WireReader, json};
+use crate::remote::facts::Facts;
+use crate::remote::request::RemoteRequest;
+
+pub(super) struct Vllm;
+
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    request_id: &'a str,
+    model: &'a str,
+    token_ids: &'a [u32],
+    sampling_params: SamplingParams<'a>,
+    /// Constraints begin with the first token: where reasoning is free is said by the grammar.
+    reasoning_ended: bool,
+    stream: bool,
+    stream_options: StreamOptions,
+    cache_salt: String,
+    #[serde(skip_serializing_if = "is_usual")]
+    priority: i32,
+}
+
+#[derive(Debug, Serialize)]
+struct SamplingParams<'a> {
+    n: u32,
+    detokenize: bool,
+    #[serde(flatten)]
+    fields: SamplingFields<'a>,
+}
+
+impl Wire for Vllm {
+    fn path(&self) -> &'static str {
+        "inference/v1/generate"
+    }
+
+    fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+        vllm_params::check(request, facts)
+    }
+
+    fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8> {
+        super::to_json(&Body {
+            request_id: id,
+            model: &facts.model,
+            token_ids: &request.prompt,
+            sampling_params: SamplingParams {
+                n: 1,
+                detokenize: false,
+                fields: SamplingFields::new(request, facts),
+            },
+            reasoning_ended: true,
+            stream: true,
+            stream_options: StreamOptions { include_usage: true },
+            cache_salt: salt(request),
+            priority: request.priority,
+        })
+    }
+
+    fn reader(&self) -> Box<dyn WireReader> {
+        Box::new(Reader)
+    }
+}
+
+struct Reader;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    token_ids: Option<Vec<u32>>,
+    logprobs: Option<GenerateLogProbs>,
+    finish_reason: Option<String>,
+    stop_reason: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct GenerateLogProbs {
+    content: Option<Vec<Position>>,
+}
+
+#[derive(Deserialize)]
+struct Position {
+    logprob: f32,
+    #[serde(default)]
+    top_logprobs: Vec<Alternative>,
+}
+
+#[derive(Deserialize)]
+struct Alternative {
+    token_id: u32,
+    logprob: f32,
+}
+
+impl WireReader for Reader {
+    fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
+        if vllm_params::is_done(data, chunk) {
+            return Ok(());
+        }
+        let event: Event = json(data)?;
+        chunk.cached = event.usage.as_ref().and_then(Usage::cached_tokens).or(chunk.cached);
+        for choice in event.choices {
+            let positions = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
+            let logprobs = positions.into_iter().map(|position| Some(Box::new(position.into())));
+            chunk.push_tokens(&choice.token_ids.unwrap_or_default(), logprobs);
+            chunk.end = vllm_params::end(choice.finish_reason.as_deref(), choice.stop_reason.as_ref())
+                .or_else(|| chunk.end.take());
+        }
+        Ok(())
+    }
+}
+
+impl From<Position> for Logprobs {
+    fn from(Position { logprob, top_logprobs }: Position) -> Self {
+        let top = top_logprobs.into_iter().map(|Alternative { token_id, logprob }| (token_id, logprob));
+        Self { chosen: logprob, top: top.collect() }
+    }
+}

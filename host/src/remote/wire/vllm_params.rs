@@ -1,0 +1,158 @@
+//! What vLLM's two endpoints share: its `SamplingParams` (`vllm/sampling_params.py`, 0.32), and its chunks' fields.
+
+use std::collections::BTreeMap;
+
+use engine::{Constraint, JsonBegins};
+use serde::{Deserialize, Serialize};
+
+use super::{Chunk, Unsupported, WireEnd};
+use crate::remote::facts::Facts;
+use crate::remote::request::RemoteRequest;
+
+/// The largest seed, and the bias that vLLM takes for never: it cuts biases off there.
+const MAX_SEED: u64 = i64::MAX as u64;
+pub(super) const BAN: f32 = -100.0;
+
+/// All parameters that decide which tokens come.
+#[derive(Debug, Serialize)]
+pub(super) struct SamplingFields<'a> {
+    max_tokens: usize,
+    min_tokens: usize,
+    temperature: f32,
+    top_p: f32,
+    top_k: u32,
+    min_p: f32,
+    seed: u64,
+    presence_penalty: f32,
+    frequency_penalty: f32,
+    repetition_penalty: f32,
+    logit_bias: BTreeMap<u32, f32>,
+    stop: [&'static str; 0],
+    stop_token_ids: &'a [u32],
+    ignore_eos: bool,
+    skip_special_tokens: bool,
+    spaces_between_special_tokens: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_outputs: Option<StructuredOutputs<'a>>,
+}
+
+/// vLLM's `StructuredOutputsParams`: one of them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StructuredOutputs<'a> {
+    /// JSON Schema, as text.
+    Json(&'a str),
+    /// A Lark grammar.
+    Grammar(&'a str),
+}
+
+impl<'a> SamplingFields<'a> {
+    pub(super) fn new(request: &'a RemoteRequest, facts: &Facts) -> Self {
+        let (sampling, processors) = (&request.sampling, &request.processors);
+        Self {
+            max_tokens: request.max_tokens,
+            min_tokens: 0,
+            temperature: sampling.temperature,
+            top_p: sampling.top_p,
+            top_k: sampling.top_k,
+            min_p: sampling.min_p,
+            seed: sampling.seed & MAX_SEED,
+            presence_penalty: processors.presence,
+            frequency_penalty: processors.frequency,
+            repetition_penalty: processors.repetition,
+            logit_bias: biases(request, BAN),
+            stop: [],
+            stop_token_ids: &request.stop_ids,
+            ignore_eos: false,
+            skip_special_tokens: false,
+            spaces_between_special_tokens: false,
+            logprobs: request.top_logprobs,
+            structured_outputs: request
+                .constraint
+                .as_deref()
+                .and_then(|constraint| structured_outputs(constraint, facts)),
+        }
+    }
+}
+
+/// Biases by id, with `ban` for those that must not come.
+pub(super) fn biases(request: &RemoteRequest, ban: f32) -> BTreeMap<u32, f32> {
+    let mut biases = BTreeMap::new();
+    for (id, bias) in &request.processors.bias {
+        *biases.entry(*id).or_default() += bias;
+    }
+    biases.extend(request.banned_ids().unwrap_or_default().into_iter().map(|id| (id, ban)));
+    biases
+}
+
+/// The form of a constraint that the engine follows.
+fn structured_outputs<'a>(constraint: &'a Constraint, facts: &Facts) -> Option<StructuredOutputs<'a>> {
+    if let Some(grammar) = constraint.grammar.as_deref().filter(|_| facts.follows_grammars) {
+        return Some(StructuredOutputs::Grammar(grammar));
+    }
+    let json = constraint.json.as_ref()?;
+    (facts.follows_schemas && json.begins == JsonBegins::AtOnce)
+        .then_some(StructuredOutputs::Json(&json.schema))
+}
+
+/// What vLLM can't do of a request.
+pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+    check_banned(request)?;
+    check_priority(request, facts)?;
+    match request.constraint.as_deref() {
+        Some(constraint) if structured_outputs(constraint, facts).is_none() => Unsupported::constraint(
+            "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start vLLM with --structured-outputs-config.backend guidance, or switch reasoning off)",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Banned texts of several tokens can be told to no engine by their ids.
+pub(super) fn check_banned(request: &RemoteRequest) -> Result<(), Unsupported> {
+    match request.banned_ids() {
+        Some(_) => Ok(()),
+        None => Unsupported::new("bad_words", "bans single tokens only, and one of these texts has several"),
+    }
+}
+
+pub(super) fn check_priority(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
+    if request.priority == 0 || facts.priority_sign != 0 {
+        return Ok(());
+    }
+    Unsupported::new("priority", "knows no priorities")
+}
+
+/// vLLM's `UsageInfo`, as far as it is read.
+#[derive(Debug, Deserialize)]
+pub(super) struct Usage {
+    prompt_tokens_details: Option<PromptTokensDetails>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PromptTokensDetails {
+    cached_tokens: Option<usize>,
+}
+
+impl Usage {
+    pub(super) fn cached_tokens(&self) -> Option<usize> {
+        self.prompt_tokens_details.as_ref()?.cached_tokens
+    }
+}
+
+/// Why a choice ended: `finish_reason` and `stop_reason`, which is an id, a text or nothing.
+pub(super) fn end(finish_reason: Option<&str>, stop_reason: Option<&serde_json::Value>) -> Option<WireEnd> {
+    let id = || stop_reason.and_then(serde_json::Value::as_u64).and_then(|id| u32::try_from(id).ok());
+    Some(match finish_reason? {
+        "stop" => WireEnd::Stop(id()),
+        "length" => WireEnd::Length,
+        other => WireEnd::Aborted(format!("it ended the answer with {}", crate::remote::words::plain(other))),
+    })
+}
+
+/// The last word of both endpoints.
+pub(super) fn is_done(data: &[u8], chunk: &mut Chunk) -> bool {
+    chunk.is_over |= data == b"[DONE]";
+    chunk.is_over
+}
