@@ -7,20 +7,15 @@
 //! `cargo bench --profile dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::io::Write;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use host::api::Protocol;
 use serde_json::json;
+use tests::load::{self, Clients, Cost, Load};
 use tests::measure::thread_cpu;
-use tests::process::{CpuTime, ServerProcess};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::task::JoinSet;
+use tests::process::ServerProcess;
 
 /// Twenty tokens a second.
 const PACE_MS: u64 = 50;
@@ -32,74 +27,13 @@ const EVENT: usize = 256;
 /// Writes to each socket.
 const BARE_WRITES: u32 = 60;
 
-/// Streams at one time, and the tokens of each.
-#[derive(Clone, Copy)]
-struct Load {
-    name: &'static str,
-    streams: u32,
-    tokens: usize,
-    pace_ms: u64,
-}
-
 const LOADS: [Load; 2] = [
     Load { name: "paced", streams: 1000, tokens: 200, pace_ms: PACE_MS },
     Load { name: "unpaced", streams: 50, tokens: 3600, pace_ms: 0 },
 ];
 
-/// The other process, with its streams under way.
-struct Clients {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-}
-
-impl Clients {
-    fn start(server: SocketAddr, load: Load, protocol: Protocol) -> Self {
-        let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
-            .args(["--clients", &server.to_string(), path(protocol), load.name])
-            .arg(load.streams.to_string())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this program starts");
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
-        Self { child, stdout }
-    }
-
-    /// Events that have come at the next of its two marks: all streams have begun, all have ended.
-    fn mark(&mut self) -> u64 {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("it writes text");
-        line.trim().parse().expect("a number of events")
-    }
-}
-
-impl Drop for Clients {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn path(protocol: Protocol) -> &'static str {
     if protocol == Protocol::Chat { "/v1/chat/completions" } else { "/v1/responses" }
-}
-
-/// Microseconds of CPU time per token.
-#[derive(Clone, Copy)]
-struct Cost {
-    user: f64,
-    system: f64,
-}
-
-impl Cost {
-    fn new(before: CpuTime, after: CpuTime, events: u64) -> Self {
-        let events = f64::from(u32::try_from(events).expect("not so many"));
-        let each = |after: Duration, before| after.saturating_sub(before).as_secs_f64() * 1e6 / events;
-        Self { user: each(after.user, before.user), system: each(after.system, before.system) }
-    }
-
-    fn sum(self) -> f64 {
-        self.user + self.system
-    }
 }
 
 /// What an event costs the server (there is one for each token, but for the few that open and close an answer), from when all streams
@@ -109,7 +43,7 @@ fn per_token(load: Load, protocol: Protocol) -> Cost {
     let server = ServerProcess::start(&json!([{ "text": text, "pace_ms": load.pace_ms }]), &[]);
     // Those that go as fast as they can are half over when all have begun: their beginning counts as well.
     let (mut cpu, mut before) = (server.cpu_time(), 0);
-    let mut clients = Clients::start(server.address, load, protocol);
+    let mut clients = Clients::start(server.address, load, path(protocol));
     let begun = clients.mark();
     if load.pace_ms > 0 {
         (cpu, before) = (server.cpu_time(), begun);
@@ -121,7 +55,7 @@ fn per_token(load: Load, protocol: Protocol) -> Cost {
 /// Microseconds of CPU that a write to one of as many sockets at the same pace costs a thread that does nothing else.
 fn bare_write(load: Load) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let clients = Clients::start(listener.local_addr().expect("it is bound"), load, Protocol::Chat);
+    let clients = Clients::start(listener.local_addr().expect("it is bound"), load, path(Protocol::Chat));
     let mut sockets: Vec<_> =
         (0..load.streams).map(|_| listener.accept().expect("the clients connect").0).collect();
     for socket in &sockets {
@@ -154,69 +88,9 @@ fn medians(load: Load, protocol: Protocol) -> (Cost, Option<f64>) {
     (costs[RUNS / 2], writes.get(RUNS / 2).copied())
 }
 
-/// The streams of the other process, and what has come of them.
-#[derive(Default)]
-struct Progress {
-    begun: AtomicUsize,
-    events: AtomicU64,
-}
-
-/// Reads one stream to its end.
-async fn read(address: String, request: Arc<str>, streams: usize, progress: Arc<Progress>) {
-    let mut socket = TcpStream::connect(address).await.expect("the server listens");
-    socket.write_all(request.as_bytes()).await.expect("it reads");
-    let (mut buffer, mut begun, mut last) = (vec![0; 64 << 10], false, 0);
-    loop {
-        let count = socket.read(&mut buffer).await.expect("it isn't cut off");
-        if count == 0 {
-            return;
-        }
-        let mut ends = 0;
-        for byte in &buffer[..count] {
-            ends += u64::from(*byte == b'\n' && last == b'\n');
-            last = *byte;
-        }
-        let events = progress.events.fetch_add(ends, Ordering::AcqRel) + ends;
-        if !begun && ends > 0 {
-            begun = true;
-            if progress.begun.fetch_add(1, Ordering::AcqRel) + 1 == streams {
-                say(events);
-            }
-        }
-    }
-}
-
-fn say(events: u64) {
-    println!("{events}");
-    std::io::stdout().flush().expect("somebody listens");
-}
-
-/// The other process: so many streams at a time, from first to last.
-fn run_clients(arguments: &[String]) {
-    let [address, path, name, streams] = arguments else { panic!("--clients ADDRESS PATH NAME STREAMS") };
-    let streams: usize = streams.parse().expect("a number");
-    let body = json!({ "model": "bench", "input": name, "messages": [{ "role": "user", "content": name }], "stream": true }).to_string();
-    let request: Arc<str> = format!(
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let progress = Arc::new(Progress::default());
-        let mut readers = JoinSet::new();
-        for _ in 0..streams {
-            readers.spawn(read(address.clone(), Arc::clone(&request), streams, Arc::clone(&progress)));
-        }
-        readers.join_all().await;
-        say(progress.events.load(Ordering::Acquire));
-    });
-}
-
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|word| word == "--clients") {
-        return run_clients(&arguments[1..]);
+    if load::is_clients_process() {
+        return;
     }
     println!(
         "{:10}{:>8}{:>8}  {:12}{:>8}{:>8}{:>8}{:>12}  µs of the server's CPU per token",

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use host::prompt::Tokenizer;
 use serde_json::{Value, json};
@@ -26,8 +26,8 @@ pub enum Act {
     UntilGone,
     /// The connection is reset.
     Reset,
-    /// An event with this id, again and again at this pace until the client has gone.
-    Repeat(u32, Duration),
+    /// These bytes one after the other, at ticks that all streams share, as those of an engine's steps are: multiples of the pace since 1970.
+    Paced(Arc<[Vec<u8>]>, Duration),
 }
 
 /// How requests for answers are met: by their number, from 0, and body.
@@ -262,8 +262,14 @@ impl Fake {
         while let Some(Received { head, body }) = receive(&mut socket).await? {
             let path = head.split_ascii_whitespace().nth(1).unwrap_or_default();
             let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let is_answer =
-                matches!(path, "/inference/v1/generate" | "/v1/completions" | "/generate" | "/completion");
+            let is_answer = matches!(
+                path,
+                "/inference/v1/generate"
+                    | "/v1/completions"
+                    | "/v1/chat/completions"
+                    | "/generate"
+                    | "/completion"
+            );
             if is_answer && !is_probe(&value) {
                 *self.seen.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
                 return self.answer(&mut socket, value).await;
@@ -388,15 +394,25 @@ impl Act {
             },
             Self::UntilGone => gone(socket).await,
             Self::Reset => socket.set_zero_linger(),
-            Self::Repeat(id, pace) => loop {
-                socket.write_all(&event(&[id], None)).await?;
-                tokio::select! {
-                    () = tokio::time::sleep(pace) => {}
-                    gone = gone(socket) => return gone,
+            Self::Paced(events, pace) => {
+                for event in &*events {
+                    tokio::select! {
+                        () = next_tick(pace) => {}
+                        gone = gone(socket) => return gone,
+                    }
+                    socket.write_all(event).await?;
                 }
-            },
+                Ok(())
+            }
         }
     }
+}
+
+async fn next_tick(pace: Duration) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("later than 1970");
+    let past = now.as_nanos() % pace.as_nanos();
+    let left = u64::try_from(pace.as_nanos() - past).expect("a short pace");
+    tokio::time::sleep(Duration::from_nanos(left)).await;
 }
 
 /// Fails when the client has gone.

@@ -4,6 +4,7 @@ pub mod client;
 pub mod fake_engine;
 pub mod guests;
 mod listen;
+pub mod load;
 pub mod mask;
 pub mod measure;
 pub mod path;

@@ -27,6 +27,24 @@ pub struct CpuTime {
     pub system: Duration,
 }
 
+impl CpuTime {
+    /// What the threads of a process have used.
+    ///
+    /// # Panics
+    /// If there is no such process.
+    pub fn of(process: u32) -> Self {
+        // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may hold blanks.
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it lives");
+        let (_, fields) = stat.rsplit_once(')').expect("a name in parentheses");
+        let mut times = fields
+            .split_whitespace()
+            .skip(11)
+            .map(|field| Duration::from_millis(10 * field.parse::<u64>().expect("a number")));
+        let mut next = || times.next().expect("52 fields");
+        Self { user: next(), system: next() }
+    }
+}
+
 impl ServerProcess {
     /// Starts the binary that `SLUICE_HOST` names, else the one beside this program; `rules` as in docs/replay.md, `arguments` beside
     /// those that it needs.
@@ -38,10 +56,21 @@ impl ServerProcess {
         let script = folder.path().join("replay.json");
         std::fs::write(&script, json!({ "rules": rules }).to_string())
             .expect("a temporary folder can be written");
+        Self::start_in(folder, &format!("replay:{}", script.display()), arguments)
+    }
+
+    /// The same with another engine (`--engine`).
+    ///
+    /// # Panics
+    /// If it doesn't start.
+    pub fn before(engine: &str, arguments: &[&str]) -> Self {
+        Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments)
+    }
+
+    fn start_in(folder: tempfile::TempDir, engine: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(binary())
             .args(["serve", "--listen", "127.0.0.1:0", "--served-model-name", "bench", "--seal-key", "none"])
-            .arg("--engine")
-            .arg(format!("replay:{}", script.display()))
+            .args(["--engine", engine])
             .arg("--plugins")
             .arg(folder.path())
             .arg("--parser-cache")
@@ -90,15 +119,7 @@ impl ServerProcess {
     /// # Panics
     /// If the server has died.
     pub fn cpu_time(&self) -> CpuTime {
-        // Fields 14 and 15, in hundredths of a second (proc_pid_stat(5)); the name in field 2 may hold blanks.
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it lives");
-        let (_, fields) = stat.rsplit_once(')').expect("a name in parentheses");
-        let mut times = fields
-            .split_whitespace()
-            .skip(11)
-            .map(|field| Duration::from_millis(10 * field.parse::<u64>().expect("a number")));
-        let mut next = || times.next().expect("52 fields");
-        CpuTime { user: next(), system: next() }
+        CpuTime::of(self.child.id())
     }
 
     fn status_mib(&self, field: &str) -> f64 {

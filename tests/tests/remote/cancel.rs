@@ -1,16 +1,18 @@
 //! A client that leaves ends its answer at the engine.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tests::client::{json_request, open};
-use tests::fake_engine::{Act, FakeEngine, Identity, head};
+use tests::fake_engine::{Act, FakeEngine, Identity, event, head};
 
 use crate::setup::{before, question};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_engines_connection_is_closed() {
-    let engine =
-        FakeEngine::start(|_, _| vec![Act::Send(head()), Act::Repeat(300, Duration::from_millis(5))]).await;
+    let events: Arc<[Vec<u8>]> = vec![event(&[300], None); 100_000].into();
+    let paced = Act::Paced(events, Duration::from_millis(5));
+    let engine = FakeEngine::start(move |_, _| vec![Act::Send(head()), paced.clone()]).await;
     let server = before(&engine.url()).await;
     let mut client = open(server.address, json_request("/v1/responses", question(true).to_string())).await;
     client.next().await.expect("an event");

@@ -1,0 +1,171 @@
+//! What this server costs in front of an engine elsewhere: microseconds of its CPU for each token, sockets of both sides included, and how much
+//! later a token comes. The engine is a fake that writes a token to every stream at each tick; it, the server and the clients are processes
+//! of their own. Beside it stand the same streams from the replay engine, and the same fake behind another gateway, if `LITELLM` names
+//! that program (tests/remote/README.md).
+//!
+//! `cargo bench --profile dist -p tests --bench gateway`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+#![expect(clippy::print_stdout, reason = "its result is what it prints")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::fake_engine::{Act, FakeEngine, done, event, head, ids};
+use tests::load::{self, Clients, Cost, Delays, Load};
+use tests::process::{CpuTime, ServerProcess};
+
+/// Twenty tokens a second.
+const PACE_MS: u64 = 50;
+/// Microseconds of CPU that a token may cost at the most streams.
+const BAR: f64 = 20.0;
+const TOKENS: usize = 200;
+const STREAMS: [u32; 3] = [1, 100, 1000];
+/// Another gateway isn't asked for more than it can carry.
+const MOST_OF_ANOTHER: u32 = 100;
+const CHAT: &str = "/v1/chat/completions";
+
+/// A child that dies with the benchmark.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An event of Chat Completions, for those who ask the fake for one.
+fn chat_event(text: &str, finish: Option<&str>) -> Vec<u8> {
+    let choice = json!({ "index": 0, "delta": { "content": text }, "finish_reason": finish });
+    let event = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "bench", "choices": [choice] });
+    format!("data: {event}\n\n").into_bytes()
+}
+
+/// The fake engine's process: it prints its address and serves until its input ends.
+fn run_engine() {
+    let ids = ids(&("<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(TOKENS)));
+    let (end, all) = ids.split_last().expect("a text");
+    let last = [event(&[*end], Some("stop")), done()].concat();
+    let tokens: Arc<[Vec<u8>]> = all.iter().map(|id| event(&[*id], None)).chain([last]).collect();
+    let end = [chat_event("", Some("stop")), b"data: [DONE]\n\n".to_vec()].concat();
+    let chat: Arc<[Vec<u8>]> = (0..TOKENS).map(|_| chat_event("a ", None)).chain([end]).collect();
+    let pace = Duration::from_millis(PACE_MS);
+    let script = move |_: usize, body: &Value| {
+        let events = if body["messages"].is_null() { &tokens } else { &chat };
+        vec![Act::Send(head()), Act::Paced(Arc::clone(events), pace)]
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let engine = FakeEngine::start(script).await;
+        println!("{}", engine.address);
+        std::io::stdout().flush().expect("somebody listens");
+        let ended = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new()));
+        let _ = ended.await;
+    });
+}
+
+fn start_engine() -> (Process, SocketAddr) {
+    let mut child = Command::new(std::env::current_exe().expect("this program has a path"))
+        .arg("--engine-process")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program starts");
+    let mut line = String::new();
+    let stdout = child.stdout.take().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).expect("it writes its address");
+    (Process(child), line.trim().parse().expect("an address"))
+}
+
+/// Streams of a load through what listens at `address`, and the CPU time of a process meanwhile.
+fn measure(address: SocketAddr, streams: u32, cpu: impl Fn() -> Option<CpuTime>) -> (Option<Cost>, Delays) {
+    let load = Load { name: "gateway", streams, tokens: TOKENS, pace_ms: PACE_MS };
+    let mut clients = Clients::start(address, load, CHAT);
+    let begun = clients.mark();
+    let before = cpu();
+    let events = clients.mark() - begun;
+    let after = cpu();
+    let cost = before.zip(after).map(|(before, after)| Cost::new(before, after, events));
+    (cost, clients.delays())
+}
+
+fn print_figures(what: &str, streams: u32, (cost, delays): (Option<Cost>, Delays), direct: Option<Delays>) {
+    let cost = cost.map_or(format!("{:24}", ""), |cost| {
+        format!("{:8.1}{:8.1}{:8.1}", cost.user, cost.system, cost.sum())
+    });
+    let added = direct.map_or(String::new(), |direct| {
+        format!("{:10.2}{:10.2}", delays.p50 - direct.p50, delays.p99 - direct.p99)
+    });
+    println!("{what:28}{streams:8}{cost}{:10.2}{:10.2}{added}", delays.p50, delays.p99);
+}
+
+/// Another gateway in front of the engine: its process, and where it listens.
+fn start_litellm(engine: SocketAddr, folder: &std::path::Path) -> Option<(Process, SocketAddr)> {
+    let program = std::env::var_os("LITELLM")?;
+    let config = folder.join("litellm.yaml");
+    let yaml = format!(
+        "model_list:\n  - model_name: bench\n    litellm_params:\n      model: openai/bench\n      api_base: http://{engine}/v1\n      api_key: none\n"
+    );
+    std::fs::write(&config, yaml).expect("a temporary folder can be written");
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+    let child = Command::new(program)
+        .arg("--config")
+        .arg(&config)
+        .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--telemetry", "False"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("LITELLM names a program");
+    let process = Process(child);
+    let began = std::time::Instant::now();
+    while TcpStream::connect(address).is_err() {
+        assert!(began.elapsed() < Duration::from_mins(3), "the other gateway doesn't listen");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Some((process, address))
+}
+
+fn main() {
+    if load::is_clients_process() {
+        return;
+    }
+    if std::env::args().any(|argument| argument == "--engine-process") {
+        return run_engine();
+    }
+    let (_engine, engine) = start_engine();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    println!(
+        "{:28}{:>8}{:>8}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}   µs of CPU per token; ms behind the engine's tick, and added",
+        "", "streams", "user", "system", "sum", "p50", "p99", "p50 +", "p99 +"
+    );
+    let mut most = None;
+    for streams in STREAMS {
+        let direct = measure(engine, streams, || None);
+        print_figures("the engine alone", streams, direct, None);
+        let server = ServerProcess::before(&format!("http://{engine}"), &[]);
+        let measured = measure(server.address, streams, || Some(server.cpu_time()));
+        print_figures("sluice before the engine", streams, measured, Some(direct.1));
+        most = measured.0;
+        let text = "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(TOKENS);
+        let replay = ServerProcess::start(&json!([{ "text": text, "pace_ms": PACE_MS }]), &[]);
+        let (cost, _) = measure(replay.address, streams, || Some(replay.cpu_time()));
+        let Cost { user, system } = cost.expect("it was measured");
+        println!("{:28}{streams:8}{user:8.1}{system:8.1}{:8.1}", "sluice, replay engine", user + system);
+    }
+    if let Some((process, address)) = start_litellm(engine, folder.path()) {
+        for streams in STREAMS.into_iter().filter(|streams| *streams <= MOST_OF_ANOTHER) {
+            let direct = measure(engine, streams, || None);
+            let measured = measure(address, streams, || Some(CpuTime::of(process.0.id())));
+            print_figures("litellm before the engine", streams, measured, Some(direct.1));
+        }
+    }
+    let sum = most.expect("it was measured").sum();
+    println!(
+        "bar {BAR} µs of CPU per token at {} streams: {}",
+        STREAMS[2],
+        if sum <= BAR { "met" } else { "MISSED" }
+    );
+}
