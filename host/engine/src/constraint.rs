@@ -7,6 +7,8 @@ pub struct Constraint {
     pub grammar: Option<String>,
     /// The answer is JSON and nothing else.
     pub json: Option<JsonConstraint>,
+    /// The answer is better for it, but may be had without: an engine that can't follow it leaves it out.
+    pub is_optional: bool,
 }
 
 /// JSON, and where it begins.

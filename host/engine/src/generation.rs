@@ -80,7 +80,8 @@ impl GenerationRequest {
             let reason = format!("the engine ({engine}) knows no {what}");
             Err(SubmitError::Unsupported { field, reason })
         };
-        if self.constraint.is_some() && self.mask.is_none() {
+        let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
+        if must && self.mask.is_none() {
             return unsupported(SubmitError::CONSTRAINT, "constrained decoding yet");
         }
         if self.priority != 0 {

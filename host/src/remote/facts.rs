@@ -72,6 +72,7 @@ impl Facts {
             (self.tells_ids, "it tells no token ids: its text is tokenised here, and special tokens are known by their text"),
             (self.follows_grammars, "it follows no grammars with tokens: forced tool calls are refused"),
             (self.follows_schemas, "it follows no JSON schemas"),
+            (self.follows_schemas_after_reasoning, "JSON schemas behind reasoning that the template has opened are refused"),
             (self.follows_seeds, "seeds don't make its answers repeatable"),
             (self.priority_sign != 0, "it has no priorities"),
             (self.has_raw_logprobs, "log-probabilities are refused at temperatures other than 0 and 1"),

@@ -177,7 +177,6 @@ fn of_llamacpp(facts: &mut Facts, props: &Value) {
     let context = props["default_generation_settings"]["n_ctx"].as_u64();
     facts.context = context.and_then(|context| usize::try_from(context).ok());
     facts.follows_schemas = true;
-    facts.follows_schemas_after_reasoning = true;
     facts.gauges = Some(&Gauges::LLAMA_CPP);
 }
 
@@ -286,7 +285,7 @@ async fn follows_grammar(
 ) -> Result<bool, ProbeError> {
     let Some(id) = wanted.vocabulary.marker() else { return Ok(false) };
     let grammar = format!("start: <[{id}]>\n");
-    let constraint = Constraint { grammar: Some(grammar), json: None };
+    let constraint = Constraint { grammar: Some(grammar), json: None, is_optional: false };
     Ok(match one_token(upstream, facts, wanted, Some(constraint)).await? {
         Answered::Chunk(chunk) => matches!(&chunk.pieces[..], [Piece::Token(token), ..] if token.id == id),
         Answered::Refused => false,

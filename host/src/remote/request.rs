@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
 
 /// One sequence to generate; see [`GenerationRequest`], of which it is what can be sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct RemoteRequest {
     pub(super) prompt: Vec<u32>,
     pub(super) max_tokens: usize,
@@ -37,7 +37,19 @@ impl RemoteRequest {
         }
     }
 
-    /// Logit biases, and the ids that must not come (those of one token; longer ones are `None`).
+    /// The same without its constraint, if it has one that may be left out.
+    pub(super) fn without_optional(&self) -> Option<Self> {
+        let is_optional = self.constraint.as_ref().is_some_and(|constraint| constraint.is_optional);
+        is_optional.then(|| Self { constraint: None, ..self.clone() })
+    }
+
+    /// Whether it has to have a constraint, and one that isn't followed.
+    pub(super) fn demands_more(&self, follows: impl Fn(&Constraint) -> bool) -> bool {
+        let constraint = self.constraint.as_deref().filter(|constraint| !constraint.is_optional);
+        constraint.is_some_and(|constraint| !follows(constraint))
+    }
+
+    /// The ids that must not come; none if a text of several tokens must not.
     pub(super) fn banned_ids(&self) -> Option<Vec<u32>> {
         let one = |sequence: &Vec<u32>| if let [id] = sequence[..] { Some(id) } else { None };
         self.processors.banned.iter().map(one).collect()

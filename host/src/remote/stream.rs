@@ -48,19 +48,19 @@ enum State {
 
 impl RemoteStream {
     pub(super) fn new(shared: Arc<Shared>, request: RemoteRequest) -> Self {
-        let request = Arc::new(request);
-        let opening = attempt::open(Arc::clone(&shared), Arc::clone(&request), Vec::new());
-        Self {
+        let mut stream = Self {
             left: request.max_tokens,
             shared,
-            request,
-            state: State::Opening(Box::pin(opening)),
+            request: Arc::new(request),
+            state: State::Ended,
             excluded: Vec::new(),
             has_begun: false,
             cached: 0,
             first: None,
             second_thoughts: None,
-        }
+        };
+        stream.open(Vec::new());
+        stream
     }
 
     /// The next step; an error if no engine takes the request on.
@@ -83,13 +83,33 @@ impl RemoteStream {
 
     /// Ready when an engine answers, or none does.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
-        let State::Opening(opening) = &mut self.state else { return Poll::Ready(Ok(())) };
-        let (opened, excluded) = ready!(opening.as_mut().poll(cx));
-        self.excluded = excluded;
-        self.state = State::Ended;
-        Poll::Ready(opened.map(|attempt| {
-            self.state = State::Reading(Box::new(Reading::new(attempt, self.request.prompt.len())));
-        }))
+        while let State::Opening(opening) = &mut self.state {
+            let (opened, excluded) = ready!(opening.as_mut().poll(cx));
+            self.state = State::Ended;
+            match opened {
+                Ok(attempt) => {
+                    self.excluded = excluded;
+                    self.state = State::Reading(Box::new(Reading::new(attempt, self.request.prompt.len())));
+                }
+                Err(SubmitError::Unsupported { field: SubmitError::CONSTRAINT, .. })
+                    if self.leave_out_wish() => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Asks again without a constraint that may be left out, if the request has one.
+    fn leave_out_wish(&mut self) -> bool {
+        let Some(request) = self.request.without_optional() else { return false };
+        self.request = Arc::new(request);
+        self.open(Vec::new());
+        true
+    }
+
+    fn open(&mut self, excluded: Vec<Arc<str>>) {
+        let (shared, request) = (Arc::clone(&self.shared), Arc::clone(&self.request));
+        self.state = State::Opening(Box::pin(attempt::open(shared, request, excluded)));
     }
 
     /// The last step. An engine that was stopped here may still be generating.
@@ -105,6 +125,9 @@ impl RemoteStream {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) else { return None };
         if let (Fault::Request(words), false) = (&fault, self.has_begun) {
             let upstream = reading.attempt.refuse();
+            if self.leave_out_wish() {
+                return None;
+            }
             return Some(Err(attempt::client_error(words, &upstream, &self.request)));
         }
         let name = reading.attempt.fail();
@@ -112,8 +135,11 @@ impl RemoteStream {
         if !self.has_begun && fault == Fault::Engine && self.excluded.len() < self.shared.limits.retries {
             let mut excluded = std::mem::take(&mut self.excluded);
             excluded.push(name);
-            let (shared, request) = (Arc::clone(&self.shared), Arc::clone(&self.request));
-            self.state = State::Opening(Box::pin(attempt::open(shared, request, excluded)));
+            self.open(excluded);
+            return None;
+        }
+        // Engines fail so over grammars that they took for good (vLLM's 500 of a grammar that its backend can't compile).
+        if !self.has_begun && self.leave_out_wish() {
             return None;
         }
         let reason = format!("{name}: {reason}");

@@ -3,7 +3,7 @@
 //! An event there has one id. Of tokens that are parts of one character only the last is told, with the character's text: the count of
 //! tokens then jumps, and the text stands for all of them.
 
-use engine::{Constraint, JsonBegins, JsonConstraint, Logprobs};
+use engine::{JsonBegins, JsonConstraint, Logprobs};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -22,8 +22,6 @@ const MAX_SEED: u64 = 0x7fff_ffff;
 /// What is wanted of the last event, which has the whole prompt as text otherwise.
 const FIELDS: [&str; 7] =
     ["content", "tokens", "stop", "stop_type", "tokens_predicted", "timings", "prompt_progress"];
-/// `COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN_FULL`: the grammar begins with the pattern's first group.
-const PATTERN_FULL: u32 = 3;
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has them")]
@@ -61,9 +59,8 @@ struct Body<'a> {
 
 #[derive(Debug, Serialize)]
 struct ConstraintFields<'a> {
+    /// Alone: beside a field `grammar`, even an empty one, it would count for nothing.
     json_schema: &'a RawValue,
-    grammar_lazy: bool,
-    grammar_triggers: Vec<Value>,
 }
 
 impl Wire for LlamaCpp {
@@ -82,13 +79,12 @@ impl Wire for LlamaCpp {
         if processors.frequency != 0.0 {
             return Unsupported::new("frequency_penalty", counts_the_prompt);
         }
-        let fields = |constraint: &Constraint| ConstraintFields::new(constraint.json.as_ref()?).map(drop);
-        match request.constraint.as_deref() {
-            Some(constraint) if fields(constraint).is_none() => {
-                Unsupported::constraint("follows JSON schemas of whole answers only")
-            }
-            _ => Ok(()),
+        if request
+            .demands_more(|constraint| constraint.json.as_ref().and_then(ConstraintFields::new).is_some())
+        {
+            return Unsupported::constraint("follows JSON schemas of whole answers only");
         }
+        Ok(())
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {
@@ -138,33 +134,11 @@ impl Wire for LlamaCpp {
 }
 
 impl<'a> ConstraintFields<'a> {
-    /// None if the schema is no JSON.
+    /// None if the schema is no JSON, or doesn't begin at once: lazy grammars of the server begin with the text that triggers them.
     fn new(json: &'a JsonConstraint) -> Option<Self> {
-        let triggers = match &json.begins {
-            JsonBegins::AtOnce => Vec::new(),
-            JsonBegins::After { text, .. } => {
-                let value = format!(r"[\s\S]*?{}\s*()", escaped(text));
-                vec![json!({ "type": PATTERN_FULL, "value": value })]
-            }
-        };
-        Some(Self {
-            json_schema: serde_json::from_str(&json.schema).ok()?,
-            grammar_lazy: !triggers.is_empty(),
-            grammar_triggers: triggers,
-        })
+        let at_once = json.begins == JsonBegins::AtOnce;
+        Some(Self { json_schema: serde_json::from_str(&json.schema).ok().filter(|_| at_once)? })
     }
-}
-
-/// `text` as a regular expression that matches it alone.
-fn escaped(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len() * 2);
-    for char in text.chars() {
-        if !char.is_alphanumeric() && char.is_ascii() {
-            pattern.push('\\');
-        }
-        pattern.push(char);
-    }
-    pattern
 }
 
 struct Reader {

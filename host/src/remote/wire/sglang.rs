@@ -96,12 +96,12 @@ impl Wire for Sglang {
                 "tells log-probabilities after temperature only: ask for them at temperature 0 or 1",
             );
         }
-        match request.constraint.as_deref() {
-            Some(constraint) if form(constraint, facts).is_none() => Unsupported::constraint(
+        if request.demands_more(|constraint| form(constraint, facts).is_some()) {
+            return Unsupported::constraint(
                 "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start SGLang with --grammar-backend llguidance, or --reasoning-parser, or switch reasoning off)",
-            ),
-            _ => Ok(()),
+            );
         }
+        Ok(())
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8> {

@@ -66,14 +66,12 @@ fn refused(kind: EngineKind, facts: &Facts, change: impl Fn(&mut RemoteRequest))
 }
 
 fn schema(begins: JsonBegins) -> Constraint {
-    Constraint {
-        grammar: None,
-        json: Some(JsonConstraint { schema: r#"{"type":"object"}"#.to_owned(), begins }),
-    }
+    let json = JsonConstraint { schema: r#"{"type":"object"}"#.to_owned(), begins };
+    Constraint { grammar: None, json: Some(json), is_optional: false }
 }
 
 fn grammar() -> Constraint {
-    Constraint { grammar: Some("start: <[7]>".to_owned()), json: None }
+    Constraint { grammar: Some("start: <[7]>".to_owned()), json: None, is_optional: false }
 }
 
 fn behind_reasoning() -> JsonBegins {
@@ -204,8 +202,10 @@ fn an_engine_without_the_means_refuses_constraints_and_priorities() {
         for constraint in [grammar(), schema(behind_reasoning())] {
             let change =
                 |request: &mut RemoteRequest| request.constraint = Some(Arc::new(constraint.clone()));
-            let follows = kind == EngineKind::LlamaCpp && constraint.json.is_some();
-            assert_eq!(refused(kind, &bare, change), (!follows).then_some("constraint"), "{kind:?}");
+            assert_eq!(refused(kind, &bare, change), Some("constraint"), "{kind:?}");
+            let wish = Constraint { is_optional: true, ..constraint.clone() };
+            let change = |request: &mut RemoteRequest| request.constraint = Some(Arc::new(wish.clone()));
+            assert_eq!(refused(kind, &bare, change), None, "{kind:?}");
         }
     }
 }

@@ -101,12 +101,12 @@ fn structured_outputs<'a>(constraint: &'a Constraint, facts: &Facts) -> Option<S
 pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
     check_banned(request)?;
     check_priority(request, facts)?;
-    match request.constraint.as_deref() {
-        Some(constraint) if structured_outputs(constraint, facts).is_none() => Unsupported::constraint(
+    if request.demands_more(|constraint| structured_outputs(constraint, facts).is_some()) {
+        return Unsupported::constraint(
             "can't follow this: it takes no grammars of tokens, or no JSON behind reasoning (start vLLM with --structured-outputs-config.backend guidance, or switch reasoning off)",
-        ),
-        _ => Ok(()),
+        );
     }
+    Ok(())
 }
 
 /// Banned texts of several tokens can be told to no engine by their ids.
