@@ -62,6 +62,10 @@ pub struct Limits {
     pub tools: usize,
     /// JSON values that the tools of a request consist of, schemas and all.
     pub tool_values: usize,
+    /// Bytes of the JSON schema of an answer: as many as the SDK's grammars take.
+    pub schema_bytes: usize,
+    /// Nesting of it.
+    pub schema_depth: usize,
     /// Metadata keys of a request.
     pub metadata: usize,
     /// Prompt text longer than this many bytes per token of context is refused before it is tokenised.
@@ -137,6 +141,8 @@ pub struct ParserLimits {
     pub memory_bytes: usize,
     /// CPU time of one call.
     pub call_time: Duration,
+    /// CPU time of making one grammar.
+    pub grammar_time: Duration,
     /// CPU time of all calls, in percent of the stream's time; what 200 calls may use is free.
     pub stream_share: u32,
     /// Bytes of Wasm stack.
@@ -191,6 +197,8 @@ impl Default for Limits {
             stop_tokens: 64,
             tools: 512,
             tool_values: 1 << 16,
+            schema_bytes: 256 << 10,
+            schema_depth: 64,
             metadata: 16,
             prompt_bytes_per_token: 8,
             template_fuel: 5_000_000,
@@ -242,6 +250,7 @@ impl Default for ParserLimits {
             file_bytes: 32 << 20,
             memory_bytes: 16 << 20,
             call_time: Duration::from_millis(5),
+            grammar_time: Duration::from_millis(250),
             stream_share: 5,
             stack_bytes: 256 << 10,
             hostcall_fuel: 1 << 20,

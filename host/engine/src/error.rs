@@ -52,6 +52,12 @@ pub enum SubmitError {
 impl SubmitError {
     /// `field` of [`Self::Unsupported`] for a request's constraint, which every protocol calls otherwise.
     pub const CONSTRAINT: &str = "constraint";
+
+    /// The refusal of every constraint: `engine` is what the engine is called.
+    pub fn no_constraints(engine: &str) -> Self {
+        let reason = format!("the engine ({engine}) knows no constrained decoding yet");
+        Self::Unsupported { field: Self::CONSTRAINT, reason }
+    }
 }
 
 /// A generation that ended before its time.

@@ -76,16 +76,13 @@ impl GenerationRequest {
     /// # Errors
     /// The request asks for one of them.
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
-        let unsupported = |field, what| {
-            let reason = format!("the engine ({engine}) knows no {what}");
-            Err(SubmitError::Unsupported { field, reason })
-        };
         let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
         if must && self.mask.is_none() {
-            return unsupported(SubmitError::CONSTRAINT, "constrained decoding yet");
+            return Err(SubmitError::no_constraints(engine));
         }
         if self.priority != 0 {
-            return unsupported("priority", "priorities");
+            let reason = format!("the engine ({engine}) knows no priorities");
+            return Err(SubmitError::Unsupported { field: "priority", reason });
         }
         Ok(())
     }

@@ -40,4 +40,22 @@ pub struct EngineInfo {
     pub context: usize,
     /// Ids are below this.
     pub vocab: usize,
+    /// Which constraints it follows.
+    pub constraints: ConstraintSupport,
+}
+
+/// Which forms of a [`crate::Constraint`] an engine follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConstraintSupport {
+    /// `grammar`.
+    pub grammar: bool,
+    /// `json`.
+    pub json: bool,
+}
+
+impl ConstraintSupport {
+    /// Whether it follows any.
+    pub fn any(self) -> bool {
+        self.grammar || self.json
+    }
 }

@@ -37,7 +37,7 @@ pub use device_lock::DeviceLock;
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};
 pub use generation::{Engine, Finish, Generation, GenerationRequest, Step, StepStream, TokenMask};
-pub use info::{EngineInfo, EngineStats};
+pub use info::{ConstraintSupport, EngineInfo, EngineStats};
 pub use local::LocalEngine;
 pub use logits::LogitsProcessors;
 pub use options::LocalOptions;

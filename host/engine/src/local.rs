@@ -12,7 +12,7 @@ use crate::engine_step::engine_step;
 use crate::error::{GenerationError, SubmitError};
 use crate::generation::{Engine, Finish, Generation, GenerationRequest};
 use crate::inbox::Inbox;
-use crate::info::{EngineInfo, EngineStats};
+use crate::info::{ConstraintSupport, EngineInfo, EngineStats};
 use crate::logits::LogitsProcessors;
 use crate::options::LocalOptions;
 use crate::outlet::outlet;
@@ -75,7 +75,12 @@ impl LocalEngine {
 /// The context of a sequence ends with the model's, or with the cache when that is smaller.
 fn info(shape: &RunnerShape) -> EngineInfo {
     let cache = shape.blocks.saturating_mul(shape.block_size);
-    EngineInfo { name: shape.name.clone(), context: shape.context.min(cache), vocab: shape.vocab }
+    EngineInfo {
+        name: shape.name.clone(),
+        context: shape.context.min(cache),
+        vocab: shape.vocab,
+        constraints: ConstraintSupport::default(),
+    }
 }
 
 impl Engine for LocalEngine {

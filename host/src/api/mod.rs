@@ -6,6 +6,7 @@ pub mod completions;
 mod content;
 pub mod error;
 mod fields;
+mod format;
 pub mod frames;
 mod history;
 pub mod ids;

@@ -123,6 +123,17 @@ pub(crate) fn tokens(given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiErr
     Ok(ids)
 }
 
+/// `priority`, as vLLM has it: who comes first where answers wait, the lower number.
+pub(crate) fn priority(body: &Object<'_>) -> Result<i32, ApiError> {
+    let priority = body.integer("priority", i32::MIN.into()..=i32::MAX.into())?.unwrap_or(0);
+    Ok(i32::try_from(priority).expect("the range was checked"))
+}
+
+/// `prompt_cache_key`.
+pub(crate) fn cache_key(body: &Object<'_>) -> Result<Option<String>, ApiError> {
+    Ok(body.string("prompt_cache_key")?.map(str::to_owned))
+}
+
 /// `stream_options`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamOptions {

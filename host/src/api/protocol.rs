@@ -10,7 +10,7 @@ use super::ids::{Ids, unix_now};
 use super::json::Object;
 use super::request::{ApiRequest, Defaults, read_body};
 use super::{chat, completions, messages, responses, sse};
-use crate::model::StartError;
+use crate::model::{ConstraintField, StartError};
 use crate::prompt::RenderError;
 
 /// A protocol that generates.
@@ -75,6 +75,11 @@ impl Protocol {
             StartError::Engine(SubmitError::Unsupported { field, .. }) => {
                 ApiError::invalid((*field).to_owned(), error.to_string()).with_code("unsupported_parameter")
             }
+            StartError::Constraint { field, reason } => {
+                let field = self.name_of(*field);
+                ApiError::invalid(field.to_owned(), format!("{field}: {reason}"))
+                    .with_code("unsupported_parameter")
+            }
             StartError::Engine(SubmitError::Stopped) => ApiError::unavailable("The engine has stopped."),
             StartError::Engine(SubmitError::Overloaded { retry_after }) => {
                 ApiError::rate_limited(seconds(*retry_after).unwrap_or(1))
@@ -104,6 +109,20 @@ impl Protocol {
                 tracing::error!(%error, "a job couldn't be started");
                 ApiError::internal("The server failed to make a prompt of this request.")
             }
+        }
+    }
+
+    /// What requests call a field that constrains the answer.
+    fn name_of(self, field: ConstraintField) -> &'static str {
+        match (field, self) {
+            (ConstraintField::Format, Self::Responses) => "text.format",
+            (ConstraintField::Schema, Self::Responses) => "text.format.schema",
+            (ConstraintField::Format | ConstraintField::Schema, Self::Messages) => "output_config.format",
+            (ConstraintField::Format | ConstraintField::Schema, Self::Chat | Self::Completions) => {
+                "response_format"
+            }
+            (ConstraintField::ToolChoice, _) => "tool_choice",
+            (ConstraintField::Tools, _) => "tools",
         }
     }
 

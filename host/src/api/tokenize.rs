@@ -93,6 +93,9 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
         raw: false,
         max_output_tokens: None,
         stop: Vec::new(),
+        response_schema: None,
+        cache_key: None,
+        priority: 0,
     })
 }
 

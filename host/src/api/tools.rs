@@ -1,6 +1,5 @@
-//! Tools of a request, for the parser and for the template, and what all protocols refuse of output formats. Functions are shown to
-//! templates as they are declared; a custom tool takes text, and templates, which know functions only, are shown a function with
-//! one string, `input`.
+//! Tools of a request, for the parser and for the template. Functions are shown to templates as they are declared; a custom tool takes
+//! text, and templates, which know functions only, are shown a function with one string, `input`.
 
 mod choice;
 mod name;
@@ -8,16 +7,13 @@ mod name;
 use serde_json::json;
 
 use super::error::ApiError;
-use super::json::{List, Object, Path, Value};
+use super::json::{List, Object, Value};
 use super::raw::{self, Json};
 use super::request::Defaults;
 use crate::parser::contract::{Grammar, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
 
 pub(crate) use choice::{Allowed, ToolChoiceField, choice};
-
-/// Said wherever a request asks for output that must follow a grammar.
-const NEEDS_CONSTRAINTS: &str = "needs constrained decoding, which this server does not have yet";
 
 /// Fields of a function that templates see.
 const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict"];
@@ -61,7 +57,7 @@ impl Functions {
     }
 
     /// Adds a custom tool that the model knows as `name`; `description` and `format` stand in `custom`. Its grammar is told to
-    /// the model in words: output is not constrained by it.
+    /// the model in words, whether or not the engine can follow it.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
         name::check(name, &custom)?;
         let description = custom.string("description")?.unwrap_or_default();
@@ -165,17 +161,4 @@ pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
 /// The declaration of a function with these fields, in Chat Completions' shape.
 pub(crate) fn function<'a>(fields: impl Iterator<Item = (&'a str, Json)>) -> Json {
     raw::object([("type", Json::of("function")), ("function", raw::object(fields))])
-}
-
-/// Only text is possible as output format.
-pub(crate) fn check_format(format: Option<Value<'_>>, path: Path<'_>) -> Result<(), ApiError> {
-    let Some(value) = format.filter(|value| !value.is_null()) else { return Ok(()) };
-    let format = Object::new(value, path)?;
-    match format.required_string("type")? {
-        "text" => Ok(()),
-        kind @ ("json_schema" | "json_object") => {
-            Err(path.unsupported(format_args!("\"{kind}\" {NEEDS_CONSTRAINTS}")))
-        }
-        _ => Err(path.field("type").invalid("expected \"text\", \"json_schema\" or \"json_object\"")),
-    }
 }

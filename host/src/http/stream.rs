@@ -55,6 +55,8 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let events = match hosted {
         None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
+            // The answer begins before its first turn: afterwards a refusal would be an event.
+            model.check(&job).map_err(|error| protocol.refusal(&error))?;
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
             AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
         }

@@ -33,6 +33,17 @@ pub(super) struct ParserStart {
     pub(super) opening: Vec<(Option<u32>, String)>,
 }
 
+impl ParserStart {
+    /// A turn with its parser, which was shown how it is opened. One that can't be made is treated as one that failed.
+    pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
+        let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
+        let mut turn = Turn::new(self.settings, parser);
+        let pieces: Vec<_> = self.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
+        let flow = turn.replay(&pieces, out);
+        (turn, flow)
+    }
+}
+
 /// The turn, before and after its first token.
 enum State {
     Waiting(Box<ParserStart>),
@@ -165,10 +176,7 @@ impl TurnStream {
                 return Flow::Continue;
             }
         };
-        let parser = start.plugin.start(&start.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
-        let mut turn = Turn::new(start.settings, parser);
-        let pieces: Vec<_> = start.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
-        let flow = turn.replay(&pieces, &mut self.raw);
+        let (turn, flow) = start.open(&mut self.raw);
         self.state = State::Running(Box::new(turn));
         flow
     }

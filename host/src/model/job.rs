@@ -30,6 +30,12 @@ pub struct Job {
     pub raw: bool,
     /// Texts that end a message (not shown).
     pub stop: Vec<String>,
+    /// JSON schema that the answer must satisfy where it is no call.
+    pub response_schema: Option<String>,
+    /// Requests with the same key begin alike; none: those that do.
+    pub cache_key: Option<String>,
+    /// Who comes first where answers wait: the lower number. 0 is usual.
+    pub priority: i32,
 }
 
 /// What happens to a prompt that leaves no room for an answer.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::cpu::{self, CpuOptions};
 use engine::models::Progress;
-use engine::{EngineInfo, LocalEngine, LocalOptions, ModelFiles};
+use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles};
 
 use tokio::sync::Semaphore;
 
@@ -127,7 +127,8 @@ fn load_script(
     tokenizer: &Tokenizer,
 ) -> Result<Source, ModelLoadError> {
     let engine = format!("replay of {}, in the words of {name}", file.display());
-    let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size() };
+    let constraints = ConstraintSupport::default();
+    let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size(), constraints };
     let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
     let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
     Ok(Source::Replay { script, info })

@@ -3,8 +3,10 @@
 //! Knows no protocol and no HTTP. Made once at start (`Models::load`); `Model::start` or `start_choices` once per answer.
 //! What may change while it serves is its parser (`parsers`).
 
+mod affinity;
 mod choices;
 mod config;
+mod constraint;
 mod error;
 mod generate;
 mod job;
@@ -19,12 +21,13 @@ mod served;
 mod shared;
 mod shipped;
 mod source;
+mod standing;
 mod start;
 mod text;
 mod words;
 
 pub use choices::Choices;
-pub use error::StartError;
+pub use error::{ConstraintField, StartError};
 pub use generate::{Ended, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;

@@ -56,6 +56,13 @@ impl Model {
         Self { served: Arc::clone(&self.served), meter: account.meter(), principal: account.principal() }
     }
 
+    /// The same with another engine.
+    #[cfg(test)]
+    pub(super) fn with_source(self, source: Source) -> Self {
+        let served = Arc::into_inner(self.served).expect("nobody else has it yet");
+        Self { served: Arc::new(Served { source, ..served }), ..self }
+    }
+
     /// Names that clients may ask for; the first is the one to show.
     pub fn names(&self) -> &[String] {
         &self.served.names
@@ -149,18 +156,38 @@ impl Model {
     /// Starts a job, up to the engine's first word: a refusal is an error here and never an event of the turn. The prompt is made
     /// on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for that as may wait for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
-        let principal = self.principal;
-        let mut turn = self.prepare(move |served| served.turn(job, principal)).await?;
-        turn.started().await?;
-        Ok(turn)
+        self.check(&job)?;
+        let (principal, demand) = (self.principal, job.demand());
+        let starting = async {
+            let mut turn = self.prepare(move |served| served.turn(job, principal)).await?;
+            turn.started().await?;
+            Ok(turn)
+        };
+        starting.await.map_err(|error: StartError| error.of(demand))
     }
 
     /// The same for all choices that the job asks for.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
-        let principal = self.principal;
-        let mut choices = self.prepare(move |served| served.choices(job, principal)).await?;
-        choices.started().await?;
-        Ok(choices)
+        self.check(&job)?;
+        let (principal, demand) = (self.principal, job.demand());
+        let starting = async {
+            let mut choices = self.prepare(move |served| served.choices(job, principal)).await?;
+            choices.started().await?;
+            Ok(choices)
+        };
+        starting.await.map_err(|error: StartError| error.of(demand))
+    }
+
+    /// Refuses a job whose answer the engine can constrain in no form, before anything is made of it.
+    ///
+    /// # Errors
+    /// [`StartError::Constraint`].
+    pub fn check(&self, job: &Job) -> Result<(), StartError> {
+        let (source, demand) = (&self.served.source, job.demand());
+        if demand.is_some() && !source.info().constraints.any() {
+            return Err(StartError::from(SubmitError::no_constraints(source.name())).of(demand));
+        }
+        Ok(())
     }
 
     /// Counts the tokens of the prompt that a job would begin with.

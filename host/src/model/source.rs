@@ -50,6 +50,14 @@ impl Source {
         }
     }
 
+    /// What clients may hear of it: no files.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Engine(engine) => &engine.info().name,
+            Self::Replay { .. } => "replay",
+        }
+    }
+
     /// Queues a request; a script looks at the conversation that it was made of.
     pub(super) fn submit(
         &self,
@@ -60,7 +68,7 @@ impl Source {
             Self::Engine(engine) => Ok(engine.submit(request)?),
             Self::Replay { script, info } => {
                 check_length(&request, info)?;
-                request.check_plain(&info.name)?;
+                request.check_plain(self.name())?;
                 Ok(script.select(conversation)?.clone().play(&request))
             }
         }

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
+use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
 
+use super::affinity::Kin;
 use super::choices::Choices;
 use super::error::StartError;
 use super::generate::TurnStream;
@@ -22,8 +23,22 @@ use crate::prompt::{
 use crate::random;
 use crate::turn::{StopPatterns, StopStrings};
 
-/// A prompt, and the conversation that a script chooses its answer by.
-type PreparedPrompt = (Prompt, Conversation);
+/// A prompt to start with.
+#[derive(Clone)]
+struct PreparedPrompt {
+    prompt: Prompt,
+    /// What a script chooses its answer by.
+    conversation: Conversation,
+    /// Of what it begins with.
+    affinity: u64,
+}
+
+/// A job with what its answers are made of.
+struct PreparedJob {
+    job: Job,
+    parser: Arc<ParserBinding>,
+    prompts: Vec<PreparedPrompt>,
+}
 
 /// What all choices of a job start with.
 struct ChoiceStart<'a> {
@@ -31,22 +46,23 @@ struct ChoiceStart<'a> {
     parser: &'a ParserBinding,
     stop: StopPatterns,
     principal: Principal,
+    constraint: Option<Arc<Constraint>>,
 }
 
 impl Served {
     /// The first choice of the job's first prompt.
     pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
-        let (job, parser, prompts) = self.read(job)?;
+        let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
+        let start = self.choice_start(&job, &parser, &prompts, principal)?;
         let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
-        let start = ChoiceStart { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
         self.begin(&start, 0, given)
     }
 
     /// All choices of the job.
     pub(super) fn choices(&self, job: Job, principal: Principal) -> Result<Choices, StartError> {
-        let (job, parser, prompts) = self.read(job)?;
+        let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
-        let start = ChoiceStart { job: &job, parser: &parser, stop: StopPatterns::new(&job.stop), principal };
+        let start = self.choice_start(&job, &parser, &prompts, principal)?;
         let mut turns = Vec::new();
         for (index, given) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
@@ -58,21 +74,38 @@ impl Served {
 
     /// Token ids of the job's first prompt.
     pub(super) fn ids(&self, job: Job) -> Result<Vec<u32>, StartError> {
-        let (_, _, prompts) = self.read(job)?;
-        Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.0.ids)
+        let PreparedJob { prompts, .. } = self.read(job, Principal::default())?;
+        Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.prompt.ids)
     }
 
     /// The job with its parser and its prompts.
-    fn read(&self, mut job: Job) -> Result<(Job, Arc<ParserBinding>, Vec<PreparedPrompt>), StartError> {
+    fn read(&self, mut job: Job, principal: Principal) -> Result<PreparedJob, StartError> {
         if let Beginning::Raw(prompts) = &job.beginning {
-            let given = prompts.iter().map(|prompt| self.raw(prompt)).collect::<Result<_, _>>()?;
-            return Ok((job, self.parsers.bare(), given));
+            let prompts =
+                prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
+            return Ok(PreparedJob { job, parser: self.parsers.bare(), prompts });
         }
         // The only look at what may be swapped: all of this answer has this parser.
         let parser = self.parsers.current();
+        // Before anything is left out of the conversation: its beginning stays the same however long it gets.
+        let kin = job.cache_key.as_deref().map_or(Kin::Conversation(&job.conversation), Kin::Key);
+        let affinity = kin.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);
-        Ok((job, parser, vec![(prompt, conversation)]))
+        Ok(PreparedJob { job, parser, prompts: vec![PreparedPrompt { prompt, conversation, affinity }] })
+    }
+
+    fn choice_start<'a>(
+        &self,
+        job: &'a Job,
+        parser: &'a ParserBinding,
+        prompts: &[PreparedPrompt],
+        principal: Principal,
+    ) -> Result<ChoiceStart<'a>, StartError> {
+        // Raw prompts, of which there may be several, have no opening.
+        let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
+        let constraint = self.constraint(job, parser, opening)?;
+        Ok(ChoiceStart { job, parser, stop: StopPatterns::new(&job.stop), principal, constraint })
     }
 
     /// The prompt of the job's conversation. Its history's call ids are spelt as the model knows them.
@@ -121,7 +154,7 @@ impl Served {
     }
 
     /// A prompt as the client wrote it. To a script it is what a user said.
-    fn raw(&self, prompt: &RawPrompt) -> Result<PreparedPrompt, StartError> {
+    fn raw(&self, prompt: &RawPrompt, principal: Principal) -> Result<PreparedPrompt, StartError> {
         let (ids, text) = match prompt {
             RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
             RawPrompt::Tokens(ids) => {
@@ -130,7 +163,9 @@ impl Served {
             }
         };
         let messages = vec![Message::text(Role::User, text)];
-        Ok((Prompt { ids, generation_prompt: Vec::new() }, Conversation { messages, tools: Vec::new() }))
+        let conversation = Conversation { messages, tools: Vec::new() };
+        let affinity = Kin::Ids(&ids).affinity(principal);
+        Ok(PreparedPrompt { prompt: Prompt { ids, generation_prompt: Vec::new() }, conversation, affinity })
     }
 
     /// Starts one choice, the `choice`th of the job.
@@ -138,14 +173,14 @@ impl Served {
         &self,
         start: &ChoiceStart<'_>,
         choice: u32,
-        (prompt, conversation): PreparedPrompt,
+        PreparedPrompt { prompt, conversation, affinity }: PreparedPrompt,
     ) -> Result<TurnStream, StartError> {
         let ChoiceStart { job, parser, stop, .. } = start;
         let input_tokens = u32::try_from(prompt.ids.len()).unwrap_or(u32::MAX);
         let markers = Arc::clone(&parser.marker_ids);
         let text = StreamText::new(Arc::clone(&self.tokenizer), markers, &prompt.ids);
         let tokens = job.raw.then(|| RawTokens::new(Arc::clone(&self.tokenizer), &prompt.ids));
-        let request = self.generation_request(start, choice, prompt.ids)?;
+        let request = GenerationRequest { affinity, ..self.generation_request(start, choice, prompt.ids)? };
         let generation = self.source.submit(request, &conversation)?;
         let start =
             parser.start(job, prompt.generation_prompt, self.fault_policy, self.limits.parser.held_bytes);
@@ -181,9 +216,9 @@ impl Served {
             stop_ids,
             top_logprobs: job.logprobs,
             mask: None,
-            constraint: None,
+            constraint: start.constraint.clone(),
             affinity: 0,
-            priority: 0,
+            priority: job.priority,
             cache_salt: principal.cache_salt(),
             queue: self.limits.stream_queue,
         })

@@ -75,9 +75,7 @@ impl Program {
     /// # Errors
     /// One line: what the guest ran into, or what it says against the request.
     fn start(&self, request: &Request) -> Result<Live<Plugin>, String> {
-        let mut store = self.sandbox.store();
-        let exports = self.pre.instantiate(&mut store).map_err(|error| reason(&error))?;
-        let mut live = Live { store, exports };
+        let mut live = self.instance(self.sandbox.store())?;
         let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
         let options = translate::pairs(&request.options);
         let request = translate::request(request, &tools, &options);
@@ -87,6 +85,26 @@ impl Program {
             Err(error) => Err(reason(&error)),
         }
     }
+
+    /// What a fresh instance, which is then dropped, says of the turns that satisfy the request.
+    ///
+    /// # Errors
+    /// One line: why it has no grammar of them, or what it ran into.
+    fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
+        let mut live = self.instance(self.sandbox.grammar_store())?;
+        let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
+        let options = translate::pairs(&request.options);
+        let request = translate::request(request, &tools, &options);
+        match live.enter(|exports, store| exports.sluice_parser_parser().call_constrain(store, request)) {
+            Ok(said) => said.map_err(|words| one_line(&words)),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+
+    fn instance(&self, mut store: Store<Budget>) -> Result<Live<Plugin>, String> {
+        let exports = self.pre.instantiate(&mut store).map_err(|error| reason(&error))?;
+        Ok(Live { store, exports })
+    }
 }
 
 impl program::Program for Program {
@@ -95,6 +113,10 @@ impl program::Program for Program {
             Ok(live) => Ok(Box::new(Instance::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops))),
             Err(words) => Err(Fault::new(&self.parser, words)),
         }
+    }
+
+    fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
+        self.constrain(request).map_err(|words| Fault::new(&self.parser, words))
     }
 }
 

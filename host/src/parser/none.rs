@@ -11,6 +11,10 @@ impl Program for NoParser {
     fn start(&self, _: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         Ok(Box::new(Self))
     }
+
+    fn constrain(&self, _: &Request) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
 }
 
 impl StreamParser for NoParser {

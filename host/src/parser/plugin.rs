@@ -58,6 +58,16 @@ impl Plugin {
     pub fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         self.program.start(request)
     }
+
+    /// A grammar of the turns that satisfy what the request demands, in the format's own words; none where the model is left free, or
+    /// the format has no grammars. Its markers are still to be defined ([`crate::grammar::define_markers`]). Takes up to
+    /// [`crate::limits::ParserLimits::grammar_time`] of CPU: not for the async threads.
+    ///
+    /// # Errors
+    /// What is demanded can't be expressed, or took more than that.
+    pub fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
+        self.program.constrain(request)
+    }
 }
 
 impl fmt::Debug for Plugin {

@@ -1,6 +1,6 @@
 //! What instances are made in.
 //!
-//! Invariant: every store comes from [`Sandbox::store`], so none exists without its bounds.
+//! Invariant: every store comes from [`Sandbox::bounded`], so none exists without its bounds.
 
 use std::sync::Arc;
 
@@ -24,7 +24,16 @@ pub(super) struct Sandbox {
 impl Sandbox {
     /// A store for one instance, with every bound set; time for its instantiation has begun.
     pub(super) fn store(&self) -> Store<Budget> {
-        let mut store = Store::new(&self.engine, Budget::new(&self.limits, self.ticker.run()));
+        self.bounded(&self.limits)
+    }
+
+    /// The same for an instance that makes a grammar, which takes longer than a stream's calls.
+    pub(super) fn grammar_store(&self) -> Store<Budget> {
+        self.bounded(&ParserLimits { call_time: self.limits.grammar_time, ..self.limits.clone() })
+    }
+
+    fn bounded(&self, limits: &ParserLimits) -> Store<Budget> {
+        let mut store = Store::new(&self.engine, Budget::new(limits, self.ticker.run()));
         store.limiter(|budget| budget);
         store.set_hostcall_fuel(self.limits.hostcall_fuel);
         store.epoch_deadline_callback(|mut store| store.data_mut().epoch());

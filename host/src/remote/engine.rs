@@ -1,12 +1,16 @@
 //! The engines of one model, elsewhere, as one engine.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use engine::{Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError};
+use engine::{
+    ConstraintSupport, Engine, EngineInfo, EngineStats, Generation, GenerationRequest, SubmitError,
+};
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
+use super::facts::Facts;
 use super::options::{EngineUrl, RemoteOptions};
 use super::probe::ProbeError;
 use super::request::RemoteRequest;
@@ -103,24 +107,25 @@ impl RemoteEngine {
     }
 }
 
-/// The smallest context counts, so that every engine can take what is taken on.
+/// The smallest context counts, so that every engine can take what is taken on. Constraints that one of them follows may be asked for; all
+/// of them, where none is known yet. The name has no URLs: clients read it.
 fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo {
     let facts: Vec<_> = upstreams.iter().filter_map(|upstream| upstream.facts()).collect();
-    let told = facts.iter().filter_map(|facts| facts.context);
-    let mut engines: Vec<String> = upstreams
-        .iter()
-        .map(|upstream| {
-            let name = upstream.facts().map_or("not there yet".into(), |facts| Arc::clone(&facts.name));
-            format!("{} ({name})", upstream.name())
-        })
-        .collect();
-    let more = engines.len().saturating_sub(4);
-    engines.truncate(4);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let follows = |can: fn(&Facts) -> bool| facts.is_empty() || facts.iter().any(|facts| can(facts));
+    let names: BTreeSet<&str> = facts.iter().map(|facts| &*facts.name).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
     EngineInfo {
-        name: format!("{}{more}", engines.join(", ")),
-        context: told.fold(context, usize::min),
+        name: match (&*names, upstreams.len()) {
+            ("", count) => format!("{count} elsewhere, not there yet"),
+            (names, 1) => names.to_owned(),
+            (names, count) => format!("{count} of {names}"),
+        },
+        context: facts.iter().filter_map(|facts| facts.context).fold(context, usize::min),
         vocab,
+        constraints: ConstraintSupport {
+            grammar: follows(|facts| facts.follows_grammars),
+            json: follows(|facts| facts.follows_schemas),
+        },
     }
 }
 

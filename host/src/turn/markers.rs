@@ -92,6 +92,12 @@ impl MarkerTable {
         Self::new(literals, |_| None)
     }
 
+    /// All literals, each with the token as which it is matched; none where it is matched in the text.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
+        let id_of = |marker| self.by_id.iter().find(|(_, index)| *index == marker).map(|(id, _)| *id);
+        (0..).zip(&self.literals).map(move |(index, literal)| (&**literal, id_of(index)))
+    }
+
     /// The bytes of marker `index`.
     fn literal(&self, index: u32) -> &str {
         &self.literals[index as usize]

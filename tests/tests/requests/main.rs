@@ -1,6 +1,7 @@
 //! Requests that are refused, and what reading them may cost.
 
 mod bad_requests;
+mod constraints;
 mod cost;
 mod models;
 mod refusals;

@@ -1,15 +1,16 @@
 //! The fields of a Chat Completions request.
 
 use super::super::fields::sampling::{
-    ALTERNATIVES, CHOICES, EFFORTS, MODEL, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
-    TEMPLATE_ARGUMENTS, TOOL_NAME,
+    ALTERNATIVES, CACHE_KEY_NOTE, CHOICES, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE, MODEL, PRIORITY,
+    REFUSED_FORMAT_NOTE, RETURN_TOKEN_IDS, SAMPLING, SCHEMA, STOP, STREAM, STREAM_OPTIONS, STRICT_NOTE,
+    TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
 };
 use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, Tables};
 
 /// All of them.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
-const FIELDS: [Field; 29] = [
+const FIELDS: [Field; 30] = [
     Field::supported(
         "add_generation_prompt",
         Shape::Boolean,
@@ -25,7 +26,11 @@ const FIELDS: [Field; 29] = [
     Field::refused("function_call", Shape::Any, &["\"auto\""], "superseded by `tool_choice`"),
     Field::refused("functions", Shape::Any, &["[]"], "superseded by `tools`"),
     Field::supported("logprobs", Shape::Boolean, "of the tokens of `content`"),
-    Field::supported("max_completion_tokens", POSITIVE, "reasoning included; reached: `finish_reason` is `length`"),
+    Field::supported(
+        "max_completion_tokens",
+        POSITIVE,
+        "reasoning included; reached: `finish_reason` is `length`",
+    ),
     Field::supported("max_tokens", POSITIVE, "the older name of `max_completion_tokens`, which wins"),
     Field::supported("messages", Shape::List(&Shape::Object(&MESSAGE)), "at least one").required(),
     Field::ignored("metadata", Shape::Any, ""),
@@ -34,18 +39,14 @@ const FIELDS: [Field; 29] = [
     CHOICES,
     Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
     Field::ignored("prediction", Shape::Any, ""),
-    Field::ignored("prompt_cache_key", Shape::Any, "prefixes are always cached"),
+    PRIORITY,
+    Field::supported("prompt_cache_key", Shape::Text, CACHE_KEY_NOTE),
     Field::supported(
         "reasoning_effort",
         Shape::OneOf(EFFORTS),
         "an argument of the chat template; `none` also sets `enable_thinking` to `false`",
     ),
-    Field::supported(
-        "response_format",
-        Shape::Object(&[Field::supported("type", Shape::Text, "").required()]),
-        "`text`; `json_schema` and `json_object` are refused (constrained decoding)",
-    )
-    .but(&[r#"{"type": "json_object"}"#, r#"{"type": "json_schema", "json_schema": {}}"#]),
+    Field::supported("response_format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE),
     RETURN_TOKEN_IDS,
     Field::ignored("safety_identifier", Shape::Any, ""),
     Field::ignored("service_tier", Shape::Any, ""),
@@ -59,19 +60,52 @@ const FIELDS: [Field; 29] = [
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ChatToolChoice", of: &ALLOWED, open: false }),
         ]),
-        "`auto`, `none` or `allowed_tools` in mode `auto`; what forces a call is refused (constrained decoding)",
-    )
-    .but(&["\"required\"", r#"{"type": "function", "function": {"name": "f"}}"#]),
+        FORCED_NOTE,
+    ),
     Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
     Field::supported("top_logprobs", ALTERNATIVES, "needs `logprobs: true`"),
     Field::ignored("user", Shape::Any, ""),
 ];
 
-const ALLOWED: [KindOf; 1] = [KindOf {
-    kind: Some("allowed_tools"),
-    fields: &[Field::supported("allowed_tools", ANY_OBJECT, "`mode` (`auto`) and `tools`").required()],
-    note: "the model sees these tools only",
-}];
+const FORMAT: Kinds = Kinds {
+    name: "ChatFormat",
+    of: &[
+        plain_format("text", "any text"),
+        plain_format("json_object", "a JSON object"),
+        KindOf {
+            kind: Some("json_schema"),
+            fields: &[Field::supported("json_schema", Shape::Object(&JSON_SCHEMA), "").required()],
+            note: FORMAT_NOTE,
+        },
+    ],
+    open: false,
+};
+
+const JSON_SCHEMA: [Field; 4] = [
+    Field::supported("name", Shape::Text, "").required(),
+    Field::supported("description", Shape::Text, ""),
+    SCHEMA,
+    Field::supported("strict", Shape::Boolean, ""),
+];
+
+const ALLOWED: [KindOf; 3] = [
+    KindOf {
+        kind: Some("allowed_tools"),
+        fields: &[Field::supported("allowed_tools", ANY_OBJECT, "`mode` (`auto` or `required`) and `tools`")
+            .required()],
+        note: "the model sees these tools only",
+    },
+    KindOf {
+        kind: Some("function"),
+        fields: &[Field::supported("function", ANY_OBJECT, "`name`").required()],
+        note: "this function is called",
+    },
+    KindOf {
+        kind: Some("custom"),
+        fields: &[Field::supported("custom", ANY_OBJECT, "`name`").required()],
+        note: "this custom tool is called",
+    },
+];
 
 const TOOLS: Kinds = Kinds {
     name: "ChatTool",
@@ -79,12 +113,12 @@ const TOOLS: Kinds = Kinds {
         KindOf {
             kind: Some("function"),
             fields: &[Field::supported("function", Shape::Object(&FUNCTION), "").required()],
-            note: "`strict` is told to the model's parser, and not enforced",
+            note: STRICT_NOTE,
         },
         KindOf {
             kind: Some("custom"),
             fields: &[Field::supported("custom", Shape::Object(&CUSTOM), "").required()],
-            note: "its input streams as plain text; a grammar is told to the model and not enforced",
+            note: GRAMMAR_NOTE,
         },
     ],
     open: true,

@@ -1,6 +1,7 @@
 //! A chat request: the body checked, and the turn to generate. What is ignored and what is refused follows the Responses protocol.
 
 use super::super::error::ApiError;
+use super::super::format::{self, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::options;
@@ -63,8 +64,14 @@ pub(in crate::api) fn job(
     warnings: &mut Warnings,
 ) -> Result<Job, ApiError> {
     refuse_what_is_not_there(body)?;
+    let format = format::read(
+        body.get("response_format"),
+        body.at("response_format"),
+        Naming::Named,
+        &defaults.limits,
+    )?;
     let mut functions = functions(body, ToolBounds::new(defaults), warnings)?;
-    let tool_choice = functions.choose(&tools::choice(body)?);
+    let tool_choice = functions.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
     let effort = options::effort(body, "reasoning_effort")?;
     let max_tokens = body.count("max_tokens", 1)?;
@@ -82,6 +89,9 @@ pub(in crate::api) fn job(
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
         stop: options::stop(body, &defaults.limits)?,
+        response_schema: format.schema(),
+        cache_key: options::cache_key(body)?,
+        priority: options::priority(body)?,
     })
 }
 
@@ -104,7 +114,7 @@ fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
             return Err(body.at(name).unsupported("superseded in the protocol: use tools and tool_choice"));
         }
     }
-    tools::check_format(body.get("response_format"), body.at("response_format"))
+    Ok(())
 }
 
 /// How many alternatives to tell with each token of the content; none: no log-probabilities.

@@ -1,7 +1,7 @@
 //! The fields of a Completions request.
 
 use super::super::fields::sampling::{
-    ALTERNATIVES, CHOICES, MODEL, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
+    ALTERNATIVES, CHOICES, MODEL, PRIORITY, RETURN_TOKEN_IDS, SAMPLING, STOP, STREAM, STREAM_OPTIONS,
 };
 use super::super::fields::{Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
 
@@ -15,7 +15,7 @@ pub(in crate::api) const ADD_SPECIAL_TOKENS: Field = Field::supported(
     "`false`: the tokenizer adds none of its own (as in vLLM)",
 );
 
-const FIELDS: [Field; 15] = [
+const FIELDS: [Field; 16] = [
     ADD_SPECIAL_TOKENS,
     Field::supported("best_of", POSITIVE, "refused unless it is `n`").but(&["2"]),
     Field::supported(
@@ -28,6 +28,7 @@ const FIELDS: [Field; 15] = [
     Field::ignored("metadata", Shape::Any, ""),
     MODEL,
     CHOICES,
+    PRIORITY,
     Field::supported(
         "prompt",
         Shape::Either(&[Shape::Text, TOKENS, TEXTS, Shape::List(&TOKENS)]),

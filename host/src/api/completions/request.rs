@@ -59,6 +59,9 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
         stop: options::stop(body, &defaults.limits)?,
+        response_schema: None,
+        cache_key: None,
+        priority: options::priority(body)?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The fields of sampling, which most endpoints share ([`crate::api::options::sampling`] reads them), and others that several have.
 
-use super::{ANY_OBJECT, Field, INTEGER, Shape, TEXTS, TOKENS};
+use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
 /// How tokens are chosen.
 pub(crate) const SAMPLING: [Field; 12] = [
@@ -79,6 +79,42 @@ pub(crate) const STOP: Field = Field::supported(
 /// `n`.
 pub(crate) const CHOICES: Field =
     Field::supported("n", Shape::UpTo(1, 16), "so many answers to one prompt, side by side");
+
+/// What `prompt_cache_key` does.
+pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key go to the engine that has their beginning cached, where there are several; prefixes are cached whatever it says";
+
+/// `priority`.
+pub(crate) const PRIORITY: Field = Field::supported(
+    "priority",
+    Shape::Integer(i32::MIN as i64, i32::MAX as i64),
+    "who comes first where answers wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
+);
+
+/// What `strict` of a function does.
+pub(crate) const STRICT_NOTE: &str = "arguments of a `strict` one follow its schema where a call is forced, and else where the engine and the \
+     model's format can do it";
+
+/// What a custom tool's grammar does.
+pub(crate) const GRAMMAR_NOTE: &str = "its input streams as plain text; a grammar is told to the model, and followed where the engine and the model's format can do it";
+
+/// What is said of a schema.
+pub(crate) const FORMAT_NOTE: &str = "the answer follows the schema, `strict` or not";
+
+/// What is said of formats of the answer.
+pub(crate) const REFUSED_FORMAT_NOTE: &str =
+    "JSON is refused where the engine can't follow it (`docs/constraints.md`)";
+
+/// What is said of forced calls.
+pub(crate) const FORCED_NOTE: &str =
+    "what forces a call is refused where the engine can't force it (`docs/constraints.md`)";
+
+/// `schema` of a format.
+pub(crate) const SCHEMA: Field = Field::supported("schema", ANY_OBJECT, "at most 256 KiB").required();
+
+/// A format with nothing beside its type.
+pub(crate) const fn plain_format(kind: &'static str, note: &'static str) -> KindOf {
+    KindOf { kind: Some(kind), fields: &[], note }
+}
 
 /// `stream_options` of Chat Completions and Completions.
 pub(crate) const STREAM_OPTIONS: Field = Field::supported(

@@ -137,6 +137,16 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Whether its brackets nest deeper than `max`.
+    pub(crate) fn nests_deeper(self, max: usize) -> bool {
+        match self {
+            Self::List(List(slice)) | Self::Object(Closed(slice)) => {
+                scan::nests_deeper(slice.json.as_bytes(), max)
+            }
+            _ => false,
+        }
+    }
+
     /// How many values it consists of, itself included.
     pub(crate) fn count(self) -> usize {
         match self {

@@ -1,6 +1,9 @@
 //! The fields of a Messages request, and of a question for the number of its tokens.
 
-use super::super::fields::sampling::{EFFORTS, MODEL, SAMPLING, STREAM, TEMPLATE_ARGUMENTS, TOOL_NAME};
+use super::super::fields::sampling::{
+    EFFORTS, FORCED_NOTE, FORMAT_NOTE, MODEL, REFUSED_FORMAT_NOTE, SAMPLING, SCHEMA, STREAM, STRICT_NOTE,
+    TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
+};
 use super::super::fields::{ANY_OBJECT, COUNT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
 
 /// All of them.
@@ -53,15 +56,15 @@ const PROMPT: [Field; 21] = [
         "tool_choice",
         Shape::Object(&[
             Field::supported("type", Shape::OneOf(&["auto", "none", "any", "tool"]), "").required(),
+            Field::supported("name", Shape::Text, "of `tool`, required there"),
             Field::supported(
                 "disable_parallel_tool_use",
                 Shape::Boolean,
                 "`true`: the turn ends after its first call",
             ),
         ]),
-        "`auto` or `none`; `any` and `tool` are refused (constrained decoding)",
-    )
-    .but(&[r#"{"type": "any"}"#, r#"{"type": "tool", "name": "f"}"#]),
+        FORCED_NOTE,
+    ),
     Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
     Field::ignored("user_profile_id", Shape::Any, ""),
     Field::ignored("workspace_id", Shape::Any, ""),
@@ -69,10 +72,16 @@ const PROMPT: [Field; 21] = [
 
 const FORMAT: Field = Field::supported(
     "format",
-    Shape::Object(&[Field::supported("type", Shape::Text, "").required()]),
-    "`text`; `json_schema` is refused (constrained decoding)",
-)
-.but(&[r#"{"type": "json_schema", "schema": {}}"#]);
+    Shape::Kinds(&Kinds {
+        name: "MessagesFormat",
+        of: &[
+            plain_format("text", "any text"),
+            KindOf { kind: Some("json_schema"), fields: &[SCHEMA], note: FORMAT_NOTE },
+        ],
+        open: false,
+    }),
+    REFUSED_FORMAT_NOTE,
+);
 
 const THINKING: [Field; 3] = [
     Field::supported(
@@ -138,5 +147,5 @@ const TOOL: [Field; 4] = [
     TOOL_NAME,
     Field::supported("description", Shape::Text, ""),
     Field::supported("input_schema", ANY_OBJECT, "a JSON schema"),
-    Field::supported("strict", Shape::Boolean, "told to the model's parser, and not enforced"),
+    Field::supported("strict", Shape::Boolean, STRICT_NOTE),
 ];

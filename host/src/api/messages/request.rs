@@ -2,17 +2,17 @@
 //! Anthropic's would do and this one can't is left aside with a warning; only what would give another answer than asked for is refused.
 
 use super::super::error::ApiError;
+use super::super::format::{self, AnswerFormat, Naming};
 use super::super::ids::{Clock, Ids};
 use super::super::json::Object;
 use super::super::options;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::seal::Seal;
-use super::super::tools::{ToolBounds, check_format};
+use super::super::tools::ToolBounds;
 use super::super::warnings::Warnings;
 use super::machine::MessagesMachine;
 use super::{fields, input, tools};
 use crate::model::{Beginning, Job, Truncation};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::{Conversation, Message, Role};
 
 /// A request that was understood.
@@ -83,14 +83,14 @@ pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountReque
 /// What both routes have in common: all that makes the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
-    check_formats(body)?;
-    let functions = tools::functions(body, ToolBounds::new(defaults), &mut warnings)?;
-    let (tool_choice, parallel_tool_calls) = tools::choice(body)?;
-    let declarations = if tool_choice == ToolChoice::None { Vec::new() } else { functions.declarations };
+    let format = format(body, defaults)?;
+    let mut functions = tools::functions(body, ToolBounds::new(defaults), &mut warnings)?;
+    let (choice, parallel_tool_calls) = tools::choice(body)?;
+    let tool_choice = functions.choose(&choice, false, body.at("tool_choice"))?;
     let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
-        conversation: Conversation { messages, tools: declarations },
+        conversation: Conversation { messages, tools: functions.declarations },
         beginning,
         tools: functions.tools,
         tool_choice,
@@ -102,6 +102,9 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         raw: false,
         max_output_tokens: None,
         stop: Vec::new(),
+        response_schema: format.schema(),
+        cache_key: None,
+        priority: 0,
     };
     let model = body.required_string("model")?.to_owned();
     Ok(CountRequest { model, job, warnings: warnings.into_lines() })
@@ -115,13 +118,15 @@ fn beginning(messages: &[Message]) -> Beginning {
     if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
 }
 
-/// The format of the answer, under its name and the one it had as a beta.
-fn check_formats(body: &Object<'_>) -> Result<(), ApiError> {
-    check_format(body.get("output_format"), body.at("output_format"))?;
-    let path = body.at("output_config");
+/// The format of the answer, under its name and the one it had as a beta; the name wins.
+fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
+    let read = |owner: &Object<'_>, name| {
+        format::read(owner.get(name), owner.at(name), Naming::Nameless, &defaults.limits)
+    };
+    let older = read(body, "output_format")?;
     match body.object("output_config")? {
-        Some(config) => check_format(config.get("format"), path.field("format")),
-        None => Ok(()),
+        Some(config) if config.get("format").is_some() => read(&config, "format"),
+        _ => Ok(older),
     }
 }
 

@@ -3,9 +3,8 @@
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
 use super::super::printable::printable;
-use super::super::tools::{Functions, ToolBounds, function, list};
+use super::super::tools::{Functions, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
-use crate::parser::contract::ToolChoice;
 
 /// The field that holds a tool's schema.
 const SCHEMA: &str = "input_schema";
@@ -41,16 +40,18 @@ fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
 }
 
 /// What `tool_choice` says, and whether several calls in one turn are allowed.
-pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoice, bool), ApiError> {
-    let Some(choice) = body.object("tool_choice")? else { return Ok((ToolChoice::Auto, true)) };
+pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
+    let Some(choice) = body.object("tool_choice")? else { return Ok((ToolChoiceField::Auto, true)) };
     let parallel = !choice.boolean("disable_parallel_tool_use")?.unwrap_or(false);
-    let path: Path<'_> = choice.at("type");
+    let (path, name): (Path<'_>, _) = (choice.at("type"), choice.string("name")?);
     match choice.required_string("type")? {
-        "auto" => Ok((ToolChoice::Auto, parallel)),
-        "none" => Ok((ToolChoice::None, parallel)),
-        kind @ ("any" | "tool") => Err(path.unsupported(format_args!(
-            "\"{kind}\" needs constrained decoding, which this server does not have yet"
-        ))),
+        "auto" => Ok((ToolChoiceField::Auto, parallel)),
+        "none" => Ok((ToolChoiceField::None, parallel)),
+        "any" => Ok((ToolChoiceField::Required, parallel)),
+        "tool" => {
+            let name = name.ok_or_else(|| choice.at("name").missing("a string"))?;
+            Ok((ToolChoiceField::Named(name.to_owned()), parallel))
+        }
         _ => Err(path.invalid("expected \"auto\", \"none\", \"any\" or \"tool\"")),
     }
 }

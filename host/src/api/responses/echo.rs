@@ -3,11 +3,13 @@
 use serde_json::Map;
 
 use super::super::error::ApiError;
+use super::super::format::{self, AnswerFormat, Naming, SchemaFormat};
 use super::super::json::{Object, Path, Value};
+use super::super::options;
 use super::super::raw::Json;
 use super::super::request::{Defaults, ReasoningEvents};
-use super::super::{options, tools};
-use super::resource::{Echo, ReasoningEcho, TextEcho};
+use super::resource::{Echo, FormatEcho, ReasoningEcho, TextEcho};
+use crate::limits::Limits;
 
 /// Longest identifier of a user, in characters.
 const SAFETY_IDENTIFIER: usize = 128;
@@ -16,7 +18,12 @@ const METADATA_KEY: usize = 64;
 const METADATA_VALUE: usize = 512;
 
 /// Reads everything of `body` that is repeated; `tools` are the tools as they are shown.
-pub(super) fn read(body: &Object<'_>, tools: Vec<Json>, defaults: &Defaults) -> Result<Echo, ApiError> {
+pub(super) fn read(
+    body: &Object<'_>,
+    tools: Vec<Json>,
+    format: &AnswerFormat,
+    defaults: &Defaults,
+) -> Result<Echo, ApiError> {
     let text = |name| -> Result<Option<String>, ApiError> { Ok(body.string(name)?.map(str::to_owned)) };
     Ok(Echo {
         model: body.required_string("model")?.to_owned(),
@@ -25,7 +32,7 @@ pub(super) fn read(body: &Object<'_>, tools: Vec<Json>, defaults: &Defaults) -> 
         tool_choice: body.get("tool_choice").map_or_else(|| Json::of("auto"), Value::to_json),
         truncation: truncation(body)?,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
-        text: text_options(body)?,
+        text: text_options(body, format)?,
         top_p: body.number("top_p", 0.0..=1.0)?.unwrap_or(defaults.top_p),
         presence_penalty: body.number("presence_penalty", -2.0..=2.0)?.unwrap_or(0.0),
         frequency_penalty: body.number("frequency_penalty", -2.0..=2.0)?.unwrap_or(0.0),
@@ -46,15 +53,32 @@ pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> Reasoni
     if reasoning.summary.is_some() { ReasoningEvents::Summary } else { defaults.reasoning_events }
 }
 
-fn text_options(body: &Object<'_>) -> Result<TextEcho, ApiError> {
+/// `text.format`.
+pub(super) fn format(body: &Object<'_>, limits: &Limits) -> Result<AnswerFormat, ApiError> {
+    match body.object("text")? {
+        Some(text) => format::read(text.get("format"), text.at("format"), Naming::Named, limits),
+        None => Ok(AnswerFormat::Text),
+    }
+}
+
+fn text_options(body: &Object<'_>, format: &AnswerFormat) -> Result<TextEcho, ApiError> {
     let Some(text) = body.object("text")? else { return Ok(TextEcho::default()) };
-    tools::check_format(text.get("format"), text.at("format"))?;
     let verbosity = match text.string("verbosity")? {
         None => None,
         Some(verbosity @ ("low" | "medium" | "high")) => Some(verbosity.to_owned()),
         Some(_) => return Err(text.at("verbosity").invalid("expected low, medium or high")),
     };
-    Ok(TextEcho { verbosity, ..TextEcho::default() })
+    Ok(TextEcho { format: format_echo(format.clone()), verbosity })
+}
+
+fn format_echo(format: AnswerFormat) -> FormatEcho {
+    match format {
+        AnswerFormat::Text => FormatEcho::Text,
+        AnswerFormat::JsonObject => FormatEcho::JsonObject,
+        AnswerFormat::JsonSchema(SchemaFormat { name, description, schema, strict }) => {
+            FormatEcho::JsonSchema { name, description, schema, strict }
+        }
+    }
 }
 
 fn truncation(body: &Object<'_>) -> Result<&'static str, ApiError> {

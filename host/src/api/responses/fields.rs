@@ -1,6 +1,9 @@
 //! The fields of a Responses request.
 
-use super::super::fields::sampling::{ALTERNATIVES, EFFORTS, MODEL, STREAM, TEMPLATE_ARGUMENTS, TOOL_NAME};
+use super::super::fields::sampling::{
+    ALTERNATIVES, CACHE_KEY_NOTE, EFFORTS, FORCED_NOTE, FORMAT_NOTE, GRAMMAR_NOTE, MODEL, PRIORITY,
+    REFUSED_FORMAT_NOTE, SCHEMA, STREAM, STRICT_NOTE, TEMPLATE_ARGUMENTS, TOOL_NAME, plain_format,
+};
 use super::super::fields::{
     ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
 };
@@ -10,7 +13,7 @@ pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
 const NOTHING_STORED: &str = "nothing is stored between requests: send the whole input";
 
-const FIELDS: [Field; 30] = [
+const FIELDS: [Field; 31] = [
     Field::supported("background", Shape::Boolean, "`true` is refused: use `stream`").but(&["true"]),
     TEMPLATE_ARGUMENTS,
     Field::ignored("client_metadata", Shape::Any, ""),
@@ -27,7 +30,11 @@ const FIELDS: [Field; 30] = [
     ),
     Field::supported("input", INPUT, "").required(),
     Field::supported("instructions", Shape::Text, "a system message before the input"),
-    Field::supported("max_output_tokens", POSITIVE, "reasoning included; reached: the response is `incomplete`"),
+    Field::supported(
+        "max_output_tokens",
+        POSITIVE,
+        "reasoning included; reached: the response is `incomplete`",
+    ),
     Field::supported("max_tool_calls", POSITIVE, "of calls that the server runs"),
     Field::supported(
         "metadata",
@@ -38,11 +45,8 @@ const FIELDS: [Field; 30] = [
     Field::supported("parallel_tool_calls", Shape::Boolean, "`false`: the turn ends after its first call"),
     Field::refused("previous_response_id", Shape::Any, &["\"resp_1\""], NOTHING_STORED),
     Field::refused("prompt", Shape::Any, &["{\"id\": \"pmpt_1\"}"], NOTHING_STORED),
-    Field::supported(
-        "prompt_cache_key",
-        Shape::Text,
-        "repeated; prefixes are cached whatever it says",
-    ),
+    PRIORITY,
+    Field::supported("prompt_cache_key", Shape::Text, CACHE_KEY_NOTE),
     Field::ignored("prompt_cache_options", Shape::Any, "prefixes are always cached"),
     Field::ignored("prompt_cache_retention", Shape::Any, "prefixes are always cached"),
     Field::supported("reasoning", Shape::Object(&REASONING), ""),
@@ -66,9 +70,8 @@ const FIELDS: [Field; 30] = [
             Shape::OneOf(&["auto", "none", "required"]),
             Shape::Kinds(&Kinds { name: "ResponsesToolChoice", of: &CHOICES, open: false }),
         ]),
-        "`auto`, `none` or `allowed_tools` in mode `auto`; what forces a call is refused (constrained decoding)",
-    )
-    .but(&["\"required\"", r#"{"type": "function", "name": "f"}"#]),
+        FORCED_NOTE,
+    ),
     Field::supported("tools", Shape::List(&Shape::Kinds(&TOOLS)), "at most 512"),
     Field::supported("top_logprobs", ALTERNATIVES, "more than 0 also turns log-probabilities on"),
     Field::supported(
@@ -96,12 +99,7 @@ const REASONING: [Field; 3] = [
 const SUMMARY: Shape = Shape::OneOf(&["none", "auto", "concise", "detailed"]);
 
 const TEXT: [Field; 2] = [
-    Field::supported(
-        "format",
-        Shape::Object(&[Field::supported("type", Shape::Text, "").required()]),
-        "`text`; `json_schema` and `json_object` are refused (constrained decoding)",
-    )
-    .but(&[r#"{"type": "json_object"}"#, r#"{"type": "json_schema", "name": "n", "schema": {}}"#]),
+    Field::supported("format", Shape::Kinds(&FORMAT), REFUSED_FORMAT_NOTE),
     Field::supported(
         "verbosity",
         Shape::OneOf(&["low", "medium", "high"]),
@@ -109,11 +107,29 @@ const TEXT: [Field; 2] = [
     ),
 ];
 
-const CHOICES: [KindOf; 1] = [KindOf {
+const FORMAT: Kinds = Kinds {
+    name: "ResponsesFormat",
+    of: &[
+        plain_format("text", "any text"),
+        plain_format("json_object", "a JSON object"),
+        KindOf {
+            kind: Some("json_schema"),
+            fields: &[
+                Field::supported("name", Shape::Text, "").required(),
+                Field::supported("description", Shape::Text, ""),
+                SCHEMA,
+                Field::supported("strict", Shape::Boolean, ""),
+            ],
+            note: FORMAT_NOTE,
+        },
+    ],
+    open: false,
+};
+
+const CHOICES: [KindOf; 3] = [KindOf {
     kind: Some("allowed_tools"),
     fields: &[
-        Field::supported("mode", Shape::OneOf(&["auto", "required"]), "`required` is refused")
-            .but(&["\"required\""]),
+        Field::supported("mode", Shape::OneOf(&["auto", "required"]), ""),
         Field::supported(
             "tools",
             Shape::List(&ANY_OBJECT),
@@ -122,7 +138,9 @@ const CHOICES: [KindOf; 1] = [KindOf {
         .required(),
     ],
     note: "the model sees these tools only; what the server runs of the others isn't listed or run either",
-}];
+}, KindOf { kind: Some("function"), fields: &[NAME], note: "this function is called" },
+KindOf { kind: Some("custom"), fields: &[NAME], note: "this custom tool is called" },
+];
 
 const NAME: Field = Field::supported("name", Shape::Text, "not empty").required();
 const DESCRIPTION: Field = Field::supported("description", Shape::Text, "");
@@ -138,7 +156,7 @@ const TOOLS: Kinds = Kinds {
                 Field::supported("parameters", ANY_OBJECT, "a JSON schema"),
                 Field::supported("strict", Shape::Boolean, ""),
             ],
-            note: "`strict` is told to the model's parser, and not enforced",
+            note: STRICT_NOTE,
         },
         KindOf {
             kind: Some("custom"),
@@ -147,7 +165,7 @@ const TOOLS: Kinds = Kinds {
                 DESCRIPTION,
                 Field::supported("format", ANY_OBJECT, "`text`, or a `grammar` that the model is told of"),
             ],
-            note: "its input streams as plain text; a grammar is told to the model and not enforced",
+            note: GRAMMAR_NOTE,
         },
         KindOf {
             kind: Some("namespace"),

@@ -7,14 +7,13 @@ use super::super::json::{Object, Value};
 use super::super::options;
 use super::super::printable::printable;
 use super::super::request::{ApiRequest, Defaults};
-use super::super::tools::{ToolBounds, ToolChoiceField, choice};
+use super::super::tools::{ToolBounds, choice};
 use super::super::warnings::Warnings;
 use super::machine::{EventOptions, ResponsesMachine};
 use super::resource::{Echo, Resource};
 use super::{echo, fields, hosted, input, tools};
 use crate::agent::{Hosted, HostedTools};
 use crate::model::{Beginning, Job, Truncation};
-use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
 /// A request that was understood.
@@ -52,14 +51,13 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
     let mut declared = tools::declared(body, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(body, max_calls, &defaults.mcp, &mut warnings)?;
     let choice = declared.flat_choice(choice(body)?);
-    let mut tool_choice = declared.functions.choose(&choice);
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
-    if matches!(choice, ToolChoiceField::Allowed(_)) && hosted.as_ref().is_some_and(is_callable) {
-        tool_choice = ToolChoice::Auto;
-    }
+    let others = hosted.as_ref().is_some_and(is_callable);
+    let tool_choice = declared.functions.choose(&choice, others, body.at("tool_choice"))?;
     declared.shown.extend(shown);
-    let echo = echo::read(body, std::mem::take(&mut declared.shown), defaults)?;
+    let format = echo::format(body, &defaults.limits)?;
+    let echo = echo::read(body, std::mem::take(&mut declared.shown), &format, defaults)?;
     let include = Include::read(body, &echo, &mut warnings)?;
     let job = Job {
         conversation: Conversation {
@@ -77,6 +75,9 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
         truncation: if echo.truncation == "auto" { Truncation::Auto } else { Truncation::Disabled },
         raw: body.boolean("enable_response_messages")?.unwrap_or(false),
         stop: Vec::new(),
+        response_schema: format.schema(),
+        cache_key: options::cache_key(body)?,
+        priority: options::priority(body)?,
     };
     let options = EventOptions {
         reasoning_events: echo::dialect(&echo.reasoning, defaults),

@@ -35,17 +35,24 @@ pub(super) struct Echo {
 #[derive(Debug, Clone, Default, JsonSchema, Serialize)]
 #[schemars(rename = "ResponseTextOptions")]
 pub(super) struct TextEcho {
-    pub(super) format: PlainText,
+    pub(super) format: FormatEcho,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) verbosity: Option<String>,
 }
 
-/// The one output format.
+/// `text.format`.
 #[derive(Debug, Clone, Default, JsonSchema, Serialize)]
-#[serde(tag = "type", rename = "text")]
-#[schemars(transform = tagged("text"))]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[schemars(rename = "ResponseTextFormat")]
-pub(super) struct PlainText {}
+pub(super) enum FormatEcho {
+    /// Any text.
+    #[default]
+    Text,
+    /// A JSON object.
+    JsonObject,
+    /// JSON of a schema.
+    JsonSchema { name: String, description: Option<String>, schema: Json, strict: bool },
+}
 
 /// `reasoning`.
 #[derive(Debug, Clone, Default, JsonSchema, Serialize)]

@@ -41,11 +41,28 @@ pub(super) fn declared(
 impl Declared {
     /// The choice among them, in flat names.
     pub(super) fn flat_choice(&self, choice: ToolChoiceField) -> ToolChoiceField {
-        let ToolChoiceField::Allowed(mut allowed) = choice else { return choice };
-        let meant: Vec<String> =
-            allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
-        allowed.names.extend(meant);
-        ToolChoiceField::Allowed(allowed)
+        match choice {
+            ToolChoiceField::Allowed(mut allowed) => {
+                let meant: Vec<String> =
+                    allowed.names.iter().flat_map(|name| self.namespaces.meant_by(name)).cloned().collect();
+                allowed.names.extend(meant);
+                ToolChoiceField::Allowed(allowed)
+            }
+            ToolChoiceField::Named(name) => ToolChoiceField::Named(self.flat_name(name)),
+            choice => choice,
+        }
+    }
+
+    /// The flat name of the one tool that is meant; `name` as it is where that is a tool's, or none or several are meant.
+    fn flat_name(&self, name: String) -> String {
+        if self.functions.tools.iter().any(|tool| tool.name == name) {
+            return name;
+        }
+        let mut meant = self.namespaces.meant_by(&name);
+        match (meant.next(), meant.next()) {
+            (Some(one), None) => one.clone(),
+            _ => name.clone(),
+        }
     }
 
     /// The list `tools` of an object.

@@ -143,11 +143,7 @@ fn what_is_not_there_is_refused_by_name() {
         (json!({ "bad_words": vec!["x"; 129] }), "bad_words: at most 128 texts, got 129"),
         (json!({ "bad_words": ["x", "y".repeat(513)] }), "bad_words[1]: it is longer than 512 bytes"),
         (json!({ "stop_token_ids": [-1] }), "stop_token_ids[0]: expected a token id"),
-        (
-            json!({ "response_format": { "type": "json_object" } }),
-            "response_format: \"json_object\" needs constrained",
-        ),
-        (json!({ "tool_choice": "required" }), "tool_choice: \"required\" needs constrained"),
+        (json!({ "tool_choice": "required" }), "tool_choice: a call is demanded"),
         (json!({ "functions": [] }), "functions: superseded"),
         (json!({ "stop": vec!["x"; 17] }), "stop: at most 16 texts, got 17"),
         (json!({ "stop": [""] }), "stop[0]: the text must not be empty"),

@@ -5,6 +5,7 @@ mod answers;
 mod chat_choices;
 mod chat_requests;
 mod completions;
+mod constraints;
 mod goldens;
 mod hosted;
 mod input_shapes;

@@ -69,30 +69,6 @@ fn tool_choice_none_hides_the_tools_from_the_model() {
 }
 
 #[test]
-fn what_needs_constraints_is_refused_by_name() {
-    for (extra, param) in [
-        (json!({ "tool_choice": "required" }), "tool_choice"),
-        (json!({ "tool_choice": { "type": "function", "name": "f" } }), "tool_choice"),
-        (
-            json!({ "tool_choice": { "type": "allowed_tools", "mode": "required", "tools": [] } }),
-            "tool_choice.mode",
-        ),
-        (
-            json!({ "text": { "format": { "type": "json_schema", "name": "x", "schema": {} } } }),
-            "text.format",
-        ),
-        (json!({ "text": { "format": { "type": "json_object" } } }), "text.format"),
-    ] {
-        let (at, message) = refused(&extra);
-        assert_eq!(at, param);
-        assert!(
-            message.ends_with("needs constrained decoding, which this server does not have yet"),
-            "{message}"
-        );
-    }
-}
-
-#[test]
 fn what_needs_stored_state_is_refused_by_name() {
     for name in ["previous_response_id", "conversation", "prompt"] {
         let (at, message) = refused(&json!({ name: "x_1" }));

@@ -94,6 +94,7 @@ fn a_choice_of_tools_is_read_in_both_shapes() {
         names: names(&["f", "g"]),
         kinds: names(&["web_search"]),
         servers: vec![("time".to_owned(), None), ("docs".to_owned(), Some("f".to_owned()))],
+        ..Allowed::default()
     };
     assert_eq!(chosen(&flat), Ok(ToolChoiceField::Allowed(allowed)));
     let nested = json!({ "type": "allowed_tools", "allowed_tools": { "mode": "auto", "tools": [
@@ -105,20 +106,32 @@ fn a_choice_of_tools_is_read_in_both_shapes() {
 }
 
 #[test]
-fn what_would_force_a_call_is_refused() {
-    for (choice, message) in [
-        (json!("required"), "tool_choice: \"required\" needs constrained decoding"),
-        (json!({ "type": "required" }), "tool_choice: \"required\" needs constrained decoding"),
-        (json!({ "type": "function", "function": { "name": "f" } }), "tool_choice: a forced choice needs"),
-        (json!({ "type": "custom", "custom": { "name": "f" } }), "tool_choice: a forced choice needs"),
+fn a_choice_may_force_a_call() {
+    let named = Ok(ToolChoiceField::Named("f".to_owned()));
+    let required = Allowed { required: true, ..Allowed::default() };
+    for (choice, means) in [
+        (json!("required"), Ok(ToolChoiceField::Required)),
+        (json!({ "type": "required" }), Ok(ToolChoiceField::Required)),
+        (json!({ "type": "function", "name": "f" }), named.clone()),
+        (json!({ "type": "function", "function": { "name": "f" } }), named.clone()),
+        (json!({ "type": "custom", "custom": { "name": "f" } }), named),
         (
             json!({ "type": "allowed_tools", "allowed_tools": { "mode": "required", "tools": [] } }),
-            "tool_choice.allowed_tools.mode: \"required\" needs",
+            Ok(ToolChoiceField::Allowed(required)),
         ),
+    ] {
+        assert_eq!(chosen(&choice), means, "{choice}");
+    }
+}
+
+#[test]
+fn choices_that_say_nothing_or_too_much_are_refused() {
+    for (choice, message) in [
         (
             json!({ "type": "mcp", "server_label": "time", "name": "now" }),
-            "tool_choice: a forced choice needs constrained decoding",
+            "tool_choice: a forced choice of a tool that the server runs",
         ),
+        (json!({ "type": "function" }), "tool_choice.name: missing"),
         (
             json!({ "type": "allowed_tools", "tools": [{ "type": "mcp" }] }),
             "tool_choice.tools[0].server_label: missing",
@@ -155,12 +168,23 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
 
 #[test]
 fn of_no_tools_none_can_be_called() {
-    let mut functions = Functions::default();
-    assert_eq!(
-        functions
-            .choose(&ToolChoiceField::Allowed(Allowed { names: vec!["f".to_owned()], ..Allowed::default() })),
-        ToolChoice::None
-    );
+    let path = Path::Body;
+    let chosen = |choice: &ToolChoiceField, others| {
+        Functions::default().choose(choice, others, path.field("tool_choice")).map_err(|error| error.message)
+    };
+    let allowed = |required| {
+        let names = vec!["f".to_owned()];
+        ToolChoiceField::Allowed(Allowed { required, names, ..Allowed::default() })
+    };
+    assert_eq!(chosen(&allowed(false), false), Ok(ToolChoice::None));
+    assert_eq!(chosen(&allowed(false), true), Ok(ToolChoice::Auto));
+    for choice in [allowed(true), ToolChoiceField::Required] {
+        let refused = chosen(&choice, false).unwrap_err();
+        assert!(refused.starts_with("tool_choice: a call is demanded, and there is no tool"), "{refused}");
+        assert_eq!(chosen(&choice, true), Ok(ToolChoice::Required));
+    }
+    let refused = chosen(&ToolChoiceField::Named("f".to_owned()), true).unwrap_err();
+    assert_eq!(refused, "tool_choice: expected the name of a declared tool");
 }
 
 #[test]

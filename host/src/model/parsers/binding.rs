@@ -41,15 +41,24 @@ impl ParserBinding {
         options: Vec<(String, String)>,
         model_tokens: &ModelTokens,
     ) -> Result<Self, MarkerError> {
-        let id = |literal: &String| model_tokens.tokenizer.token_id(literal);
+        let ModelTokens { tokenizer, eos } = model_tokens;
+        Self::bind(plugin, options, eos, |literal| tokenizer.token_id(literal))
+    }
+
+    /// The same for any tokenizer, by the ids that it gives markers.
+    pub(in crate::model) fn bind(
+        plugin: Arc<Plugin>,
+        options: Vec<(String, String)>,
+        eos: &[u32],
+        token_id: impl Fn(&str) -> Option<u32>,
+    ) -> Result<Self, MarkerError> {
+        let id = |literal: &String| token_id(literal);
         let descriptor = plugin.descriptor();
-        let markers = Arc::new(MarkerTable::new(&descriptor.markers, |literal| {
-            model_tokens.tokenizer.token_id(literal)
-        })?);
+        let markers = Arc::new(MarkerTable::new(&descriptor.markers, &token_id)?);
         let marker_ids = descriptor.markers.iter().filter_map(id).collect();
         let stops = descriptor.stops.iter().filter_map(|index| descriptor.markers.get(*index as usize));
         let mut seen = HashSet::new();
-        let stop_ids = model_tokens.eos.iter().copied().chain(stops.filter_map(id));
+        let stop_ids = eos.iter().copied().chain(stops.filter_map(id));
         let stop_ids = stop_ids.filter(|id| seen.insert(*id)).collect();
         Ok(Self { plugin, options, markers, marker_ids, stop_ids })
     }
@@ -74,13 +83,22 @@ impl ParserBinding {
         settings.tools = job.tools.iter().map(|tool| tool.name.clone()).collect();
         settings.fault_policy = fault_policy;
         settings.held_bytes = held_bytes;
-        let request = Request {
+        ParserStart { plugin: Arc::clone(&self.plugin), request: self.request(job), settings, opening }
+    }
+
+    /// What one stream's parser is told of the job. The schema of its answer is left out: only grammars are made of it.
+    pub(in crate::model) fn request(&self, job: &Job) -> Request {
+        Request {
             tools: job.tools.clone(),
             tool_choice: job.tool_choice.clone(),
             parallel_tool_calls: job.parallel_tool_calls,
             response_schema: None,
             options: self.options.clone(),
-        };
-        ParserStart { plugin: Arc::clone(&self.plugin), request, settings, opening }
+        }
+    }
+
+    /// The markers' literals, each with the token as which it is matched, if it isn't matched in the text.
+    pub(in crate::model) fn markers(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
+        self.markers.entries()
     }
 }

@@ -1,0 +1,113 @@
+//! Which requests begin alike: one number, the same on every host and in every version, so that engines that share nothing send
+//! a conversation to the machine that has its beginning cached.
+
+use sha2::{Digest, Sha256};
+
+use crate::accounts::Principal;
+use crate::prompt::{Conversation, Role};
+
+/// Ids of a raw prompt that count.
+const IDS: usize = 256;
+
+/// What an affinity is taken of.
+pub(super) enum Kin<'a> {
+    /// The client's own word for requests that begin alike.
+    Key(&'a str),
+    /// A conversation: its instructions and its first user message, which all its turns have in common.
+    Conversation(&'a Conversation),
+    /// A prompt without a template.
+    Ids(&'a [u32]),
+}
+
+impl Kin<'_> {
+    /// The first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and what counts, each
+    /// text behind its length. What was seen of one principal's requests tells nothing of another's.
+    pub(super) fn affinity(&self, principal: Principal) -> u64 {
+        let mut hash = Sha256::new();
+        hash.update(principal.cache_salt().to_be_bytes());
+        match self {
+            Self::Key(key) => {
+                hash.update(b"k");
+                text(&mut hash, key);
+            }
+            Self::Conversation(conversation) => {
+                hash.update(b"c");
+                opening(conversation).for_each(|part| text(&mut hash, part));
+            }
+            Self::Ids(ids) => {
+                hash.update(b"i");
+                ids.iter().take(IDS).for_each(|id| hash.update(id.to_be_bytes()));
+            }
+        }
+        let digest = hash.finalize();
+        digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+/// The instructions that precede the first user message, and that message.
+fn opening(conversation: &Conversation) -> impl Iterator<Item = &str> {
+    let messages = &conversation.messages;
+    let first_user = messages.iter().position(|message| message.role == Role::User);
+    let before = &messages[..first_user.unwrap_or(messages.len())];
+    let instructions = before.iter().filter(|message| matches!(message.role, Role::System | Role::Developer));
+    let first_user = first_user.map(|index| &messages[index]);
+    instructions.chain(first_user).map(|message| message.content.as_str())
+}
+
+fn text(hash: &mut Sha256, text: &str) {
+    hash.update((text.len() as u64).to_be_bytes());
+    hash.update(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prompt::Message;
+
+    const ONE: Principal = Principal(1);
+
+    fn conversation(messages: &[(Role, &str)]) -> Conversation {
+        let messages = messages.iter().map(|(role, text)| Message::text(*role, *text)).collect();
+        Conversation { messages, tools: Vec::new() }
+    }
+
+    fn of(messages: &[(Role, &str)]) -> u64 {
+        Kin::Conversation(&conversation(messages)).affinity(ONE)
+    }
+
+    #[test]
+    fn numbers_are_the_same_for_ever() {
+        assert_eq!(Kin::Key("support").affinity(ONE), 0x7b62_dfbb_2a89_aa0d);
+        assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0xc73b_0b23_c259_025c);
+        assert_eq!(Kin::Ids(&[1, 2, 3]).affinity(ONE), 0x20bf_4506_d451_256e);
+    }
+
+    #[test]
+    fn all_turns_of_a_conversation_have_one_number_and_others_have_others() {
+        let first = of(&[(Role::System, "s"), (Role::User, "u")]);
+        let later = [(Role::System, "s"), (Role::User, "u"), (Role::Assistant, "a"), (Role::User, "more")];
+        assert_eq!(of(&later), first);
+        for other in [
+            of(&[(Role::System, "t"), (Role::User, "u")]),
+            of(&[(Role::System, "s"), (Role::User, "v")]),
+            of(&[(Role::System, "su"), (Role::User, "")]),
+            of(&[(Role::User, "u")]),
+        ] {
+            assert_ne!(other, first);
+        }
+    }
+
+    #[test]
+    fn a_principal_has_its_own_numbers() {
+        assert_ne!(Kin::Key("k").affinity(Principal(0)), Kin::Key("k").affinity(ONE));
+        assert_ne!(Kin::Key("k").affinity(ONE), Kin::Ids(&[]).affinity(ONE));
+    }
+
+    #[test]
+    fn of_a_raw_prompt_the_beginning_counts() {
+        let ids: Vec<u32> = (0..1000).collect();
+        let of = |ids: &[u32]| Kin::Ids(ids).affinity(ONE);
+        assert_eq!(of(&ids), of(&ids[..IDS]));
+        assert_ne!(of(&ids), of(&ids[..IDS - 1]));
+    }
+}

@@ -1,0 +1,160 @@
+//! What a job demands of its answer, as the engine is to hear of it: a grammar in the format's own words, made by the parser, or JSON.
+//!
+//! An engine gets all forms that it follows and takes the grammar first. The grammar lets a model think that would; JSON alone has no
+//! room for that where the answer is to begin at once, and is right all the same.
+
+use std::sync::Arc;
+
+use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint};
+
+use super::error::{ConstraintField, StartError};
+use super::job::{Beginning, Job};
+use super::parsers::ParserBinding;
+use super::served::Served;
+use super::standing::{OpeningPieces, Samples, Standing};
+use crate::grammar::define_markers;
+use crate::parser::contract::{Request, ToolChoice};
+
+impl Job {
+    /// What of the request constrains the answer, if anything does.
+    pub(super) fn demand(&self) -> Option<ConstraintField> {
+        match self.tool_choice {
+            ToolChoice::Required | ToolChoice::Named(_) => Some(ConstraintField::ToolChoice),
+            ToolChoice::Auto | ToolChoice::None => {
+                self.response_schema.as_ref().map(|_| ConstraintField::Format)
+            }
+        }
+    }
+
+    /// Whether the answer would be better for a constraint, but may be had without: the model is free to call tools that are strict, or
+    /// whose input has a grammar.
+    fn has_strict_tools(&self) -> bool {
+        self.tool_choice == ToolChoice::Auto
+            && self.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
+    }
+
+    fn may_call(&self) -> bool {
+        self.tool_choice != ToolChoice::None && !self.tools.is_empty()
+    }
+}
+
+impl Served {
+    /// The constraint of a job whose turn is opened so.
+    pub(super) fn constraint(
+        &self,
+        job: &Job,
+        parser: &ParserBinding,
+        opening: &OpeningPieces,
+    ) -> Result<Option<Arc<Constraint>>, StartError> {
+        let samples = Samples { parser, job, opening };
+        let maker = Maker { job, parser, samples, engine: self.source.info() };
+        let made = match job.demand() {
+            Some(field) => Some(maker.demanded(field)?),
+            None if job.has_strict_tools() => maker.wished(),
+            None => None,
+        };
+        Ok(made.map(Arc::new))
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+/// Makes the forms of one job's constraint.
+struct Maker<'a> {
+    job: &'a Job,
+    parser: &'a ParserBinding,
+    samples: Samples<'a>,
+    engine: &'a EngineInfo,
+}
+
+impl Maker<'_> {
+    /// All forms that the engine follows; at least one.
+    fn demanded(&self, field: ConstraintField) -> Result<Constraint, StartError> {
+        let refused = |reason: &str| StartError::Constraint { field, reason: reason.to_owned() };
+        if self.job.beginning != Beginning::Answer {
+            return Err(refused(
+                "an answer that is begun can't be constrained: end with a message of the user's",
+            ));
+        }
+        let json = if self.engine.constraints.json { self.json() } else { None };
+        if !self.engine.constraints.grammar {
+            let json = Some(json.ok_or_else(|| refused(&self.only_json()))?);
+            return Ok(Constraint { grammar: None, json, is_optional: false });
+        }
+        match self.grammar(field) {
+            Ok(grammar) => Ok(Constraint { grammar: Some(grammar), json, is_optional: false }),
+            // The schema alone says what was asked for, too.
+            Err(_) if json.is_some() => Ok(Constraint { grammar: None, json, is_optional: false }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The grammar of strict tools in a turn that is free to call none, where there is one: such a turn is never refused.
+    fn wished(&self) -> Option<Constraint> {
+        if !self.engine.constraints.grammar || self.job.beginning != Beginning::Answer {
+            return None;
+        }
+        let grammar = self.grammar(ConstraintField::Tools).ok()?;
+        Some(Constraint { grammar: Some(grammar), json: None, is_optional: true })
+    }
+
+    /// The schema, where nothing but JSON may come, or reasoning before it.
+    fn json(&self) -> Option<JsonConstraint> {
+        let schema = self.job.response_schema.clone().filter(|_| !self.job.may_call())?;
+        let begins = match self.samples.standing() {
+            Standing::Message => JsonBegins::AtOnce,
+            Standing::Reasoning(end) => {
+                let (text, id) = self.parser.markers().nth(end?)?;
+                JsonBegins::After { text: text.to_owned(), id }
+            }
+            Standing::Elsewhere => return None,
+        };
+        Some(JsonConstraint { schema, begins })
+    }
+
+    /// The parser's grammar. It describes the turn from its beginning, so nothing that the generation prompt opened may be left open.
+    fn grammar(&self, field: ConstraintField) -> Result<String, StartError> {
+        let refused = |reason: String| StartError::Constraint { field, reason };
+        if !self.samples.is_at_beginning() {
+            let reason = match self.samples.standing() {
+                Standing::Reasoning(_) => {
+                    "this model's answer begins inside its reasoning, where it can't be constrained yet: turn thinking off"
+                }
+                Standing::Message | Standing::Elsewhere => {
+                    "this model's answer begins inside a part of its format, where it can't be constrained yet"
+                }
+            };
+            return Err(refused(reason.to_owned()));
+        }
+        let request =
+            Request { response_schema: self.job.response_schema.clone(), ..self.parser.request(self.job) };
+        let descriptor = self.parser.descriptor();
+        let said = self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason))?;
+        let grammar =
+            said.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
+        let markers: Vec<_> = self.parser.markers().collect();
+        define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
+    }
+
+    /// Why an engine that follows JSON alone can't do it.
+    fn only_json(&self) -> String {
+        let engine = &self.engine.name;
+        let why = match (&self.job.response_schema, self.job.may_call()) {
+            (None, _) => "calls can't be forced",
+            (Some(_), true) => "tools may be called beside the answer here",
+            (Some(_), false) => "this model's format writes more around an answer",
+        };
+        format!("the engine ({engine}) follows nothing but JSON schemas, and {why}")
+    }
+}
+
+/// What the parser says against the request. A tool that it names is at fault, not the choice of it.
+fn at_fault(field: ConstraintField, reason: String) -> StartError {
+    let field = match field {
+        _ if reason.contains("tool \"") => ConstraintField::Tools,
+        ConstraintField::Format => ConstraintField::Schema,
+        field => field,
+    };
+    StartError::Constraint { field, reason }
+}

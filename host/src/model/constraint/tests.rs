@@ -1,0 +1,174 @@
+//! Constraints of the shipped formats.
+
+mod asked;
+
+use std::time::Duration;
+
+use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
+use serde_json::json;
+
+use super::Maker;
+use crate::limits::ParserLimits;
+use crate::model::error::{ConstraintField, StartError};
+use crate::model::job::{Beginning, Job};
+use crate::model::parsers::ParserBinding;
+use crate::model::standing::Samples;
+use crate::model::standing::tests::{bound, function, job, load, opening, shipped};
+use crate::parser::contract::ToolChoice;
+use crate::parser::{Plugin, Runtime};
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
+const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true };
+const GRAMMAR: ConstraintSupport = ConstraintSupport { grammar: true, json: false };
+const JSON: ConstraintSupport = ConstraintSupport { grammar: false, json: true };
+
+const QWEN: &[&str] = &["<|im_start|>", "assistant\n"];
+const QWEN_THINKS: &[&str] = &["<|im_start|>", "assistant\n", "<think>", "\n"];
+const HARMONY: &[&str] = &["<|start|>", "assistant"];
+
+fn with_schema() -> Job {
+    Job { response_schema: Some(SCHEMA.to_owned()), ..job() }
+}
+
+fn forced() -> Job {
+    Job { tools: vec![function("f", false)], tool_choice: ToolChoice::Required, ..job() }
+}
+
+fn info(constraints: ConstraintSupport) -> EngineInfo {
+    EngineInfo { name: "fake".to_owned(), context: 4096, vocab: 1 << 20, constraints }
+}
+
+/// What an engine that follows so much hears of a job; an error is what is at fault, and why.
+fn made(
+    parser: &ParserBinding,
+    pieces: &[&str],
+    job: &Job,
+    constraints: ConstraintSupport,
+) -> Result<Constraint, (ConstraintField, String)> {
+    let (opening, engine) = (opening(parser, pieces), info(constraints));
+    let samples = Samples { parser, job, opening: &opening };
+    let maker = Maker { job, parser, samples, engine: &engine };
+    maker.demanded(job.demand().unwrap()).map_err(|error| match error {
+        StartError::Constraint { field, reason } => (field, reason),
+        other => panic!("{other}"),
+    })
+}
+
+fn at_once() -> JsonConstraint {
+    JsonConstraint { schema: SCHEMA.to_owned(), begins: JsonBegins::AtOnce }
+}
+
+#[test]
+fn a_schema_is_a_grammar_with_the_tokenizers_ids_and_json_at_once() {
+    let parser = shipped("qwen3");
+    for pieces in [QWEN, &[QWEN, &["<think>", "\n\n", "</think>", "\n\n"]].concat()] {
+        let both = made(&parser, pieces, &with_schema(), ALL).unwrap();
+        let grammar = both.grammar.unwrap();
+        assert!(
+            grammar.contains("marker_0: <[1000]>\n") && grammar.contains("marker_1: <[1001]>\n"),
+            "{grammar}"
+        );
+        assert!(grammar.contains("\"city\""), "{grammar}");
+        assert_eq!(both.json, Some(at_once()));
+        assert_eq!(made(&parser, pieces, &with_schema(), GRAMMAR).unwrap().json, None);
+        let alone = made(&parser, pieces, &with_schema(), JSON).unwrap();
+        assert_eq!(alone, Constraint { grammar: None, json: Some(at_once()), is_optional: false });
+    }
+}
+
+#[test]
+fn behind_reasoning_that_is_open_json_begins_after_its_end_and_there_is_no_grammar() {
+    let parser = shipped("qwen3");
+    let begins = JsonBegins::After { text: "</think>".to_owned(), id: Some(1001) };
+    let json = Some(JsonConstraint { schema: SCHEMA.to_owned(), begins });
+    let made_of = |job: &Job, support| made(&parser, QWEN_THINKS, job, support);
+    assert_eq!(made_of(&with_schema(), ALL), Ok(Constraint { grammar: None, json, is_optional: false }));
+    let (field, reason) = made_of(&with_schema(), GRAMMAR).unwrap_err();
+    assert_eq!(field, ConstraintField::Format);
+    assert!(reason.contains("turn thinking off"), "{reason}");
+    let (field, reason) = made_of(&forced(), ALL).unwrap_err();
+    assert_eq!(field, ConstraintField::ToolChoice);
+    assert!(reason.contains("turn thinking off"), "{reason}");
+}
+
+#[test]
+fn a_format_with_headers_has_a_grammar_only() {
+    let parser = shipped("harmony");
+    let both = made(&parser, HARMONY, &with_schema(), ALL).unwrap();
+    assert!(both.grammar.unwrap().contains("token_0: <[1000]>"));
+    assert_eq!(both.json, None);
+    let (field, reason) = made(&parser, HARMONY, &with_schema(), JSON).unwrap_err();
+    assert_eq!(field, ConstraintField::Format);
+    assert!(reason.starts_with("the engine (fake) follows nothing but JSON schemas"), "{reason}");
+}
+
+#[test]
+fn every_format_can_force_a_call() {
+    for name in [
+        "qwen3",
+        "qwen3-coder",
+        "harmony",
+        "kimi-k2",
+        "deepseek-v3",
+        "glm",
+        "llama3",
+        "mistral",
+        "minimax-m2",
+    ] {
+        let named = Job { tool_choice: ToolChoice::Named("f".to_owned()), ..forced() };
+        for job in [forced(), named] {
+            let made = made(&shipped(name), &[], &job, ALL).unwrap();
+            assert!(made.grammar.is_some() && made.json.is_none(), "{name}");
+        }
+    }
+    let (field, reason) = made(&shipped("qwen3"), QWEN, &forced(), JSON).unwrap_err();
+    assert_eq!(field, ConstraintField::ToolChoice);
+    assert!(reason.ends_with("calls can't be forced"), "{reason}");
+}
+
+#[test]
+fn where_tools_may_be_called_json_alone_would_forbid_it() {
+    let parser = shipped("qwen3");
+    let with_tools = Job { tools: vec![function("f", false)], ..with_schema() };
+    let both = made(&parser, QWEN, &with_tools, ALL).unwrap();
+    assert!(both.grammar.is_some() && both.json.is_none());
+    let (field, reason) = made(&parser, QWEN, &with_tools, JSON).unwrap_err();
+    assert_eq!(field, ConstraintField::Format);
+    assert!(reason.ends_with("tools may be called beside the answer here"), "{reason}");
+    let none = Job { tool_choice: ToolChoice::None, ..with_tools };
+    assert_eq!(made(&parser, QWEN, &none, JSON).unwrap().json, Some(at_once()));
+}
+
+#[test]
+fn what_the_parser_says_against_a_request_names_what_is_at_fault() {
+    let parser = shipped("qwen3");
+    let mut strict = function("f", true);
+    strict.parameters_json = r#"{"type":"string"}"#.to_owned();
+    let job = Job { tools: vec![strict], ..forced() };
+    let (field, reason) = made(&parser, QWEN, &job, ALL).unwrap_err();
+    assert_eq!(field, ConstraintField::Tools, "{reason}");
+    let bare = Plugin::none();
+    let bare = ParserBinding::bind(bare, Vec::new(), &[], |_| None).unwrap();
+    assert_eq!(
+        made(&bare, &[], &with_schema(), ALL),
+        Ok(Constraint { grammar: None, json: Some(at_once()), is_optional: false })
+    );
+    let (field, reason) = made(&bare, &[], &forced(), ALL).unwrap_err();
+    assert_eq!((field, reason.as_str()), (ConstraintField::ToolChoice, "the parser none has no grammars"));
+    let begun = Job { beginning: Beginning::ContinueLast, ..with_schema() };
+    assert_eq!(made(&parser, QWEN, &begun, ALL).unwrap_err().0, ConstraintField::Format);
+}
+
+#[test]
+fn making_a_grammar_has_a_time_of_its_own() {
+    let property = |n: usize| (format!("property_{n}"), json!({ "type": "string", "enum": ["a", "b", "c"] }));
+    let properties: serde_json::Map<_, _> = (0..4700).map(property).collect();
+    let schema = json!({ "type": "object", "properties": properties }).to_string();
+    assert!((250 << 10..256 << 10).contains(&schema.len()), "{}", schema.len());
+    let job = Job { response_schema: Some(schema), ..job() };
+    assert!(made(&shipped("qwen3"), QWEN, &job, GRAMMAR).unwrap().grammar.is_some());
+    let short = ParserLimits { grammar_time: Duration::from_millis(2), ..ParserLimits::default() };
+    let hurried = bound(load(&Runtime::new(&short).unwrap(), "qwen3"));
+    let (field, reason) = made(&hurried, QWEN, &job, GRAMMAR).unwrap_err();
+    assert_eq!((field, reason.as_str()), (ConstraintField::Schema, "used more than 2 ms of CPU"));
+}

@@ -1,0 +1,129 @@
+//! Openings of the shipped formats, as their models' templates write them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use super::{Samples, Standing};
+use crate::limits::ParserLimits;
+use crate::model::find_parser;
+use crate::model::job::{Beginning, Job, SamplingRequest, Truncation};
+use crate::model::parsers::ParserBinding;
+use crate::parser::contract::{Tool, ToolChoice, ToolKind};
+use crate::parser::{Plugin, Runtime};
+use crate::prompt::Conversation;
+
+/// A shipped parser.
+pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
+    runtime.load(&find_parser(name, Path::new("none")).unwrap(), &[]).unwrap()
+}
+
+/// For a tokenizer that has each of the parser's markers as a token: 1000 and the marker's index.
+pub(in crate::model) fn bound(plugin: Arc<Plugin>) -> ParserBinding {
+    let markers = plugin.descriptor().markers.clone();
+    let id = |literal: &str| (1000..).zip(&markers).find(|(_, marker)| *marker == literal).map(|(id, _)| id);
+    ParserBinding::bind(plugin, Vec::new(), &[1], id).unwrap()
+}
+
+/// Both, compiled once for all tests.
+pub(in crate::model) fn shipped(name: &str) -> ParserBinding {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new(&ParserLimits::default()).unwrap());
+    static PLUGINS: Mutex<BTreeMap<String, Arc<Plugin>>> = Mutex::new(BTreeMap::new());
+    let mut plugins = PLUGINS.lock().unwrap();
+    bound(Arc::clone(plugins.entry(name.to_owned()).or_insert_with(|| load(&RUNTIME, name))))
+}
+
+/// Pieces as a prompt has them.
+pub(in crate::model) fn opening(parser: &ParserBinding, pieces: &[&str]) -> Vec<(Option<u32>, String)> {
+    let id = |piece: &str| parser.markers().find(|(literal, _)| *literal == piece).and_then(|(_, id)| id);
+    pieces.iter().map(|piece| (id(piece), (*piece).to_owned())).collect()
+}
+
+/// A job that asks for nothing.
+pub(in crate::model) fn job() -> Job {
+    Job {
+        conversation: Conversation::default(),
+        beginning: Beginning::Answer,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+        parallel_tool_calls: true,
+        template_arguments: Vec::new(),
+        sampling: SamplingRequest::default(),
+        logprobs: None,
+        max_output_tokens: None,
+        truncation: Truncation::Disabled,
+        raw: false,
+        stop: Vec::new(),
+        response_schema: None,
+        cache_key: None,
+        priority: 0,
+    }
+}
+
+/// A function.
+pub(in crate::model) fn function(name: &str, strict: bool) -> Tool {
+    let parameters = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
+    Tool {
+        name: name.to_owned(),
+        description: String::new(),
+        kind: ToolKind::Function,
+        parameters_json: parameters.to_owned(),
+        strict,
+        grammar: None,
+    }
+}
+
+/// What ends the reasoning of most formats, by its place among their markers.
+const THINK_END: Standing = Standing::Reasoning(Some(1));
+
+/// Format, opening, where the turn stands, and whether that is its beginning.
+const OPENINGS: &[(&str, &[&str], Standing, bool)] = &[
+    ("qwen3", &["<|im_start|>", "assistant\n"], Standing::Message, true),
+    (
+        "qwen3",
+        &["<|im_start|>", "assistant\n", "<think>", "\n\n", "</think>", "\n\n"],
+        Standing::Message,
+        true,
+    ),
+    ("qwen3", &["<|im_start|>", "assistant\n", "<think>", "\n"], THINK_END, false),
+    ("qwen3-coder", &["<|im_start|>", "assistant\n"], Standing::Message, true),
+    ("harmony", &["<|start|>", "assistant"], Standing::Elsewhere, true),
+    (
+        "harmony",
+        &["<|start|>", "assistant", "<|channel|>", "analysis", "<|message|>"],
+        Standing::Reasoning(None),
+        false,
+    ),
+    ("harmony", &["<|start|>", "assistant", "<|channel|>", "final", "<|message|>"], Standing::Message, false),
+    ("kimi-k2", &["<|im_assistant|>", "assistant", "<|im_middle|>"], Standing::Message, true),
+    ("deepseek-v3", &["<｜Assistant｜>"], Standing::Message, true),
+    ("deepseek-v3", &["<｜Assistant｜>", "</think>"], Standing::Message, true),
+    ("deepseek-v3", &["<｜Assistant｜>", "<think>"], THINK_END, false),
+    ("glm", &["<|assistant|>", "\n", "<think>", "</think>"], Standing::Message, true),
+    ("glm", &["<|assistant|>", "<think>"], THINK_END, false),
+    ("llama3", &["<|start_header_id|>", "assistant", "<|end_header_id|>", "\n\n"], Standing::Message, true),
+    ("mistral", &[], Standing::Message, true),
+    ("minimax-m2", &["]~b]", "ai\n", "<think>", "\n"], THINK_END, false),
+];
+
+#[test]
+fn the_parser_knows_where_a_turn_stands() {
+    for (name, pieces, standing, is_at_beginning) in OPENINGS {
+        let (parser, job) = (shipped(name), job());
+        let opening = opening(&parser, pieces);
+        let samples = Samples { parser: &parser, job: &job, opening: &opening };
+        assert_eq!(samples.standing(), *standing, "{name} {pieces:?}");
+        assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
+    }
+}
+
+#[test]
+fn tools_make_no_difference_to_what_is_a_beginning() {
+    for (name, pieces, _, is_at_beginning) in OPENINGS {
+        let parser = shipped(name);
+        let job = Job { tools: vec![function("f", false)], ..job() };
+        let opening = opening(&parser, pieces);
+        let samples = Samples { parser: &parser, job: &job, opening: &opening };
+        assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
+    }
+}

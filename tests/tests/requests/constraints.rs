@@ -1,0 +1,83 @@
+//! What has to follow a grammar is read, and refused by engines that can't follow one: in each protocol's words, with the engine's name.
+
+use serde_json::{Value, json};
+use tests::client::post;
+use tests::server::{Setup, TestServer};
+
+/// Endpoint, body, and the field that is refused; Messages' errors name it in words only.
+fn demands() -> Vec<(&'static str, Value, &'static str)> {
+    let schema = json!({ "type": "object" });
+    let function = json!({ "name": "f", "parameters": schema });
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let chat = |extra: Value| merged(json!({ "model": "qwen3-tiny", "messages": messages }), &extra);
+    let responses = |extra: Value| merged(json!({ "model": "qwen3-tiny", "input": "x" }), &extra);
+    let anthropic = |extra: Value| merged(chat(json!({ "max_tokens": 5 })), &extra);
+    let flat = json!([{ "type": "function", "name": "f", "parameters": schema }]);
+    let nested = json!([{ "type": "function", "function": function }]);
+    let format = json!({ "type": "json_schema", "name": "n", "schema": schema });
+    let of_anthropic = json!([{ "name": "f", "input_schema": schema }]);
+    vec![
+        ("/v1/responses", responses(json!({ "text": { "format": format } })), "text.format"),
+        ("/v1/responses", responses(json!({ "tools": flat, "tool_choice": "required" })), "tool_choice"),
+        (
+            "/v1/chat/completions",
+            chat(json!({ "response_format": { "type": "json_object" } })),
+            "response_format",
+        ),
+        ("/v1/chat/completions", chat(json!({ "tools": nested, "tool_choice": "required" })), "tool_choice"),
+        ("/v1/messages", anthropic(json!({ "output_config": { "format": format } })), "output_config.format"),
+        (
+            "/v1/messages",
+            anthropic(json!({ "tools": of_anthropic, "tool_choice": { "type": "any" } })),
+            "tool_choice",
+        ),
+    ]
+}
+
+fn merged(mut body: Value, extra: &Value) -> Value {
+    for (name, value) in extra.as_object().into_iter().flatten() {
+        body[name] = value.clone();
+    }
+    body
+}
+
+async fn refuses(setup: Setup, engine: &str) {
+    let server = TestServer::start(setup).await;
+    for (path, body, field) in demands() {
+        let answer = post(server.address, path, &body).await;
+        assert_eq!(answer.status, 400, "{path}: {body}");
+        let error = &answer.json()["error"];
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with(&format!("{field}: the engine ({engine}")), "{message}");
+        assert!(message.ends_with("knows no constrained decoding yet"), "{message}");
+        assert!(error["param"].is_null() || error["param"] == field, "{error}");
+    }
+    let priority = json!({ "model": "qwen3-tiny", "prompt": "x", "priority": 1 });
+    let answer = post(server.address, "/v1/completions", &priority).await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["error"]["param"]), (400, &json!("priority")));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cpu_engine_refuses_demands_by_its_name() {
+    refuses(Setup::default(), "cpu").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replay_refuses_demands_by_its_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    refuses(Setup::replay(folder.path(), &json!([{ "text": "Hi." }])), "replay)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strict_tools_that_need_not_be_called_are_no_demand() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let server = TestServer::start(Setup::replay(folder.path(), &json!([{ "text": "Hi." }]))).await;
+    let tools =
+        json!([{ "type": "function", "name": "f", "parameters": { "type": "object" }, "strict": true }]);
+    let body = json!({ "model": "qwen3-tiny", "input": "x", "tools": tools });
+    let answer = post(server.address, "/v1/responses", &body).await;
+    assert_eq!(answer.status, 200, "{:?}", answer.body);
+    assert!(!answer.headers.contains_key("x-sluice-warning"), "{:?}", answer.headers);
+    server.stop().await;
+}
