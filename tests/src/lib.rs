@@ -9,6 +9,7 @@ pub mod mask;
 pub mod measure;
 pub mod path;
 pub mod process;
+pub mod routing;
 pub mod server;
 pub mod streams;
 pub mod tool_server;

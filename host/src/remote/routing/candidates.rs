@@ -1,11 +1,12 @@
 //! The choice among engines: who may take a request, and who of them does. O(n), without allocation.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::RoutingOptions;
+use super::bound::Loads;
 use super::engines::Engine;
+use super::gauges::Report;
 use super::hash::weight;
 
 /// Why no engine takes a request.
@@ -20,6 +21,24 @@ pub enum NoEngine {
     /// There are engines, but none is usable for this request.
     #[error("no engine can serve this request")]
     NotUsable,
+}
+
+/// The engine that takes a request.
+pub(super) struct Choice {
+    /// Its index.
+    pub(super) at: usize,
+    /// Whether it is the key's first in order of those that may take it; otherwise the request was spilled.
+    pub(super) is_first: bool,
+    /// Whether no other host routes.
+    pub(super) is_alone: bool,
+}
+
+/// What a selection found of an engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) candidacy: Candidacy,
+    /// Requests on it: this router's, and others' as last reported.
+    pub(super) load: u32,
 }
 
 /// Whether an engine may take the request that is being selected for.
@@ -42,34 +61,51 @@ pub(super) struct Ask<'a, F> {
 }
 
 impl<F> Ask<'_, F> {
-    /// Index of the engine that takes the request.
+    /// The engine that takes the request.
     pub(super) fn choose<T>(
         &self,
         engines: &mut [Engine<T>],
         options: &RoutingOptions,
-    ) -> Result<usize, NoEngine>
+    ) -> Result<Choice, NoEngine>
     where
         F: Fn(&T) -> bool,
     {
+        let (mut roomy, mut full) = (Loads::default(), Loads::default());
         for engine in engines.iter_mut() {
-            engine.candidacy = self.candidacy(engine, options);
+            let report = engine.gauges.fresh(options.report_lifetime, self.now);
+            let others = report.map(Report::others);
+            let candidacy =
+                self.candidacy(engine, report.is_some_and(|report| report.is_full(options.kv_full)));
+            match candidacy {
+                Candidacy::Yes => roomy.add(engine.in_flight, others),
+                Candidacy::Full => full.add(engine.in_flight, others),
+                Candidacy::None => {}
+            }
+            let load = engine.in_flight.saturating_add(others.unwrap_or(0));
+            engine.candidate = Candidate { candidacy, load };
         }
-        let wanted = [Candidacy::Yes, Candidacy::Full]
-            .into_iter()
-            .find(|&wanted| engines.iter().any(|engine| engine.candidacy == wanted))
-            .ok_or_else(|| self.refusal(engines, options))?;
-        let bound = self.bound(engines, wanted, options);
-        let candidates = engines.iter().enumerate().filter(|(_, engine)| engine.candidacy == wanted);
-        let best = candidates.min_by_key(|(_, engine)| {
-            let load = engine.load(options.report_lifetime, self.now);
-            let is_below = load < bound.max(engine.gauges.slots());
-            let is_home = self.home == Some(engine.id);
-            (!is_below, if is_below { 0 } else { load }, !is_home, Reverse(weight(self.key, engine.hash)))
-        });
-        best.map(|(at, _)| at).ok_or(NoEngine::NotUsable)
+        let (wanted, loads) = if roomy.count > 0 { (Candidacy::Yes, roomy) } else { (Candidacy::Full, full) };
+        let bound = loads.bound(self.home.is_some(), options);
+        let (mut best, mut first) = (None, None);
+        for (at, engine) in
+            engines.iter().enumerate().filter(|(_, engine)| engine.candidate.candidacy == wanted)
+        {
+            let load = engine.candidate.load;
+            let class = if load < bound.of(engine.gauges.slots()) { 0 } else { 1 + u64::from(load) };
+            // The key's own order: its last engine, then the highest weight.
+            let order = (self.home != Some(engine.id), !weight(self.key, engine.hash));
+            if best.is_none_or(|best| (class, order, at) < best) {
+                best = Some((class, order, at));
+            }
+            if first.is_none_or(|first| order < first) {
+                first = Some(order);
+            }
+        }
+        let (_, order, at) = best.ok_or_else(|| self.refusal(engines, options))?;
+        Ok(Choice { at, is_first: first == Some(order), is_alone: bound.is_alone })
     }
 
-    fn candidacy<T>(&self, engine: &Engine<T>, options: &RoutingOptions) -> Candidacy
+    fn candidacy<T>(&self, engine: &Engine<T>, is_full: bool) -> Candidacy
     where
         F: Fn(&T) -> bool,
     {
@@ -78,22 +114,11 @@ impl<F> Ask<'_, F> {
             || !(self.usable)(&engine.handle)
         {
             Candidacy::None
-        } else if engine.gauges.is_full(options.kv_full, options.report_lifetime, self.now) {
+        } else if is_full {
             Candidacy::Full
         } else {
             Candidacy::Yes
         }
-    }
-
-    /// Load that the load factor allows on one candidate, rounded up.
-    fn bound<T>(&self, engines: &[Engine<T>], wanted: Candidacy, options: &RoutingOptions) -> u32 {
-        let loads = engines
-            .iter()
-            .filter(|engine| engine.candidacy == wanted)
-            .map(|engine| u64::from(engine.load(options.report_lifetime, self.now)));
-        let (count, total) = loads.fold((0, 0), |(count, total), load| (count + 1, total + load));
-        let bound = (total * u64::from(options.load_percent)).div_ceil(100 * u64::max(count, 1));
-        u32::try_from(bound).unwrap_or(u32::MAX)
     }
 
     fn refusal<T>(&self, engines: &[Engine<T>], options: &RoutingOptions) -> NoEngine

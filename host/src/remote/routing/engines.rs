@@ -1,12 +1,12 @@
 //! Engines of a router and their state: which there are, what each is doing.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::RoutingOptions;
 use super::breaker::{Breaker, BreakerState, Permit};
-use super::candidates::Candidacy;
-use super::gauges::{Gauges, ReportedLoad};
+use super::candidates::{Candidacy, Candidate};
+use super::gauges::{Gauges, Report, ReportedLoad};
 use super::hash::name_hash;
 
 /// State of one engine, for metrics and readiness.
@@ -46,7 +46,7 @@ pub(super) struct Engine<T> {
     pub(super) gauges: Gauges,
     pub(super) breaker: Breaker,
     /// What the selection under way found of it.
-    pub(super) candidacy: Candidacy,
+    pub(super) candidate: Candidate,
 }
 
 impl<T> Engine<T> {
@@ -61,13 +61,8 @@ impl<T> Engine<T> {
             in_flight: 0,
             gauges: Gauges::new(slots),
             breaker: Breaker::new(),
-            candidacy: Candidacy::None,
+            candidate: Candidate { candidacy: Candidacy::None, load: 0 },
         }
-    }
-
-    /// Requests on it: this router's, and others' as last reported.
-    pub(super) fn load(&self, report_lifetime: Duration, now: Instant) -> u32 {
-        self.in_flight.saturating_add(self.gauges.others(report_lifetime, now))
     }
 
     pub(super) fn is_listed(&self) -> bool {
@@ -79,14 +74,15 @@ impl<T> Engine<T> {
     }
 
     fn status(&self, options: &RoutingOptions, now: Instant) -> EngineStatus {
+        let report = self.gauges.fresh(options.report_lifetime, now);
         EngineStatus {
             name: Arc::clone(&self.name),
             in_flight: self.in_flight,
-            others: self.gauges.others(options.report_lifetime, now),
+            others: report.map_or(0, Report::others),
             slots: self.gauges.slots(),
             up: self.up,
             breaker: self.breaker.state(now),
-            full: self.gauges.is_full(options.kv_full, options.report_lifetime, now),
+            full: report.is_some_and(|report| report.is_full(options.kv_full)),
             draining: self.draining,
             available: self.is_available(now),
         }
@@ -150,6 +146,10 @@ impl<T> Engines<T> {
 
     pub(super) fn by_id(&mut self, id: u32) -> Option<&mut Engine<T>> {
         self.list.iter_mut().find(|engine| engine.id == id)
+    }
+
+    pub(super) fn is_up(&self, id: Option<u32>) -> bool {
+        self.list.iter().any(|engine| Some(engine.id) == id && engine.up && !engine.draining)
     }
 
     pub(super) fn status(&self, options: &RoutingOptions, now: Instant) -> Vec<EngineStatus> {

@@ -20,10 +20,10 @@ pub(super) struct Gauges {
     last: Option<Report>,
 }
 
-struct Report {
+/// Gauges as they came.
+pub(super) struct Report {
     at: Instant,
     load: ReportedLoad,
-    /// Requests that weren't this router's.
     others: u32,
 }
 
@@ -52,17 +52,20 @@ impl Gauges {
         self.slots
     }
 
-    /// Requests of other hosts, as last reported.
-    pub(super) fn others(&self, lifetime: Duration, now: Instant) -> u32 {
-        self.fresh(lifetime, now).map_or(0, |report| report.others)
-    }
-
-    /// Whether more than `limit` of the KV cache is used, as last reported.
-    pub(super) fn is_full(&self, limit: f32, lifetime: Duration, now: Instant) -> bool {
-        self.fresh(lifetime, now).and_then(|report| report.load.kv_used).is_some_and(|used| used > limit)
-    }
-
-    fn fresh(&self, lifetime: Duration, now: Instant) -> Option<&Report> {
+    /// The last report, unless it is too old.
+    pub(super) fn fresh(&self, lifetime: Duration, now: Instant) -> Option<&Report> {
         self.last.as_ref().filter(|report| now.saturating_duration_since(report.at) <= lifetime)
+    }
+}
+
+impl Report {
+    /// Requests that weren't this router's.
+    pub(super) fn others(&self) -> u32 {
+        self.others
+    }
+
+    /// Whether more than `limit` of the KV cache was used.
+    pub(super) fn is_full(&self, limit: f32) -> bool {
+        self.load.kv_used.is_some_and(|used| used > limit)
     }
 }

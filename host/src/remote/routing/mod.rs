@@ -8,6 +8,7 @@
 //! Invariants: a request counts as load from its selection until its [`Lease`] is dropped, whatever happens to the list of
 //! engines meanwhile. Nothing here reads a clock, does I/O or waits for anything but one short lock: `now` is handed in.
 
+mod bound;
 mod breaker;
 mod candidates;
 mod engines;
@@ -33,12 +34,14 @@ pub struct RoutingOptions {
     pub slots: u32,
     /// Load factor: how far above the mean an engine's load may be, in percent of the mean; above 100.
     pub load_percent: u32,
+    /// How far above the mean an engine's slots let its load be, in percent of the mean; less only than `slots`.
+    pub slots_percent: u32,
+    /// Load factor for keys that aren't remembered, where no other hosts route: nobody else must find their engines.
+    pub new_key_percent: u32,
     /// Share of the KV cache beyond which an engine is full: taken only if all are.
     pub kv_full: f32,
     /// Keys whose last engine is remembered, 12 bytes each, rounded up to a power of two; 0: none.
     pub remembered_keys: usize,
-    /// Whether a key that went elsewhere because its engine was loaded stays there.
-    pub spill_moves_home: bool,
     /// How long an engine's report counts.
     pub report_lifetime: Duration,
     /// Breaker of each engine.
@@ -50,9 +53,10 @@ impl Default for RoutingOptions {
         Self {
             slots: 8,
             load_percent: 125,
+            slots_percent: 175,
+            new_key_percent: 110,
             kv_full: 0.9,
             remembered_keys: 1_000_000,
-            spill_moves_home: false,
             report_lifetime: Duration::from_secs(10),
             breaker: BreakerOptions::default(),
         }

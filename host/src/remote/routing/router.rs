@@ -79,14 +79,13 @@ impl<T: Clone> Router<T> {
         let State { engines, homes } = &mut *state;
         let home = homes.get(affinity);
         let ask = Ask { key: affinity, home, usable, excluded, now };
-        let at = ask.choose(&mut engines.list, options)?;
-        let is_home_up =
-            engines.list.iter().any(|engine| home == Some(engine.id) && engine.up && engine.is_listed());
-        let engine = &mut engines.list[at];
-        engine.in_flight += 1;
-        if options.spill_moves_home || !is_home_up {
-            homes.insert(affinity, engine.id);
+        let choice = ask.choose(&mut engines.list, options)?;
+        // A spill is remembered only where no other host routes: it would look for the key at its first engine.
+        if choice.is_alone || (choice.is_first && !engines.is_up(home)) {
+            homes.insert(affinity, engines.list[choice.at].id);
         }
+        let engine = &mut engines.list[choice.at];
+        engine.in_flight += 1;
         Ok(Lease {
             shared: Arc::clone(&self.shared),
             id: engine.id,

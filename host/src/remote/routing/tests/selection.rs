@@ -95,12 +95,30 @@ fn a_spill_does_not_forget_the_keys_engine() {
 }
 
 #[test]
-fn a_spill_moves_the_key_where_the_option_says_so() {
+fn a_spill_is_remembered_where_no_other_host_routes() {
     let now = Instant::now();
-    let router = with_options(4, RoutingOptions { spill_moves_home: true, ..RoutingOptions::default() });
+    let router = router(4);
+    (0..4).for_each(|engine| router.report(&name(engine), gauges(0, 0), now));
     let mut leases: Vec<_> = (0..9).map(|_| select(&router, 1, now)).collect();
+    assert_eq!(leases[8].affinity(), Affinity::Moved);
     leases.remove(0);
     assert_eq!(select(&router, 1, now).engine(), leases[7].engine());
+}
+
+#[test]
+fn a_spilled_new_key_is_not_remembered_where_other_hosts_look_for_it() {
+    let now = Instant::now();
+    let router = router(4);
+    let busy: Vec<_> = (0..8).map(|_| select(&router, 1, now)).collect();
+    let home = *busy[0].engine();
+    let key = (2..)
+        .find(|&key| *self::router(4).select(key, |_| true, &[], now).unwrap().engine() == home)
+        .unwrap();
+    let spilled = select(&router, key, now);
+    assert_ne!(*spilled.engine(), home);
+    drop(busy);
+    let next = select(&router, key, now);
+    assert_eq!((*next.engine(), next.affinity()), (home, Affinity::New));
 }
 
 #[test]
@@ -112,6 +130,48 @@ fn a_key_whose_engine_went_down_stays_where_it_went() {
     let next = *select(&router, 1, now).engine();
     router.set_up(&name(home), true);
     assert_eq!(*select(&router, 1, now).engine(), next);
+}
+
+/// Requests on key 1's first engine, which has 3 of another key's already, when key 1 comes as a new one.
+fn on_first_engine(others: Option<u32>) -> u32 {
+    let now = Instant::now();
+    let router = router(4);
+    let first = *self::router(4).select(1, |_| true, &[], now).unwrap().engine();
+    let busy = (2..).find(|&key| *select(&router, key, now).engine() == first).unwrap();
+    let _leases: Vec<_> = (0..3).map(|_| select(&router, busy, now)).collect();
+    if let Some(others) = others {
+        (0..4).for_each(|engine| {
+            router.report(&name(engine), gauges(others + in_flight(&router, now)[engine], 0), now)
+        });
+    }
+    let _new = select(&router, 1, now);
+    in_flight(&router, now)[first]
+}
+
+#[test]
+fn a_new_key_is_placed_by_load_unless_other_hosts_must_find_it() {
+    assert_eq!(on_first_engine(Some(0)), 3);
+    assert_eq!(on_first_engine(Some(1)), 4);
+}
+
+#[test]
+fn without_reports_there_may_be_other_hosts() {
+    assert_eq!(on_first_engine(None), 4);
+}
+
+#[test]
+fn slots_let_a_load_be_above_the_mean_by_a_share_only() {
+    let now = Instant::now();
+    let router = router(4);
+    for load in [gauges(100, 0), gauges(0, 0)] {
+        (0..4).for_each(|engine| router.report(&name(engine), load, now));
+    }
+    let leases: Vec<_> = (0..40).map(|_| select(&router, 1, now)).collect();
+    let mut loads = in_flight(&router, now);
+    loads.sort_unstable();
+    // Each has 112 slots; of 40 requests 1.25 × the mean is 13, 1.75 × the mean 18.
+    assert_eq!(loads, [0, 8, 14, 18]);
+    drop(leases);
 }
 
 #[test]
@@ -143,13 +203,11 @@ fn requests_of_other_hosts_are_load() {
     let router = router(2);
     let lease = select(&router, 1, now);
     let home = *lease.engine();
-    // Of nine running one is ours.
-    router.report(&name(home), gauges(9, 0), now);
-    assert_eq!(router.status(now)[home].others, 8);
-    let slots = router.status(now)[home].slots;
-    assert_eq!(slots, 10);
+    // Of seven running one is ours.
+    router.report(&name(home), gauges(7, 0), now);
+    assert_eq!(router.status(now)[home].others, 6);
     assert_eq!(*select(&router, 1, now).engine(), home);
-    router.report(&name(home), gauges(10, 2), now);
+    router.report(&name(home), gauges(7, 1), now);
     assert_eq!(*select(&router, 1, now).engine(), 1 - home);
 }
 
