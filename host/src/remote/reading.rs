@@ -101,8 +101,6 @@ impl Reading {
             }
             let has_ended = self.chunk.end.is_some();
             if self.chunk.is_over {
-                // A body that was read to its end leaves its connection to the next request.
-                let _ = Pin::new(&mut self.attempt.body).poll_frame(cx);
                 let over = Broken::new("it ended without saying why");
                 return Poll::Ready(if has_ended { Ok(std::mem::take(&mut self.chunk)) } else { Err(over) });
             }

@@ -1,7 +1,6 @@
 //! One engine elsewhere: where it is, what was found out of it, and requests to it.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use http::{HeaderValue, header};
 use reqwest::redirect::Policy;
@@ -94,7 +93,8 @@ impl Upstream {
 }
 
 /// A client for all engines of a list: no redirects, no proxy and no packed bodies, so that requests and the key in them go where they are
-/// configured to go, and small bodies stay small.
+/// configured to go, and small bodies stay small. Each request has a connection of its own: engines close idle ones after seconds, and a
+/// request on one that is being closed is lost.
 ///
 /// # Errors
 /// TLS can't be set up.
@@ -108,7 +108,7 @@ pub(super) fn client(
         .no_proxy()
         .http1_only()
         .connect_timeout(limits.connect_time)
-        .pool_idle_timeout(Duration::from_secs(20))
+        .pool_max_idle_per_host(0)
         .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
     // Engines that a file names later may have certificates to check.
     let is_https = matches!(options.engines, super::options::EngineList::File(_))

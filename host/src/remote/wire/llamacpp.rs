@@ -72,7 +72,7 @@ impl Wire for LlamaCpp {
         check_banned(request)?;
         check_priority(request, facts)?;
         let processors = &request.processors;
-        let counts_the_prompt = "(llama.cpp) would count the prompt's tokens, too";
+        let counts_the_prompt = "would count the prompt's tokens, too";
         if processors.presence != 0.0 {
             return Unsupported::new("presence_penalty", counts_the_prompt);
         }
