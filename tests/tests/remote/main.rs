@@ -1,6 +1,7 @@
 //! Engines elsewhere: their faults, and what clients see of them; what is sent to each kind; real answers of real engines.
 
 mod cancel;
+mod captured;
 mod faults;
 mod lists;
 mod overload;
