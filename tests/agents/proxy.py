@@ -26,11 +26,13 @@ class Exchange:
 
 
 class Proxy:
-    """`address` is what the agent is given. The first answer that holds `cut_at` ends there, if that is set."""
+    """`address` is what the agent is given. The first answer that holds `cut_at` ends there, if that is set; `rewrite` says what is
+    sent on instead of a request."""
 
-    def __init__(self, target, cut_at=None):
+    def __init__(self, target, cut_at=None, rewrite=None):
         self.target = urllib.parse.urlsplit(target).netloc
         self.cut_at = cut_at
+        self.rewrite = rewrite
         self.exchanges = []
         self.lock = threading.Lock()
         proxy = self
@@ -74,6 +76,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         exchange = Exchange(self.path, json.loads(body) if body else None)
         with self.owner.lock:
             self.owner.exchanges.append(exchange)
+        if body and self.owner.rewrite:
+            body = json.dumps(self.owner.rewrite(json.loads(body))).encode()
         upstream = http.client.HTTPConnection(self.owner.target, timeout=120)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
         upstream.request(self.command, self.path, body, headers)

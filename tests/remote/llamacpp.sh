@@ -10,7 +10,7 @@ mkdir -p "$CACHE"
 tools() {
     [ -e "$CACHE/venv/done" ] && return
     python3 -m venv "$CACHE/venv"
-    "$CACHE/venv/bin/pip" install --quiet --disable-pip-version-check cmake==4.4.0 ninja==1.13.2 gguf==0.19.0
+    "$CACHE/venv/bin/pip" install --quiet --disable-pip-version-check cmake==4.4.4 ninja==1.13.2 gguf==0.19.0
     touch "$CACHE/venv/done"
 }
 
@@ -36,6 +36,7 @@ server() {
 tools
 source_of
 server
-"$CACHE/venv/bin/python" make_gguf.py ../../host/models/qwen3-tiny "$CACHE/qwen3-tiny.gguf"
+./model.sh "$CACHE/qwen3-tiny"
+"$CACHE/venv/bin/python" make_gguf.py "$CACHE/qwen3-tiny" "$CACHE/qwen3-tiny.gguf"
 exec "$CACHE/build/bin/llama-server" -m "$CACHE/qwen3-tiny.gguf" --alias qwen3-tiny --host 127.0.0.1 --port "$PORT" \
-    --threads 1 --ctx-size 16384 --parallel 4 --cache-type-k f32 --cache-type-v f32 --metrics --no-webui "${@:2}"
+    --threads 1 --ctx-size 131072 --parallel 4 --flash-attn off --cache-type-k f32 --cache-type-v f32 --metrics --no-webui "${@:2}"

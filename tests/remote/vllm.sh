@@ -34,10 +34,8 @@ PYTHON
 }
 
 install
-rm -rf "$CACHE/qwen3-tiny"
-mkdir "$CACHE/qwen3-tiny"
-cp ../../host/models/qwen3-tiny/*.{json,jinja,safetensors} "$CACHE/qwen3-tiny/"
+./model.sh "$CACHE/qwen3-tiny"
 export HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1
 export VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1
 exec "$CACHE/venv/bin/vllm" serve "$CACHE/qwen3-tiny" --served-model-name qwen3-tiny --host 127.0.0.1 --port "$PORT" \
-    --dtype float32 --max-model-len 4096 --enforce-eager --max-num-seqs 8 --enable-prompt-tokens-details --enable-scale-out "${@:2}"
+    --dtype float32 --max-model-len 32768 --enforce-eager --max-num-seqs 8 --enable-prompt-tokens-details --enable-scale-out "${@:2}"

@@ -1,0 +1,129 @@
+"""Compares answers of a server whose engine is elsewhere with those of a server with the CPU engine, under greedy decoding.
+
+    python compare.py LOCAL REMOTE UPSTREAM      three addresses: both servers, and the engine of the second
+
+Prints a line for each case; ends with status 1 if one failed.
+"""
+import json
+import pathlib
+import re
+import sys
+import time
+import urllib.request
+
+import prompts
+import protocols
+
+AGENTS = pathlib.Path(__file__).parent / "../../host/src/api/testdata/agents"
+RUNNING = re.compile(r"^(?:vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)(?:\{.*\})? (\S+)$", re.M)
+DEADLINE = 20  # seconds for a gauge
+
+
+def equal(local, remote):
+    """What differs, or nothing."""
+    keys = local.keys() | remote.keys()
+    return "; ".join(f"{key}: {local.get(key)!r} is {remote.get(key)!r}" for key in sorted(keys) if local.get(key) != remote.get(key))
+
+
+def both(ask, body):
+    def case(servers):
+        return equal(ask(servers.local, body), ask(servers.remote, body))
+    return case
+
+
+def second_turn(servers):
+    first = protocols.chat(servers.local, prompts.chat("What is the weather in Paris and in São Paulo?", True))
+    return both(protocols.chat, prompts.chat_with_results(first))(servers)
+
+
+def agent(name):
+    recorded = json.loads((AGENTS / f"{name}.json").read_text())["body"]
+    return {**recorded, "model": "qwen3-tiny", "temperature": 0, "max_output_tokens": 200, "include": []}
+
+
+def running(upstream):
+    """Requests that the engine computes now."""
+    return float(RUNNING.search(urllib.request.urlopen(f"{upstream}/metrics").read().decode())[1])
+
+
+def wait_for(upstream, is_there):
+    ends = time.monotonic() + DEADLINE
+    while time.monotonic() < ends:
+        if is_there(running(upstream)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def cancel(servers):
+    """A stream that wouldn't end by itself is closed by its client."""
+    body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
+    connection, response = protocols.open_stream(servers.remote, "/v1/chat/completions", body)
+    response.read1(100)
+    if not wait_for(servers.upstream, lambda count: count > 0):
+        return "the engine never computed it"
+    response.close()
+    connection.close()
+    return "" if wait_for(servers.upstream, lambda count: count == 0) else "the engine still computes it"
+
+
+def schema(ask, body, text_of):
+    def case(servers):
+        text = text_of(ask(servers.remote, body))
+        try:
+            person = json.loads(text)
+        except ValueError:
+            return f"no JSON: {text!r}"
+        fits = set(person) == {"name", "is_adult"} and isinstance(person["name"], str) and isinstance(person["is_adult"], bool)
+        return "" if fits else f"not of the schema: {text!r}"
+    return case
+
+
+def forced(servers):
+    answer = protocols.chat(servers.remote, {**prompts.chat("Hello!", True), "tool_choice": "required"})
+    calls = [item for item in answer["items"] if item[0] == "call"]
+    return "" if calls and all("city" in json.loads(call[2]) or "expression" in json.loads(call[2]) for call in calls) else f"no call: {answer}"
+
+
+def message(answer):
+    return "".join(item[1] for item in answer["items"] if item[0] == "message")
+
+
+def cases():
+    for what, said, with_tools in prompts.SAID:
+        for name in ("responses", "chat", "messages"):
+            yield f"{name}: {what}", both(getattr(protocols, name), getattr(prompts, name)(said, with_tools))
+    yield "chat: results are sent back", second_turn
+    for name in ("codex-shell", "codex-again", "codex-patch"):
+        yield f"responses: {name} of a real Codex", both(protocols.responses, agent(name))
+    seeded = {**prompts.chat("Who are you?", False), "temperature": 1.5, "seed": 11}
+    yield "chat: a seed is honoured", lambda servers: equal(protocols.chat(servers.remote, seeded), protocols.chat(servers.remote, seeded))
+    named = {"name": "person", "schema": prompts.PERSON, "strict": True}
+    yield "chat: JSON schema", schema(protocols.chat, {
+        **prompts.chat("Describe a person.", False), "response_format": {"type": "json_schema", "json_schema": named}}, message)
+    yield "responses: JSON schema", schema(protocols.responses, {
+        **prompts.responses("Describe a person.", False), "text": {"format": {"type": "json_schema", **named}}}, message)
+    yield "chat: a forced call", forced
+    yield "a client that leaves stops the engine", cancel
+
+
+class Servers:
+    def __init__(self, local, remote, upstream):
+        self.local, self.remote, self.upstream = local, remote, upstream
+
+
+def main():
+    servers, failed = Servers(*sys.argv[1:]), 0
+    for name, case in cases():
+        try:
+            wrong = case(servers)
+        except (protocols.Refused, AssertionError, KeyError, TypeError, OSError) as error:
+            wrong = f"{type(error).__name__}: {error}"
+        failed += bool(wrong)
+        print(f"{'FAILED' if wrong else 'ok    '} {name}{': ' + wrong[:600] if wrong else ''}", flush=True)
+    print(f"{failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Conversations for qwen3-tiny, in the words of each protocol."""
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+CALCULATE = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"], "additionalProperties": False}
+TOOLS = [("get_weather", "Current weather of a city.", WEATHER), ("calculate", "Computes an expression.", CALCULATE)]
+PERSON = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, "is_adult": {"type": "boolean"}},
+          "required": ["name", "is_adult"], "additionalProperties": False}
+# (what it is, the user's words, whether there are tools)
+SAID = [
+    ("a greeting", "Hello!", False),
+    ("small talk", "Who are you?", False),
+    ("what it doesn't know", "Explain Gödel's second theorem, 日本語で, in \"three\" steps.", False),
+    ("a call", "What is the weather in Lisbon?", True),
+    ("two calls, a character of several tokens", "What is the weather in Paris and in São Paulo?", True),
+    ("tools that aren't needed", "Hello!", True),
+    ("another tool", "What is 12 * 7?", True),
+]
+
+
+def responses(said, with_tools):
+    tools = [{"type": "function", "name": name, "description": what, "parameters": schema, "strict": False} for name, what, schema in TOOLS]
+    return {"model": "qwen3-tiny", "input": said, "temperature": 0, "max_output_tokens": 300, "tools": tools if with_tools else []}
+
+
+def chat(said, with_tools):
+    body = {"model": "qwen3-tiny", "messages": [{"role": "user", "content": said}], "temperature": 0, "max_tokens": 300}
+    if with_tools:
+        body["tools"] = [{"type": "function", "function": {"name": name, "description": what, "parameters": schema}} for name, what, schema in TOOLS]
+    return body
+
+
+def messages(said, with_tools):
+    body = {"model": "qwen3-tiny", "messages": [{"role": "user", "content": said}], "temperature": 0, "max_tokens": 300,
+            "thinking": {"type": "enabled", "budget_tokens": 200}}
+    if with_tools:
+        body["tools"] = [{"name": name, "description": what, "input_schema": schema} for name, what, schema in TOOLS]
+    return body
+
+
+def chat_with_results(first):
+    """The second turn of `first`, a folded Chat answer with calls: their results are sent back."""
+    calls = [item for item in first["items"] if item[0] == "call"]
+    body = chat("What is the weather in Paris and in São Paulo?", True)
+    body["messages"] += [
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": f"call_{i}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for i, (_, name, arguments) in enumerate(calls)]},
+        *({"role": "tool", "tool_call_id": f"call_{i}", "content": '{"temperature": 21, "sky": "sunny"}'} for i in range(len(calls))),
+    ]
+    return body

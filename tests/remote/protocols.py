@@ -1,0 +1,90 @@
+"""Asks a server in its three protocols, streamed, and folds each stream into what can be compared: the items in order, why the
+answer ended, and the counts of tokens."""
+import http.client
+import json
+import urllib.parse
+
+
+class Refused(Exception):
+    """The server answered with another status than 200."""
+
+
+def open_stream(server, path, body):
+    """-> (connection, response), the answer not yet read"""
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server).netloc, timeout=300)
+    headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+    connection.request("POST", path, json.dumps({**body, "stream": True}), headers)
+    response = connection.getresponse()
+    if response.status != 200:
+        raise Refused(f"{response.status} {response.read().decode()}")
+    return connection, response
+
+
+def events(server, path, body):
+    connection, response = open_stream(server, path, body)
+    lines = [line[6:] for line in response.read().decode().splitlines() if line.startswith("data: ")]
+    connection.close()
+    return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+def responses(server, body):
+    stream = events(server, "/v1/responses", body)
+    last = stream[-1]
+    assert last["type"] in ("response.completed", "response.incomplete"), last
+    answer = last["response"]
+    deltas = "".join(event["delta"] for event in stream if event["type"] == "response.output_text.delta")
+    items = []
+    for item in answer["output"]:
+        kind = item["type"]
+        if kind == "message":
+            items.append(("message", "".join(part["text"] for part in item["content"])))
+        elif kind == "reasoning":
+            items.append(("reasoning", "".join(part["text"] for part in item.get("content") or item["summary"])))
+        elif kind == "function_call":
+            items.append(("call", item["name"], item["arguments"]))
+        else:
+            items.append((kind, item.get("name"), item.get("input")))
+    assert deltas == "".join(item[1] for item in items if item[0] == "message"), "deltas are not the message"
+    usage = answer["usage"]
+    return {"items": items, "end": answer["status"], "tokens": (usage["input_tokens"], usage["output_tokens"]),
+            "reasoning": usage["output_tokens_details"]["reasoning_tokens"]}
+
+
+def chat(server, body):
+    stream = events(server, "/v1/chat/completions", {**body, "stream_options": {"include_usage": True}, "return_token_ids": True})
+    text, thoughts, calls, end, ids, usage = "", "", {}, None, None, None
+    for event in stream:
+        assert "error" not in event, event
+        usage = event.get("usage") or usage
+        for choice in event["choices"]:
+            delta = choice["delta"]
+            text += delta.get("content") or ""
+            thoughts += delta.get("reasoning_content") or delta.get("reasoning") or ""
+            for call in delta.get("tool_calls") or []:
+                kept = calls.setdefault(call["index"], ["", ""])
+                kept[0] += call["function"].get("name") or ""
+                kept[1] += call["function"].get("arguments") or ""
+            end = choice["finish_reason"] or end
+            ids = choice.get("token_ids") or ids
+    items = [("reasoning", thoughts), ("message", text), *(("call", *call) for call in calls.values())]
+    return {"items": items, "end": end, "tokens": (usage["prompt_tokens"], usage["completion_tokens"]), "ids": ids}
+
+
+def messages(server, body):
+    blocks, end, usage = {}, None, {}
+    for event in events(server, "/v1/messages", body):
+        kind = event["type"]
+        assert kind != "error", event
+        if kind == "message_start":
+            usage |= event["message"]["usage"]
+        elif kind == "content_block_start":
+            block = event["content_block"]
+            blocks[event["index"]] = [block["type"], block.get("name", ""), ""]
+        elif kind == "content_block_delta":
+            delta = event["delta"]
+            blocks[event["index"]][2] += delta.get("text") or delta.get("thinking") or delta.get("partial_json") or ""
+        elif kind == "message_delta":
+            end, usage = event["delta"]["stop_reason"], usage | event["usage"]
+    # What comes from a cache is counted apart, and differs from engine to engine.
+    read = usage["input_tokens"] + (usage.get("cache_read_input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
+    return {"items": [tuple(block) for block in blocks.values()], "end": end, "tokens": (read, usage["output_tokens"])}
