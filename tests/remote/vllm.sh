@@ -38,4 +38,5 @@ install
 export HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1
 export VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1
 exec "$CACHE/venv/bin/vllm" serve "$CACHE/qwen3-tiny" --served-model-name qwen3-tiny --host 127.0.0.1 --port "$PORT" \
-    --dtype float32 --max-model-len 32768 --enforce-eager --max-num-seqs 8 --enable-prompt-tokens-details --enable-scale-out "${@:2}"
+    --dtype float32 --max-model-len 32768 --enforce-eager --max-num-seqs 8 --enable-prompt-tokens-details --enable-scale-out \
+    --structured-outputs-config.backend guidance "${@:2}"

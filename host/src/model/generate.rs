@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::{Finish, Generation, Step, SubmitError};
+use engine::{Finish, Generation, Step, SubmitError, Token};
 
 use super::raw::{RawTokens, RawTurn};
 use super::text::StreamText;
@@ -135,17 +135,18 @@ impl TurnStream {
 
     fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<Ended> {
         self.usage.cached_tokens = count(step.cached_tokens);
-        self.usage.output_tokens += count(step.tokens.len());
-        if let Some(tokens) = &mut self.tokens {
-            tokens.step(&step.tokens);
-        }
-        let mut flow = self.begin();
-        if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
-            flow = turn.step(&self.text.pieces(&step.tokens), &mut self.raw);
-        }
-        self.pass_on(out);
-        if self.stopped || flow == Flow::Stop {
-            return Some(self.finish(FinishReason::Stop, None, out));
+        let mut rest = &step.tokens[..];
+        loop {
+            // Tokens behind an early end are no part of the turn: where there may be one, each is looked at alone.
+            let ends_early = !(self.stop.is_idle() && self.one_call.is_idle());
+            let (tokens, later) = rest.split_at(if ends_early { rest.len().min(1) } else { rest.len() });
+            if self.take(tokens, out) == Flow::Stop {
+                return Some(self.finish(FinishReason::Stop, None, out));
+            }
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
         }
         match step.finish? {
             Finish::Stop(id) => {
@@ -165,6 +166,20 @@ impl TurnStream {
                 Some(self.abort(engine_failure(), out))
             }
         }
+    }
+
+    /// Counts the tokens, and appends the events that come of them.
+    fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
+        self.usage.output_tokens += count(tokens.len());
+        if let Some(raw) = &mut self.tokens {
+            raw.step(tokens);
+        }
+        let mut flow = self.begin();
+        if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
+            flow = turn.step(&self.text.pieces(tokens), &mut self.raw);
+        }
+        self.pass_on(out);
+        if self.stopped { Flow::Stop } else { flow }
     }
 
     /// Makes the parser, if it isn't there, and shows it how the turn was opened.

@@ -6,4 +6,5 @@ mod faults;
 mod lists;
 mod overload;
 mod setup;
+mod steps;
 mod two;
