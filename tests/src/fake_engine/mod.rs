@@ -1,34 +1,24 @@
 //! An engine elsewhere whose every byte a test decides: vLLM's routes over bare sockets, with the embedded model's tokenizer.
 
+mod act;
+mod answers;
+mod http;
+
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use host::prompt::Tokenizer;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-/// What is done with a request, one act after the other; then the connection is closed.
-#[derive(Clone)]
-pub enum Act {
-    /// These bytes.
-    Send(Vec<u8>),
-    /// One byte at a time, each in a packet of its own.
-    SendByByte(Vec<u8>),
-    /// Nothing until the test adds a permit for it.
-    Wait(Arc<Semaphore>),
-    /// Nothing until the client has gone.
-    UntilGone,
-    /// The connection is reset.
-    Reset,
-    /// These bytes one after the other, at ticks that all streams share, as those of an engine's steps are: multiples of the pace since 1970.
-    Paced(Arc<[Vec<u8>]>, Duration),
-}
+pub use act::Act;
+pub use answers::{done, event, head, ids, refusal, tokenizer, whole};
+use http::{Received, plain, receive};
 
 /// How requests for answers are met: by their number, from 0, and body.
 pub type Script = dyn Fn(usize, &Value) -> Vec<Act> + Send + Sync;
@@ -77,61 +67,6 @@ struct Fake {
     tokenizer: Tokenizer,
     script: Box<Script>,
     seen: Arc<Seen>,
-}
-
-/// The embedded model's tokenizer.
-///
-/// # Panics
-/// If the file isn't there.
-pub fn tokenizer() -> Tokenizer {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny/tokenizer.json");
-    let json = std::fs::read(file).expect("the embedded model's tokenizer");
-    Tokenizer::from_json(&json).expect("it loads")
-}
-
-/// Ids of a text in which added tokens are written as they are, with the model's end behind it.
-///
-/// # Panics
-/// If it can't be encoded.
-pub fn ids(text: &str) -> Vec<u32> {
-    tokenizer().encode_with_added(&format!("{text}<|im_end|>")).expect("a text")
-}
-
-/// The head of an answer that is a stream.
-pub fn head() -> Vec<u8> {
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec()
-}
-
-/// An event with these ids, the last of the answer or not.
-pub fn event(ids: &[u32], finish: Option<&str>) -> Vec<u8> {
-    let choice = json!({ "index": 0, "token_ids": ids, "finish_reason": finish, "stop_reason": null, "logprobs": null });
-    format!("data: {}\n\n", json!({ "request_id": "r", "choices": [choice] })).into_bytes()
-}
-
-/// The last word of an answer.
-pub fn done() -> Vec<u8> {
-    let usage = json!({ "choices": [], "usage": { "prompt_tokens_details": { "cached_tokens": 3 } } });
-    format!("data: {usage}\n\ndata: [DONE]\n\n").into_bytes()
-}
-
-/// A whole answer, an event for each token.
-pub fn whole(text: &str) -> Vec<u8> {
-    let ids = ids(text);
-    let mut bytes = head();
-    for (at, id) in ids.iter().enumerate() {
-        bytes.extend(event(&[*id], (at + 1 == ids.len()).then_some("stop")));
-    }
-    bytes.extend(done());
-    bytes
-}
-
-/// A refusal.
-pub fn refusal(status: u16, headers: &str, body: &str) -> Vec<u8> {
-    format!(
-        "HTTP/1.1 {status} No\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
 }
 
 impl FakeEngine {
@@ -224,36 +159,6 @@ impl Seen {
         };
         tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("it happens");
     }
-}
-
-/// A request's head and body.
-struct Received {
-    head: String,
-    body: Vec<u8>,
-}
-
-async fn receive(socket: &mut TcpStream) -> std::io::Result<Option<Received>> {
-    let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
-    let end = loop {
-        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end + 4;
-        }
-        match socket.read(&mut buffer).await? {
-            0 => return Ok(None),
-            count => bytes.extend_from_slice(&buffer[..count]),
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    let length =
-        head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
-    let mut body = bytes.split_off(end);
-    while body.len() < length {
-        match socket.read(&mut buffer).await? {
-            0 => return Ok(None),
-            count => body.extend_from_slice(&buffer[..count]),
-        }
-    }
-    Ok(Some(Received { head, body }))
 }
 
 impl Fake {
@@ -362,64 +267,4 @@ fn is_probe(body: &Value) -> bool {
         &body["n_predict"],
     ];
     most.iter().any(|most| **most == 1)
-}
-
-fn plain(body: Option<&String>) -> Vec<u8> {
-    let (status, body) = body.map_or(("404 Not Found", ""), |body| ("200 OK", body.as_str()));
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .into_bytes()
-}
-
-impl Act {
-    /// Fails if the client has gone.
-    async fn run(self, socket: &mut TcpStream) -> std::io::Result<()> {
-        match self {
-            Self::Send(bytes) => socket.write_all(&bytes).await,
-            Self::SendByByte(bytes) => {
-                for byte in bytes {
-                    socket.write_all(&[byte]).await?;
-                    tokio::task::yield_now().await;
-                }
-                Ok(())
-            }
-            Self::Wait(permits) => tokio::select! {
-                permit = permits.acquire() => {
-                    permit.expect("tests close none").forget();
-                    Ok(())
-                }
-                gone = gone(socket) => gone,
-            },
-            Self::UntilGone => gone(socket).await,
-            Self::Reset => socket.set_zero_linger(),
-            Self::Paced(events, pace) => {
-                for event in &*events {
-                    tokio::select! {
-                        () = next_tick(pace) => {}
-                        gone = gone(socket) => return gone,
-                    }
-                    socket.write_all(event).await?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-async fn next_tick(pace: Duration) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("later than 1970");
-    let past = now.as_nanos() % pace.as_nanos();
-    let left = u64::try_from(pace.as_nanos() - past).expect("a short pace");
-    tokio::time::sleep(Duration::from_nanos(left)).await;
-}
-
-/// Fails when the client has gone.
-async fn gone(socket: &mut TcpStream) -> std::io::Result<()> {
-    let mut byte = [0];
-    match socket.read(&mut byte).await? {
-        0 => Err(std::io::ErrorKind::ConnectionAborted.into()),
-        _ => Ok(()),
-    }
 }
