@@ -111,7 +111,7 @@ fn a_spilled_new_key_is_not_remembered_where_other_hosts_look_for_it() {
     let router = router(4);
     let busy: Vec<_> = (0..8).map(|_| select(&router, 1, now)).collect();
     let home = *busy[0].engine();
-    let key = (2..)
+    let key = (2..1000)
         .find(|&key| *self::router(4).select(key, |_| true, &[], now).unwrap().engine() == home)
         .unwrap();
     let spilled = select(&router, key, now);
@@ -137,11 +137,11 @@ fn on_first_engine(others: Option<u32>) -> u32 {
     let now = Instant::now();
     let router = router(4);
     let first = *self::router(4).select(1, |_| true, &[], now).unwrap().engine();
-    let busy = (2..).find(|&key| *select(&router, key, now).engine() == first).unwrap();
+    let busy = (2..1000).find(|&key| *select(&router, key, now).engine() == first).unwrap();
     let _leases: Vec<_> = (0..3).map(|_| select(&router, busy, now)).collect();
     if let Some(others) = others {
         (0..4).for_each(|engine| {
-            router.report(&name(engine), gauges(others + in_flight(&router, now)[engine], 0), now)
+            router.report(&name(engine), gauges(others + in_flight(&router, now)[engine], 0), now);
         });
     }
     let _new = select(&router, 1, now);
