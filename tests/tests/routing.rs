@@ -1,9 +1,9 @@
 //! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, come and go.
 
-use tests::routing::{BOUNDED_TREE, Figures, Keys, Named, OURS, Scenario, conversations, simulate};
+use tests::routing::{BOUNDED_TREE, Figures, Keys, NamedPolicy, OURS, Scenario, conversations, simulate};
 
-fn run(scenario: Scenario, (_, policy): Named) -> Figures {
-    simulate(&scenario, &conversations(&scenario), &policy)
+fn run(scenario: Scenario, policy: NamedPolicy) -> Figures {
+    simulate(&scenario, &conversations(&scenario), policy)
 }
 
 /// Hits in thousandths, so that counts are compared.

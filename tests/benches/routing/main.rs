@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use host::remote::routing::{ReportedLoad, Router, RoutingOptions};
 use tests::measure::thread_cpu;
-use tests::routing::{BOUNDED_TREE, Keys, Named, OURS, POLICIES, Scenario, conversations, simulate};
+use tests::routing::{BOUNDED_TREE, Keys, NamedPolicy, OURS, POLICIES, Scenario, conversations, simulate};
 
 /// One line of the table.
 pub(crate) struct Row {
@@ -50,15 +50,15 @@ fn main() {
     write(&rows).expect("docs/bench can be written");
 }
 
-fn compare(name: &'static str, scenario: &Scenario, policies: &[Named]) -> Vec<Row> {
+fn compare(name: &'static str, scenario: &Scenario, policies: &[NamedPolicy]) -> Vec<Row> {
     let conversations = conversations(scenario);
     policies
         .iter()
-        .map(|(policy, make)| {
-            let mut figures = simulate(scenario, &conversations, make);
+        .map(|&policy| {
+            let mut figures = simulate(scenario, &conversations, policy);
             let row = Row {
                 scenario: name,
-                policy,
+                policy: policy.name,
                 hit_rate: figures.hit_rate(),
                 worst: figures.loads.worst(),
                 usual: figures.loads.usual(),

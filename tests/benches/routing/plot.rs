@@ -65,7 +65,7 @@ fn draw(svg: &mut String, left: f64, rows: &[&Row], (_, value, length, written):
     for row in rows {
         let value = value(row);
         let length = length(value).clamp(0.0, 1.0) * PANEL;
-        let colour = if row.policy == tests::routing::OURS.0 { OURS } else { OTHERS };
+        let colour = if row.policy == tests::routing::OURS.name { OURS } else { OTHERS };
         let _ = writeln!(
             svg,
             "<rect x=\"{left}\" y=\"{top}\" width=\"{length:.1}\" height=\"18\" rx=\"2\" fill=\"{colour}\"/>"

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use super::random::mix;
 
 #[derive(Default)]
-pub struct PrefixCache {
+pub(super) struct PrefixCache {
     chains: HashMap<u64, Chain, BuildHasherDefault<KeyHasher>>,
     /// Keys by their uses, the oldest first; those that were used again since are passed over.
     uses: VecDeque<(u64, u64)>,
@@ -21,12 +21,12 @@ struct Chain {
 
 impl PrefixCache {
     /// Cached tokens of the chain `key`.
-    pub fn tokens_of(&self, key: u64) -> u32 {
+    pub(super) fn tokens_of(&self, key: u64) -> u32 {
         self.chains.get(&key).map_or(0, |chain| chain.tokens)
     }
 
     /// Makes the chain `tokens` long and the latest used.
-    pub fn put(&mut self, key: u64, tokens: u32) {
+    pub(super) fn put(&mut self, key: u64, tokens: u32) {
         self.used += 1;
         let chain = Chain { tokens, last_use: self.used };
         let before = self.chains.insert(key, chain).map_or(0, |chain| chain.tokens);
@@ -39,7 +39,7 @@ impl PrefixCache {
     }
 
     /// Evicts until at most `limit` tokens are left.
-    pub fn shrink(&mut self, limit: u64) {
+    pub(super) fn shrink(&mut self, limit: u64) {
         while self.tokens > limit
             && let Some((key, at)) = self.uses.pop_front()
         {
@@ -58,14 +58,14 @@ impl PrefixCache {
         }
     }
 
-    pub fn tokens(&self) -> u64 {
+    pub(super) fn tokens(&self) -> u64 {
         self.tokens
     }
 }
 
 /// Hasher of keys that are numbers.
 #[derive(Default)]
-pub struct KeyHasher(u64);
+pub(super) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {

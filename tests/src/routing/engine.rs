@@ -17,29 +17,29 @@ const STEP_PER_REQUEST: u64 = 300;
 
 /// One request's tokens.
 #[derive(Clone, Copy, Debug)]
-pub struct Prompt {
+pub(super) struct Prompt {
     /// Chain of the application's system prompt, and its tokens.
-    pub system_key: u64,
-    pub system: u32,
+    pub(super) system_key: u64,
+    pub(super) system: u32,
     /// Chain of the conversation's tokens after it, and how many there are.
-    pub own_key: u64,
-    pub own: u32,
-    pub output: u32,
+    pub(super) own_key: u64,
+    pub(super) own: u32,
+    pub(super) output: u32,
 }
 
 /// What a request found and when it ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Admission {
+pub(super) struct Admission {
     /// Number of the request, as given to `enqueue`.
-    pub request: usize,
+    pub(super) request: usize,
     /// Cached tokens after the system prompt.
-    pub own_hit: u32,
+    pub(super) own_hit: u32,
     /// Microseconds: of the first token, of the last.
-    pub first_token: u64,
-    pub ends: u64,
+    pub(super) first_token: u64,
+    pub(super) ends: u64,
 }
 
-pub struct Engine {
+pub(super) struct Engine {
     kv_tokens: u64,
     cache: PrefixCache,
     queue: VecDeque<(usize, Prompt)>,
@@ -47,13 +47,13 @@ pub struct Engine {
     running: Vec<(usize, Prompt, u64)>,
     running_tokens: u64,
     prefill_free: u64,
-    pub is_dead: bool,
-    pub is_failing: bool,
+    pub(super) is_dead: bool,
+    pub(super) is_failing: bool,
 }
 
 impl Engine {
     /// Engine with this many tokens of KV memory.
-    pub fn new(kv_tokens: u64) -> Self {
+    pub(super) fn new(kv_tokens: u64) -> Self {
         Self {
             kv_tokens,
             cache: PrefixCache::default(),
@@ -67,28 +67,28 @@ impl Engine {
     }
 
     /// Requests in the batch and in the queue.
-    pub fn load(&self) -> usize {
+    pub(super) fn load(&self) -> usize {
         self.running.len() + self.queue.len()
     }
 
     /// Tokens of the prompt that are cached: of the system prompt, and after it.
-    pub fn cached(&self, prompt: &Prompt) -> (u32, u32) {
+    pub(super) fn cached(&self, prompt: &Prompt) -> (u32, u32) {
         let system = self.cache.tokens_of(prompt.system_key).min(prompt.system);
         let own =
             if system == prompt.system { self.cache.tokens_of(prompt.own_key).min(prompt.own) } else { 0 };
         (system, own)
     }
 
-    pub fn cached_tokens(&self) -> u64 {
+    pub(super) fn cached_tokens(&self) -> u64 {
         self.cache.tokens()
     }
 
-    pub fn enqueue(&mut self, request: usize, prompt: Prompt) {
+    pub(super) fn enqueue(&mut self, request: usize, prompt: Prompt) {
         self.queue.push_back((request, prompt));
     }
 
     /// The next request of the queue, if there is a slot for it.
-    pub fn admit(&mut self, now: u64) -> Option<Admission> {
+    pub(super) fn admit(&mut self, now: u64) -> Option<Admission> {
         if self.running.len() >= SLOTS {
             return None;
         }
@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Ends a request that runs: its answer stays in the cache.
-    pub fn finish(&mut self, request: usize) {
+    pub(super) fn finish(&mut self, request: usize) {
         if let Some(at) = self.running.iter().position(|running| running.0 == request) {
             let (_, prompt, _) = self.running.swap_remove(at);
             self.running_tokens -= u64::from(prompt.output);
@@ -114,14 +114,14 @@ impl Engine {
     }
 
     /// Loses all; returns the requests, with whether their first token was out.
-    pub fn crash(&mut self, now: u64) -> Vec<(usize, bool)> {
+    pub(super) fn crash(&mut self, now: u64) -> Vec<(usize, bool)> {
         let lost = std::mem::replace(self, Self::new(self.kv_tokens));
         self.is_dead = true;
         let running = lost.running.iter().map(|&(request, _, first_token)| (request, first_token <= now));
         running.chain(lost.queue.iter().map(|&(request, _)| (request, false))).collect()
     }
 
-    pub fn gauges(&self) -> ReportedLoad {
+    pub(super) fn gauges(&self) -> ReportedLoad {
         let held = |prompt: &Prompt| u64::from(prompt.system + prompt.own + prompt.output);
         let held: u64 = self.running.iter().map(|(_, prompt, _)| held(prompt)).sum();
         #[expect(clippy::cast_precision_loss, reason = "a share")]

@@ -1,19 +1,22 @@
 //! What a simulation measures.
 
 /// Microseconds of a window in which loads are averaged.
-pub const WINDOW: u64 = 60_000_000;
+pub(super) const WINDOW: u64 = 60_000_000;
 /// Windows at the beginning that don't count: the load is still rising.
 const WARM_UP: usize = 4;
 
 /// Figures of one policy.
 #[derive(Default)]
 pub struct Figures {
+    /// Requests that were admitted to a batch.
     pub requests: u64,
-    /// Tokens of prompts after the system prompt, and those of them that were cached.
+    /// Tokens of prompts after the system prompt.
     pub own_tokens: u64,
+    /// Those of them that were cached.
     pub own_hits: u64,
-    /// Later turns, and those of them on another engine than the one before.
+    /// Turns that weren't a conversation's first.
     pub later_turns: u64,
+    /// Those of them on another engine than the turn before.
     pub moves: u64,
     /// Attempts that another engine took over.
     pub retries: u64,
@@ -21,25 +24,29 @@ pub struct Figures {
     pub failures: u64,
     /// Microseconds from a request's arrival to its first token.
     first_tokens: Vec<u32>,
+    /// Loads of the engines.
     pub loads: Loads,
 }
 
 impl Figures {
-    pub fn new(engines: usize) -> Self {
+    /// No figures yet.
+    pub(super) fn new(engines: usize) -> Self {
         Self {
             loads: Loads { engines: vec![Load::default(); engines], windows: Vec::new() },
             ..Self::default()
         }
     }
 
-    pub fn first_token(&mut self, after: u64) {
+    pub(super) fn first_token(&mut self, after: u64) {
         self.first_tokens.push(u32::try_from(after).unwrap_or(u32::MAX));
     }
 
+    /// Share of the prompts' own tokens that were cached.
     pub fn hit_rate(&self) -> f64 {
         share(self.own_hits, self.own_tokens)
     }
 
+    /// Share of the later turns that moved.
     pub fn move_rate(&self) -> f64 {
         share(self.moves, self.later_turns)
     }
@@ -80,19 +87,19 @@ struct Load {
 }
 
 impl Loads {
-    pub fn set(&mut self, engine: usize, load: usize, now: u64) {
+    pub(super) fn set(&mut self, engine: usize, load: usize, now: u64) {
         self.engines[engine].advance(now);
         self.engines[engine].now = load;
     }
 
-    pub fn set_absent(&mut self, engine: usize, is_absent: bool) {
+    pub(super) fn set_absent(&mut self, engine: usize, is_absent: bool) {
         let engine = &mut self.engines[engine];
         engine.is_absent = is_absent;
         engine.was_absent |= is_absent;
     }
 
     /// Ends a window; engines that were there for all of it count.
-    pub fn end_window(&mut self, now: u64) {
+    pub(super) fn end_window(&mut self, now: u64) {
         let mut sums = Vec::new();
         for engine in &mut self.engines {
             engine.advance(now);

@@ -12,30 +12,44 @@ mod simulation;
 mod workload;
 
 pub use figures::Figures;
-pub use policies::{Counted, Placement, Policy, Routed, Rule};
 pub use scenario::{Keys, Scenario};
 pub use simulation::simulate;
 pub use workload::{Conversation, conversations};
 
 use host::remote::routing::RoutingOptions;
 
-/// A policy's name, and how each host makes its own.
-pub type Named = (&'static str, fn() -> Box<dyn Policy>);
+use policies::{Counted, Policy, Routed, Rule};
+
+/// A policy that can be simulated.
+#[derive(Clone, Copy)]
+pub struct NamedPolicy {
+    /// Its name, for tables.
+    pub name: &'static str,
+    /// Makes one host's.
+    make: fn() -> Box<dyn Policy>,
+}
+
+impl NamedPolicy {
+    const fn new(name: &'static str, make: fn() -> Box<dyn Policy>) -> Self {
+        Self { name, make }
+    }
+}
 
 /// Sluice's router as it is.
-pub const OURS: Named = ("Sluice", || Box::new(Routed::new(RoutingOptions::default(), true)));
+pub const OURS: NamedPolicy =
+    NamedPolicy::new("Sluice", || Box::new(Routed::new(RoutingOptions::default(), true)));
 /// The best that knows all caches.
-pub const BOUNDED_TREE: Named =
-    ("radix tree, bounded load", || Box::new(Counted::new(Rule::BoundedTree { slots: 12 })));
+pub const BOUNDED_TREE: NamedPolicy =
+    NamedPolicy::new("radix tree, bounded load", || Box::new(Counted::new(Rule::BoundedTree { slots: 12 })));
 
 /// The policies that are compared.
-pub const POLICIES: [Named; 7] = [
+pub const POLICIES: [NamedPolicy; 7] = [
     OURS,
-    ("round-robin", || Box::new(Counted::new(Rule::RoundRobin))),
-    ("least load", || Box::new(Counted::new(Rule::LeastLoad))),
-    ("consistent hash", || Box::new(Routed::new(hash_alone(), false))),
-    ("bounded hash, no memory", || Box::new(Routed::new(bounded_hash(), false))),
-    ("radix tree, thresholds", || Box::new(Counted::new(Rule::Tree { absolute: 64 }))),
+    NamedPolicy::new("round-robin", || Box::new(Counted::new(Rule::RoundRobin))),
+    NamedPolicy::new("least load", || Box::new(Counted::new(Rule::LeastLoad))),
+    NamedPolicy::new("consistent hash", || Box::new(Routed::new(hash_alone(), false))),
+    NamedPolicy::new("bounded hash, no memory", || Box::new(Routed::new(bounded_hash(), false))),
+    NamedPolicy::new("radix tree, thresholds", || Box::new(Counted::new(Rule::Tree { absolute: 64 }))),
     BOUNDED_TREE,
 ];
 

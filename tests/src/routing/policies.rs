@@ -8,7 +8,7 @@ use host::remote::routing::{Lease, ReportedLoad, Router, RoutingOptions};
 use super::engine::{Engine, Prompt};
 
 /// What routes the requests of one host.
-pub trait Policy {
+pub(super) trait Policy {
     /// Engine for a request, other than those tried before. Counts as load until `release`.
     fn select(
         &mut self,
@@ -18,27 +18,31 @@ pub trait Policy {
         engines: &[Engine],
         now: u64,
     ) -> Option<Placement>;
+    /// Ends a request.
     fn release(&mut self, placement: Placement, outcome: Outcome, now: u64);
+    /// Takes an engine's gauges.
     fn report(&mut self, _engine: usize, _load: ReportedLoad, _now: u64) {}
+    /// Takes an engine's health.
     fn set_up(&mut self, engine: usize, up: bool);
     /// Makes engines `0..count` the ones there are.
     fn list(&mut self, count: usize);
 }
 
 /// A request's place.
-pub struct Placement {
-    pub engine: usize,
+pub(super) struct Placement {
+    /// The engine's number.
+    pub(super) engine: usize,
     lease: Option<Lease<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     Succeeded,
     Failed,
 }
 
 /// Sluice's router.
-pub struct Routed {
+pub(super) struct Routed {
     router: Router<usize>,
     names: Vec<Arc<str>>,
     start: Instant,
@@ -47,7 +51,7 @@ pub struct Routed {
 
 impl Routed {
     /// `learns`: whether it gets the engines' gauges.
-    pub fn new(options: RoutingOptions, learns: bool) -> Self {
+    pub(super) fn new(options: RoutingOptions, learns: bool) -> Self {
         Self { router: Router::new(options), names: Vec::new(), start: Instant::now(), learns }
     }
 
@@ -92,22 +96,20 @@ impl Policy for Routed {
 
 /// How a [`Counted`] policy chooses.
 #[derive(Clone, Copy, Debug)]
-pub enum Rule {
+pub(super) enum Rule {
+    /// Each engine in its turn.
     RoundRobin,
+    /// The engine with the fewest requests.
     LeastLoad,
     /// A radix tree that knows each engine's cache exactly: the longest match, unless loads differ by more than `absolute` and by
     /// more than half; where less than half of the prompt matches, the engine with the least cached.
-    Tree {
-        absolute: u32,
-    },
+    Tree { absolute: u32 },
     /// The same tree: the longest match among engines below 1.25 × mean load, or below this.
-    BoundedTree {
-        slots: u32,
-    },
+    BoundedTree { slots: u32 },
 }
 
 /// Policies that count requests by engine, without a breaker.
-pub struct Counted {
+pub(super) struct Counted {
     rule: Rule,
     in_flight: Vec<u32>,
     up: Vec<bool>,
@@ -116,7 +118,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    pub fn new(rule: Rule) -> Self {
+    pub(super) fn new(rule: Rule) -> Self {
         Self { rule, in_flight: Vec::new(), up: Vec::new(), listed: 0, last: 0 }
     }
 

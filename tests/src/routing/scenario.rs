@@ -12,6 +12,7 @@ pub enum Keys {
 /// Sizes of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
+    /// Conversations in all.
     pub conversations: u32,
     /// Engines at most: an eighth of them comes after a quarter of the time and goes after seven tenths.
     pub engines: u32,
@@ -19,6 +20,7 @@ pub struct Scenario {
     pub hosts: usize,
     /// Conversations that begin per engine and second.
     pub rate_per_engine: f64,
+    /// What requests are routed by.
     pub keys: Keys,
     /// Tokens of KV memory of an engine.
     pub kv_tokens: u64,

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::BuildHasherDefault;
 
+use super::NamedPolicy;
 use super::cache::KeyHasher;
 use super::engine::{Engine, Prompt};
 use super::figures::{Figures, WINDOW};
@@ -64,17 +65,13 @@ struct Simulation<'a> {
 }
 
 /// Runs the conversations of `scenario`, each host with a policy of its own.
-pub fn simulate(
-    scenario: &Scenario,
-    conversations: &[Conversation],
-    policy: &dyn Fn() -> Box<dyn Policy>,
-) -> Figures {
+pub fn simulate(scenario: &Scenario, conversations: &[Conversation], policy: NamedPolicy) -> Figures {
     let engines = scenario.engines as usize;
     let mut simulation = Simulation {
         conversations,
         changes: scenario.changes(),
         duration: scenario.duration(),
-        hosts: (0..scenario.hosts).map(|_| policy()).collect(),
+        hosts: (0..scenario.hosts).map(|_| (policy.make)()).collect(),
         engines: (0..engines).map(|_| Engine::new(scenario.kv_tokens)).collect(),
         listed: 0,
         progress: vec![Progress::default(); conversations.len()],

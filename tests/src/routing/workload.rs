@@ -22,7 +22,9 @@ pub struct Conversation {
     pub id: u32,
     /// Microseconds from the start of the simulation.
     pub begins: u64,
+    /// Rank of its application, the most popular first.
     pub application: u32,
+    /// Turns until it ends.
     pub turns: u32,
     /// What its requests are routed by.
     pub key: u64,

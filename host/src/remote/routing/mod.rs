@@ -2,8 +2,15 @@
 //!
 //! A request comes with the key of its prefix. Requests of one key go to the engine that the key used last, which has the
 //! prefix in its cache; a key that isn't remembered goes by rendezvous hashing (highest random weight), so that several
-//! hosts with the same engines agree and share nothing. An engine takes requests while its load is below
-//! `max(slots, ⌈load_percent × mean load⌉)`; beyond that the key's next engine in rendezvous order does.
+//! hosts with the same engines agree and share nothing. Engines whose load is at the bound are passed over; if all are, the
+//! one with the least load is taken. Load is the router's own requests and, where an engine reports its gauges, those of others.
+//!
+//! The bound is `max(load_percent × mean, min(slots, max(options.slots, slots_percent × mean)))`, rounded up, over the engines
+//! that may take the request. An engine's slots are learned: what it runs while requests wait (`gauges.rs`).
+//!
+//! Where this host routes alone, which the gauges tell, no other host has to find a key by rendezvous order. Then a new key
+//! is placed below `new_key_percent × mean`, and a key that was spilled stays where it went. Otherwise a spill is not remembered.
+//! `benches/routing` of the package `tests` measures these rules.
 //!
 //! Invariants: a request counts as load from its selection until its [`Lease`] is dropped, whatever happens to the list of
 //! engines meanwhile. Nothing here reads a clock, does I/O or waits for anything but one short lock: `now` is handed in.
@@ -34,7 +41,7 @@ pub struct RoutingOptions {
     pub slots: u32,
     /// Load factor: how far above the mean an engine's load may be, in percent of the mean; above 100.
     pub load_percent: u32,
-    /// How far above the mean an engine's slots let its load be, in percent of the mean; less only than `slots`.
+    /// How far its learned slots let an engine's load be above the mean, in percent of the mean, if that is more than `slots`.
     pub slots_percent: u32,
     /// Load factor for keys that aren't remembered, where no other hosts route: nobody else must find their engines.
     pub new_key_percent: u32,

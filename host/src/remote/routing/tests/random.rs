@@ -52,12 +52,13 @@ fn candidates(status: &[EngineStatus], accepts: impl Fn(&EngineStatus) -> bool) 
     if roomy.is_empty() { available } else { roomy }
 }
 
-/// Load, and the load that the engine's own slots and the mean of the candidates allow.
+/// Whether the load is below what the mean of the candidates and the engine's own slots allow.
 fn below_bound(engine: &EngineStatus, candidates: &[&EngineStatus]) -> bool {
     let total: u32 = candidates.iter().map(|engine| engine.in_flight + engine.others).sum();
-    let mean = f64::from(total) / f64::from(u32::try_from(candidates.len()).unwrap());
-    let load = engine.in_flight + engine.others;
-    load < engine.slots || f64::from(load) < (mean * 1.25).ceil()
+    let count = u32::try_from(candidates.len()).unwrap();
+    let of_mean = |percent: u32| (total * percent).div_ceil(100 * count);
+    let bound = of_mean(125).max(engine.slots.min(of_mean(175).max(8)));
+    engine.in_flight + engine.others < bound
 }
 
 proptest! {

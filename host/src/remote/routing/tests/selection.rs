@@ -111,7 +111,7 @@ fn a_spilled_new_key_is_not_remembered_where_other_hosts_look_for_it() {
     let router = router(4);
     let busy: Vec<_> = (0..8).map(|_| select(&router, 1, now)).collect();
     let home = *busy[0].engine();
-    let key = (2..)
+    let key = (2..1000)
         .find(|&key| *self::router(4).select(key, |_| true, &[], now).unwrap().engine() == home)
         .unwrap();
     let spilled = select(&router, key, now);
@@ -137,11 +137,11 @@ fn on_first_engine(others: Option<u32>) -> u32 {
     let now = Instant::now();
     let router = router(4);
     let first = *self::router(4).select(1, |_| true, &[], now).unwrap().engine();
-    let busy = (2..).find(|&key| *select(&router, key, now).engine() == first).unwrap();
+    let busy = (2..1000).find(|&key| *select(&router, key, now).engine() == first).unwrap();
     let _leases: Vec<_> = (0..3).map(|_| select(&router, busy, now)).collect();
     if let Some(others) = others {
         (0..4).for_each(|engine| {
-            router.report(&name(engine), gauges(others + in_flight(&router, now)[engine], 0), now)
+            router.report(&name(engine), gauges(others + in_flight(&router, now)[engine], 0), now);
         });
     }
     let _new = select(&router, 1, now);
@@ -167,10 +167,9 @@ fn slots_let_a_load_be_above_the_mean_by_a_share_only() {
         (0..4).for_each(|engine| router.report(&name(engine), load, now));
     }
     let leases: Vec<_> = (0..40).map(|_| select(&router, 1, now)).collect();
-    let mut loads = in_flight(&router, now);
-    loads.sort_unstable();
+    let most = in_flight(&router, now).into_iter().max().unwrap();
     // Each has 112 slots; of 40 requests 1.25 × the mean is 13, 1.75 × the mean 18.
-    assert_eq!(loads, [0, 8, 14, 18]);
+    assert!((14..=18).contains(&most), "{most}");
     drop(leases);
 }
 
