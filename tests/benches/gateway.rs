@@ -115,6 +115,8 @@ fn start_litellm(engine: SocketAddr, folder: &std::path::Path) -> Option<(Proces
         .arg("--config")
         .arg(&config)
         .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--telemetry", "False"])
+        // It serves this machine alone, and asks for a key otherwise.
+        .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -11,10 +11,14 @@ const IDS: usize = 256;
 
 /// What an affinity is taken of.
 pub(super) enum Kin<'a> {
-    /// The client's own word for requests that begin alike.
-    Key(&'a str),
-    /// A conversation: its instructions and its first user message, which all its turns have in common.
-    Conversation(&'a Conversation),
+    /// A conversation: its instructions and its first user message, which all its turns have in common, and the client's own word for
+    /// requests that begin alike. That word alone would send a whole application to one engine: in `docs/bench` it loses a sixth of the hits.
+    Conversation {
+        /// `prompt_cache_key`.
+        key: Option<&'a str>,
+        /// The conversation, before anything is left out of it.
+        conversation: &'a Conversation,
+    },
     /// A prompt without a template.
     Ids(&'a [u32]),
 }
@@ -26,12 +30,11 @@ impl Kin<'_> {
         let mut hash = Sha256::new();
         hash.update(principal.cache_salt().to_be_bytes());
         match self {
-            Self::Key(key) => {
-                hash.update(b"k");
-                text(&mut hash, key);
-            }
-            Self::Conversation(conversation) => {
-                hash.update(b"c");
+            Self::Conversation { key, conversation } => {
+                hash.update(if key.is_some() { b"k" } else { b"c" });
+                if let Some(key) = key {
+                    text(&mut hash, key);
+                }
                 opening(conversation).for_each(|part| text(&mut hash, part));
             }
             Self::Ids(ids) => {
@@ -71,13 +74,17 @@ mod tests {
         Conversation { messages, tools: Vec::new() }
     }
 
+    fn of_key(key: Option<&str>, messages: &[(Role, &str)]) -> u64 {
+        Kin::Conversation { key, conversation: &conversation(messages) }.affinity(ONE)
+    }
+
     fn of(messages: &[(Role, &str)]) -> u64 {
-        Kin::Conversation(&conversation(messages)).affinity(ONE)
+        of_key(None, messages)
     }
 
     #[test]
     fn numbers_are_the_same_for_ever() {
-        assert_eq!(Kin::Key("support").affinity(ONE), 0x7b62_dfbb_2a89_aa0d);
+        assert_eq!(of_key(Some("support"), &[(Role::User, "Hi")]), 0x8aa9_2245_7567_48de);
         assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0xc73b_0b23_c259_025c);
         assert_eq!(Kin::Ids(&[1, 2, 3]).affinity(ONE), 0x20bf_4506_d451_256e);
     }
@@ -92,6 +99,7 @@ mod tests {
             of(&[(Role::System, "s"), (Role::User, "v")]),
             of(&[(Role::System, "su"), (Role::User, "")]),
             of(&[(Role::User, "u")]),
+            of_key(Some("k"), &[(Role::System, "s"), (Role::User, "u")]),
         ] {
             assert_ne!(other, first);
         }
@@ -99,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_principal_has_its_own_numbers() {
-        assert_ne!(Kin::Key("k").affinity(Principal(0)), Kin::Key("k").affinity(ONE));
-        assert_ne!(Kin::Key("k").affinity(ONE), Kin::Ids(&[]).affinity(ONE));
+        assert_ne!(Kin::Ids(&[1]).affinity(Principal(0)), Kin::Ids(&[1]).affinity(ONE));
+        assert_ne!(of(&[]), Kin::Ids(&[]).affinity(ONE));
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Served {
         // The only look at what may be swapped: all of this answer has this parser.
         let parser = self.parsers.current();
         // Before anything is left out of the conversation: its beginning stays the same however long it gets.
-        let kin = job.cache_key.as_deref().map_or(Kin::Conversation(&job.conversation), Kin::Key);
+        let kin = Kin::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
         let affinity = kin.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);

@@ -10,7 +10,6 @@ use engine::{
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
-use super::facts::Facts;
 use super::options::{EngineUrl, RemoteOptions};
 use super::probe::ProbeError;
 use super::request::RemoteRequest;
@@ -107,11 +106,10 @@ impl RemoteEngine {
     }
 }
 
-/// The smallest context counts, so that every engine can take what is taken on. Constraints that one of them follows may be asked for; all
-/// of them, where none is known yet. The name has no URLs: clients read it.
+/// The smallest context counts, so that every engine can take what is taken on. Constraints are refused by the engines themselves: which
+/// there are, and what they follow, changes. The name has no URLs: clients read it.
 fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo {
     let facts: Vec<_> = upstreams.iter().filter_map(|upstream| upstream.facts()).collect();
-    let follows = |can: fn(&Facts) -> bool| facts.is_empty() || facts.iter().any(|facts| can(facts));
     let names: BTreeSet<&str> = facts.iter().map(|facts| &*facts.name).collect();
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     EngineInfo {
@@ -122,10 +120,7 @@ fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo
         },
         context: facts.iter().filter_map(|facts| facts.context).fold(context, usize::min),
         vocab,
-        constraints: ConstraintSupport {
-            grammar: follows(|facts| facts.follows_grammars),
-            json: follows(|facts| facts.follows_schemas),
-        },
+        constraints: ConstraintSupport { grammar: true, json: true },
     }
 }
 

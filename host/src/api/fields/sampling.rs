@@ -81,7 +81,7 @@ pub(crate) const CHOICES: Field =
     Field::supported("n", Shape::UpTo(1, 16), "so many answers to one prompt, side by side");
 
 /// What `prompt_cache_key` does.
-pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key go to the engine that has their beginning cached, where there are several; prefixes are cached whatever it says";
+pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says";
 
 /// `priority`.
 pub(crate) const PRIORITY: Field = Field::supported(

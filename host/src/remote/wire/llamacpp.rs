@@ -3,11 +3,12 @@
 //! An event there has one id. Of tokens that are parts of one character only the last is told, with the character's text: the count of
 //! tokens then jumps, and the text stands for all of them.
 
-use engine::{JsonBegins, JsonConstraint, Logprobs};
+use engine::{JsonBegins, JsonConstraint};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::logprobs::Position;
 use super::vllm_params::{check_banned, check_priority};
 use super::{Chunk, Unsupported, Wire, WireEnd, WireFault, WireReader};
 use crate::remote::facts::Facts;
@@ -174,19 +175,6 @@ struct Progress {
     cache: usize,
 }
 
-#[derive(Deserialize)]
-struct Position {
-    logprob: f32,
-    #[serde(default)]
-    top_logprobs: Vec<Alternative>,
-}
-
-#[derive(Deserialize)]
-struct Alternative {
-    id: u32,
-    logprob: f32,
-}
-
 impl WireReader for Reader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
         let event: Event = super::json(data)?;
@@ -222,12 +210,5 @@ impl WireReader for Reader {
             .map_err(|_| WireFault::Unreadable("a token id that is none".to_owned()))?;
         chunk.push_tokens(&ids, logprobs);
         Ok(())
-    }
-}
-
-impl From<Position> for Logprobs {
-    fn from(Position { logprob, top_logprobs }: Position) -> Self {
-        let top = top_logprobs.into_iter().map(|Alternative { id, logprob }| (id, logprob));
-        Self { chosen: logprob, top: top.collect() }
     }
 }

@@ -3,6 +3,7 @@
 //! Every field that decides what is generated is always sent: one left out would become the server's own default.
 
 mod llamacpp;
+mod logprobs;
 mod openai;
 mod sglang;
 #[cfg(test)]
@@ -113,6 +114,11 @@ impl Chunk {
     fn push_tokens(&mut self, ids: &[u32], mut logprobs: impl Iterator<Item = Option<Box<Logprobs>>>) {
         let token = |id: &u32| Piece::Token(Token { id: *id, logprobs: logprobs.next().flatten() });
         self.pieces.extend(ids.iter().map(token));
+    }
+
+    /// The answer has ended so, if it has.
+    fn end_as(&mut self, end: Option<WireEnd>) {
+        self.end = end.or_else(|| self.end.take());
     }
 
     fn push_text(&mut self, text: &str) {

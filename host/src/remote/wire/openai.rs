@@ -4,8 +4,8 @@ use engine::Logprobs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::vllm_params::{self, SamplingFields, Usage};
-use super::{Chunk, Unsupported, Wire, WireFault, WireReader, json};
+use super::vllm_params::{self, SamplingFields};
+use super::{Chunk, Unsupported, Wire, WireFault, WireReader};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
@@ -80,13 +80,6 @@ impl Wire for OpenAi {
 struct Reader;
 
 #[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
-}
-
-#[derive(Deserialize)]
 struct Choice {
     #[serde(default)]
     text: String,
@@ -106,12 +99,7 @@ struct CompletionLogprobs {
 
 impl WireReader for Reader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        if vllm_params::is_done(data, chunk) {
-            return Ok(());
-        }
-        let event: Event = json(data)?;
-        chunk.cached = event.usage.as_ref().and_then(Usage::cached_tokens).or(chunk.cached);
-        for choice in event.choices {
+        for choice in vllm_params::choices::<Choice>(data, chunk)? {
             choice.add_to(chunk);
         }
         Ok(())
@@ -127,8 +115,7 @@ impl Choice {
             }
             None => chunk.push_text(&self.text),
         }
-        chunk.end = vllm_params::end(self.finish_reason.as_deref(), self.stop_reason.as_ref())
-            .or_else(|| chunk.end.take());
+        chunk.end_as(vllm_params::end(self.finish_reason.as_deref(), self.stop_reason.as_ref()));
     }
 }
 

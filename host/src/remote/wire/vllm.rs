@@ -1,13 +1,13 @@
 //! vLLM's `/inference/v1/generate`, ids in and ids out (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). There with
 //! `vllm serve --enable-scale-out` only.
 
-use engine::Logprobs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::logprobs::Position;
 use super::openai::{StreamOptions, is_usual, salt};
-use super::vllm_params::{self, SamplingFields, Usage};
-use super::{Chunk, Unsupported, Wire, WireFault, WireReader, json};
+use super::vllm_params::{self, SamplingFields};
+use super::{Chunk, Unsupported, Wire, WireFault, WireReader};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
@@ -71,13 +71,6 @@ impl Wire for Vllm {
 struct Reader;
 
 #[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Usage>,
-}
-
-#[derive(Deserialize)]
 struct Choice {
     #[serde(default)]
     token_ids: Option<Vec<u32>>,
@@ -91,40 +84,14 @@ struct GenerateLogProbs {
     content: Option<Vec<Position>>,
 }
 
-#[derive(Deserialize)]
-struct Position {
-    logprob: f32,
-    #[serde(default)]
-    top_logprobs: Vec<Alternative>,
-}
-
-#[derive(Deserialize)]
-struct Alternative {
-    token_id: u32,
-    logprob: f32,
-}
-
 impl WireReader for Reader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        if vllm_params::is_done(data, chunk) {
-            return Ok(());
-        }
-        let event: Event = json(data)?;
-        chunk.cached = event.usage.as_ref().and_then(Usage::cached_tokens).or(chunk.cached);
-        for choice in event.choices {
+        for choice in vllm_params::choices::<Choice>(data, chunk)? {
             let positions = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
             let logprobs = positions.into_iter().map(|position| Some(Box::new(position.into())));
             chunk.push_tokens(&choice.token_ids.unwrap_or_default(), logprobs);
-            chunk.end = vllm_params::end(choice.finish_reason.as_deref(), choice.stop_reason.as_ref())
-                .or_else(|| chunk.end.take());
+            chunk.end_as(vllm_params::end(choice.finish_reason.as_deref(), choice.stop_reason.as_ref()));
         }
         Ok(())
-    }
-}
-
-impl From<Position> for Logprobs {
-    fn from(Position { logprob, top_logprobs }: Position) -> Self {
-        let top = top_logprobs.into_iter().map(|Alternative { token_id, logprob }| (token_id, logprob));
-        Self { chosen: logprob, top: top.collect() }
     }
 }

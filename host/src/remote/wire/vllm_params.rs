@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use engine::{Constraint, JsonBegins};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Chunk, Unsupported, WireEnd};
+use super::{Chunk, Unsupported, WireEnd, WireFault};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
@@ -124,21 +125,34 @@ pub(super) fn check_priority(request: &RemoteRequest, facts: &Facts) -> Result<(
     Unsupported::new("priority", "knows no priorities")
 }
 
-/// vLLM's `UsageInfo`, as far as it is read.
-#[derive(Debug, Deserialize)]
-pub(super) struct Usage {
+/// An event, as far as it is read.
+#[derive(Deserialize)]
+struct Event<C> {
+    #[serde(default = "Vec::new")]
+    choices: Vec<C>,
+    usage: Option<Usage>,
+}
+
+/// vLLM's `UsageInfo`.
+#[derive(Deserialize)]
+struct Usage {
     prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 struct PromptTokensDetails {
     cached_tokens: Option<usize>,
 }
 
-impl Usage {
-    pub(super) fn cached_tokens(&self) -> Option<usize> {
-        self.prompt_tokens_details.as_ref()?.cached_tokens
+/// The choices of an event; what else it says goes to `chunk`.
+pub(super) fn choices<C: DeserializeOwned>(data: &[u8], chunk: &mut Chunk) -> Result<Vec<C>, WireFault> {
+    if is_done(data, chunk) {
+        return Ok(Vec::new());
     }
+    let Event { choices, usage } = super::json(data)?;
+    let cached = usage.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
+    chunk.cached = cached.or(chunk.cached);
+    Ok(choices)
 }
 
 /// Why a choice ended: `finish_reason` and `stop_reason`, which is an id, a text or nothing.

@@ -1,0 +1,26 @@
+//! Log-probabilities of a position as vLLM's `/inference/v1/generate` and llama.cpp have them.
+
+use engine::Logprobs;
+use serde::Deserialize;
+
+/// Those of one token.
+#[derive(Deserialize)]
+pub(super) struct Position {
+    logprob: f32,
+    #[serde(default)]
+    top_logprobs: Vec<Alternative>,
+}
+
+#[derive(Deserialize)]
+struct Alternative {
+    #[serde(alias = "token_id")]
+    id: u32,
+    logprob: f32,
+}
+
+impl From<Position> for Logprobs {
+    fn from(Position { logprob, top_logprobs }: Position) -> Self {
+        let top = top_logprobs.into_iter().map(|Alternative { id, logprob }| (id, logprob));
+        Self { chosen: logprob, top: top.collect() }
+    }
+}
