@@ -151,7 +151,9 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     let words = match engine_error(&body.ok().and_then(Result::ok).unwrap_or_default()) {
         WireFault::Engine(_, words) | WireFault::Unreadable(words) => words,
     };
-    tracing::warn!(engine = %upstream.name(), %status, reason = words, "an engine elsewhere refused a request");
+    // What it says of a request may hold the request's text, which is for no log.
+    let reason = if is_about_request(status) { "" } else { &words };
+    tracing::warn!(engine = %upstream.name(), %status, reason, "an engine elsewhere refused a request");
     let (refusal, is_fault) = match status {
         StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
@@ -165,6 +167,11 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
         }
     };
     StatusRefusal { refusal, is_fault }
+}
+
+/// Whether an engine that answers so speaks of the request, and not of itself or its key.
+fn is_about_request(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 429)
 }
 
 /// A refusal of the request itself: of its length, of its constraint, or a disagreement between this server and the engine.
@@ -185,7 +192,7 @@ pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteReq
     if request.priority != 0 && words.contains("priority") {
         return unsupported("priority");
     }
-    SubmitError::Failed(format!("{} refused a request of this server: {words}", upstream.name()))
+    SubmitError::Failed(format!("{} refused a request of this server", upstream.name()))
 }
 
 /// `Retry-After` in seconds; a date is not read.

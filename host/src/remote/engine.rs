@@ -114,7 +114,7 @@ fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo
     let names = names.into_iter().collect::<Vec<_>>().join(", ");
     EngineInfo {
         name: match (&*names, upstreams.len()) {
-            ("", count) => format!("{count} elsewhere, not there yet"),
+            ("", count) => format!("{count} at URLs, none there yet"),
             (names, 1) => names.to_owned(),
             (names, count) => format!("{count} of {names}"),
         },

@@ -59,7 +59,7 @@ impl Broken {
             WireFault::Unreadable(words) => Self::new(words),
             WireFault::Engine(status, words) => {
                 let told = status.map_or(String::new(), |status| format!(" ({status})"));
-                let reason = format!("its own error{told}: {words}");
+                let reason = format!("its own error{told}");
                 let fault = match status {
                     Some(429 | 502..=504) => Fault::Engine,
                     Some(400..500) => Fault::Request(words),

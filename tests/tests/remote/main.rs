@@ -2,6 +2,7 @@
 
 mod cancel;
 mod captured;
+mod constraints;
 mod faults;
 mod lists;
 mod overload;
