@@ -1,0 +1,123 @@
+//! What the events of each kind come to, one by one.
+
+use serde_json::{Value, json};
+
+use super::KINDS;
+use crate::remote::wire::{Chunk, EngineKind, Piece, WireEnd, WireFault};
+
+/// All that events say.
+fn read(kind: EngineKind, events: &[&str]) -> Result<Chunk, WireFault> {
+    let (mut reader, mut chunk) = (kind.wire().reader(), Chunk::default());
+    for event in events {
+        reader.read(event.as_bytes(), &mut chunk)?;
+    }
+    Ok(chunk)
+}
+
+fn ids(chunk: &Chunk) -> Vec<u32> {
+    let id = |piece: &Piece| if let Piece::Token(token) = piece { Some(token.id) } else { None };
+    chunk.pieces.iter().filter_map(id).collect()
+}
+
+#[test]
+fn sglang_tells_all_ids_or_the_new_ones() {
+    let event = |ids: &[u32], count: usize, finish: Value| {
+        let meta = json!({ "finish_reason": finish, "completion_tokens": count, "cached_tokens": 2 });
+        json!({ "text": "", "output_ids": ids, "meta_info": meta }).to_string()
+    };
+    let stop = json!({ "type": "stop", "matched": 5 });
+    let all = [
+        event(&[1], 1, Value::Null),
+        event(&[1, 2, 3], 3, Value::Null),
+        event(&[1, 2, 3, 5], 4, stop.clone()),
+    ];
+    let new = [event(&[1], 1, Value::Null), event(&[2, 3], 3, Value::Null), event(&[5], 4, stop)];
+    for events in [all, new] {
+        let chunk = read(EngineKind::Sglang, &events.each_ref().map(String::as_str)).unwrap();
+        assert_eq!(
+            (ids(&chunk), &chunk.end, chunk.cached),
+            (vec![1, 2, 3, 5], &Some(WireEnd::Stop(Some(5))), Some(2))
+        );
+    }
+    let lost = event(&[3], 3, Value::Null);
+    assert!(matches!(read(EngineKind::Sglang, &[&lost]), Err(WireFault::Unreadable(_))));
+    let aborted = event(&[], 0, json!({ "type": "abort", "message": "full", "status_code": 503 }));
+    assert_eq!(read(EngineKind::Sglang, &[&aborted]), Err(WireFault::Engine(Some(503), "full".to_owned())));
+}
+
+#[test]
+fn llamacpp_tells_characters_of_several_tokens_as_text() {
+    let token = |content: &str, id: i64, count: usize| {
+        json!({ "content": content, "tokens": [id], "tokens_predicted": count, "stop": false }).to_string()
+    };
+    let progress = r#"{"content":"","tokens":[-1],"tokens_predicted":0,"stop":false,"prompt_progress":{"total":9,"cache":4,"processed":9}}"#;
+    let end = r#"{"content":"","tokens":[],"stop":true,"stop_type":"eos","tokens_predicted":4,"timings":{"cache_n":5}}"#;
+    let chunk =
+        read(EngineKind::LlamaCpp, &[progress, &token("a", 7, 1), &token("ã", 96, 3), &token("", 5, 4), end]);
+    let chunk = chunk.unwrap();
+    assert_eq!(ids(&chunk), [7, 5]);
+    assert_eq!(chunk.pieces[1], Piece::Text("ã".to_owned()));
+    assert_eq!((chunk.end, chunk.cached, chunk.is_over), (Some(WireEnd::Stop(None)), Some(5), true));
+}
+
+#[test]
+fn log_probabilities_belong_to_their_tokens() {
+    let openai = r#"{"choices":[{"text":"","token_ids":[7,8],"logprobs":{"token_logprobs":[-0.5,-1.0],"top_logprobs":[{"token_id:7":-0.5,"token_id:9":-2.0},null]}}]}"#;
+    let vllm = r#"{"choices":[{"token_ids":[7,8],"logprobs":{"content":[{"token_id":7,"logprob":-0.5,"top_logprobs":[{"token_id":7,"logprob":-0.5},{"token_id":9,"logprob":-2.0}]},{"token_id":8,"logprob":-1.0}]}}]}"#;
+    let sglang = r#"{"output_ids":[7,8],"meta_info":{"finish_reason":null,"completion_tokens":2,"output_token_logprobs":[[-0.5,7,null],[-1.0,8,null]],"output_top_logprobs":[[[-0.5,7,null],[-2.0,9,null]],null]}}"#;
+    for (kind, event) in
+        [(EngineKind::OpenAi, openai), (EngineKind::Vllm, vllm), (EngineKind::Sglang, sglang)]
+    {
+        let chunk = read(kind, &[event]).unwrap();
+        let [Piece::Token(first), Piece::Token(second)] = &chunk.pieces[..] else { panic!("{chunk:?}") };
+        let (first, second) = (first.logprobs.as_ref().unwrap(), second.logprobs.as_ref().unwrap());
+        assert_eq!((first.chosen, &first.top), (-0.5, &vec![(7, -0.5), (9, -2.0)]));
+        assert_eq!((second.chosen, &second.top), (-1.0, &Vec::new()));
+    }
+}
+
+#[test]
+fn errors_are_found_whatever_stands_around_them() {
+    let errors = [
+        r#"{"error":{"message":"no","code":400}}"#,
+        r#"{"error": {"message": "no", "type": "x", "code": 400}}"#,
+        r#"{"object":"error","message":"no","code":400}"#,
+    ];
+    for kind in KINDS {
+        for error in errors {
+            assert_eq!(
+                read(kind, &[error]),
+                Err(WireFault::Engine(Some(400), "no".to_owned())),
+                "{kind:?} {error}"
+            );
+        }
+        for unreadable in ["", "{", "[]", "null", "<html>"] {
+            assert!(
+                matches!(read(kind, &[unreadable]), Err(WireFault::Unreadable(_))),
+                "{kind:?} {unreadable}"
+            );
+        }
+    }
+}
+
+#[test]
+fn chunks_without_choices_say_nothing() {
+    for kind in [EngineKind::OpenAi, EngineKind::Vllm] {
+        let usage =
+            r#"{"choices":[],"usage":{"prompt_tokens":3,"prompt_tokens_details":{"cached_tokens":2}}}"#;
+        let chunk = read(kind, &[usage, "[DONE]"]).unwrap();
+        assert_eq!((chunk.pieces.len(), chunk.end, chunk.cached, chunk.is_over), (0, None, Some(2), true));
+    }
+}
+
+#[test]
+fn ids_that_are_missing_are_read_from_the_text() {
+    let [with, without, end] = [
+        r#"{"choices":[{"text":"He","token_ids":[7],"finish_reason":null}]}"#,
+        r#"{"choices":[{"text":"llo","finish_reason":null}]}"#,
+        r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#,
+    ];
+    let chunk = read(EngineKind::OpenAi, &[with, without, end]).unwrap();
+    assert_eq!((ids(&chunk), &chunk.pieces[1]), (vec![7], &Piece::Text("llo".to_owned())));
+    assert_eq!((chunk.pieces.len(), chunk.end), (2, Some(WireEnd::Stop(None))));
+}
