@@ -11,9 +11,9 @@ use http::{HeaderMap, StatusCode, header};
 use reqwest::{Body, Response};
 
 use super::abort::AbortGuard;
+use super::pool::UpstreamPool;
 use super::request::RemoteRequest;
 use super::routing::{Affinity, Lease, NoEngine};
-use super::shared::Shared;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::wire::{WireFault, WireReader, engine_error};
 
@@ -40,25 +40,25 @@ enum Refusal {
 
 /// The answer of the first engine that begins one. `excluded` are those that were asked before; those that were asked here are added.
 pub(super) async fn open(
-    shared: Arc<Shared>,
+    pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
     mut excluded: Vec<Arc<str>>,
 ) -> (Result<Attempt, SubmitError>, Vec<Arc<str>>) {
     let mut last = None;
     loop {
-        let lease = match select(&shared, &request, &excluded) {
+        let lease = match select(&pool, &request, &excluded) {
             Ok(lease) => lease,
             // What an engine said is worth more than that there is no other.
             Err(error) => return (Err(last.unwrap_or(error)), excluded),
         };
         let name = Arc::clone(lease.name());
         let upstream = Arc::clone(lease.engine());
-        match ask(lease, &shared, &request).await {
+        match ask(lease, &pool, &request).await {
             Ok(attempt) => return (Ok(attempt), excluded),
             Err(Refusal::Final(error)) => return (Err(error), excluded),
             Err(Refusal::Elsewhere(error)) => {
                 excluded.push(name);
-                if excluded.len() > shared.limits.retries {
+                if excluded.len() > pool.limits.retries {
                     return (Err(error), excluded);
                 }
                 upstream.metrics.retried.increment(1);
@@ -70,15 +70,15 @@ pub(super) async fn open(
 
 /// The engine that the router chooses, counted from here on.
 fn select(
-    shared: &Shared,
+    pool: &UpstreamPool,
     request: &RemoteRequest,
     excluded: &[Arc<str>],
 ) -> Result<Lease<Arc<Upstream>>, SubmitError> {
     let can = |upstream: &Arc<Upstream>| upstream.check(request).is_ok();
     let lease =
-        shared.router.select(request.affinity, can, excluded, Instant::now()).map_err(|none| match none {
+        pool.router.select(request.affinity, can, excluded, Instant::now()).map_err(|none| match none {
             NoEngine::None { retry_after } => SubmitError::Unavailable { retry_after: Some(retry_after) },
-            NoEngine::NotUsable => shared.refusal(request),
+            NoEngine::NotUsable => pool.refusal(request),
         })?;
     if lease.affinity() == Affinity::Hit {
         lease.engine().metrics.affinity_hits.increment(1);
@@ -88,7 +88,7 @@ fn select(
 
 async fn ask(
     mut lease: Lease<Arc<Upstream>>,
-    shared: &Shared,
+    pool: &UpstreamPool,
     request: &RemoteRequest,
 ) -> Result<Attempt, Refusal> {
     let asked = Instant::now();
@@ -100,7 +100,7 @@ async fn ask(
     let id = crate::random::hex::<16>();
     let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
     let abort = AbortGuard::new(&upstream, wire.abort(&id));
-    let sent = tokio::time::timeout(shared.limits.first_token_time, post.send()).await;
+    let sent = tokio::time::timeout(pool.limits.first_token_time, post.send()).await;
     let failure = match sent {
         Ok(Ok(response)) if response.status() == StatusCode::OK => match plain_body(response) {
             Ok(body) => return Ok(Attempt { lease, body, reader: wire.reader(), abort, asked }),

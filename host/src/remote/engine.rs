@@ -11,10 +11,10 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
 use super::options::{EngineUrl, RemoteOptions};
+use super::pool::{PoolSettings, UpstreamPool};
 use super::probe::ProbeError;
 use super::request::RemoteRequest;
 use super::routing::{Router, RoutingOptions};
-use super::shared::{Served, Shared};
 use super::stream::RemoteStream;
 use super::upstream::{self, Upstream};
 use super::vocabulary::Vocabulary;
@@ -55,7 +55,7 @@ pub struct RemoteModel {
 
 /// See the module. Dropping it ends what watches the engines; answers under way go on.
 pub struct RemoteEngine {
-    shared: Arc<Shared>,
+    pool: Arc<UpstreamPool>,
     info: EngineInfo,
     /// Ends when it is dropped.
     _watching: JoinSet<()>,
@@ -76,18 +76,18 @@ impl RemoteEngine {
         let RemoteModel { label, names, tokenizer, context } = model;
         let vocabulary = Vocabulary::new(tokenizer);
         let vocab = vocabulary.size();
-        let shared = Arc::new(Shared {
+        let pool = Arc::new(UpstreamPool {
             router: Router::new(RoutingOptions::default()),
             limits,
             vocabulary,
-            served: Served { options, client, label, names },
+            settings: PoolSettings { options, client, label, names },
             upstreams: Mutex::default(),
         });
-        shared.set_urls(urls);
-        let upstreams = shared.upstreams();
+        pool.set_urls(urls);
+        let upstreams = pool.upstreams();
         for (upstream, looked) in upstreams
             .iter()
-            .zip(join_all(upstreams.iter().map(|upstream| watch::join(&shared, upstream))).await)
+            .zip(join_all(upstreams.iter().map(|upstream| watch::join(&pool, upstream))).await)
         {
             match looked {
                 Ok(()) => {}
@@ -101,8 +101,8 @@ impl RemoteEngine {
         }
         let info = info(&upstreams, context, vocab);
         let mut watching = JoinSet::new();
-        watching.spawn(watch::run(Arc::clone(&shared)));
-        Ok(Self { shared, info, _watching: watching })
+        watching.spawn(watch::run(Arc::clone(&pool)));
+        Ok(Self { pool, info, _watching: watching })
     }
 }
 
@@ -135,11 +135,11 @@ impl Engine for RemoteEngine {
             return Err(SubmitError::PromptLength { tokens, context });
         }
         let request = RemoteRequest::new(request, context);
-        Ok(Generation::new(RemoteStream::new(Arc::clone(&self.shared), request)))
+        Ok(Generation::new(RemoteStream::new(Arc::clone(&self.pool), request)))
     }
 
     fn stats(&self) -> EngineStats {
-        let engines = self.shared.router.status(Instant::now());
+        let engines = self.pool.router.status(Instant::now());
         EngineStats {
             running: engines.iter().map(|engine| engine.in_flight as usize).sum(),
             ..EngineStats::default()
@@ -147,15 +147,15 @@ impl Engine for RemoteEngine {
     }
 
     fn is_alive(&self) -> bool {
-        self.shared.upstreams().iter().any(|upstream| upstream.facts().is_some())
+        self.pool.upstreams().iter().any(|upstream| upstream.facts().is_some())
     }
 }
 
-impl Shared {
+impl UpstreamPool {
     /// Makes these the engines; those that were there stay as they are, and those that go end what they have begun.
     pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
         let before = self.upstreams();
-        let Served { options, client, label, .. } = &self.served;
+        let PoolSettings { options, client, label, .. } = &self.settings;
         let upstream = |url: EngineUrl| {
             let known = before.iter().find(|upstream| &**upstream.name() == url.name());
             known.cloned().unwrap_or_else(|| Arc::new(Upstream::new(url, client.clone(), options, label)))

@@ -12,11 +12,12 @@ mod facts;
 mod load;
 mod metrics;
 mod options;
+mod pool;
 mod probe;
 mod reading;
 mod request;
 pub mod routing;
-mod shared;
+
 mod sse;
 mod stream;
 mod upstream;

@@ -13,9 +13,9 @@ use engine::{Finish, GenerationError, Step, StepStream, SubmitError, Token};
 use tokio::time::{Sleep, sleep};
 
 use super::attempt::{self, Attempt};
+use super::pool::UpstreamPool;
 use super::reading::{Broken, Fault, Reading};
 use super::request::RemoteRequest;
-use super::shared::Shared;
 use super::wire::{Chunk, Piece, WireEnd};
 
 /// Time in which an engine that answers 200 may still refuse: what it finds wrong with a request it says at once, in its first event.
@@ -26,7 +26,7 @@ type Opened = (Result<Attempt, SubmitError>, Vec<Arc<str>>);
 
 /// See the module.
 pub(super) struct RemoteStream {
-    shared: Arc<Shared>,
+    pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
     state: State,
     /// Engines that were asked in vain.
@@ -47,10 +47,10 @@ enum State {
 }
 
 impl RemoteStream {
-    pub(super) fn new(shared: Arc<Shared>, request: RemoteRequest) -> Self {
+    pub(super) fn new(pool: Arc<UpstreamPool>, request: RemoteRequest) -> Self {
         let mut stream = Self {
             left: request.max_tokens,
-            shared,
+            pool,
             request: Arc::new(request),
             state: State::Ended,
             excluded: Vec::new(),
@@ -68,7 +68,7 @@ impl RemoteStream {
         loop {
             ready!(self.poll_open(cx))?;
             let State::Reading(reading) = &mut self.state else { return Poll::Ready(None) };
-            let read = ready!(reading.poll_chunk(cx, &self.shared.limits));
+            let read = ready!(reading.poll_chunk(cx, &self.pool.limits));
             match read.and_then(|chunk| self.step(chunk)) {
                 Ok(Some(step)) => return Poll::Ready(Some(Ok(step))),
                 Ok(None) => {}
@@ -108,8 +108,8 @@ impl RemoteStream {
     }
 
     fn open(&mut self, excluded: Vec<Arc<str>>) {
-        let (shared, request) = (Arc::clone(&self.shared), Arc::clone(&self.request));
-        self.state = State::Opening(Box::pin(attempt::open(shared, request, excluded)));
+        let (pool, request) = (Arc::clone(&self.pool), Arc::clone(&self.request));
+        self.state = State::Opening(Box::pin(attempt::open(pool, request, excluded)));
     }
 
     /// The last step. An engine that was stopped here may still be generating.
@@ -132,7 +132,7 @@ impl RemoteStream {
         }
         let name = reading.attempt.fail();
         tracing::warn!(engine = %name, reason, begun = self.has_begun, "an answer of an engine elsewhere broke off");
-        if !self.has_begun && fault == Fault::Engine && self.excluded.len() < self.shared.limits.retries {
+        if !self.has_begun && fault == Fault::Engine && self.excluded.len() < self.pool.limits.retries {
             let mut excluded = std::mem::take(&mut self.excluded);
             excluded.push(name);
             self.open(excluded);
@@ -201,7 +201,7 @@ impl RemoteStream {
 
     /// Ids of the pieces.
     fn tokens(&self, pieces: Vec<Piece>) -> Result<Vec<Token>, Broken> {
-        let vocabulary = &self.shared.vocabulary;
+        let vocabulary = &self.pool.vocabulary;
         let mut tokens = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match piece {

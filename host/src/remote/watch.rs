@@ -9,51 +9,51 @@ use tokio::time::MissedTickBehavior;
 use super::facts::Facts;
 use super::load;
 use super::options::EngineList;
+use super::pool::UpstreamPool;
 use super::probe::{ProbeError, Wanted, probe};
 use super::routing::BreakerState;
-use super::shared::Shared;
 use super::upstream::{Upstream, read_body};
 
 /// Bytes of a scrape.
 const MAX_SCRAPE: usize = 4 << 20;
 
 /// Looks at the engines again and again; never ready.
-pub(super) async fn run(shared: Arc<Shared>) {
-    let mut ticks = tokio::time::interval(shared.limits.health_time);
+pub(super) async fn run(pool: Arc<UpstreamPool>) {
+    let mut ticks = tokio::time::interval(pool.limits.health_time);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last_list_error = String::new();
     loop {
         ticks.tick().await;
-        reread(&shared, &mut last_list_error).await;
-        let upstreams = shared.upstreams();
-        join_all(upstreams.iter().map(|upstream| look(&shared, upstream))).await;
-        figures(&shared);
+        reread(&pool, &mut last_list_error).await;
+        let upstreams = pool.upstreams();
+        join_all(upstreams.iter().map(|upstream| look(&pool, upstream))).await;
+        figures(&pool);
     }
 }
 
 /// Takes on what the list's file says now. One that can't be read changes nothing.
-async fn reread(shared: &Shared, last_error: &mut String) {
-    if matches!(shared.served.options.engines, EngineList::Urls(_)) {
+async fn reread(pool: &UpstreamPool, last_error: &mut String) {
+    if matches!(pool.settings.options.engines, EngineList::Urls(_)) {
         return;
     }
-    let engines = shared.served.options.engines.clone();
+    let engines = pool.settings.options.engines.clone();
     let read = tokio::task::spawn_blocking(move || engines.read()).await;
     match read.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(urls) => {
             last_error.clear();
-            let known = shared.upstreams();
+            let known = pool.upstreams();
             if !urls
                 .iter()
                 .map(super::options::EngineUrl::name)
                 .eq(known.iter().map(|upstream| &**upstream.name()))
             {
-                tracing::info!(model = %shared.served.label, engines = urls.len(), "the list of engines has changed");
-                shared.set_urls(urls);
+                tracing::info!(model = %pool.settings.label, engines = urls.len(), "the list of engines has changed");
+                pool.set_urls(urls);
             }
         }
         Err(reason) => {
             if *last_error != reason {
-                tracing::warn!(model = %shared.served.label, reason, "the list of engines can't be read: it stays as it was");
+                tracing::warn!(model = %pool.settings.label, reason, "the list of engines can't be read: it stays as it was");
                 *last_error = reason;
             }
         }
@@ -61,19 +61,19 @@ async fn reread(shared: &Shared, last_error: &mut String) {
 }
 
 /// Whether an engine that is there still is, or one that isn't has come.
-async fn look(shared: &Shared, upstream: &Arc<Upstream>) {
+async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
     match upstream.facts() {
         Some(facts) => {
             if let Err(reason) = check_health(upstream, &facts).await {
                 tracing::warn!(engine = %upstream.name(), reason, "an engine has gone");
                 upstream.set_facts(None);
-                shared.router.set_up(upstream.name(), false);
+                pool.router.set_up(upstream.name(), false);
             } else {
-                take_load(shared, upstream, &facts).await;
+                take_load(pool, upstream, &facts).await;
             }
         }
         None => {
-            if let Err(ProbeError::Unusable(reason)) = join(shared, upstream).await {
+            if let Err(ProbeError::Unusable(reason)) = join(pool, upstream).await {
                 upstream.say_once(&reason);
             }
         }
@@ -81,13 +81,13 @@ async fn look(shared: &Shared, upstream: &Arc<Upstream>) {
 }
 
 /// Looks at an engine that isn't known, and takes it on if it is the model's.
-pub(super) async fn join(shared: &Shared, upstream: &Arc<Upstream>) -> Result<(), ProbeError> {
-    let served = &shared.served;
-    let wanted = Wanted { kind: served.options.kind, names: &served.names, vocabulary: &shared.vocabulary };
+pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Result<(), ProbeError> {
+    let settings = &pool.settings;
+    let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
     let (facts, doubts) = probe(upstream, &wanted).await?;
     announce(upstream, &facts, &doubts);
     upstream.set_facts(Some(facts));
-    shared.router.set_up(upstream.name(), true);
+    pool.router.set_up(upstream.name(), true);
     Ok(())
 }
 
@@ -109,7 +109,7 @@ async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), String> 
 }
 
 /// Tells the router what the engine says of its load, where it does.
-async fn take_load(shared: &Shared, upstream: &Upstream, facts: &Facts) {
+async fn take_load(pool: &UpstreamPool, upstream: &Upstream, facts: &Facts) {
     let Some(gauges) = facts.gauges else { return };
     let Ok(response) = upstream.get("metrics").timeout(super::PROBE_TIME).send().await else { return };
     if !response.status().is_success() {
@@ -117,15 +117,15 @@ async fn take_load(shared: &Shared, upstream: &Upstream, facts: &Facts) {
     }
     let Ok(body) = read_body(response, MAX_SCRAPE).await else { return };
     if let Some(load) = load::read(&String::from_utf8_lossy(&body), gauges) {
-        shared.router.report(upstream.name(), load, Instant::now());
+        pool.router.report(upstream.name(), load, Instant::now());
     }
 }
 
 /// What scrapes see of each engine.
-fn figures(shared: &Shared) {
-    for engine in shared.router.status(Instant::now()) {
+fn figures(pool: &UpstreamPool) {
+    for engine in pool.router.status(Instant::now()) {
         let gauge = |figure: &'static str, value: f64| {
-            let (model, upstream) = (Arc::clone(&shared.served.label), Arc::clone(&engine.name));
+            let (model, upstream) = (Arc::clone(&pool.settings.label), Arc::clone(&engine.name));
             metrics::gauge!("sluice_upstream", "model" => model, "upstream" => upstream, "figure" => figure)
                 .set(value);
         };

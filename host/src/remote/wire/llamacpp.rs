@@ -26,7 +26,7 @@ const FIELDS: [&str; 7] =
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has them")]
-struct Body<'a> {
+struct LlamaCppBody<'a> {
     prompt: &'a [u32],
     stream: bool,
     return_tokens: bool,
@@ -94,7 +94,7 @@ impl Wire for LlamaCpp {
         let json = request.constraint.as_deref().and_then(|constraint| constraint.json.as_ref());
         // `false` is what the server takes for never.
         let banned = request.banned_ids().unwrap_or_default().into_iter().map(|id| (id, json!(false)));
-        super::to_json(&Body {
+        super::to_json(&LlamaCppBody {
             prompt: &request.prompt,
             stream: true,
             return_tokens: true,
@@ -130,7 +130,7 @@ impl Wire for LlamaCpp {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(Reader { seen: 0 })
+        Box::new(LlamaCppReader { seen: 0 })
     }
 }
 
@@ -142,13 +142,13 @@ impl<'a> ConstraintFields<'a> {
     }
 }
 
-struct Reader {
+struct LlamaCppReader {
     /// Tokens that were counted.
     seen: usize,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct LlamaCppEvent {
     #[serde(default)]
     content: String,
     #[serde(default)]
@@ -175,9 +175,9 @@ struct Progress {
     cache: usize,
 }
 
-impl WireReader for Reader {
+impl WireReader for LlamaCppReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        let event: Event = super::json(data)?;
+        let event: LlamaCppEvent = super::json(data)?;
         chunk.cached = event.timings.as_ref().and_then(|timings| timings.cache_n).or(chunk.cached);
         if let Some(Progress { cache }) = event.prompt_progress {
             // Its token is none.

@@ -13,7 +13,7 @@ pub(super) struct OpenAi;
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has them")]
-struct Body<'a> {
+struct OpenAiBody<'a> {
     model: &'a str,
     prompt: &'a [u32],
     n: u32,
@@ -56,7 +56,7 @@ impl Wire for OpenAi {
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, _: &str) -> Vec<u8> {
-        super::to_json(&Body {
+        super::to_json(&OpenAiBody {
             model: &facts.model,
             prompt: &request.prompt,
             n: 1,
@@ -73,14 +73,14 @@ impl Wire for OpenAi {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(Reader)
+        Box::new(OpenAiReader)
     }
 }
 
-struct Reader;
+struct OpenAiReader;
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenAiChoice {
     #[serde(default)]
     text: String,
     token_ids: Option<Vec<u32>>,
@@ -97,16 +97,16 @@ struct CompletionLogprobs {
     top_logprobs: Option<Vec<Option<serde_json::Map<String, Value>>>>,
 }
 
-impl WireReader for Reader {
+impl WireReader for OpenAiReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        for choice in vllm_params::choices::<Choice>(data, chunk)? {
+        for choice in vllm_params::choices::<OpenAiChoice>(data, chunk)? {
             choice.add_to(chunk);
         }
         Ok(())
     }
 }
 
-impl Choice {
+impl OpenAiChoice {
     fn add_to(self, chunk: &mut Chunk) {
         match &self.token_ids {
             Some(ids) => {

@@ -22,7 +22,7 @@ const MAX_SEED: u64 = i64::MAX as u64;
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has them")]
-struct Body<'a> {
+struct SglangBody<'a> {
     rid: &'a str,
     input_ids: &'a [u32],
     stream: bool,
@@ -113,7 +113,7 @@ impl Wire for Sglang {
             Some(Form::Json { schema, after_reasoning }) => (None, Some(schema), after_reasoning),
             None => (None, None, false),
         };
-        super::to_json(&Body {
+        super::to_json(&SglangBody {
             rid: id,
             input_ids: &request.prompt,
             stream: true,
@@ -150,7 +150,7 @@ impl Wire for Sglang {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(Reader { seen: 0 })
+        Box::new(SglangReader { seen: 0 })
     }
 
     fn abort(&self, id: &str) -> Option<(&'static str, Vec<u8>)> {
@@ -161,12 +161,12 @@ impl Wire for Sglang {
 
 /// Ids and log-probabilities of an event are those of the whole answer so far, or the new ones, as the server was started: the count of
 /// tokens tells.
-struct Reader {
+struct SglangReader {
     seen: usize,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct SglangEvent {
     #[serde(default)]
     output_ids: Vec<u32>,
     meta_info: MetaInfo,
@@ -203,12 +203,12 @@ enum FinishReason {
     Other,
 }
 
-impl WireReader for Reader {
+impl WireReader for SglangReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
         if super::vllm_params::is_done(data, chunk) {
             return Ok(());
         }
-        let Event { output_ids, meta_info } = super::json(data)?;
+        let SglangEvent { output_ids, meta_info } = super::json(data)?;
         chunk.cached = meta_info.cached_tokens.or(chunk.cached);
         let new = meta_info.completion_tokens.saturating_sub(self.seen);
         let from = output_ids.len().checked_sub(new).ok_or_else(|| {

@@ -14,7 +14,7 @@ use crate::remote::request::RemoteRequest;
 pub(super) struct Vllm;
 
 #[derive(Debug, Serialize)]
-struct Body<'a> {
+struct VllmBody<'a> {
     request_id: &'a str,
     model: &'a str,
     token_ids: &'a [u32],
@@ -46,7 +46,7 @@ impl Wire for Vllm {
     }
 
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8> {
-        super::to_json(&Body {
+        super::to_json(&VllmBody {
             request_id: id,
             model: &facts.model,
             token_ids: &request.prompt,
@@ -64,14 +64,14 @@ impl Wire for Vllm {
     }
 
     fn reader(&self) -> Box<dyn WireReader> {
-        Box::new(Reader)
+        Box::new(VllmReader)
     }
 }
 
-struct Reader;
+struct VllmReader;
 
 #[derive(Deserialize)]
-struct Choice {
+struct VllmChoice {
     #[serde(default)]
     token_ids: Option<Vec<u32>>,
     logprobs: Option<GenerateLogProbs>,
@@ -84,9 +84,9 @@ struct GenerateLogProbs {
     content: Option<Vec<Position>>,
 }
 
-impl WireReader for Reader {
+impl WireReader for VllmReader {
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault> {
-        for choice in vllm_params::choices::<Choice>(data, chunk)? {
+        for choice in vllm_params::choices::<VllmChoice>(data, chunk)? {
             let positions = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
             let logprobs = positions.into_iter().map(|position| Some(Box::new(position.into())));
             chunk.push_tokens(&choice.token_ids.unwrap_or_default(), logprobs);

@@ -127,15 +127,15 @@ pub(super) fn check_priority(request: &RemoteRequest, facts: &Facts) -> Result<(
 
 /// An event, as far as it is read.
 #[derive(Deserialize)]
-struct Event<C> {
+struct ChoicesEvent<C> {
     #[serde(default = "Vec::new")]
     choices: Vec<C>,
-    usage: Option<Usage>,
+    usage: Option<UsageInfo>,
 }
 
 /// vLLM's `UsageInfo`.
 #[derive(Deserialize)]
-struct Usage {
+struct UsageInfo {
     prompt_tokens_details: Option<PromptTokensDetails>,
 }
 
@@ -149,7 +149,7 @@ pub(super) fn choices<C: DeserializeOwned>(data: &[u8], chunk: &mut Chunk) -> Re
     if is_done(data, chunk) {
         return Ok(Vec::new());
     }
-    let Event { choices, usage } = super::json(data)?;
+    let ChoicesEvent { choices, usage } = super::json(data)?;
     let cached = usage.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
     chunk.cached = cached.or(chunk.cached);
     Ok(choices)

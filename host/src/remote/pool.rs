@@ -13,7 +13,7 @@ use super::vocabulary::Vocabulary;
 use crate::limits::RemoteLimits;
 
 /// What upstreams are made of, and looked at for.
-pub(super) struct Served {
+pub(super) struct PoolSettings {
     pub(super) options: RemoteOptions,
     pub(super) client: Client,
     /// What logs and metrics call the model.
@@ -22,16 +22,16 @@ pub(super) struct Served {
 }
 
 /// See the module.
-pub(super) struct Shared {
+pub(super) struct UpstreamPool {
     pub(super) router: Router<Arc<Upstream>>,
     pub(super) limits: RemoteLimits,
     pub(super) vocabulary: Vocabulary,
     /// The engines as they are listed now.
     pub(super) upstreams: Mutex<Vec<Arc<Upstream>>>,
-    pub(super) served: Served,
+    pub(super) settings: PoolSettings,
 }
 
-impl Shared {
+impl UpstreamPool {
     pub(super) fn upstreams(&self) -> Vec<Arc<Upstream>> {
         self.upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
