@@ -8,7 +8,6 @@ plugins/build.sh --check
 
 echo "== Rust"
 cargo test --release --locked --workspace
-cargo test --release --locked --manifest-path tests/grammars/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"
 
 echo "== real clients"
 # `cargo test` has built the binaries, too.

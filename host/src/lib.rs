@@ -8,6 +8,7 @@ pub mod cpu_clock;
 pub mod grammar;
 pub mod http;
 pub mod limits;
+pub mod mask;
 pub mod mcp;
 pub mod model;
 pub mod parser;

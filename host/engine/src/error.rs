@@ -55,7 +55,7 @@ impl SubmitError {
 
     /// The refusal of every constraint: `engine` is what the engine is called.
     pub fn no_constraints(engine: &str) -> Self {
-        let reason = format!("the engine ({engine}) knows no constrained decoding yet");
+        let reason = format!("the engine ({engine}) knows no constrained decoding");
         Self::Unsupported { field: Self::CONSTRAINT, reason }
     }
 }

@@ -44,18 +44,20 @@ pub struct EngineInfo {
     pub constraints: ConstraintSupport,
 }
 
-/// Which forms of a [`crate::Constraint`] an engine follows.
+/// Which constraints an engine follows: forms of a [`crate::Constraint`], or masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConstraintSupport {
     /// `grammar`.
     pub grammar: bool,
     /// `json`.
     pub json: bool,
+    /// Masks, made by whoever asks ([`crate::GenerationRequest::mask`]): so anything.
+    pub masks: bool,
 }
 
 impl ConstraintSupport {
     /// Whether it follows any.
     pub fn any(self) -> bool {
-        self.grammar || self.json
+        self.grammar || self.json || self.masks
     }
 }

@@ -79,7 +79,7 @@ fn info(shape: &RunnerShape) -> EngineInfo {
         name: shape.name.clone(),
         context: shape.context.min(cache),
         vocab: shape.vocab,
-        constraints: ConstraintSupport::default(),
+        constraints: ConstraintSupport { masks: true, ..ConstraintSupport::default() },
     }
 }
 

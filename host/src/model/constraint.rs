@@ -1,11 +1,12 @@
 //! What a job demands of its answer, as the engine is to hear of it: a grammar in the format's own words, made by the parser, or JSON.
 //!
-//! An engine gets all forms that it follows and takes the grammar first. The grammar lets a model think that would; JSON alone has no
-//! room for that where the answer is to begin at once, and is right all the same.
+//! An engine of this machine gets masks of the grammar. One elsewhere makes masks itself: it gets all forms of the source that it follows, and
+//! takes the grammar first. The grammar lets a model think that would; JSON alone has no room for that where the answer is to begin at once,
+//! and is right all the same.
 
 use std::sync::Arc;
 
-use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint};
+use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
@@ -13,6 +14,7 @@ use super::parsers::ParserBinding;
 use super::served::Served;
 use super::standing::{OpeningPieces, Samples, Standing};
 use crate::grammar::define_markers;
+use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
 use crate::parser::contract::{Request, ToolChoice};
 
 impl Job {
@@ -38,6 +40,34 @@ impl Job {
     }
 }
 
+/// A job's constraint, as its engine takes it.
+pub(super) enum AnswerConstraint {
+    /// None.
+    Free,
+    /// What masks are made of, elsewhere.
+    Source(Arc<Constraint>),
+    /// Where each answer's mask begins.
+    Masks(MaskStart),
+}
+
+impl AnswerConstraint {
+    /// What the engine hears of it.
+    pub(super) fn source(&self) -> Option<Arc<Constraint>> {
+        match self {
+            Self::Source(source) => Some(Arc::clone(source)),
+            Self::Free | Self::Masks(_) => None,
+        }
+    }
+
+    /// The mask of one more answer.
+    pub(super) fn mask(&self) -> Option<Box<dyn TokenMask>> {
+        match self {
+            Self::Masks(start) => Some(Box::new(start.mask())),
+            Self::Free | Self::Source(_) => None,
+        }
+    }
+}
+
 impl Served {
     /// The constraint of a job whose turn is opened so.
     pub(super) fn constraint(
@@ -45,15 +75,15 @@ impl Served {
         job: &Job,
         parser: &ParserBinding,
         opening: &OpeningPieces,
-    ) -> Result<Option<Arc<Constraint>>, StartError> {
+    ) -> Result<AnswerConstraint, StartError> {
         let samples = Samples { parser, job, opening };
-        let maker = Maker { job, parser, samples, engine: self.source.info() };
-        let made = match job.demand() {
-            Some(field) => Some(maker.demanded(field)?),
-            None if job.has_strict_tools() => maker.wished(),
-            None => None,
-        };
-        Ok(made.map(Arc::new))
+        let maker = Maker { job, parser, samples, engine: self.source.info(), grammars: &self.grammars };
+        match job.demand() {
+            Some(field) if maker.engine.constraints.masks => maker.masks(field).map(AnswerConstraint::Masks),
+            Some(field) => Ok(AnswerConstraint::Source(Arc::new(maker.demanded(field)?))),
+            None if job.has_strict_tools() => Ok(maker.wished()),
+            None => Ok(AnswerConstraint::Free),
+        }
     }
 }
 
@@ -66,17 +96,43 @@ struct Maker<'a> {
     parser: &'a ParserBinding,
     samples: Samples<'a>,
     engine: &'a EngineInfo,
+    grammars: &'a Grammars,
 }
 
 impl Maker<'_> {
+    /// Masks of the parser's grammar, or of the schema where the parser has none.
+    fn masks(&self, field: ConstraintField) -> Result<MaskStart, StartError> {
+        self.check_beginning(field)?;
+        let error = match self.parser_grammar(field) {
+            Ok(grammar) => {
+                return self
+                    .start(&grammar, self.samples.opening)
+                    .map_err(|error| at_fault(field, error.to_string()));
+            }
+            Err(error) => error,
+        };
+        let json = self.json().ok_or(error)?;
+        let start = json_grammar(&json).and_then(|grammar| self.start(&grammar, &[]));
+        start.map_err(|error| at_fault(field, error.to_string()))
+    }
+
+    fn start(&self, grammar: &str, opening: &OpeningPieces) -> Result<MaskStart, GrammarError> {
+        self.grammars.compile(grammar)?.start(opening, &self.parser.stop_ids)
+    }
+
+    fn check_beginning(&self, field: ConstraintField) -> Result<(), StartError> {
+        if self.job.beginning == Beginning::Answer {
+            return Ok(());
+        }
+        let reason =
+            "an answer that is begun can't be constrained: end with a message of the user's".to_owned();
+        Err(StartError::Constraint { field, reason })
+    }
+
     /// All forms that the engine follows; at least one.
     fn demanded(&self, field: ConstraintField) -> Result<Constraint, StartError> {
+        self.check_beginning(field)?;
         let refused = |reason: &str| StartError::Constraint { field, reason: reason.to_owned() };
-        if self.job.beginning != Beginning::Answer {
-            return Err(refused(
-                "an answer that is begun can't be constrained: end with a message of the user's",
-            ));
-        }
         let json = if self.engine.constraints.json { self.json() } else { None };
         if !self.engine.constraints.grammar {
             let json = Some(json.ok_or_else(|| refused(&self.only_json()))?);
@@ -91,12 +147,18 @@ impl Maker<'_> {
     }
 
     /// The grammar of strict tools in a turn that is free to call none, where there is one: such a turn is never refused.
-    fn wished(&self) -> Option<Constraint> {
-        if !self.engine.constraints.grammar || self.job.beginning != Beginning::Answer {
-            return None;
-        }
-        let grammar = self.grammar(ConstraintField::Tools).ok()?;
-        Some(Constraint { grammar: Some(grammar), json: None, is_optional: true })
+    fn wished(&self) -> AnswerConstraint {
+        let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
+        let made = if engine.masks {
+            self.masks(field).map(AnswerConstraint::Masks)
+        } else if engine.grammar {
+            let grammar = self.check_beginning(field).and_then(|()| self.grammar(field));
+            let source = |grammar| Constraint { grammar: Some(grammar), json: None, is_optional: true };
+            grammar.map(|grammar| AnswerConstraint::Source(Arc::new(source(grammar))))
+        } else {
+            Ok(AnswerConstraint::Free)
+        };
+        made.unwrap_or(AnswerConstraint::Free)
     }
 
     /// The schema, where nothing but JSON may come, or reasoning before it.
@@ -113,7 +175,8 @@ impl Maker<'_> {
         Some(JsonConstraint { schema, begins })
     }
 
-    /// The parser's grammar. It describes the turn from its beginning, so nothing that the generation prompt opened may be left open.
+    /// The parser's grammar, for engines that match it from the first generated token on. It describes the turn from its beginning, so nothing
+    /// that the generation prompt opened may be left open.
     fn grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
         if !self.samples.is_at_beginning() {
@@ -127,6 +190,12 @@ impl Maker<'_> {
             };
             return Err(refused(reason.to_owned()));
         }
+        self.parser_grammar(field)
+    }
+
+    /// The parser's grammar of the whole turn, what its prompt has written included.
+    fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
+        let refused = |reason: String| StartError::Constraint { field, reason };
         let request =
             Request { response_schema: self.job.response_schema.clone(), ..self.parser.request(self.job) };
         let descriptor = self.parser.descriptor();

@@ -19,6 +19,7 @@ use super::served::{Model, Served};
 use super::shared::Shared;
 use super::source::{EngineChoice, Source};
 use crate::limits::Limits;
+use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
 use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
@@ -73,6 +74,7 @@ impl Model {
             names,
             created,
             format,
+            grammars: Grammars::new(Arc::clone(&tokenizer)),
             tokenizer,
             parsers,
             fault_policy: options.fault_policy,

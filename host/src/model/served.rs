@@ -13,6 +13,7 @@ use super::parsers::{ParserReport, Parsers};
 use super::source::Source;
 use crate::accounts::{Account, CpuMeter, Principal};
 use crate::limits::Limits;
+use crate::mask::Grammars;
 use crate::prompt::{ChatFormat, GenerationDefaults, Tokenizer};
 use crate::turn::FaultPolicy;
 
@@ -38,6 +39,8 @@ pub(super) struct Served {
     pub(super) parsers: Parsers,
     pub(super) fault_policy: FaultPolicy,
     pub(super) source: Source,
+    /// Of its tokenizer, for answers that must have a form.
+    pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
     pub(super) limits: Limits,
     /// Permits to make a prompt.

@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 
-use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
+use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
 
 use super::affinity::Kin;
 use super::choices::Choices;
+use super::constraint::AnswerConstraint;
 use super::error::StartError;
 use super::generate::TurnStream;
 use super::job::{Beginning, Job, RawPrompt, Truncation};
@@ -46,7 +47,7 @@ struct ChoiceStart<'a> {
     parser: &'a ParserBinding,
     stop: StopPatterns,
     principal: Principal,
-    constraint: Option<Arc<Constraint>>,
+    constraint: AnswerConstraint,
 }
 
 impl Served {
@@ -215,8 +216,8 @@ impl Served {
             processors: self.processors(job)?,
             stop_ids,
             top_logprobs: job.logprobs,
-            mask: None,
-            constraint: start.constraint.clone(),
+            mask: start.constraint.mask(),
+            constraint: start.constraint.source(),
             affinity: 0,
             priority: job.priority,
             cache_salt: principal.cache_salt(),

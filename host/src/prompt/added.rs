@@ -48,7 +48,7 @@ impl AddedToken {
     }
 
     /// Whether it is white space only: such a token controls nothing.
-    pub(super) fn is_layout(&self) -> bool {
+    pub(crate) fn is_layout(&self) -> bool {
         self.literal.chars().all(char::is_whitespace)
     }
 

@@ -141,7 +141,7 @@ impl Tokenizer {
     }
 
     /// Whether tokens are runs of bytes in the byte-level alphabet.
-    pub(super) fn is_byte_level(&self) -> bool {
+    pub(crate) fn is_byte_level(&self) -> bool {
         matches!(self.inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
     }
 

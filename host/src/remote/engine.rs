@@ -120,7 +120,7 @@ fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo
         },
         context: facts.iter().filter_map(|facts| facts.context).fold(context, usize::min),
         vocab,
-        constraints: ConstraintSupport { grammar: true, json: true },
+        constraints: ConstraintSupport { grammar: true, json: true, masks: false },
     }
 }
 

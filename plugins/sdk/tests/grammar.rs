@@ -1,4 +1,4 @@
-//! What request data can and can't do to a grammar. That grammars mean what they should is shown by `tests/grammars`.
+//! What request data can and can't do to a grammar. That grammars mean what they should is shown by `tests/tests/grammars`.
 
 use parser_sdk::grammar::{Lark, Markers, Spelling, Turn, Value, literal, named_json, parameters};
 use parser_sdk::testing::request;

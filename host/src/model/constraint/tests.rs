@@ -2,6 +2,7 @@
 
 mod asked;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
@@ -9,18 +10,21 @@ use serde_json::json;
 
 use super::Maker;
 use crate::limits::ParserLimits;
+use crate::mask::Grammars;
 use crate::model::error::{ConstraintField, StartError};
 use crate::model::job::{Beginning, Job};
+use crate::model::locate::locate;
 use crate::model::parsers::ParserBinding;
 use crate::model::standing::Samples;
 use crate::model::standing::tests::{bound, function, job, load, opening, shipped};
 use crate::parser::contract::ToolChoice;
 use crate::parser::{Plugin, Runtime};
+use crate::prompt::Tokenizer;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true };
-const GRAMMAR: ConstraintSupport = ConstraintSupport { grammar: true, json: false };
-const JSON: ConstraintSupport = ConstraintSupport { grammar: false, json: true };
+const ALL: ConstraintSupport = ConstraintSupport { grammar: true, json: true, masks: false };
+const GRAMMAR: ConstraintSupport = ConstraintSupport { grammar: true, json: false, masks: false };
+const JSON: ConstraintSupport = ConstraintSupport { grammar: false, json: true, masks: false };
 
 const QWEN: &[&str] = &["<|im_start|>", "assistant\n"];
 const QWEN_THINKS: &[&str] = &["<|im_start|>", "assistant\n", "<think>", "\n"];
@@ -47,7 +51,8 @@ fn made(
 ) -> Result<Constraint, (ConstraintField, String)> {
     let (opening, engine) = (opening(parser, pieces), info(constraints));
     let samples = Samples { parser, job, opening: &opening };
-    let maker = Maker { job, parser, samples, engine: &engine };
+    let grammars = Grammars::new(Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()));
+    let maker = Maker { job, parser, samples, engine: &engine, grammars: &grammars };
     maker.demanded(job.demand().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),
         other => panic!("{other}"),

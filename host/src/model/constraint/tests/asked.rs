@@ -124,7 +124,7 @@ fn model_token_ids() -> Vec<(usize, u32)> {
 async fn without_a_way_to_follow_it_a_demand_is_refused_and_a_wish_left_out() {
     let (model, asked) = model(ConstraintSupport::default());
     for (job, field) in [(with_schema(), ConstraintField::Format), (forced(), ConstraintField::ToolChoice)] {
-        let reason = "the engine (fake) knows no constrained decoding yet".to_owned();
+        let reason = "the engine (fake) knows no constrained decoding".to_owned();
         let refused = StartError::Constraint { field, reason };
         assert_eq!(model.check(&job), Err(refused.clone()));
         assert_eq!(model.start_choices(job.clone()).await.err(), Some(refused.clone()));

@@ -85,7 +85,7 @@ impl Walker {
     ) -> Result<Self, String> {
         let ids = (FIRST_MARKER..).zip(tokens).map(|(id, token)| token.then_some(id));
         let spellings: Vec<_> = literals.iter().map(String::as_str).zip(ids).collect();
-        let grammar = grammars::define_markers(grammar, &spellings, stops)?;
+        let grammar = host::grammar::define_markers(grammar, &spellings, stops)?;
         let matcher = matcher(TopLevelGrammar::from_lark(grammar), literals.len())?;
         Ok(Self { matcher, literals: literals.to_vec(), tokens: tokens.to_vec() })
     }

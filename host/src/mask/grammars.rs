@@ -1,0 +1,125 @@
+//! Grammars of one tokenizer: compiled once, kept by their content.
+
+use std::sync::{Arc, OnceLock};
+
+use llguidance::api::TopLevelGrammar;
+use llguidance::toktrie::InferenceCapabilities;
+use llguidance::{Matcher, ParserFactory};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::MaskStart;
+use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, parser_limits};
+use super::vocabulary::{self, Vocabulary};
+use crate::prompt::Tokenizer;
+
+/// Makes masks of grammars. Shared by all answers of a model.
+pub struct Grammars {
+    tokenizer: Arc<Tokenizer>,
+    /// Made with the first grammar: half a second for a large vocabulary.
+    factory: OnceLock<Option<ParserFactory>>,
+    compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
+}
+
+/// A grammar at its beginning. Cheap to clone.
+#[derive(Clone)]
+pub struct CompiledGrammar {
+    matcher: Arc<Matcher>,
+    end: u32,
+}
+
+/// A grammar that there is no mask of: the reason, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GrammarError(pub(super) String);
+
+#[derive(Clone)]
+struct BySource;
+
+impl Weighter<Arc<str>, CompiledGrammar> for BySource {
+    fn weight(&self, source: &Arc<str>, _: &CompiledGrammar) -> u64 {
+        LEAST_BYTES.max(source.len() as u64)
+    }
+}
+
+impl Grammars {
+    /// For a tokenizer. Nothing is made before the first grammar comes.
+    pub fn new(tokenizer: Arc<Tokenizer>) -> Self {
+        Self {
+            tokenizer,
+            factory: OnceLock::new(),
+            compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, BySource),
+        }
+    }
+
+    /// Compiles a Lark grammar in llguidance's dialect, or finds it among those that were. Takes up to some 50 ms (and with the first
+    /// grammar the time for the vocabulary): not for the async threads. Who asks for a grammar that is being compiled waits for it.
+    ///
+    /// # Errors
+    /// The grammar can't be followed, or is too large; the tokenizer isn't byte-level.
+    pub fn compile(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
+        if let Some(compiled) = self.compiled.get(grammar) {
+            return Ok(compiled);
+        }
+        self.compiled.get_or_insert_with(&Arc::from(grammar), || self.compile_anew(grammar))
+    }
+
+    fn compile_anew(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
+        let bytes = grammar.len();
+        if bytes > GRAMMAR_BYTES {
+            let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
+            return Err(GrammarError(reason));
+        }
+        let parser = self.factory()?.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
+        let parser = parser.map_err(|error| GrammarError(one_line(&error.to_string())))?;
+        let matcher = Matcher::new(Ok(parser));
+        match matcher.get_error() {
+            Some(error) => Err(GrammarError(one_line(&error))),
+            None => Ok(CompiledGrammar { matcher: Arc::new(matcher), end: vocabulary::end(&self.tokenizer) }),
+        }
+    }
+
+    fn factory(&self) -> Result<&ParserFactory, GrammarError> {
+        let factory = self.factory.get_or_init(|| factory(&self.tokenizer));
+        factory.as_ref().ok_or_else(|| {
+            let reason = "the model's tokenizer isn't byte-level: its output can't be constrained here";
+            GrammarError(reason.to_owned())
+        })
+    }
+}
+
+fn factory(tokenizer: &Arc<Tokenizer>) -> Option<ParserFactory> {
+    let environment = Vocabulary::new(Arc::clone(tokenizer))?.into_environment();
+    let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
+    let mut factory = ParserFactory::new(&environment, capabilities, &slices())
+        .inspect_err(|error| tracing::error!(%error, "the vocabulary can't be made ready for grammars"))
+        .ok()?;
+    *factory.limits_mut() = parser_limits();
+    factory.quiet();
+    Some(factory)
+}
+
+/// Sets of tokens that a grammar allows as one, where it allows all texts of such a form.
+fn slices() -> Vec<String> {
+    llguidance::earley::SlicedBiasComputer::general_slices()
+}
+
+impl CompiledGrammar {
+    /// Where sequences begin that any of `stops` ends, behind what their prompt has written of the turn: tokens, or text.
+    ///
+    /// # Errors
+    /// The grammar begins otherwise.
+    pub fn start(
+        &self,
+        opening: &[(Option<u32>, String)],
+        stops: &Arc<[u32]>,
+    ) -> Result<MaskStart, GrammarError> {
+        MaskStart::new(Matcher::clone(&self.matcher), opening, Arc::clone(stops), self.end)
+    }
+}
+
+/// llguidance's errors have lines that say where in the grammar, of which clients know nothing.
+fn one_line(error: &str) -> String {
+    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "<non-verbose/>");
+    lines.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,20 @@
+//! Bounds of the work that grammars may cause.
+//!
+//! A grammar comes from a request, so each bound is what somebody may cost others: making it happens on a thread of the request's own
+//! (at most about 50 ms by these), a mask between two steps of the engine (at most about 15 ms; usual are 10 to 100 µs).
+
+use llguidance::api::ParserLimits;
+
+/// Bytes of grammars, with their schemas, whose compiled form is kept.
+pub(super) const CACHED_BYTES: u64 = 16 << 20;
+/// Grammars that are kept.
+pub(super) const CACHED_GRAMMARS: usize = 256;
+/// What a small grammar counts, since it takes more than its text.
+pub(super) const LEAST_BYTES: u64 = (CACHED_BYTES as usize / CACHED_GRAMMARS) as u64;
+/// Bytes of a grammar: many tools with schemas of the largest size.
+pub(super) const GRAMMAR_BYTES: usize = 4 << 20;
+
+/// llguidance's own bounds. A lexer's state takes one to two kilobytes, and all answers of one grammar share its lexer.
+pub(super) fn parser_limits() -> ParserLimits {
+    ParserLimits { max_lexer_states: 50_000, verbose_errors: false, ..ParserLimits::default() }
+}

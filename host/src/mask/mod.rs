@@ -1,0 +1,16 @@
+//! Token masks of grammars: which tokens of one tokenizer may come next, so that what is generated is a text of the grammar.
+//!
+//! llguidance does the work; here are the vocabulary that it walks ([`vocabulary`]), grammars compiled once and kept by their content
+//! ([`grammars`]), and the mask of one sequence ([`GrammarMask`]).
+//! Invariants: the turn's end is no token of a grammar, it may come wherever the grammar may end; a sequence whose grammar fails ends with
+//! an error, never unconstrained; sizes and work per mask are bounded ([`limits`]).
+
+mod grammar_mask;
+mod grammars;
+mod json;
+mod limits;
+mod vocabulary;
+
+pub use grammar_mask::{GrammarMask, MaskStart};
+pub use grammars::{CompiledGrammar, GrammarError, Grammars};
+pub use json::json_grammar;
