@@ -49,8 +49,8 @@ impl Sandbox {
             tools: vec![tool],
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: true,
-            response_schema: None,
             options: Vec::new(),
+            ..Request::default()
         };
         Self { format, markers: Arc::new(markers), plugin, request }
     }

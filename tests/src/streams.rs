@@ -29,8 +29,8 @@ pub fn request() -> Request {
         tools: vec![],
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
-        response_schema: None,
         options: vec![],
+        ..Request::default()
     }
 }
 

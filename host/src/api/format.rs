@@ -8,7 +8,7 @@ use crate::limits::Limits;
 /// Characters of a schema's name.
 const NAME: usize = 64;
 /// The schema of any JSON object.
-const OBJECT: &str = r#"{"type":"object"}"#;
+pub(crate) const OBJECT: &str = r#"{"type":"object"}"#;
 
 /// What the answer has to be.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ pub(crate) fn read(
             Ok(AnswerFormat::JsonSchema(SchemaFormat {
                 name: name.to_owned(),
                 description: inner.string("description")?.map(str::to_owned),
-                schema: schema(&inner, limits)?,
+                schema: schema(inner.get("schema"), inner.at("schema"), limits)?,
                 strict: inner.boolean("strict")?.unwrap_or(false),
             }))
         }
@@ -95,9 +95,9 @@ fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
     Ok(name)
 }
 
-fn schema(format: &Object<'_>, limits: &Limits) -> Result<Json, ApiError> {
-    let path = format.at("schema");
-    let value = match format.get("schema") {
+/// A JSON schema: an object within limits.
+pub(crate) fn schema(value: Option<Value<'_>>, path: Path<'_>, limits: &Limits) -> Result<Json, ApiError> {
+    let value = match value {
         Some(value @ Value::Object(_)) => value,
         Some(other) => return Err(path.expected("a JSON schema object", other)),
         None => return Err(path.missing("a JSON schema object")),

@@ -25,6 +25,7 @@ pub mod responses;
 mod schema;
 pub mod seal;
 pub mod sse;
+mod structured_outputs;
 pub mod tokenize;
 mod tools;
 mod warnings;

@@ -121,6 +121,7 @@ impl Protocol {
             (ConstraintField::Format | ConstraintField::Schema, Self::Chat | Self::Completions) => {
                 "response_format"
             }
+            (ConstraintField::Grammar, _) => "structured_outputs",
             (ConstraintField::ToolChoice, _) => "tool_choice",
             (ConstraintField::Tools, _) => "tools",
         }

@@ -94,6 +94,7 @@ fn raw(body: &Object<'_>, defaults: &Defaults) -> Result<Job, ApiError> {
         max_output_tokens: None,
         stop: Vec::new(),
         response_schema: None,
+        response_grammar: None,
         cache_key: None,
         priority: 0,
     })

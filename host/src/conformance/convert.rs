@@ -18,6 +18,8 @@ pub(super) fn request(request: sdk::Request) -> contract::Request {
         },
         parallel_tool_calls: request.parallel_tool_calls,
         response_schema: request.response_schema,
+        response_grammar: request.response_grammar.map(grammar),
+        token_markers: request.token_markers,
         options: request.options,
     }
 }
@@ -32,10 +34,12 @@ fn tool(tool: sdk::Tool) -> contract::Tool {
         },
         parameters_json: tool.parameters_json,
         strict: tool.strict,
-        grammar: tool
-            .grammar
-            .map(|grammar| contract::Grammar { syntax: grammar.syntax, definition: grammar.definition }),
+        grammar: tool.grammar.map(grammar),
     }
+}
+
+fn grammar(grammar: sdk::Grammar) -> contract::Grammar {
+    contract::Grammar { syntax: grammar.syntax, definition: grammar.definition }
 }
 
 pub(super) fn finish(reason: sdk::FinishReason) -> contract::FinishReason {

@@ -29,15 +29,16 @@ impl MaskStart {
         stops: Arc<[u32]>,
         end: u32,
     ) -> Result<Self, GrammarError> {
-        let environment = matcher.tok_env().map_err(|error| GrammarError(error.to_string()))?;
+        let environment =
+            matcher.tok_env().map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
         for (id, text) in opening {
             let ids = id.map_or_else(|| environment.tokenize(text), |id| vec![id]);
             let taken = matcher.try_consume_tokens(&ids);
-            if taken.map_err(|error| GrammarError(error.to_string()))? < ids.len() {
+            if taken.map_err(|error| GrammarError::of_llguidance(&error.to_string()))? < ids.len() {
                 let reason = format!(
                     "the model's template opens an answer with {text:?}, which the grammar doesn't know"
                 );
-                return Err(GrammarError(reason));
+                return Err(GrammarError::new(reason));
             }
         }
         Ok(Self(GrammarMask { matcher, stops, end, ended: 0 }))

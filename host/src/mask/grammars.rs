@@ -8,9 +8,9 @@ use llguidance::{Matcher, ParserFactory};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::MaskStart;
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, parser_limits};
 use super::vocabulary::{self, Vocabulary};
+use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
 
 /// Makes masks of grammars. Shared by all answers of a model.
@@ -27,11 +27,6 @@ pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
     end: u32,
 }
-
-/// A grammar that there is no mask of: the reason, in one line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct GrammarError(pub(super) String);
 
 #[derive(Clone)]
 struct BySource;
@@ -68,13 +63,13 @@ impl Grammars {
         let bytes = grammar.len();
         if bytes > GRAMMAR_BYTES {
             let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
-            return Err(GrammarError(reason));
+            return Err(GrammarError::new(reason));
         }
         let parser = self.factory()?.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
-        let parser = parser.map_err(|error| GrammarError(one_line(&error.to_string())))?;
+        let parser = parser.map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
         let matcher = Matcher::new(Ok(parser));
         match matcher.get_error() {
-            Some(error) => Err(GrammarError(one_line(&error))),
+            Some(error) => Err(GrammarError::of_llguidance(&error)),
             None => Ok(CompiledGrammar { matcher: Arc::new(matcher), end: vocabulary::end(&self.tokenizer) }),
         }
     }
@@ -83,7 +78,7 @@ impl Grammars {
         let factory = self.factory.get_or_init(|| factory(&self.tokenizer));
         factory.as_ref().ok_or_else(|| {
             let reason = "the model's tokenizer isn't byte-level: its output can't be constrained here";
-            GrammarError(reason.to_owned())
+            GrammarError::new(reason)
         })
     }
 }
@@ -116,10 +111,4 @@ impl CompiledGrammar {
     ) -> Result<MaskStart, GrammarError> {
         MaskStart::new(Matcher::clone(&self.matcher), opening, Arc::clone(stops), self.end)
     }
-}
-
-/// llguidance's errors have lines that say where in the grammar, of which clients know nothing.
-fn one_line(error: &str) -> String {
-    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "<non-verbose/>");
-    lines.collect::<Vec<_>>().join("; ")
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::GrammarError;
 
-/// White space at each place where JSON allows it. Without a bound a model may write it for ever.
-const WHITE_SPACE: &str = r"[ \t\r\n]{1,32}";
+/// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
+const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// The Lark grammar of what is generated from the first token on.
 ///
@@ -31,7 +31,7 @@ fn prepared(schema: &str) -> Result<Value, GrammarError> {
         Ok(Value::Object(members)) => members,
         Ok(Value::Bool(true)) => Map::new(),
         Ok(Value::Bool(false)) => Map::from_iter([("not".to_owned(), json!({}))]),
-        _ => return Err(GrammarError("the schema is neither an object nor a boolean".to_owned())),
+        _ => return Err(GrammarError::new("the schema is neither an object nor a boolean")),
     };
     members.insert("x-guidance".to_owned(), json!({"whitespace_pattern": WHITE_SPACE}));
     Ok(Value::Object(members))

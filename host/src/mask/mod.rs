@@ -5,12 +5,14 @@
 //! Invariants: the turn's end is no token of a grammar, it may come wherever the grammar may end; a sequence whose grammar fails ends with
 //! an error, never unconstrained; sizes and work per mask are bounded ([`limits`]).
 
+mod error;
 mod grammar_mask;
 mod grammars;
 mod json;
 mod limits;
 mod vocabulary;
 
+pub use error::GrammarError;
 pub use grammar_mask::{GrammarMask, MaskStart};
-pub use grammars::{CompiledGrammar, GrammarError, Grammars};
+pub use grammars::{CompiledGrammar, Grammars};
 pub use json::json_grammar;

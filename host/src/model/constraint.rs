@@ -23,7 +23,8 @@ impl Job {
         match self.tool_choice {
             ToolChoice::Required | ToolChoice::Named(_) => Some(ConstraintField::ToolChoice),
             ToolChoice::Auto | ToolChoice::None => {
-                self.response_schema.as_ref().map(|_| ConstraintField::Format)
+                let schema = self.response_schema.as_ref().map(|_| ConstraintField::Format);
+                schema.or(self.response_grammar.as_ref().map(|_| ConstraintField::Grammar))
             }
         }
     }
@@ -103,21 +104,21 @@ impl Maker<'_> {
     /// Masks of the parser's grammar, or of the schema where the parser has none.
     fn masks(&self, field: ConstraintField) -> Result<MaskStart, StartError> {
         self.check_beginning(field)?;
-        let error = match self.parser_grammar(field) {
-            Ok(grammar) => {
-                return self
-                    .start(&grammar, self.samples.opening)
-                    .map_err(|error| at_fault(field, error.to_string()));
-            }
-            Err(error) => error,
+        let refused = |error: GrammarError| at_fault(field, error.placed(self.schemas()).to_string());
+        let (grammar, opening) = match self.parser_grammar(field) {
+            Ok(grammar) => (grammar, self.samples.opening),
+            Err(error) => (json_grammar(&self.json().ok_or(error)?).map_err(refused)?, &[][..]),
         };
-        let json = self.json().ok_or(error)?;
-        let start = json_grammar(&json).and_then(|grammar| self.start(&grammar, &[]));
-        start.map_err(|error| at_fault(field, error.to_string()))
+        let compiled = self.grammars.compile(&grammar).map_err(refused)?;
+        compiled.start(opening, &self.parser.stop_ids).map_err(refused)
     }
 
-    fn start(&self, grammar: &str, opening: &OpeningPieces) -> Result<MaskStart, GrammarError> {
-        self.grammars.compile(grammar)?.start(opening, &self.parser.stop_ids)
+    /// The schemas that are followed to the letter, and what each is of.
+    fn schemas(&self) -> impl Iterator<Item = (String, serde_json::Value)> {
+        let tools = self.job.tools.iter().filter(|tool| tool.strict);
+        let tools = tools.map(|tool| (format!("tool {:?}", tool.name), &tool.parameters_json));
+        let response = self.job.response_schema.iter().map(|schema| ("the response".to_owned(), schema));
+        response.chain(tools).filter_map(|(of, schema)| Some((of, serde_json::from_str(schema).ok()?)))
     }
 
     fn check_beginning(&self, field: ConstraintField) -> Result<(), StartError> {
@@ -196,13 +197,18 @@ impl Maker<'_> {
     /// The parser's grammar of the whole turn, what its prompt has written included.
     fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
-        let request =
-            Request { response_schema: self.job.response_schema.clone(), ..self.parser.request(self.job) };
+        let markers: Vec<_> = self.parser.markers().collect();
+        let tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some());
+        let request = Request {
+            response_schema: self.job.response_schema.clone(),
+            response_grammar: self.job.response_grammar.clone(),
+            token_markers: tokens.map(|(index, _)| index).collect(),
+            ..self.parser.request(self.job)
+        };
         let descriptor = self.parser.descriptor();
         let said = self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason))?;
         let grammar =
             said.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
-        let markers: Vec<_> = self.parser.markers().collect();
         define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
     }
 

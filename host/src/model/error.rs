@@ -40,6 +40,8 @@ pub enum ConstraintField {
     Format,
     /// The schema in it.
     Schema,
+    /// A grammar of the answer.
+    Grammar,
     /// The choice of tools.
     ToolChoice,
     /// The tools.

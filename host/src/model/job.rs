@@ -1,6 +1,6 @@
 //! What a protocol asks of a model: one turn, in no protocol's words.
 
-use crate::parser::contract::{Tool, ToolChoice};
+use crate::parser::contract::{Grammar, Tool, ToolChoice};
 use crate::prompt::Conversation;
 
 /// One turn to generate.
@@ -32,6 +32,8 @@ pub struct Job {
     pub stop: Vec<String>,
     /// JSON schema that the answer must satisfy where it is no call.
     pub response_schema: Option<String>,
+    /// Grammar of such an answer instead: `lark` or `regex`.
+    pub response_grammar: Option<Grammar>,
     /// Requests with the same key begin alike; none: those that do.
     pub cache_key: Option<String>,
     /// Who comes first where answers wait: the lower number. 0 is usual.

@@ -85,7 +85,7 @@ pub enum ToolChoice {
 }
 
 /// What a parser is told of the request it serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// Declared tools.
     pub tools: Vec<Tool>,
@@ -95,6 +95,10 @@ pub struct Request {
     pub parallel_tool_calls: bool,
     /// JSON schema of the final message (for `constrain`).
     pub response_schema: Option<String>,
+    /// Grammar that it must satisfy instead, `lark` or `regex` (for `constrain`).
+    pub response_grammar: Option<Grammar>,
+    /// Indices of the markers that the model's tokenizer has as tokens: text can't spell them (for `constrain`).
+    pub token_markers: Vec<u32>,
     /// Settings of the operator and allowed template arguments.
     pub options: Vec<(String, String)>,
 }

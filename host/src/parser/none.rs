@@ -55,8 +55,8 @@ mod tests {
             tools: vec![],
             tool_choice: ToolChoice::Auto,
             parallel_tool_calls: true,
-            response_schema: None,
             options: vec![],
+            ..Request::default()
         };
         let mut parser = plugin.start(&request).unwrap();
         let step = parser.text("hé").unwrap();

@@ -55,8 +55,8 @@ fn serve(plugin: &Plugin) {
         tools: vec![],
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
-        response_schema: None,
         options: vec![],
+        ..Request::default()
     };
     let descriptor = plugin.descriptor();
     let Ok(markers) = MarkerTable::by_text(&descriptor.markers) else { return };

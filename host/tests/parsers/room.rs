@@ -38,8 +38,8 @@ fn request() -> Request {
         tools: vec![],
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
-        response_schema: None,
         options: vec![],
+        ..Request::default()
     }
 }
 
@@ -118,6 +118,8 @@ fn a_request_with_everything_in_it_reaches_the_guest() {
         tool_choice: ToolChoice::Named("get_weather".to_owned()),
         parallel_tool_calls: false,
         response_schema: Some("{}".to_owned()),
+        response_grammar: Some(Grammar { syntax: "regex".to_owned(), definition: "a".to_owned() }),
+        token_markers: vec![0, 2],
         options: vec![("enable_thinking".to_owned(), "false".to_owned())],
     };
     let mut parser = load(&runtime(), "healthy").start(&request).unwrap();

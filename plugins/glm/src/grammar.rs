@@ -17,7 +17,8 @@ const AROUND_VALUES: [usize; 10] = [CALL, CALL_END, KEY, KEY_END, VALUE, VALUE_E
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     // The lexer can't tell an input from what ends it unless that is a token; then text spells no marker.
-    let markers = if turn.inputs().next().is_none() { Markers::Any } else { Markers::Tokens };
+    let markers =
+        if turn.inputs().next().is_none() { Markers::Any(&request.token_markers) } else { Markers::Tokens };
     let mut lark = Lark::new(&MARKERS, markers)?;
     lark.text("value", AROUND_VALUES)?;
     turn.inputs().for_each(|input| lark.input(input));

@@ -28,9 +28,10 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let body = match answer {
         None if turn.is_demanded() => format!("({call})"),
         None => format!("preamble* ({channel} \"final\" {message} text{calls})"),
-        Some(json) => {
+        Some(json) if request.response_schema.is_some() => {
             format!("({channel} \"final\" (\" \" {constrain} \"json\")? {message} gap? {json} gap?{calls})")
         }
+        Some(text) => format!("({channel} \"final\" {message} {text}{calls})"),
     };
     Ok(Some(lark.start(&format!("({start} \"assistant\")? analysis* {body}"))))
 }

@@ -12,7 +12,7 @@ const NAME: usize = 64;
 /// Called by `constrain`. Objects of a response schema can't be told from calls, so there are no tools beside one.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any)?;
+    let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;
     lark.rule("call", &turn.any_tool(call)?);
     lark.rule("calls", if turn.several { "call (\"; \" call)*" } else { "call" });
     lark.rule("OPENING", r"/[ \n\r\t]*[^<{\[ \n\r\t]/");

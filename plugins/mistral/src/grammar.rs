@@ -13,7 +13,7 @@ const NAME: usize = 128;
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any)?;
+    let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;
     let arguments = lark.marker(ARGUMENTS);
     let calls = turn.any_tool(|tool| {
         let name = tool.name_without(NAME, |char| char.is_whitespace() || "{[".contains(char))?;

@@ -20,7 +20,7 @@ const AROUND_VALUES: [usize; 7] =
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any)?;
+    let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;
     lark.text("value", AROUND_VALUES)?;
     turn.inputs().try_for_each(|input| lark.input_before(input, LINE_AND_PARAMETER_END, &AROUND_VALUES))?;
     let functions = turn.any_tool(|tool| function(&lark, tool))?;

@@ -8,7 +8,7 @@ use crate::{CALL, CALL_END, MARKERS, THINK, THINK_END, TURN};
 /// Called by `constrain`.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
-    let mut lark = Lark::new(&MARKERS, Markers::Any)?;
+    let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;
     let calls = turn.any_tool(|tool| named_json(&tool.tool.name, "arguments", &tool.arguments))?;
     let (open, close) = (lark.marker(CALL), lark.marker(CALL_END));
     lark.rule("call", &format!("{open} gap? ({calls}) gap? {close}"));

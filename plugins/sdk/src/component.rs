@@ -133,6 +133,8 @@ fn plain_request(request: wit::Request) -> plain::Request {
         },
         parallel_tool_calls: request.parallel_tool_calls,
         response_schema: request.response_schema,
+        response_grammar: request.response_grammar.map(plain_grammar),
+        token_markers: request.token_markers,
         options: request.options,
     }
 }
@@ -147,8 +149,10 @@ fn plain_tool(tool: wit::Tool) -> plain::Tool {
         },
         parameters_json: tool.parameters_json,
         strict: tool.strict,
-        grammar: tool
-            .grammar
-            .map(|grammar| plain::Grammar { syntax: grammar.syntax, definition: grammar.definition }),
+        grammar: tool.grammar.map(plain_grammar),
     }
+}
+
+fn plain_grammar(grammar: wit::Grammar) -> plain::Grammar {
+    plain::Grammar { syntax: grammar.syntax, definition: grammar.definition }
 }

@@ -12,7 +12,7 @@ fn strict(name: &str, schema: &str) -> Request {
 
 /// The parameters of the request's one tool, in a format of pairs.
 fn written(request: &Request) -> Result<String, String> {
-    let lark = Lark::new(&["<a>", "</a>"], Markers::Any)?;
+    let lark = Lark::new(&["<a>", "</a>"], Markers::Any(&[]))?;
     let write = |key: &str, value: &Value<'_>| match value {
         Value::Text(text) | Value::Input(text) => format!("{key}={text}"),
         Value::Exactly(text) | Value::Json(text) => format!("{key}={text}"),
@@ -113,7 +113,7 @@ fn input(syntax: &str, definition: &str, ends_at_token: bool) -> Result<String, 
     let mut request = request(&["patch"]);
     request.tools[0].kind = ToolKind::Custom;
     request.tools[0].grammar = Some(Grammar { syntax: syntax.into(), definition: definition.into() });
-    let mut lark = Lark::new(&["<a>", "</a>"], Markers::Any)?;
+    let mut lark = Lark::new(&["<a>", "</a>"], Markers::Any(&[]))?;
     let turn = Turn::with_inputs(&request)?.expect("a grammar is to be followed");
     let rules: Vec<&str> = turn.inputs().map(parser_sdk::grammar::Input::rule).collect();
     for input in turn.inputs() {

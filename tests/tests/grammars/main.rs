@@ -8,7 +8,7 @@ mod tables;
 mod walk;
 
 use oracle::{Format, Inputs};
-use parser_sdk::ToolChoice;
+use parser_sdk::{Request, ToolChoice};
 use requests::{Expected, requests};
 use walk::Markers;
 
@@ -132,25 +132,29 @@ fn round_trip(format: Format) {
     for (name, mut request, expected) in requests().into_iter().chain(inputs::requests(format.inputs)) {
         request.options = format.options();
         let expected = format.expected(name, expected);
-        let grammar = (format.constrain)(&request);
-        match (expected, grammar) {
-            (Expected::Free, Ok(None)) => {}
-            (Expected::Refused(word) | Expected::Either(word), Err(error)) if error.contains(word) => {}
-            (Expected::Constrained | Expected::Either(_), Ok(Some(grammar))) => {
-                for markers in [Markers::Tokens, Markers::Text] {
-                    if format.only_tokens(&request) && markers == Markers::Text {
-                        let error = format.judge(&request, &grammar, markers, 0..1).unwrap_err();
-                        assert!(error.contains("no token"), "{name}: {error}");
-                        continue;
-                    }
-                    let seeds = if format.table.is_some() { SEEDS_OF_A_TABLE } else { SEEDS };
-                    if let Err(error) = format.judge(&request, &grammar, markers, 0..seeds) {
-                        panic!("{name}: {error}\n{grammar}");
-                    }
-                }
-            }
-            (expected, grammar) => panic!("{name}: {expected:?} was expected, not {grammar:?}"),
+        for markers in [Markers::Tokens, Markers::Text] {
+            request.token_markers = format.token_markers(&request, markers);
+            judge(&format, name, &request, expected, markers);
         }
+    }
+}
+
+fn judge(format: &Format, name: &str, request: &Request, expected: Expected, markers: Markers) {
+    match (expected, (format.constrain)(request)) {
+        (Expected::Free, Ok(None)) => {}
+        (Expected::Refused(word) | Expected::Either(word), Err(error)) if error.contains(word) => {}
+        (Expected::Constrained | Expected::Either(_), Ok(Some(grammar))) => {
+            if format.only_tokens(request) && markers == Markers::Text {
+                let error = format.judge(request, &grammar, markers, 0..1).unwrap_err();
+                assert!(error.contains("no token"), "{name}: {error}");
+                return;
+            }
+            let seeds = if format.table.is_some() { SEEDS_OF_A_TABLE } else { SEEDS };
+            if let Err(error) = format.judge(request, &grammar, markers, 0..seeds) {
+                panic!("{name}: {error}\n{grammar}");
+            }
+        }
+        (expected, grammar) => panic!("{name}, {markers:?}: {expected:?} was expected, not {grammar:?}"),
     }
 }
 

@@ -101,6 +101,13 @@ impl Format {
         Ok(())
     }
 
+    /// What the request says of the markers in this mode.
+    pub(crate) fn token_markers(&self, request: &Request, markers: Markers) -> Vec<u32> {
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        let tokens = self.tokens_in(&descriptor, markers);
+        (0..).zip(tokens).filter(|(_, is_token)| *is_token).map(|(index, _)| index).collect()
+    }
+
     /// Which markers are tokens in this mode.
     fn tokens_in(&self, descriptor: &Descriptor, markers: Markers) -> Vec<bool> {
         let is_token = |index: usize| match markers {
@@ -174,7 +181,11 @@ impl Format {
         match (&request.response_schema, messages.as_slice()) {
             (Some(schema), [message]) if calls == 0 => validates(schema, message),
             (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
-            _ => Ok(()),
+            _ => match (&request.response_grammar, messages.as_slice()) {
+                (Some(grammar), [message]) if calls == 0 => inputs::matches(grammar, message),
+                (Some(_), messages) if calls == 0 => Err(format!("{} messages", messages.len())),
+                _ => Ok(()),
+            },
         }
     }
 

@@ -33,6 +33,10 @@ pub(crate) fn tool(name: &str, parameters: &str) -> Tool {
     Tool { parameters_json: parameters.into(), ..request(&[name]).tools.remove(0) }
 }
 
+/// Text with characters that begin markers.
+const CODE: &str = r"[A-Z]{2,3}-[0-9]{1,4}( [^\n]{0,20}<[a-z/]{1,9}>)?\.";
+const LINES: &str = "start: line (\"\\n\" line)* \".\"\nline: WORD (\", \" WORD)*\nWORD: /[a-z<>]{1,5}/\n";
+
 fn strict(name: &str, parameters: &str) -> Tool {
     Tool { strict: true, ..tool(name, parameters) }
 }
@@ -54,6 +58,10 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
     ];
     let single = |choice| Request { parallel_tool_calls: false, ..of(several(), choice) };
     let answer = |tools, choice| Request { response_schema: Some(NESTED.into()), ..of(tools, choice) };
+    let in_form = |syntax: &str, definition: &str, tools, choice| {
+        let grammar = Grammar { syntax: syntax.into(), definition: definition.into() };
+        Request { response_grammar: Some(grammar), ..of(tools, choice) }
+    };
     vec![
         ("a call is required", of(several(), Required), Constrained),
         ("one call is required", single(Required), Constrained),
@@ -77,6 +85,15 @@ pub(crate) fn requests() -> Vec<(&'static str, Request, Expected)> {
             Request { response_schema: Some(MAP.into()), ..of(vec![], Auto) },
             Constrained,
         ),
+        ("an answer by a regular expression", in_form("regex", CODE, vec![], Auto), Either("markers")),
+        ("an answer by a grammar", in_form("lark", LINES, vec![], Auto), Either("markers")),
+        ("an answer by a grammar, no calls", in_form("lark", LINES, several(), Never), Either("markers")),
+        (
+            "a call though there is an answer's grammar",
+            in_form("regex", CODE, several(), Required),
+            Constrained,
+        ),
+        ("an answer of an unknown syntax", in_form("ebnf", CODE, vec![], Auto), Refused("syntax")),
         ("nothing is demanded", of(vec![tool("get_weather", WEATHER)], Auto), Free),
         ("no calls", of(several(), Never), Free),
         ("no tools", of(vec![], Auto), Free),

@@ -5,16 +5,16 @@ use response_template_parser::ResponseTemplate;
 use super::oracle::Format;
 use super::round_trip;
 
-const HERMES: &str = include_str!("../../../../plugins/response-template/tests/tables/hermes.json");
-const SMOLLM: &str = include_str!("../../../../plugins/response-template/tests/tables/smollm.json");
-const XML: &str = include_str!("../../../../plugins/response-template/tests/tables/xml.json");
-const GLM: &str = include_str!("../../../../plugins/response-template/tests/tables/glm.json");
-const GPTOSS: &str = include_str!("../../../../plugins/response-template/tests/tables/gptoss.json");
-const COHERE: &str = include_str!("../../../../plugins/response-template/tests/tables/cohere.json");
-const ERNIE: &str = include_str!("../../../../plugins/response-template/tests/tables/ernie.json");
-const DEEPSEEK: &str = include_str!("../../../../plugins/response-template/tests/tables/deepseek.json");
-const INKLING: &str = include_str!("../../../../plugins/response-template/tests/tables/inkling.json");
-const LLAMA: &str = include_str!("../../../../plugins/response-template/tests/tables/llama.json");
+const HERMES: &str = include_str!("../../../plugins/response-template/tests/tables/hermes.json");
+const SMOLLM: &str = include_str!("../../../plugins/response-template/tests/tables/smollm.json");
+const XML: &str = include_str!("../../../plugins/response-template/tests/tables/xml.json");
+const GLM: &str = include_str!("../../../plugins/response-template/tests/tables/glm.json");
+const GPTOSS: &str = include_str!("../../../plugins/response-template/tests/tables/gptoss.json");
+const COHERE: &str = include_str!("../../../plugins/response-template/tests/tables/cohere.json");
+const ERNIE: &str = include_str!("../../../plugins/response-template/tests/tables/ernie.json");
+const DEEPSEEK: &str = include_str!("../../../plugins/response-template/tests/tables/deepseek.json");
+const INKLING: &str = include_str!("../../../plugins/response-template/tests/tables/inkling.json");
+const LLAMA: &str = include_str!("../../../plugins/response-template/tests/tables/llama.json");
 
 const CHATML: &[&str] = &[
     "",

@@ -7,6 +7,7 @@ use super::super::json::Object;
 use super::super::options;
 use super::super::printable::printable;
 use super::super::request::{ApiRequest, Defaults};
+use super::super::structured_outputs::{self, StructuredOutput};
 use super::super::tools::{self, Functions, ToolBounds};
 use super::super::warnings::Warnings;
 use super::machine::{ChatMachine, OutputOptions};
@@ -70,6 +71,17 @@ pub(in crate::api) fn job(
         Naming::Named,
         &defaults.limits,
     )?;
+    let structured = structured_outputs::read(body, &defaults.limits)?;
+    if structured.is_some() && format.schema().is_some() {
+        return Err(body
+            .at("response_format")
+            .invalid("the answer has a form by `structured_outputs` already"));
+    }
+    let (response_schema, response_grammar) = match structured {
+        None => (format.schema(), None),
+        Some(StructuredOutput::Schema(schema)) => (Some(schema), None),
+        Some(StructuredOutput::Grammar(grammar)) => (None, Some(grammar)),
+    };
     let mut functions = functions(body, ToolBounds::new(defaults), warnings)?;
     let tool_choice = functions.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
@@ -89,7 +101,8 @@ pub(in crate::api) fn job(
         raw: body.boolean("return_token_ids")?.unwrap_or(false),
         max_output_tokens: body.count("max_completion_tokens", 1)?.or(max_tokens),
         stop: options::stop(body, &defaults.limits)?,
-        response_schema: format.schema(),
+        response_schema,
+        response_grammar,
         cache_key: options::cache_key(body)?,
         priority: options::priority(body)?,
     })

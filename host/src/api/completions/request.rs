@@ -60,6 +60,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
         max_output_tokens: Some(body.count("max_tokens", 1)?.unwrap_or(MAX_TOKENS)),
         stop: options::stop(body, &defaults.limits)?,
         response_schema: None,
+        response_grammar: None,
         cache_key: None,
         priority: options::priority(body)?,
     })

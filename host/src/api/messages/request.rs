@@ -103,6 +103,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
         max_output_tokens: None,
         stop: Vec::new(),
         response_schema: format.schema(),
+        response_grammar: None,
         cache_key: None,
         priority: 0,
     };

@@ -76,6 +76,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
         raw: body.boolean("enable_response_messages")?.unwrap_or(false),
         stop: Vec::new(),
         response_schema: format.schema(),
+        response_grammar: None,
         cache_key: options::cache_key(body)?,
         priority: options::priority(body)?,
     };

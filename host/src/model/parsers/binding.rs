@@ -92,8 +92,8 @@ impl ParserBinding {
             tools: job.tools.clone(),
             tool_choice: job.tool_choice.clone(),
             parallel_tool_calls: job.parallel_tool_calls,
-            response_schema: None,
             options: self.options.clone(),
+            ..Request::default()
         }
     }
 

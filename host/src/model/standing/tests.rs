@@ -55,6 +55,7 @@ pub(in crate::model) fn job() -> Job {
         raw: false,
         stop: Vec::new(),
         response_schema: None,
+        response_grammar: None,
         cache_key: None,
         priority: 0,
     }

@@ -19,6 +19,8 @@ pub(super) fn request<'a>(
         tool_choice: (&request.tool_choice).into(),
         parallel_tool_calls: request.parallel_tool_calls,
         response_schema: request.response_schema.as_deref(),
+        response_grammar: request.response_grammar.as_ref().map(Into::into),
+        token_markers: &request.token_markers,
         options,
     }
 }
@@ -34,11 +36,14 @@ impl<'a> From<&'a contract::Tool> for wit::Tool<'a> {
             },
             parameters_json: &tool.parameters_json,
             strict: tool.strict,
-            grammar: tool
-                .grammar
-                .as_ref()
-                .map(|grammar| wit::Grammar { syntax: &grammar.syntax, definition: &grammar.definition }),
+            grammar: tool.grammar.as_ref().map(Into::into),
         }
+    }
+}
+
+impl<'a> From<&'a contract::Grammar> for wit::Grammar<'a> {
+    fn from(grammar: &'a contract::Grammar) -> Self {
+        Self { syntax: &grammar.syntax, definition: &grammar.definition }
     }
 }
 

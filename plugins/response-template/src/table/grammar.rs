@@ -19,7 +19,7 @@ impl Table {
     /// What can't be expressed in the format of this table.
     pub(crate) fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
         let Some(turn) = Turn::of(request)? else { return Ok(None) };
-        let lark = Lark::hearing(&self.markers.0, Markers::Any, self.heard(&turn))?;
+        let lark = Lark::hearing(&self.markers.0, Markers::Any(&request.token_markers), self.heard(&turn))?;
         Writer { table: self, turn: &turn, lark }.whole().map(Some)
     }
 

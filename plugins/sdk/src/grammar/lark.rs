@@ -8,9 +8,10 @@ use super::text::Forbidden;
 
 /// What a grammar's markers may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Markers {
-    /// Tokens, or text: free text spells none of them, and JSON that stands among them neither.
-    Any,
+pub enum Markers<'a> {
+    /// Text, but for these, which are tokens ([`crate::Request::token_markers`]): free text spells none that is text, and JSON that stands
+    /// among them neither.
+    Any(&'a [u32]),
     /// Tokens only, so free text is free. For formats all of whose markers are tokens in every tokenizer there is, and count
     /// wherever they stand.
     Tokens,
@@ -20,7 +21,10 @@ pub enum Markers {
 #[derive(Debug)]
 pub struct Lark {
     literals: Vec<String>,
-    markers: Markers,
+    /// What a grammar calls a marker, before its index.
+    marker: &'static str,
+    /// Markers that text can spell.
+    spelt: Vec<usize>,
     /// Markers that text doesn't spell.
     heard: Vec<usize>,
     rules: String,
@@ -58,7 +62,7 @@ impl Lark {
     ///
     /// # Errors
     /// The markers are such that no text can be kept from spelling them.
-    pub fn new<S: AsRef<str>>(literals: &[S], markers: Markers) -> Result<Self, String> {
+    pub fn new<S: AsRef<str>>(literals: &[S], markers: Markers<'_>) -> Result<Self, String> {
         Self::hearing(literals, markers, (0..literals.len()).collect())
     }
 
@@ -68,11 +72,20 @@ impl Lark {
     /// Those of [`Lark::new`].
     pub fn hearing<S: AsRef<str>>(
         literals: &[S],
-        markers: Markers,
+        markers: Markers<'_>,
         heard: Vec<usize>,
     ) -> Result<Self, String> {
-        let literals = literals.iter().map(|literal| literal.as_ref().to_owned()).collect();
-        let mut lark = Self { literals, markers, heard: heard.clone(), rules: String::new() };
+        let is_token = |index: &usize| match markers {
+            Markers::Any(tokens) => tokens.iter().any(|token| *token as usize == *index),
+            Markers::Tokens => true,
+        };
+        let mut lark = Self {
+            literals: literals.iter().map(|literal| literal.as_ref().to_owned()).collect(),
+            marker: if markers == Markers::Tokens { "token" } else { "marker" },
+            spelt: (0..literals.len()).filter(|index| !is_token(index)).collect(),
+            heard: heard.clone(),
+            rules: String::new(),
+        };
         lark.text("text", heard)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
         lark.rule("key", r"/[^<>=\s]{1,64}/");
@@ -93,10 +106,7 @@ impl Lark {
 
     /// The rule that stands for marker `index` of the descriptor.
     pub fn marker(&self, index: usize) -> String {
-        match self.markers {
-            Markers::Any => format!("marker_{index}"),
-            Markers::Tokens => format!("token_{index}"),
-        }
+        format!("{}_{index}", self.marker)
     }
 
     /// Defines a rule. Names are lower case; `body` is Lark.
@@ -134,10 +144,7 @@ impl Lark {
 
     /// The literals of these markers, to be kept out of text.
     pub(super) fn forbidden(&self, markers: impl IntoIterator<Item = usize>) -> Result<Forbidden, String> {
-        let of = |index: usize| self.literals[index].as_str();
-        match self.markers {
-            Markers::Any => Forbidden::new(markers.into_iter().map(of)),
-            Markers::Tokens => Forbidden::new([]),
-        }
+        let spelt = markers.into_iter().filter(|index| self.spelt.contains(index));
+        Forbidden::new(spelt.map(|index| self.literals[index].as_str()))
     }
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 const BYTES: usize = 256 << 10;
 /// Nesting of one schema.
 const DEPTH: usize = 64;
-/// White space at each place where JSON allows it. Without a bound a model may write it for ever.
-const WHITE_SPACE: &str = r"[ \t\r\n]{1,32}";
+/// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
+const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
 /// Keywords that say nothing about values.
 pub(super) const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "$comment"];

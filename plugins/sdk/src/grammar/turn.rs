@@ -38,11 +38,14 @@ pub enum Answer {
     Free,
     /// JSON of this schema, if no call is made.
     Json(Value),
+    /// Text of this grammar, if no call is made.
+    Text(Input),
 }
 
 /// Whether nothing is demanded of the turn.
 pub(crate) fn is_free(request: &Request) -> bool {
     request.response_schema.is_none()
+        && request.response_grammar.is_none()
         && match request.tool_choice {
             ToolChoice::None => true,
             ToolChoice::Auto => !request.tools.iter().any(|tool| tool.strict),
@@ -120,7 +123,7 @@ impl<'a> Turn<'a> {
         let named = matches!(request.tool_choice, ToolChoice::Named(_));
         Ok(Self {
             several: request.parallel_tool_calls && !named,
-            answer: Answer::of(request.response_schema.as_deref(), demanded)?,
+            answer: if demanded { Answer::Nothing } else { Answer::of(request)? },
             tools: tools.into_iter().map(callable).collect::<Result<_, String>>()?,
         })
     }
@@ -165,15 +168,22 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The final message where it has a schema: a Lark expression. It stands among markers, and spells none.
+    /// The final message where it has a schema or a grammar: a Lark expression. It stands among markers, and spells none.
     ///
     /// # Errors
-    /// The schema can't be followed among this format's markers.
+    /// It can't be followed among this format's markers.
     pub fn answer(&self, lark: &Lark) -> Result<Option<String>, String> {
-        let Answer::Json(schema) = &self.answer else { return Ok(None) };
-        let schema = safe::without(schema.clone(), &lark.forbidden(lark.heard())?)
-            .map_err(|error| format!("the schema of the response: {error}"))?;
-        Ok(Some(json(&schema::prepared(schema, Follow::Strictly))))
+        let forbidden = lark.forbidden(lark.heard())?;
+        match &self.answer {
+            Answer::Nothing | Answer::Free => Ok(None),
+            Answer::Json(schema) => {
+                let schema = safe::without(schema.clone(), &forbidden)
+                    .map_err(|error| format!("the schema of the response: {error}"))?;
+                Ok(Some(json(&schema::prepared(schema, Follow::Strictly))))
+            }
+            Answer::Text(grammar) if forbidden.is_empty() => Ok(Some(grammar.nested())),
+            Answer::Text(_) => Err("the grammar of the response can't be kept from spelling this format's markers, which are text in the model's tokenizer".into()),
+        }
     }
 
     /// Whether a call has to be made.
@@ -183,11 +193,11 @@ impl<'a> Turn<'a> {
 }
 
 impl Answer {
-    fn of(response_schema: Option<&str>, demanded: bool) -> Result<Self, String> {
-        match response_schema {
-            _ if demanded => Ok(Self::Nothing),
-            None => Ok(Self::Free),
-            Some(text) => schema::parse(text, "the response").map(Self::Json),
+    fn of(request: &Request) -> Result<Self, String> {
+        match (&request.response_schema, &request.response_grammar) {
+            (Some(text), _) => schema::parse(text, "the response").map(Self::Json),
+            (None, Some(grammar)) => Input::answer(grammar).map(Self::Text),
+            (None, None) => Ok(Self::Free),
         }
     }
 }

@@ -67,8 +67,8 @@ fn request() -> Request {
         tools: vec![tool],
         tool_choice: ToolChoice::Auto,
         parallel_tool_calls: true,
-        response_schema: None,
         options: Vec::new(),
+        ..Request::default()
     }
 }
 

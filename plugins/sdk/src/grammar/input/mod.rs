@@ -1,5 +1,5 @@
-//! Grammars of custom tools' inputs, as requests bring them: Lark or a regular expression, made part of a format's own grammar where
-//! the format writes such an input as raw text.
+//! Grammars of text, as requests bring them for inputs of custom tools and for answers: Lark or a regular expression, made part of a
+//! format's own grammar where the format writes such a text raw.
 //!
 //! Invariant: a definition is read word by word and written anew ([`Definition`]), and what isn't understood is refused. So it can't reach
 //! the rules around it, name a token, or mean something else than it says.
@@ -14,16 +14,17 @@ mod reader;
 mod regex;
 
 use super::lark::{Lark, literal};
-use crate::Tool;
+use crate::{Grammar, Tool};
 use definition::Definition;
 
 /// Bytes of one definition.
 const BYTES: usize = 64 << 10;
 
-/// The grammar of a custom tool's input.
+/// The grammar of a custom tool's input, or of an answer.
 #[derive(Debug)]
 pub struct Input {
-    tool: String,
+    /// Whose, for errors.
+    of: String,
     rule: String,
     definition: Definition,
 }
@@ -32,17 +33,30 @@ impl Input {
     /// That of a custom tool, if it has one; `index` sets its rules apart from other tools'.
     pub(super) fn of(tool: &Tool, index: usize) -> Result<Option<Self>, String> {
         let Some(grammar) = &tool.grammar else { return Ok(None) };
+        Self::new(grammar, format!("tool {:?}", tool.name), format!("input_{index}")).map(Some)
+    }
+
+    /// That of an answer.
+    pub(super) fn answer(grammar: &Grammar) -> Result<Self, String> {
+        Self::new(grammar, "the response".into(), "answer".into())
+    }
+
+    fn new(grammar: &Grammar, of: String, rule: String) -> Result<Self, String> {
         let definition = match grammar.syntax.as_str() {
             _ if grammar.definition.len() > BYTES => Err(format!("it has more than {BYTES} bytes")),
             "lark" => Definition::of_lark(&grammar.definition),
             "regex" => Definition::of_regex(&grammar.definition),
             other => Err(format!("its syntax {other:?} is neither lark nor regex")),
         };
-        let (tool, rule) = (tool.name.clone(), format!("input_{index}"));
         match definition {
-            Ok(definition) => Ok(Some(Self { tool, rule, definition })),
-            Err(error) => Err(format!("the grammar of tool {tool:?}: {error}")),
+            Ok(definition) => Ok(Self { of, rule, definition }),
+            Err(error) => Err(format!("the grammar of {of}: {error}")),
         }
+    }
+
+    /// The whole as a Lark expression: a nested grammar.
+    pub(super) fn nested(&self) -> String {
+        format!("%lark {{\n{}}}", self.definition.nested())
     }
 
     /// The rule that stands for the input once [`Lark::input`] or [`Lark::input_before`] has defined it.
@@ -54,7 +68,7 @@ impl Input {
 impl Lark {
     /// Defines the rule of an input that ends at a token.
     pub fn input(&mut self, input: &Input) {
-        self.rule(&input.rule, &format!("%lark {{\n{}}}", input.definition.nested()));
+        self.rule(&input.rule, &input.nested());
     }
 
     /// Defines the rule of an input together with the marker `end` behind it, which is text. It spells none of `markers`.
@@ -63,7 +77,7 @@ impl Lark {
     /// The definition is recursive or has `%ignore`.
     pub fn input_before(&mut self, input: &Input, end: usize, markers: &[usize]) -> Result<(), String> {
         let prefix = input.rule.to_ascii_uppercase();
-        let error = |error| format!("the grammar of tool {:?}: {error}", input.tool);
+        let error = |error| format!("the grammar of {}: {error}", input.of);
         self.lines(&input.definition.flat(&prefix).map_err(error)?);
         let start = definition::flat_name(&prefix, "start");
         let spells: Vec<String> = self.literals_of(markers).map(literal).collect();

@@ -149,6 +149,8 @@ impl Case {
             tool_choice: self.tool_choice.tool_choice(),
             parallel_tool_calls: self.parallel_tool_calls,
             response_schema: self.response_schema.as_ref().map(Value::to_string),
+            response_grammar: None,
+            token_markers: Vec::new(),
             options: self.options.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         }
     }

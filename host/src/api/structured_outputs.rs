@@ -1,0 +1,107 @@
+//! vLLM's fields for answers that must have a form: `structured_outputs`, and the `guided_…` that were there before.
+//!
+//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older ones, of its `GuidedDecodingParams`.
+
+use super::error::ApiError;
+use super::format;
+use super::json::{Object, Path, Value};
+use crate::limits::Limits;
+use crate::parser::contract::Grammar;
+
+/// What an answer has to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum StructuredOutput {
+    /// JSON of this schema.
+    Schema(String),
+    /// A text of this grammar.
+    Grammar(Grammar),
+}
+
+/// Forms, as `structured_outputs` calls them, and the older fields that say the same.
+const FORMS: [(&str, &str); 4] = [
+    ("json", "guided_json"),
+    ("regex", "guided_regex"),
+    ("choice", "guided_choice"),
+    ("grammar", "guided_grammar"),
+];
+
+/// The form that these fields ask for, if any does.
+///
+/// # Errors
+/// Several do; one can't be read.
+pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<StructuredOutput>, ApiError> {
+    let inner = body.object("structured_outputs")?;
+    let mut forms = Vec::new();
+    for (name, older) in FORMS {
+        let new = inner.as_ref().and_then(|inner| Some((inner.get(name)?, inner.at(name))));
+        let old = body.get(older).map(|value| (value, body.at(older)));
+        for (value, path) in new.into_iter().chain(old) {
+            forms.push(form(name, value, path, limits)?);
+        }
+    }
+    if let Some(inner) = &inner {
+        if inner.boolean("json_object")?.unwrap_or(false) {
+            forms.push(StructuredOutput::Schema(format::OBJECT.to_owned()));
+        }
+        if inner.get("structural_tag").is_some() {
+            return Err(inner
+                .at("structural_tag")
+                .unsupported("calls are described by `tools` and `tool_choice`"));
+        }
+    }
+    if forms.len() > 1 {
+        let path = body.at("structured_outputs");
+        return Err(path.invalid("an answer has one form: one of json, regex, choice, grammar, json_object"));
+    }
+    Ok(forms.pop())
+}
+
+fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<StructuredOutput, ApiError> {
+    let grammar = |syntax: &str, definition: String| {
+        StructuredOutput::Grammar(Grammar { syntax: syntax.to_owned(), definition })
+    };
+    Ok(match name {
+        "json" => StructuredOutput::Schema(schema(value, path, limits)?),
+        "regex" => grammar("regex", text(value, path)?.to_owned()),
+        "choice" => grammar("lark", format!("start: {}", choice(value, path)?)),
+        _ => {
+            let definition = text(value, path)?;
+            if definition.contains("::=") {
+                return Err(
+                    path.unsupported("expected a grammar in Lark (`start: …`), found rules with `::=`")
+                );
+            }
+            grammar("lark", definition.to_owned())
+        }
+    })
+}
+
+/// A schema, or its text.
+fn schema(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<String, ApiError> {
+    let Some(text) = value.as_str() else {
+        return Ok(format::schema(Some(value), path, limits)?.into_string());
+    };
+    let is_json = serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
+    if !is_json || !text.trim_start().starts_with('{') || text.len() > limits.schema_bytes {
+        let most = limits.schema_bytes;
+        return Err(
+            path.invalid(format_args!("expected a JSON schema object of at most {most} bytes, or its text"))
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// One of these texts, in Lark, whose quotes are JSON's.
+fn choice(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
+    let list = value.as_list().filter(|list| !list.is_empty());
+    let list = list.ok_or_else(|| path.expected("a list of texts, at least one", value))?;
+    let quoted = |(index, item)| Ok(serde_json::Value::from(text(item, path.element(index))?).to_string());
+    Ok(list.iter().enumerate().map(quoted).collect::<Result<Vec<_>, ApiError>>()?.join(" | "))
+}
+
+fn text<'a>(value: Value<'a>, path: Path<'_>) -> Result<&'a str, ApiError> {
+    value
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| path.expected("a text that isn't empty", value))
+}

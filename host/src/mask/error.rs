@@ -1,0 +1,107 @@
+//! Grammars that there is no mask of, in words that whoever wrote the request understands.
+
+use serde_json::Value;
+
+/// Why a grammar can't be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct GrammarError {
+    reason: String,
+    keyword: Option<String>,
+}
+
+/// What llguidance says of schemas that it can't follow, and the keyword at fault; none: it names the keyword.
+const OF_SCHEMAS: [(&str, Option<&str>); 3] = [
+    ("Unimplemented keys: ", None),
+    ("oneOf constraints are not supported", Some("oneOf")),
+    ("Only absolute $ref's", Some("$ref")),
+];
+/// Keywords whose value has schemas by names of the author's.
+const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/// Keywords whose value is no schema.
+const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
+
+impl GrammarError {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), keyword: None }
+    }
+
+    /// What llguidance says. Its first line says what is wrong; the rest is the grammar, of which who asked knows nothing.
+    pub(super) fn of_llguidance(text: &str) -> Self {
+        let line = text.lines().next().unwrap_or_default();
+        let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
+        let known =
+            OF_SCHEMAS.iter().find_map(|(begins, keyword)| Some((said.strip_prefix(begins)?, keyword)));
+        let keyword = known.and_then(|(rest, keyword)| match keyword {
+            Some(keyword) => Some((*keyword).to_owned()),
+            None => serde_json::from_str::<Vec<String>>(rest).ok()?.into_iter().next(),
+        });
+        match keyword {
+            Some(keyword) => {
+                Self { reason: format!("the keyword {keyword:?} can't be followed"), keyword: Some(keyword) }
+            }
+            None => Self::new(said),
+        }
+    }
+
+    /// The same with the place of the keyword at fault in one of these schemas, each with what it is of.
+    #[must_use]
+    pub fn placed(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
+        let Some(keyword) = self.keyword.as_deref() else { return self };
+        let mut places = schemas.into_iter().filter_map(|(of, schema)| Some((of, place(&schema, keyword)?)));
+        let Some((of, place)) = places.next() else { return self };
+        Self {
+            reason: format!("the schema of {of} has {keyword:?} at {place}, which can't be followed"),
+            ..self
+        }
+    }
+}
+
+/// A pointer to the first schema with this keyword.
+fn place(schema: &Value, keyword: &str) -> Option<String> {
+    match schema {
+        Value::Object(members) if members.contains_key(keyword) => Some(format!("#/{keyword}")),
+        Value::Object(members) => members.iter().find_map(|(key, value)| match value {
+            _ if VALUES.contains(&key.as_str()) => None,
+            Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                named.iter().find_map(|(name, inner)| below(inner, keyword, &format!("{key}/{name}")))
+            }
+            inner => below(inner, keyword, key),
+        }),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, inner)| below(inner, keyword, &index.to_string()))
+        }
+        _ => None,
+    }
+}
+
+fn below(inner: &Value, keyword: &str, name: &str) -> Option<String> {
+    place(inner, keyword).map(|place| place.replacen('#', &format!("#/{name}"), 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_keyword_and_its_place_are_named_and_nothing_of_the_grammar() {
+        let text =
+            "at 1(8): failed to compile JSON schema: Unimplemented keys: [\"uniqueItems\"]\n 1 | start: x";
+        let error = GrammarError::of_llguidance(text);
+        assert_eq!(error.to_string(), "the keyword \"uniqueItems\" can't be followed");
+        let schema = json!({"properties": {"uniqueItems": {"anyOf": [{}, {"items": {"uniqueItems": true}}]}}, "enum": [{"uniqueItems": 1}]});
+        let placed =
+            error.placed([("tool \"f\"".to_owned(), json!({})), ("the response".to_owned(), schema)]);
+        let wanted = "the schema of the response has \"uniqueItems\" at #/properties/uniqueItems/anyOf/1/items/uniqueItems, which can't be followed";
+        assert_eq!(placed.to_string(), wanted);
+    }
+
+    #[test]
+    fn what_names_no_keyword_is_said_as_it_is() {
+        let text = "at 1(8): failed to compile JSON schema: Unsatisfiable schema: required property 'a' is unsatisfiable\nx";
+        let error = GrammarError::of_llguidance(text).placed([("x".to_owned(), json!({}))]);
+        assert_eq!(error.to_string(), "Unsatisfiable schema: required property 'a' is unsatisfiable");
+    }
+}
