@@ -90,6 +90,24 @@ impl TokenMask for GrammarMask {
             _ => Ok(()),
         }
     }
+
+    fn validate(&mut self, tokens: &[u32]) -> usize {
+        let texts = tokens.iter().position(|token| self.is_stop(*token) || *token >= self.end);
+        let tokens = &tokens[..texts.unwrap_or(tokens.len())];
+        if self.ended > 0 { 0 } else { self.matcher.validate_tokens(tokens).unwrap_or(0) }
+    }
+
+    fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
+        let stops = tokens.min(self.ended);
+        self.ended -= stops;
+        self.matcher.rollback(tokens - stops).map_err(failed)
+    }
+
+    fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
+        if self.ended == 0 {
+            out.extend(self.matcher.compute_ff_tokens().into_iter().take(most));
+        }
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> MaskError {

@@ -10,6 +10,8 @@ mod grammar_mask;
 mod grammars;
 mod json;
 mod limits;
+#[cfg(test)]
+mod tests;
 mod vocabulary;
 
 pub use error::GrammarError;

@@ -1,0 +1,156 @@
+//! Masks over the embedded model's tokenizer, which has `<think>` and `<tool_call>` as tokens.
+
+use std::sync::{Arc, LazyLock};
+
+use engine::{JsonBegins, JsonConstraint, MaskError, ModelFiles, TokenMask};
+
+use super::{GrammarMask, Grammars, json_grammar};
+use crate::prompt::Tokenizer;
+
+static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
+    Arc::new(Tokenizer::load(&ModelFiles::Directory(folder)).unwrap())
+});
+static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| Grammars::new(Arc::clone(&TOKENIZER)));
+/// More rows than the tokenizer has tokens, as models have.
+const ROWS: usize = 768;
+
+fn token(literal: &str) -> u32 {
+    TOKENIZER.token_id(literal).unwrap()
+}
+
+fn stop() -> u32 {
+    token("<|im_end|>")
+}
+
+fn mask(grammar: &str) -> GrammarMask {
+    GRAMMARS.compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap().mask()
+}
+
+/// Ids that may come.
+fn allowed(mask: &mut GrammarMask) -> Vec<u32> {
+    let mut words = [u32::MAX; ROWS / 32];
+    mask.apply(&mut words).unwrap();
+    (0..).take(ROWS).filter(|id| words[*id as usize / 32] >> (id % 32) & 1 == 1).collect()
+}
+
+fn write(mask: &mut GrammarMask, text: &str) -> Result<(), MaskError> {
+    TOKENIZER.encode_text(text).unwrap().into_iter().try_for_each(|id| {
+        assert!(allowed(mask).contains(&id), "{:?} of {text:?}", TOKENIZER.decode(&[id]));
+        mask.advance(id)
+    })
+}
+
+#[test]
+fn what_may_come_is_what_goes_on_with_the_grammar_and_its_end() {
+    let mut mask = mask("start: \"ab\" \"c\"?");
+    assert!(allowed(&mut mask).iter().all(|id| "abc".starts_with(&TOKENIZER.decode(&[*id]).unwrap())));
+    write(&mut mask, "ab").unwrap();
+    assert!(allowed(&mut mask).contains(&stop()));
+    write(&mut mask, "c").unwrap();
+    assert_eq!(allowed(&mut mask), [stop()]);
+    mask.advance(stop()).unwrap();
+    assert_eq!(allowed(&mut mask), [stop()]);
+    assert_eq!(mask.advance(token("<think>")), Err(MaskError::Refused(token("<think>"))));
+}
+
+#[test]
+fn the_end_and_foreign_tokens_are_refused_where_they_do_not_fit_and_change_nothing() {
+    let mut mask = mask("start: \"ab\"");
+    for id in [stop(), token("<think>"), 767, u32::MAX] {
+        assert_eq!(mask.advance(id), Err(MaskError::Refused(id)));
+    }
+    write(&mut mask, "ab").unwrap();
+    mask.advance(stop()).unwrap();
+}
+
+#[test]
+fn control_tokens_are_no_text_and_text_is_no_control_token() {
+    let mut free = mask("start: /(?s:.*)/");
+    let (think, plain) = (token("<think>"), TOKENIZER.encode_text("<think>").unwrap());
+    assert!(!allowed(&mut free).contains(&think));
+    write(&mut free, "<think>").unwrap();
+    let mut marked = mask(&format!("start: <[{think}]>"));
+    assert_eq!(allowed(&mut marked), [think]);
+    assert_eq!(marked.advance(plain[0]), Err(MaskError::Refused(plain[0])));
+}
+
+#[test]
+fn drafts_are_validated_taken_and_taken_back() {
+    let mut mask = mask("start: \"abc\" | \"abd\"");
+    let ids = |text: &str| TOKENIZER.encode_text(text).unwrap();
+    let draft = [ids("abx"), vec![stop()]].concat();
+    assert_eq!(mask.validate(&draft), ids("ab").len());
+    let before = allowed(&mut mask);
+    let good = [ids("abc"), vec![stop()]].concat();
+    good.iter().for_each(|id| mask.advance(*id).unwrap());
+    assert_eq!(mask.validate(&ids("a")), 0);
+    mask.rollback(good.len()).unwrap();
+    assert_eq!(allowed(&mut mask), before);
+    good.iter().for_each(|id| mask.advance(*id).unwrap());
+}
+
+#[test]
+fn what_has_one_continuation_is_forced_as_a_prompt_would_be_encoded() {
+    let mut mask = mask("start: \"Helsinki is in Finland.\" /[a-z]/");
+    let mut forced = Vec::new();
+    mask.forced(&mut forced, 4);
+    assert_eq!(forced, TOKENIZER.encode_text("Helsinki is in Finland.").unwrap()[..4]);
+    assert_eq!(mask.validate(&forced), 4);
+}
+
+#[test]
+fn an_opening_is_replayed_or_refused() {
+    let (think, end) = (token("<think>"), token("</think>"));
+    let compiled = GRAMMARS.compile(&format!("start: (<[{think}]> /(?s:.*)/ <[{end}]>)? \"yes\"")).unwrap();
+    let stops = Arc::from([stop()]);
+    let opening = [(Some(think), "<think>".to_owned()), (None, "\n".to_owned())];
+    let mut mask = compiled.start(&opening, &stops).unwrap().mask();
+    write(&mut mask, "no, ").unwrap();
+    mask.advance(end).unwrap();
+    write(&mut mask, "yes").unwrap();
+    let error = compiled.start(&[(None, "Sure: ".to_owned())], &stops).err().unwrap().to_string();
+    assert_eq!(error, "the model's template opens an answer with \"Sure: \", which the grammar doesn't know");
+}
+
+#[test]
+fn a_grammar_is_compiled_once_and_answers_of_it_are_apart() {
+    let start = |grammar| GRAMMARS.compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap();
+    let (one, other) = (start("start: \"ab\""), start("start: \"ab\""));
+    let (mut first, mut second) = (one.mask(), other.mask());
+    write(&mut first, "ab").unwrap();
+    write(&mut second, "ab").unwrap();
+    write(&mut one.mask(), "ab").unwrap();
+}
+
+#[test]
+fn json_alone_begins_at_once_or_behind_the_end_of_the_reasoning() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"boolean"}},"required":["a"],"additionalProperties":false}"#;
+    let end = token("</think>");
+    for (begins, before) in [
+        (JsonBegins::AtOnce, &[][..]),
+        (JsonBegins::After { text: "</think>".to_owned(), id: Some(end) }, &[end]),
+    ] {
+        let grammar = json_grammar(&JsonConstraint { schema: schema.to_owned(), begins }).unwrap();
+        let mut mask = mask(&grammar);
+        if !before.is_empty() {
+            write(&mut mask, "So it is.").unwrap();
+        }
+        before.iter().for_each(|id| mask.advance(*id).unwrap());
+        write(&mut mask, "\n{\"a\": true}").unwrap();
+        mask.advance(stop()).unwrap();
+    }
+    let begins = JsonBegins::After { text: "END".to_owned(), id: None };
+    let grammar = json_grammar(&JsonConstraint { schema: schema.to_owned(), begins }).unwrap();
+    let mut mask = mask(&grammar);
+    write(&mut mask, "So it is. END{\"a\":false}").unwrap();
+    mask.advance(stop()).unwrap();
+}
+
+#[test]
+fn what_is_too_much_is_refused() {
+    let large = format!("start: \"{}\"", "x".repeat(5 << 20));
+    assert!(GRAMMARS.compile(&large).err().unwrap().to_string().contains("at most"));
+    let error = GRAMMARS.compile("start: /(((((a{1,500}){1,500}){1,500}){1,500})/").err().unwrap();
+    assert!(!error.to_string().contains('\n'), "{error}");
+}
