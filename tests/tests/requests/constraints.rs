@@ -1,4 +1,4 @@
-//! What has to follow a grammar is read, and refused by engines that can't follow one: in each protocol's words, with the engine's name.
+//! What has to follow a grammar: followed by the CPU engine, refused by engines that can't, in each protocol's words and with the engine's name.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -6,7 +6,9 @@ use tests::server::{Setup, TestServer};
 
 /// Endpoint, body, and the field that is refused; Messages' errors name it in words only.
 fn demands() -> Vec<(&'static str, Value, &'static str)> {
-    let schema = json!({ "type": "object" });
+    let schema = json!({
+        "type": "object", "properties": { "n": { "enum": [1, 2] } }, "required": ["n"], "additionalProperties": false
+    });
     let function = json!({ "name": "f", "parameters": schema });
     let messages = json!([{ "role": "user", "content": "x" }]);
     let chat = |extra: Value| merged(json!({ "model": "qwen3-tiny", "messages": messages }), &extra);
@@ -58,9 +60,43 @@ async fn refuses(setup: Setup, engine: &str) {
     server.stop().await;
 }
 
+/// The arguments of the only call, or else the only message.
+fn written(answer: &Value) -> Value {
+    let text = |value: &Value| serde_json::from_str(value.as_str().expect("a text")).expect("JSON");
+    let last = |list: &Value| list.as_array().and_then(|list| list.last()).cloned().unwrap_or_default();
+    let item = last(&answer["output"]);
+    let block = last(&answer["content"]);
+    let message = &answer["choices"][0]["message"];
+    match (item["type"].as_str(), block["type"].as_str()) {
+        (Some("function_call"), _) => text(&item["arguments"]),
+        (Some(_), _) => text(&item["content"][0]["text"]),
+        (_, Some("tool_use")) => block["input"].clone(),
+        (_, Some(_)) => text(&block["text"]),
+        _ if message["content"].is_null() => text(&message["tool_calls"][0]["function"]["arguments"]),
+        _ => text(&message["content"]),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_cpu_engine_refuses_demands_by_its_name() {
-    refuses(Setup::default(), "cpu").await;
+async fn the_cpu_engine_follows_demands_whether_the_model_thinks_or_not() {
+    let server = TestServer::start(Setup::default()).await;
+    for (path, body, _) in demands() {
+        for thinks in [true, false] {
+            let arguments = json!({ "chat_template_kwargs": { "enable_thinking": thinks }, "seed": 5 });
+            let body = merged(body.clone(), &arguments);
+            let body =
+                if path == "/v1/messages" { merged(body, &json!({ "max_tokens": 400 })) } else { body };
+            let answer = post(server.address, path, &body).await;
+            assert_eq!(answer.status, 200, "{path}: {body}: {:?}", answer.body);
+            let value = written(&answer.json());
+            let is_open = body["response_format"]["type"] == "json_object";
+            assert!(
+                value.is_object() && (is_open || [1, 2].map(|n| json!({ "n": n })).contains(&value)),
+                "{path}: {body}: {value}"
+            );
+        }
+    }
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -98,7 +98,12 @@ const STRUCTURED_OUTPUTS: [Field; 6] = [
     Field::supported("json", Shape::Either(&[ANY_OBJECT, Shape::Text]), "a JSON schema, or its text"),
     Field::supported("json_object", Shape::Boolean, "`true`: a JSON object"),
     Field::supported("regex", Shape::Text, "a regular expression of the whole answer, without look-around"),
-    Field::refused("structural_tag", Shape::Any, &[], "calls are described by `tools` and `tool_choice`"),
+    Field::refused(
+        "structural_tag",
+        Shape::Any,
+        &["{\"type\": \"structural_tag\"}"],
+        "calls are described by `tools` and `tool_choice`",
+    ),
 ];
 
 const JSON_SCHEMA: [Field; 4] = [

@@ -146,6 +146,7 @@ fn wrong(shape: &Shape) -> Option<Value> {
     match shape {
         Shape::Any => None,
         Shape::Text | Shape::OneOf(_) | Shape::Object(_) | Shape::Map(_) => Some(json!(5.5)),
+        Shape::Either(parts) if parts.iter().any(|part| matches!(part, Shape::Map(_))) => Some(json!(5.5)),
         _ => Some(json!({ "type": 7 })),
     }
 }
