@@ -16,7 +16,7 @@ use crate::model::job::{Beginning, Job};
 use crate::model::locate::locate;
 use crate::model::parsers::ParserBinding;
 use crate::model::standing::Samples;
-use crate::model::standing::tests::{bound, function, job, load, opening, shipped};
+use crate::model::standing::tests::{function, job, load, opening, shipped};
 use crate::parser::contract::ToolChoice;
 use crate::parser::{Plugin, Runtime};
 use crate::prompt::Tokenizer;
