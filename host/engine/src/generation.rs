@@ -121,6 +121,22 @@ pub trait TokenMask: Send + std::fmt::Debug {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
     /// Tells which token was chosen.
     fn advance(&mut self, token: u32) -> Result<(), MaskError>;
+    /// How many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut there. By default none, which
+    /// is right for a mask that can't take tokens back: its sequence gets no drafts.
+    fn validate(&mut self, tokens: &[u32]) -> usize {
+        let _ = tokens;
+        0
+    }
+    /// Takes the last `tokens` calls of [`Self::advance`] back, all since the last draw at most: they were drafts. A mask that
+    /// overrides [`Self::validate`] overrides this, too.
+    fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
+        Err(MaskError::Failed(format!("it can't take {tokens} tokens back")))
+    }
+    /// Appends at most `most` tokens that are to be expected next since only one text may follow; the mask stays as it is. They are
+    /// drafts like others: each is drawn before it counts.
+    fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
+        let _ = (out, most);
+    }
 }
 
 /// What happened to one sequence in one engine step.
