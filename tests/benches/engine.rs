@@ -33,6 +33,11 @@ fn main() {
         let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));
         print("prefill", tokens, tokens, took, threads);
     }
+    // A draft's tokens behind the last one, verified in one step.
+    for drafted in [1, 2, 4, 8, 15] {
+        let took = best_of(3, || time(&mut runner, &drafts(128, drafted)));
+        print("verify", drafted + 1, drafted + 1, took, threads);
+    }
     for sequences in [1, 4] {
         let steps = 16;
         let mut step = |i| time(&mut runner, &rows(sequences, 128 + i, 1));
@@ -74,6 +79,12 @@ fn processor_time() -> Duration {
         text.split_whitespace().next()?.parse::<u64>().ok()
     });
     Duration::from_nanos(nanoseconds.sum())
+}
+
+/// One token at position `from` and `drafted` behind it, with the logits of all.
+fn drafts(from: usize, drafted: usize) -> Batch {
+    let batch = rows(1, from, drafted + 1);
+    Batch { logit_rows: (0..=drafted as u32).collect(), ..batch }
 }
 
 /// `count` tokens from position `from` on, of each of `sequences` sequences.

@@ -1,5 +1,7 @@
 //! Bounds of a local engine.
 
+use crate::speculation::SpeculationOptions;
+
 /// Bounds of a local engine.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
@@ -12,10 +14,18 @@ pub struct LocalOptions {
     pub waiting: usize,
     /// Whether prompts reuse what earlier sequences with the same beginning computed.
     pub prefix_cache: bool,
+    /// Drafts, which save steps and never change a token.
+    pub speculation: SpeculationOptions,
 }
 
 impl Default for LocalOptions {
     fn default() -> Self {
-        Self { batch_tokens: 512, sequences: 64, waiting: 1024, prefix_cache: true }
+        Self {
+            batch_tokens: 512,
+            sequences: 64,
+            waiting: 1024,
+            prefix_cache: true,
+            speculation: SpeculationOptions::default(),
+        }
     }
 }

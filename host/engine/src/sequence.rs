@@ -1,15 +1,17 @@
 //! One sequence on its way through the engine: its tokens, how far they are computed, its blocks, and its way out.
 //!
-//! Invariants: `computed <= tokens.len() + tokens_in_flight <= limit`; without blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, but for drafts under way, behind which nothing is planned;
+//! without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
 
 use crate::blocks::{BlockPool, BlockTable};
-use crate::error::GenerationError;
+use crate::error::{GenerationError, MaskError};
 use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
 use crate::lanes::Lanes;
 use crate::logits::LogitsState;
 use crate::outlet::Outlet;
+use crate::speculation::{DraftRequest, Speculation};
 use crate::token::{SamplingParams, Token};
 
 /// A request that was taken on.
@@ -22,8 +24,14 @@ pub(crate) struct Sequence {
     pub(crate) computed: usize,
     /// Tokens of it in the step being planned.
     pub(crate) scheduled: usize,
-    /// Tokens that are sampled in steps under way, and not known yet.
-    pub(crate) tokens_in_flight: usize,
+    /// Steps under way that sample for it: each brings a token, one with a draft perhaps more.
+    pub(crate) steps_in_flight: usize,
+    /// Tokens behind its own that run in the step being planned: a guess.
+    pub(crate) draft: Vec<u32>,
+    /// Its drafts.
+    pub(crate) speculation: Speculation,
+    /// Why it can't go on; it ends with the step being planned.
+    pub(crate) fault: Option<MaskError>,
     /// Where its keys and values are.
     pub(crate) table: BlockTable,
     /// Its place in the runner, while it holds blocks.
@@ -58,7 +66,10 @@ impl Sequence {
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
-            tokens_in_flight: 0,
+            steps_in_flight: 0,
+            draft: Vec::new(),
+            speculation: Speculation::default(),
+            fault: None,
             table: BlockTable::salted(request.cache_salt),
             lane: None,
             allocations: 0,
@@ -75,14 +86,43 @@ impl Sequence {
         }
     }
 
-    /// Its tokens, with those that are on their way.
+    /// Its tokens, with those that are certainly on their way.
     pub(crate) fn length(&self) -> usize {
-        self.tokens.len() + self.tokens_in_flight
+        self.tokens.len() + self.steps_in_flight
     }
 
-    /// Tokens that are still to be computed: 1 while it decodes, none while its last token is on its way.
+    /// Tokens that are still to be computed: 1 while it decodes, none while its last token or a draft is on its way.
     pub(crate) fn pending(&self) -> usize {
-        if self.length() < self.limit { self.length() - self.computed } else { 0 }
+        if self.length() < self.limit { self.length().saturating_sub(self.computed) } else { 0 }
+    }
+
+    /// Drafts tokens for the step being planned, in which it decodes: as many as fit in `room` tokens of prompt and output, and `most`.
+    pub(crate) fn plan_draft(&mut self, most: usize, room: usize) {
+        // Behind the last draft comes a token more.
+        let most = most.min(self.limit.min(room).saturating_sub(self.tokens.len() + 1));
+        self.speculation.attempted(self.tokens.len());
+        if most == 0 {
+            return;
+        }
+        let request = DraftRequest {
+            tokens: &self.tokens,
+            stop_ids: &self.stop_ids,
+            mask: self.mask.as_deref_mut().map(|mask| mask as _),
+            most,
+        };
+        if let Err(fault) = self.speculation.draft(request, &mut self.draft) {
+            self.draft.clear();
+            self.fault = Some(fault);
+        }
+        self.scheduled += self.draft.len();
+    }
+
+    /// Takes the draft out of the step being planned; false where there is none.
+    pub(crate) fn drop_draft(&mut self) -> bool {
+        self.scheduled -= self.draft.len();
+        let any = !self.draft.is_empty();
+        self.draft.clear();
+        any
     }
 
     /// Whether it was never given blocks.
@@ -98,7 +138,7 @@ impl Sequence {
         lanes: &mut Lanes,
         reserve: usize,
     ) -> Option<Allocated> {
-        debug_assert!(self.tokens_in_flight == 0, "all its tokens are known");
+        debug_assert!(self.steps_in_flight == 0, "all its tokens are known");
         if !lanes.has_free() {
             return None;
         }
@@ -118,6 +158,7 @@ impl Sequence {
         }
         self.computed = 0;
         self.scheduled = 0;
+        self.draft.clear();
     }
 
     /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use engine::SpeculationOptions;
+
 use super::parsers::Pin;
 use super::source::EngineChoice;
 use crate::remote::{EngineKey, EngineKind};
@@ -32,6 +34,8 @@ pub struct ModelOptions {
     pub engine_ca: Option<PathBuf>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
+    /// Drafts of an engine that computes here.
+    pub speculation: SpeculationOptions,
     /// Bound on prompt and answer together; none: the model's.
     pub context: Option<usize>,
     /// Chat template instead of the model's.

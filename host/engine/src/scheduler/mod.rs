@@ -11,6 +11,7 @@ mod build;
 mod draws;
 mod in_flight;
 mod retire;
+mod speculate;
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,7 @@ use crate::sequence::Sequence;
 
 use draws::DrawBuffers;
 use in_flight::InFlightStep;
+use speculate::DraftRoom;
 
 /// All sequences of an engine.
 pub(crate) struct Scheduler {
@@ -118,20 +120,23 @@ impl Scheduler {
         self.waiting.retain(|one| !one.outlet.is_closed());
         self.counts.cancelled += (before - self.waiting.len()) as u64;
         for sequence in self.running.iter_mut().chain(&mut self.waiting) {
-            sequence.paused = sequence.outlet.is_full(sequence.tokens_in_flight);
+            sequence.paused = sequence.outlet.is_full(sequence.steps_in_flight);
         }
     }
 
     /// Shares the step's tokens out among running sequences; returns what is left for others.
     fn plan(&mut self) -> Budget {
         let mut budget = Budget { tokens: self.options.batch_tokens, sequences: self.options.sequences };
-        let ready = |one: &&mut Sequence| !one.paused && one.pending() > 0;
-        let mut active: Vec<&mut Sequence> =
-            self.running.iter_mut().filter(ready).take(budget.sequences).collect();
-        for decoding in [true, false] {
-            for sequence in active.iter_mut().filter(|one| (one.pending() == 1) == decoding) {
-                budget.give(sequence);
-            }
+        let room = DraftRoom::of(&self.running, &self.pool, self.options.speculation);
+        let ready = |one: &&mut Sequence| !one.paused && one.pending() > 0 && !room.waits(one);
+        let active = self.running.iter_mut().filter(ready).take(budget.sequences);
+        let (mut decoding, prompts): (Vec<_>, Vec<_>) = active.partition(|one| one.pending() == 1);
+        for sequence in &mut decoding {
+            budget.give(sequence);
+        }
+        room.draft(decoding, &mut budget);
+        for sequence in prompts {
+            budget.give(sequence);
         }
         budget
     }
@@ -141,6 +146,9 @@ impl Scheduler {
         let mut enough = true;
         for at in 0..self.running.len() {
             while self.running[at].scheduled > 0 && !self.grow(at) {
+                if self.running[at].drop_draft() {
+                    continue;
+                }
                 enough = false;
                 let victim = self.victim();
                 self.running[victim].free(&mut self.pool, &mut self.lanes);
@@ -177,7 +185,7 @@ impl Scheduler {
     fn admit(&mut self, mut budget: Budget) {
         while budget.tokens > 0 && budget.sequences > 0 {
             let Some(at) = self.waiting.iter().position(|one| !one.paused) else { break };
-            if self.waiting[at].tokens_in_flight > 0 {
+            if self.waiting[at].steps_in_flight > 0 {
                 break;
             }
             // Each running sequence is about to need a block more.

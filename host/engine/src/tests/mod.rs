@@ -8,5 +8,6 @@ mod logits;
 mod play;
 mod random;
 mod sampler;
+mod speculation;
 mod start;
 mod steps;
