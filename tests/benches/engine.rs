@@ -13,6 +13,7 @@ use engine::batch::{Batch, TableEdit};
 use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::runner::Runner;
+use tests::measure::processor_time;
 
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
     "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
@@ -69,16 +70,6 @@ fn time(runner: &mut CpuRunner, batch: &Batch) -> Times {
     let (begin, cpu) = (Instant::now(), processor_time());
     runner.forward(batch).expect("the batch is sound");
     (begin.elapsed(), processor_time().saturating_sub(cpu))
-}
-
-/// What this process's threads have run so far.
-fn processor_time() -> Duration {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let nanoseconds = tasks.filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    Duration::from_nanos(nanoseconds.sum())
 }
 
 /// One token at position `from` and `drafted` behind it, with the logits of all.

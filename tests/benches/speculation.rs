@@ -1,25 +1,30 @@
-//! What drafts bring where a file is written again with one change: tokens per step, and tokens per second on the CPU with random
+//! What drafts bring where a file is written again with one change: tokens per step, and what a step takes on the CPU with random
 //! weights in the shape of Qwen3-0.6B.
 //!
 //! A random model doesn't copy, so a mask that allows one token at a time says what it writes: 400 lines of this project's code, one of
 //! them changed, as a model that follows the instruction would. The mask lets every draft through and rejects what differs, so drafts
 //! are found, run and rejected as in earnest; everything is computed but for what a mask costs and what it takes to be right.
-//! Words and signs are the tokens. Steps of the whole file are counted with a small model; time is taken of its first part.
+//! Words with the blank before them, signs, and line ends with what follows are the tokens.
+//! Steps of the whole answer are counted with a small model. The time of a step is taken over a part of the answer, on the clock and as
+//! that of the processors divided by the threads, which is what a quiet machine would take; tokens per step times the ratio of both
+//! steps' times is how many times as fast the whole answer is.
 //!
 //! `cargo bench --profile dist -p tests --bench speculation`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::{
-    Engine, EngineStats, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError,
-    SamplingParams, SpeculationOptions, TokenMask,
+    Engine, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError, SamplingParams,
+    TokenMask,
 };
+use tests::measure::processor_time;
 
 const QWEN3_06B: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
     "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
@@ -33,8 +38,8 @@ const FILES: [&str; 2] =
 const LINES: usize = 400;
 /// The line that is changed, and into what.
 const CHANGED: (usize, &str) = (10, "use crate::tokens::{Sampling, Token as GeneratedToken};");
-/// Tokens whose time is taken; the change is among them.
-const TIMED: usize = 192;
+/// Tokens whose time is taken: without drafts, and with them, when they have found the way back behind the change.
+const TIMED: [Range<usize>; 2] = [1..33, 256..512];
 
 fn main() {
     let mut ids = HashMap::new();
@@ -49,33 +54,39 @@ fn main() {
     ];
     let edit = Edit { prompt: prompt.concat(), answer: tokens(&answer, &mut ids).into() };
     println!("{} tokens of prompt, {} of the answer", edit.prompt.len(), edit.answer.len());
-    let auto = SpeculationOptions::default();
-    let small = start(SMALL, auto);
-    print("small, whole answer", &edit.run(&small, edit.answer.len()), auto);
-    drop(small);
-    let mut plain = None;
-    for options in [SpeculationOptions::OFF, auto] {
-        let engine = start(QWEN3_06B, options);
-        // The prompt is cached by then.
-        edit.run(&engine, 1);
-        let run = edit.run(&engine, TIMED);
-        print("0.6B, its beginning", &run, options);
-        let plain = *plain.get_or_insert(run.time);
-        println!("{:>66.2} times as fast as without", plain.as_secs_f64() / run.time.as_secs_f64());
-    }
+    let small = edit.run(&start(SMALL), 1..edit.answer.len(), true);
+    println!("whole answer: {small}");
+    let engine = start(QWEN3_06B);
+    // The prompt is cached by then.
+    edit.run(&engine, 0..1, false);
+    let [plain, drafted] = TIMED.map(|range| (range.start > 1, range)).map(|(drafts, range)| {
+        let run = edit.run(&engine, range, drafts);
+        println!("0.6B, {} drafts: {run}", if drafts { "with" } else { "without" });
+        run
+    });
+    let times = |time: fn(&Run) -> Duration| time(&plain).as_secs_f64() / time(&drafted).as_secs_f64();
+    let (clock, quiet) = (times(|run| run.clock / run.steps), times(|run| run.quiet / run.steps));
+    let per_step = small.per_step();
+    println!("a step without drafts takes {clock:.2} of one with drafts, {quiet:.2} by processor time");
+    println!(
+        "whole answer: {:.2} times as fast as without drafts, {:.2} by processor time",
+        per_step * clock,
+        per_step * quiet
+    );
 }
 
-/// Words, signs and white space, numbered as they come.
+/// Words, signs and white space, numbered as they come: cut as tokenizers for code do it.
 fn tokens<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let alike: fn(char) -> bool = match first {
-            'a'..='z' | 'A'..='Z' | '0'..='9' => |c| c.is_ascii_alphanumeric(),
-            ' ' => |c| c == ' ',
+            ' ' | 'a'..='z' | 'A'..='Z' | '0'..='9' => |c| c.is_ascii_alphanumeric(),
+            '\n' => |c| c == ' ',
             _ => |_| false,
         };
-        let end = rest.find(|c| !alike(c)).unwrap_or(rest.len()).max(first.len_utf8());
+        let begins = first.len_utf8();
+        let end = rest[begins..].find(|c| !alike(c)).map_or(rest.len(), |length| begins + length);
         let next = u32::try_from(ids.len()).expect("few words");
         tokens.push(*ids.entry(&rest[..end]).or_insert(next));
         rest = &rest[end..];
@@ -83,13 +94,12 @@ fn tokens<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     tokens
 }
 
-fn start(config: &str, speculation: SpeculationOptions) -> LocalEngine {
+fn start(config: &str) -> LocalEngine {
     let config = ModelConfig::parse("config.json", config.as_bytes()).expect("the configuration is sound");
     let threads = Threads::start(None).expect("threads start");
     let options = CpuOptions { kv_cache_bytes: 2 << 30, ..CpuOptions::default() };
     let runner = CpuRunner::new(&config, &Weights::random(1), &threads, &options, &mut |_| {});
-    let options = LocalOptions { speculation, ..LocalOptions::default() };
-    LocalEngine::start(Box::new(runner.expect("there is memory")), options)
+    LocalEngine::start(Box::new(runner.expect("there is memory")), LocalOptions::default())
 }
 
 /// A file to write again.
@@ -98,65 +108,91 @@ struct Edit {
     answer: Arc<[u32]>,
 }
 
-/// What one answer took, from its first token on.
+/// What a part of an answer took.
 struct Run {
     tokens: usize,
-    time: Duration,
-    before: EngineStats,
-    after: EngineStats,
+    steps: u32,
+    drafted: u64,
+    accepted: u64,
+    clock: Duration,
+    quiet: Duration,
 }
 
 impl Edit {
-    fn run(&self, engine: &LocalEngine, tokens: usize) -> Run {
+    /// Writes the answer as far as `measured` goes; what comes before that isn't measured.
+    fn run(&self, engine: &LocalEngine, measured: Range<usize>, drafts: bool) -> Run {
+        let script = Script { tokens: Arc::clone(&self.answer), at: 0, drafts };
         let request = GenerationRequest {
             prompt: self.prompt.clone(),
-            max_tokens: tokens,
+            max_tokens: measured.end,
             sampling: SamplingParams::GREEDY,
             processors: LogitsProcessors::default(),
             stop_ids: Arc::new([]),
             top_logprobs: None,
-            mask: Some(Box::new(Script { tokens: Arc::clone(&self.answer), at: 0 })),
+            mask: Some(Box::new(script)),
             constraint: None,
             cache_salt: 0,
             affinity: 0,
             priority: 0,
-            queue: tokens,
+            // One step at a time: figures are read between them.
+            queue: 1,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let mut written = Vec::new();
-        let mut begin = Instant::now();
         let mut generation = engine.submit(request).expect("taken on");
-        let mut before = engine.stats();
+        let (mut written, mut steps) = (Vec::new(), 0);
+        let mut begin = None;
         while let Some(step) = runtime.block_on(generation.next()) {
-            if written.is_empty() {
-                (begin, before) = (Instant::now(), engine.stats());
-            }
             written.extend(step.tokens.iter().map(|token| token.id));
+            match &begin {
+                Some(_) => steps += 1,
+                None if written.len() >= measured.start => {
+                    begin = Some((written.len(), engine.stats(), Instant::now(), processor_time()));
+                }
+                None => {}
+            }
         }
-        assert_eq!(written, self.answer[..tokens], "drafts changed the answer");
-        Run { tokens, time: begin.elapsed(), before, after: engine.stats() }
+        assert_eq!(written, self.answer[..measured.end], "drafts changed the answer");
+        let (from, before, clock, cpu) = begin.expect("there were steps");
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let after = engine.stats();
+        Run {
+            tokens: written.len() - from,
+            steps,
+            drafted: after.drafted_tokens - before.drafted_tokens,
+            accepted: after.accepted_tokens - before.accepted_tokens,
+            clock: clock.elapsed(),
+            quiet: processor_time().saturating_sub(cpu) / u32::try_from(threads).expect("few threads"),
+        }
     }
 }
 
-fn print(what: &str, run: &Run, SpeculationOptions { draft_tokens, .. }: SpeculationOptions) {
-    let Run { tokens, time, before, after } = run;
-    let drafted = after.drafted_tokens - before.drafted_tokens;
-    let accepted = after.accepted_tokens - before.accepted_tokens;
-    // Each step of a sequence alone brings one token and those that were accepted.
-    let steps = *tokens as u64 - accepted;
-    let rate = *tokens as f64 / time.as_secs_f64();
-    let per_step = *tokens as f64 / steps as f64;
-    println!(
-        "{what}, drafts of {draft_tokens}: {tokens} tokens in {steps} steps ({per_step:.2} each), {accepted} of {drafted} drafted \
-         accepted, {rate:.1} tokens/s"
-    );
+impl Run {
+    fn per_step(&self) -> f64 {
+        self.tokens as f64 / f64::from(self.steps)
+    }
 }
 
-/// Allows the next token of a text and no other. Drafts are none of its business.
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tokens, steps, drafted, accepted, clock, quiet } = self;
+        let millis = |time: &Duration| time.as_secs_f64() * 1e3 / f64::from((*steps).max(1));
+        write!(
+            f,
+            "{tokens} tokens in {steps} steps ({:.2} each), {accepted} of {drafted} drafted accepted, {:.1} ms a step, {:.1} by processor \
+             time",
+            self.per_step(),
+            millis(clock),
+            millis(quiet)
+        )
+    }
+}
+
+/// Allows the next token of a text and no other. It lets all drafts through, right or wrong, or none.
 #[derive(Debug)]
 struct Script {
     tokens: Arc<[u32]>,
     at: usize,
+    drafts: bool,
 }
 
 impl TokenMask for Script {
@@ -174,7 +210,7 @@ impl TokenMask for Script {
     }
 
     fn validate(&mut self, tokens: &[u32]) -> usize {
-        tokens.len()
+        if self.drafts { tokens.len() } else { 0 }
     }
 
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {

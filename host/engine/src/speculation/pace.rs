@@ -4,8 +4,8 @@
 const FIRST: usize = 4;
 /// Weight of a draft in the moving average of what was accepted.
 const WEIGHT: f32 = 0.25;
-/// Share of accepted tokens below which drafts cost more than they bring: a rejected row takes about a fourteenth of a step
-/// (`docs/bench/README.md`), so this leaves a margin.
+/// Share of accepted tokens below which drafts cost more than they bring: a row more takes about a tenth of a step on the
+/// CPU (`docs/speculation.md`), so this leaves a margin.
 const LOW: f32 = 0.15;
 /// Tokens without drafts after that, at first and at most; doubled each time that the next attempt fails, too.
 const RESTS: (usize, usize) = (32, 1024);
