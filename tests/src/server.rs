@@ -52,6 +52,7 @@ impl Default for Setup {
             engine_ca: None,
             kv_cache_bytes: 64 << 20,
             speculation: SpeculationOptions::default(),
+            queue_timeout: None,
             context: None,
             chat_template: None,
             served_names: Vec::new(),

@@ -31,6 +31,8 @@ pub struct EngineStats {
     pub preemptions: u64,
     /// Sequences that ended because their client left.
     pub cancelled: u64,
+    /// Sequences that were refused since they had waited too long to begin.
+    pub refused: u64,
     /// Sequences that ended with an error.
     pub failed: u64,
 }

@@ -4,6 +4,7 @@
 //! without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::blocks::{BlockPool, BlockTable};
 use crate::error::{GenerationError, MaskError};
@@ -16,8 +17,14 @@ use crate::token::{SamplingParams, Token};
 
 /// A request that was taken on.
 pub(crate) struct Sequence {
-    /// Place in the order of arrival: the oldest go first, the youngest are preempted first. Nobody else has it.
-    pub(crate) arrival: u64,
+    /// Place in the order in which sequences begin, once it has begun. Nobody else has it.
+    pub(crate) begun: u64,
+    /// Who comes first where sequences wait, and is preempted last: the lower number.
+    pub(crate) priority: i32,
+    /// Whose it is: principals take turns.
+    pub(crate) principal: u64,
+    /// When it began to wait.
+    pub(crate) queued_at: Duration,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
     /// Tokens whose keys and values are in the cache once the steps under way are done.
@@ -51,7 +58,6 @@ pub(crate) struct Sequence {
     /// Its way out.
     pub(crate) outlet: Outlet,
     stop_ids: Arc<[u32]>,
-    prompt: usize,
     limit: usize,
     /// Prompt tokens that the prefix cache had, once it began.
     cached: Option<usize>,
@@ -62,7 +68,10 @@ impl Sequence {
     pub(crate) fn new(request: GenerationRequest, capacity: usize, outlet: Outlet) -> Self {
         let prompt = request.prompt.len();
         Self {
-            arrival: 0,
+            begun: 0,
+            priority: request.priority,
+            principal: request.cache_salt,
+            queued_at: Duration::ZERO,
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
@@ -80,7 +89,6 @@ impl Sequence {
             mask: request.mask,
             outlet,
             stop_ids: request.stop_ids,
-            prompt,
             limit: prompt.saturating_add(request.max_tokens.max(1)).min(capacity),
             cached: None,
         }
@@ -125,19 +133,14 @@ impl Sequence {
         any
     }
 
-    /// Whether it was never given blocks.
-    pub(crate) fn is_new(&self) -> bool {
-        self.cached.is_none()
-    }
-
     /// Takes a lane and blocks for all its tokens, those of the prefix cache first, if `reserve` blocks remain free.
-    /// Returns whether it did, and for a sequence that begins the tokens of its prompt that needn't be computed.
+    /// Returns how many of its tokens needn't be computed, if it did.
     pub(crate) fn allocate(
         &mut self,
         pool: &mut BlockPool,
         lanes: &mut Lanes,
         reserve: usize,
-    ) -> Option<Allocated> {
+    ) -> Option<usize> {
         debug_assert!(self.steps_in_flight == 0, "all its tokens are known");
         if !lanes.has_free() {
             return None;
@@ -145,9 +148,8 @@ impl Sequence {
         self.computed = pool.allocate(&mut self.table, &self.tokens, reserve)?;
         self.lane = lanes.allocate();
         self.allocations += 1;
-        let first = self.is_new();
-        let cached = *self.cached.get_or_insert(self.computed);
-        Some(Allocated { first, prompt: self.prompt, cached })
+        self.cached.get_or_insert(self.computed);
+        Some(self.computed)
     }
 
     /// Gives its blocks and its lane back; it will be computed again from the start, if it goes on.
@@ -198,14 +200,4 @@ impl Sequence {
         }
         self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0) });
     }
-}
-
-/// How a sequence got its blocks.
-pub(crate) struct Allocated {
-    /// For the first time, not after a preemption.
-    pub(crate) first: bool,
-    /// Tokens of its prompt.
-    pub(crate) prompt: usize,
-    /// Those of them that the prefix cache had when it first began.
-    pub(crate) cached: usize,
 }

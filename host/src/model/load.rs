@@ -93,6 +93,7 @@ fn load_engine(
 ) -> Result<Source, ModelLoadError> {
     let local = LocalOptions {
         waiting: limits.waiting_requests,
+        queue_timeout: options.queue_timeout,
         speculation: options.speculation,
         ..LocalOptions::default()
     };

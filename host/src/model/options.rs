@@ -1,6 +1,7 @@
 //! What a model is to be served with.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use engine::SpeculationOptions;
 
@@ -36,6 +37,8 @@ pub struct ModelOptions {
     pub kv_cache_bytes: usize,
     /// Drafts of an engine that computes here.
     pub speculation: SpeculationOptions,
+    /// How long a request may wait for an engine that computes here; none: for ever.
+    pub queue_timeout: Option<Duration>,
     /// Bound on prompt and answer together; none: the model's.
     pub context: Option<usize>,
     /// Chat template instead of the model's.

@@ -100,6 +100,7 @@ impl Source {
             ("drafted_tokens", stats.drafted_tokens as f64),
             ("accepted_tokens", stats.accepted_tokens as f64),
             ("preemptions", stats.preemptions as f64),
+            ("refused", stats.refused as f64),
         ];
         figures.into()
     }

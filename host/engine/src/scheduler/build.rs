@@ -18,7 +18,7 @@ impl Scheduler {
                 let first = self.batch.logit_rows.len();
                 push(&mut self.batch, sequence, block_size);
                 step.entries.push(StepEntry {
-                    arrival: sequence.arrival,
+                    begun: sequence.begun,
                     allocations: sequence.allocations,
                     computed,
                     draft: std::mem::take(&mut sequence.draft),

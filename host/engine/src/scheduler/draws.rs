@@ -31,7 +31,7 @@ impl Scheduler {
         if let Some(mut step) = self.steps_in_flight.pop_back() {
             step.drawn = true;
             for entry in &mut step.entries {
-                draws.push(entry, self.lookup(entry.arrival));
+                draws.push(entry, self.lookup(entry.begun));
             }
             self.steps_in_flight.push_back(step);
         }

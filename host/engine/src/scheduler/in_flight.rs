@@ -19,7 +19,7 @@ pub(super) struct InFlightStep {
 #[derive(Debug)]
 pub(super) struct StepEntry {
     /// Which sequence.
-    pub(super) arrival: u64,
+    pub(super) begun: u64,
     /// When it got the blocks that the step writes to.
     pub(super) allocations: u32,
     /// Tokens that are computed after the step, its draft among them.

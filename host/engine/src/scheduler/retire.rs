@@ -41,7 +41,7 @@ impl Scheduler {
     /// Lets others find the full blocks of what is computed by now: of the first `accepted` tokens, never a guess.
     fn publish(&mut self, entry: &StepEntry, accepted: usize) {
         // Who was preempted has no blocks, or others.
-        if let Ok(at) = self.running.binary_search_by_key(&entry.arrival, |one| one.arrival)
+        if let Ok(at) = self.running.binary_search_by_key(&entry.begun, |one| one.begun)
             && let sequence = &mut self.running[at]
             && sequence.allocations == entry.allocations
         {
@@ -51,12 +51,13 @@ impl Scheduler {
 
     /// Takes one sequence's tokens. Returns how many of its tokens, old and new, went through the step or through those before it.
     fn land(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
-        let Some(sequence) = self.lookup(entry.arrival) else { return 0 };
+        let Some(sequence) = self.lookup(entry.begun) else { return 0 };
         let known = sequence.tokens.len();
         if entry.rows.is_empty() {
             return known;
         }
         sequence.steps_in_flight -= 1;
+        let principal = sequence.principal;
         let (verified, outcome) = accept(sequence, entry, rows);
         let accepted = verified.accepted.min(sequence.tokens.len() - known);
         let drafted = entry.rows.len() - 1;
@@ -70,6 +71,7 @@ impl Scheduler {
             sequence.end(Finish::Error(error));
             self.counts.failed += 1;
         }
+        self.queue.charge(principal, verified.generated);
         self.counts.generated_tokens += verified.generated as u64;
         self.counts.drafted_tokens += drafted as u64;
         self.counts.accepted_tokens += accepted as u64;
@@ -80,14 +82,14 @@ impl Scheduler {
         for mut ended in self.running.extract_if(.., |one| one.outlet.is_ended()) {
             ended.free(&mut self.pool, &mut self.lanes);
         }
-        self.waiting.retain(|one| !one.outlet.is_ended());
+        self.preempted.retain(|one| !one.outlet.is_ended());
     }
 
     /// Ends the sequences of all steps under way, one of which failed.
     pub(crate) fn fail(&mut self, error: &RunError) {
         tracing::error!(%error, "a step failed");
         for entry in self.steps_in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
-            if let Some(sequence) = self.lookup(entry.arrival)
+            if let Some(sequence) = self.lookup(entry.begun)
                 && !sequence.outlet.is_ended()
             {
                 sequence.end(Finish::Error(error.clone().into()));

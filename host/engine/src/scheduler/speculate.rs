@@ -4,7 +4,7 @@
 //! to have together, and take no block that another sequence is about to need. With a runner that is a step ahead, a sequence gets one
 //! only when all its tokens are known; one whose drafts were accepted waits for that.
 
-use super::Budget;
+use super::plan::Budget;
 use crate::blocks::BlockPool;
 use crate::sequence::Sequence;
 use crate::speculation::SpeculationOptions;

@@ -66,6 +66,7 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
         engine_ca: None,
         kv_cache_bytes: 0,
         speculation: SpeculationOptions::default(),
+        queue_timeout: None,
         context: None,
         chat_template: None,
         served_names: Vec::new(),

@@ -36,6 +36,7 @@ fn options(folder: &Path) -> ModelOptions {
         engine_ca: None,
         kv_cache_bytes: 0,
         speculation: SpeculationOptions::default(),
+        queue_timeout: None,
         context: None,
         chat_template: None,
         served_names: Vec::new(),
