@@ -13,6 +13,7 @@ use engine::batch::{Batch, TableEdit};
 use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::runner::Runner;
+use tests::measure::processor_time;
 
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
     "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
@@ -32,6 +33,11 @@ fn main() {
     for tokens in [128, 512] {
         let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));
         print("prefill", tokens, tokens, took, threads);
+    }
+    // A draft's tokens behind the last one, verified in one step.
+    for drafted in [1, 2, 4, 8, 15] {
+        let took = best_of(3, || time(&mut runner, &drafts(128, drafted)));
+        print("verify", drafted + 1, drafted + 1, took, threads);
     }
     for sequences in [1, 4] {
         let steps = 16;
@@ -66,14 +72,10 @@ fn time(runner: &mut CpuRunner, batch: &Batch) -> Times {
     (begin.elapsed(), processor_time().saturating_sub(cpu))
 }
 
-/// What this process's threads have run so far.
-fn processor_time() -> Duration {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let nanoseconds = tasks.filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    Duration::from_nanos(nanoseconds.sum())
+/// One token at position `from` and `drafted` behind it, with the logits of all.
+fn drafts(from: usize, drafted: usize) -> Batch {
+    let batch = rows(1, from, drafted + 1);
+    Batch { logit_rows: (0..=drafted as u32).collect(), ..batch }
 }
 
 /// `count` tokens from position `from` on, of each of `sequences` sequences.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use engine::SpeculationOptions;
 use host::api::Defaults;
 use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
 use host::limits::Limits;
@@ -50,6 +51,8 @@ impl Default for Setup {
             engine_key: None,
             engine_ca: None,
             kv_cache_bytes: 64 << 20,
+            speculation: SpeculationOptions::default(),
+            queue_timeout: None,
             context: None,
             chat_template: None,
             served_names: Vec::new(),

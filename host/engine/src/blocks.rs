@@ -182,6 +182,20 @@ impl BlockPool {
         blocks
     }
 
+    /// Checks that each block has as many references as these tables have it, and is free where none has.
+    #[cfg(test)]
+    pub(crate) fn audit<'a>(&self, tables: impl Iterator<Item = &'a BlockTable>) {
+        let mut held = vec![0; self.blocks.len()];
+        for table in tables {
+            table.blocks.iter().for_each(|block| held[*block as usize] += 1);
+        }
+        for ((number, block), held) in (0..).zip(&self.blocks).zip(held) {
+            assert_eq!(block.refs, held, "references to block {number}");
+            assert_eq!(self.free.contains(&(block.freed, number)), held == 0, "whether {number} is free");
+        }
+        assert_eq!(self.free.len(), self.blocks.iter().filter(|block| block.refs == 0).count());
+    }
+
     fn add_ref(&mut self, number: u32) {
         let block = &mut self.blocks[number as usize];
         if block.refs == 0 {

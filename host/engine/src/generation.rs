@@ -59,27 +59,34 @@ pub struct GenerationRequest {
     pub mask: Option<Box<dyn TokenMask>>,
     /// What the mask is made of, for engines that make masks of their own. One that can't refuses the request.
     pub constraint: Option<Arc<Constraint>>,
-    /// Requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
+    /// Whose request it is: requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
+    /// Where requests wait, salts take turns.
     pub cache_salt: u64,
     /// Requests that begin alike have the same number: an engine of several machines sends them to the one that has the beginning cached.
     /// Salted like the cache.
     pub affinity: u64,
-    /// Who comes first where requests wait: the lower number. 0 is usual.
+    /// Who comes first where requests wait, and loses its place last: the lower number. 0 is usual.
     pub priority: i32,
     /// Steps that may wait unread; when they do, this sequence pauses and no other.
     pub queue: usize,
 }
 
 impl GenerationRequest {
+    /// For engines that know no constraints but masks: `engine` is what they are called.
+    ///
+    /// # Errors
+    /// The request demands one.
+    pub fn check_constraint(&self, engine: &str) -> Result<(), SubmitError> {
+        let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
+        if must && self.mask.is_none() { Err(SubmitError::no_constraints(engine)) } else { Ok(()) }
+    }
+
     /// For engines that know no constraints but masks, and no priorities: `engine` is what they are called.
     ///
     /// # Errors
     /// The request asks for one of them.
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
-        let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
-        if must && self.mask.is_none() {
-            return Err(SubmitError::no_constraints(engine));
-        }
+        self.check_constraint(engine)?;
         if self.priority != 0 {
             let reason = format!("the engine ({engine}) knows no priorities");
             return Err(SubmitError::Unsupported { field: "priority", reason });
@@ -150,6 +157,21 @@ pub struct Step {
     pub cached_tokens: usize,
 }
 
+impl Step {
+    /// Whether nothing happened.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.finish.is_none()
+    }
+
+    /// Why the request wasn't taken on, if that is what it says; else the step.
+    pub(crate) fn into_refusal(self) -> Result<SubmitError, Self> {
+        match self {
+            Self { finish: Some(Finish::Refused(refusal)), .. } => Ok(refusal),
+            step => Err(step),
+        }
+    }
+}
+
 /// Why a sequence ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
@@ -189,8 +211,8 @@ pub struct Generation {
 /// # drop(generation);
 /// ```
 pub trait StepStream: Send {
-    /// The engine's first word: whether it takes the request on. An engine that queues says so at once; one behind a connection
-    /// when its answer begins. Polled again until it is ready, and not after that.
+    /// The engine's first word: whether it takes the request on. An engine that queues says so at once, or where a request may wait for
+    /// so long only, when it begins; one behind a connection when its answer begins. Polled again until it is ready, and not after that.
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
         let _ = cx;
         Poll::Ready(Ok(()))

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use crate::error::SubmitError;
 use crate::notify::Notify;
@@ -80,10 +81,10 @@ impl Inbox {
         std::mem::take(&mut self.lock().arrivals)
     }
 
-    /// Sleeps until it is notified; `waiting` sequences wait in the scheduler.
-    pub(crate) fn sleep(&self, waiting: usize) {
+    /// Sleeps until it is notified, or for so long; `waiting` sequences wait in the scheduler.
+    pub(crate) fn sleep(&self, waiting: usize, most: Option<Duration>) {
         self.lock().waiting = waiting;
-        self.notify.wait();
+        self.notify.wait(most);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -23,10 +23,16 @@ pub struct EngineStats {
     pub prefix_hit_tokens: u64,
     /// Tokens generated, stop tokens included.
     pub generated_tokens: u64,
+    /// Tokens that were run as drafts.
+    pub drafted_tokens: u64,
+    /// Those of them that were accepted: generated without a step of their own.
+    pub accepted_tokens: u64,
     /// Times that a sequence lost its blocks and had to be computed again.
     pub preemptions: u64,
     /// Sequences that ended because their client left.
     pub cancelled: u64,
+    /// Sequences that were refused since they had waited too long to begin.
+    pub refused: u64,
     /// Sequences that ended with an error.
     pub failed: u64,
 }

@@ -27,6 +27,7 @@ pub mod runner;
 mod scheduler;
 mod sequence;
 mod shape;
+mod speculation;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -42,4 +43,5 @@ pub use local::LocalEngine;
 pub use logits::LogitsProcessors;
 pub use options::LocalOptions;
 pub use play::{PlayedEnd, PlayedOutput};
+pub use speculation::SpeculationOptions;
 pub use token::{Logprobs, SamplingParams, Token};

@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use crate::device_lock::DeviceLock;
 use crate::engine_step::engine_step;
@@ -25,6 +26,8 @@ use crate::sequence::Sequence;
 pub struct LocalEngine {
     info: EngineInfo,
     inbox: Arc<Inbox>,
+    /// Requests that wait too long are refused.
+    has_deadlines: bool,
     stats: Arc<Mutex<EngineStats>>,
     worker: Option<JoinHandle<()>>,
 }
@@ -34,6 +37,7 @@ impl LocalEngine {
     pub fn start(runner: Box<dyn Runner>, options: LocalOptions) -> Self {
         let shape = runner.shape().clone();
         let inbox = Arc::new(Inbox::new(options.waiting));
+        let has_deadlines = options.queue_timeout.is_some();
         let scheduler = Scheduler::new(&shape, options);
         let stats = Arc::new(Mutex::new(scheduler.stats()));
         let device_lock = runner.device_lock();
@@ -42,7 +46,7 @@ impl LocalEngine {
             .name("engine".into())
             .spawn(|| worker.work())
             .expect("the operating system starts a thread");
-        Self { info: info(&shape), inbox, stats, worker: Some(worker) }
+        Self { info: info(&shape), inbox, has_deadlines, stats, worker: Some(worker) }
     }
 
     /// Ends all sequences with an error and takes no more. Doesn't wait.
@@ -90,9 +94,9 @@ impl Engine for LocalEngine {
 
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError> {
         self.check(&request.prompt)?;
-        request.check_plain(&self.info.name)?;
+        request.check_constraint(&self.info.name)?;
         self.check_processors(&request.processors)?;
-        let (outlet, inlet) = outlet(request.queue, self.inbox.notify().clone());
+        let (outlet, inlet) = outlet(request.queue, self.has_deadlines, self.inbox.notify().clone());
         self.inbox.push(Sequence::new(request, self.info.context, outlet))?;
         Ok(Generation::new(inlet))
     }
@@ -151,7 +155,9 @@ impl Worker {
     }
 
     fn run_until_stopped(&mut self) {
+        let began = Instant::now();
         while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
+            self.scheduler.set_time(began.elapsed());
             for sequence in arrivals {
                 self.scheduler.add(sequence);
             }
@@ -160,7 +166,7 @@ impl Worker {
             drop(device);
             self.publish();
             if !moved {
-                self.inbox.sleep(self.scheduler.waiting());
+                self.inbox.sleep(self.scheduler.waiting(), self.scheduler.until_deadline());
             }
         }
     }

@@ -7,6 +7,7 @@
 //! Each sequence that has processors owns one [`LogitsState`]; the scheduler asks it for edits in each step.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::runner::Edit;
 
@@ -58,11 +59,13 @@ pub(crate) struct LogitsState {
     changed: BTreeMap<u32, Change>,
 }
 
+/// What is known of one token.
 #[derive(Debug, Clone, Copy, Default)]
 struct Change {
-    bias: f32,
-    /// In prompt or output.
-    seen: bool,
+    /// None where the request has none for it.
+    bias: Option<f32>,
+    /// How often it is in prompt and output.
+    seen: u32,
     /// How often it was generated.
     generated: u32,
 }
@@ -75,7 +78,7 @@ impl LogitsState {
         }
         let mut changed: BTreeMap<u32, Change> = BTreeMap::new();
         for (id, bias) in &processors.bias {
-            changed.entry(*id).or_default().bias += bias;
+            *changed.entry(*id).or_default().bias.get_or_insert_default() += bias;
         }
         Some(Box::new(Self { processors, prompt, counted: 0, changed }))
     }
@@ -103,7 +106,8 @@ impl LogitsState {
         let Change { bias, seen, generated } = change;
         #[expect(clippy::cast_precision_loss, reason = "counts are below 2^24 by far")]
         let minus = if generated > 0 { frequency * generated as f32 + presence } else { 0.0 };
-        Edit { row, id, bias, repetition: if seen { *repetition } else { 1.0 }, minus }
+        let repetition = if seen > 0 { *repetition } else { 1.0 };
+        Edit { row, id, bias: bias.unwrap_or_default(), repetition, minus }
     }
 
     /// Tokens that would complete a banned sequence.
@@ -118,9 +122,23 @@ impl LogitsState {
     fn count(&mut self, tokens: &[u32]) {
         for (at, id) in tokens.iter().enumerate().skip(self.counted) {
             let change = self.changed.entry(*id).or_default();
-            change.seen = true;
+            change.seen += 1;
             change.generated += u32::from(at >= self.prompt);
         }
         self.counted = tokens.len();
+    }
+
+    /// Forgets what stands behind the first `length` of `tokens`: drafts, of which nobody knows yet whether they will be accepted.
+    pub(crate) fn rollback(&mut self, tokens: &[u32], length: usize) {
+        for (at, id) in tokens.iter().enumerate().take(self.counted).skip(length) {
+            let Entry::Occupied(mut entry) = self.changed.entry(*id) else { continue };
+            let change = entry.get_mut();
+            change.seen -= 1;
+            change.generated -= u32::from(at >= self.prompt);
+            if change.seen == 0 && change.bias.is_none() {
+                entry.remove();
+            }
+        }
+        self.counted = self.counted.min(length);
     }
 }

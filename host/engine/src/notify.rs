@@ -3,6 +3,7 @@
 //! Invariant: a notification is never lost: one that comes while the engine works ends its next sleep at once.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
@@ -25,11 +26,16 @@ impl Notify {
         *self.lock() = false;
     }
 
-    /// Sleeps until a notification comes.
-    pub(crate) fn wait(&self) {
+    /// Sleeps until a notification comes, for `most` at most: it may also wake without a reason then.
+    pub(crate) fn wait(&self, most: Option<Duration>) {
         let mut pending = self.lock();
         while !*pending {
-            pending = self.wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
+            let Some(most) = most else {
+                pending = self.wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(self.wake.wait_timeout(pending, most).unwrap_or_else(PoisonError::into_inner));
+            break;
         }
     }
 

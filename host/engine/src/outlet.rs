@@ -3,8 +3,9 @@
 //! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
 //! A full queue is the only reason to pause; whoever makes room in it, or leaves, notifies the engine.
 
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use crate::error::SubmitError;
 use crate::generation::{Step, StepStream};
 use crate::notify::Notify;
 use crate::sync::{Arc, AtomicBool, Ordering, fence, mpsc};
@@ -14,6 +15,8 @@ pub(crate) struct Outlet {
     /// None after the last step.
     steps: Option<mpsc::Sender<Step>>,
     full: Arc<AtomicBool>,
+    /// The client waits to hear that it has begun.
+    announces: bool,
 }
 
 /// The client's end. Dropping it cancels the sequence.
@@ -21,19 +24,32 @@ pub(crate) struct Inlet {
     steps: mpsc::Receiver<Step>,
     full: Arc<AtomicBool>,
     notify: Arc<Notify>,
+    /// The first step says that it has begun, or why not.
+    awaits_begin: bool,
+    /// A step that came in its place: it ended before it began.
+    first: Option<Step>,
 }
 
-/// A queue for `places` steps (at least one) and the last one.
-pub(crate) fn outlet(places: usize, notify: Arc<Notify>) -> (Outlet, Inlet) {
+/// A queue for `places` steps (at least one) and the last one. With `announces`, the client is told when the sequence begins, and hears of
+/// no start before that.
+pub(crate) fn outlet(places: usize, announces: bool, notify: Arc<Notify>) -> (Outlet, Inlet) {
     let (sender, receiver) = mpsc::channel(places.max(1).saturating_add(1));
     let full = Arc::new(AtomicBool::new(false));
-    (Outlet { steps: Some(sender), full: full.clone() }, Inlet { steps: receiver, full, notify })
+    let outlet = Outlet { steps: Some(sender), full: full.clone(), announces };
+    (outlet, Inlet { steps: receiver, full, notify, awaits_begin: announces, first: None })
 }
 
 impl Outlet {
     /// Whether the last step was sent.
     pub(crate) fn is_ended(&self) -> bool {
         self.steps.is_none()
+    }
+
+    /// Tells a client that waits for it that the sequence begins: a step without anything, before all others.
+    pub(crate) fn begin(&mut self) {
+        if std::mem::take(&mut self.announces) {
+            self.send(Step::default());
+        }
     }
 
     /// Whether the client has left.
@@ -69,7 +85,34 @@ impl Outlet {
 }
 
 impl StepStream for Inlet {
+    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
+        if !self.awaits_begin {
+            return Poll::Ready(Ok(()));
+        }
+        let step = ready!(self.poll_receive(cx));
+        self.awaits_begin = false;
+        match step.map(Step::into_refusal) {
+            Some(Ok(refusal)) => return Poll::Ready(Err(refusal)),
+            Some(Err(step)) => self.first = (!step.is_empty()).then_some(step),
+            None => {}
+        }
+        Poll::Ready(Ok(()))
+    }
+
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+        if let Some(step) = self.first.take() {
+            return Poll::Ready(Some(step));
+        }
+        let step = ready!(self.poll_receive(cx));
+        if std::mem::take(&mut self.awaits_begin) && step.as_ref().is_some_and(Step::is_empty) {
+            return self.poll_receive(cx);
+        }
+        Poll::Ready(step)
+    }
+}
+
+impl Inlet {
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
         let step = self.steps.poll_recv(cx);
         if step.is_ready() {
             fence(Ordering::SeqCst);

@@ -1,29 +1,44 @@
 //! One sequence on its way through the engine: its tokens, how far they are computed, its blocks, and its way out.
 //!
-//! Invariants: `computed <= tokens.len() + tokens_in_flight <= limit`; without blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, but for drafts under way, behind which nothing is planned;
+//! without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::blocks::{BlockPool, BlockTable};
-use crate::error::GenerationError;
+use crate::error::{GenerationError, MaskError};
 use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
 use crate::lanes::Lanes;
 use crate::logits::LogitsState;
 use crate::outlet::Outlet;
+use crate::speculation::{DraftRequest, Speculation};
 use crate::token::{SamplingParams, Token};
 
 /// A request that was taken on.
 pub(crate) struct Sequence {
-    /// Place in the order of arrival: the oldest go first, the youngest are preempted first. Nobody else has it.
-    pub(crate) arrival: u64,
+    /// Place in the order in which sequences begin, once it has begun. Nobody else has it.
+    pub(crate) begun: u64,
+    /// Who comes first where sequences wait, and is preempted last: the lower number.
+    pub(crate) priority: i32,
+    /// Whose it is: principals take turns.
+    pub(crate) principal: u64,
+    /// When it began to wait.
+    pub(crate) queued_at: Duration,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
     /// Tokens whose keys and values are in the cache once the steps under way are done.
     pub(crate) computed: usize,
     /// Tokens of it in the step being planned.
     pub(crate) scheduled: usize,
-    /// Tokens that are sampled in steps under way, and not known yet.
-    pub(crate) tokens_in_flight: usize,
+    /// Steps under way that sample for it: each brings a token, one with a draft perhaps more.
+    pub(crate) steps_in_flight: usize,
+    /// Tokens behind its own that run in the step being planned: a guess.
+    pub(crate) draft: Vec<u32>,
+    /// Its drafts.
+    pub(crate) speculation: Speculation,
+    /// Why it can't go on; it ends with the step being planned.
+    pub(crate) fault: Option<MaskError>,
     /// Where its keys and values are.
     pub(crate) table: BlockTable,
     /// Its place in the runner, while it holds blocks.
@@ -43,7 +58,6 @@ pub(crate) struct Sequence {
     /// Its way out.
     pub(crate) outlet: Outlet,
     stop_ids: Arc<[u32]>,
-    prompt: usize,
     limit: usize,
     /// Prompt tokens that the prefix cache had, once it began.
     cached: Option<usize>,
@@ -54,11 +68,17 @@ impl Sequence {
     pub(crate) fn new(request: GenerationRequest, capacity: usize, outlet: Outlet) -> Self {
         let prompt = request.prompt.len();
         Self {
-            arrival: 0,
+            begun: 0,
+            priority: request.priority,
+            principal: request.cache_salt,
+            queued_at: Duration::ZERO,
             tokens: request.prompt,
             computed: 0,
             scheduled: 0,
-            tokens_in_flight: 0,
+            steps_in_flight: 0,
+            draft: Vec::new(),
+            speculation: Speculation::default(),
+            fault: None,
             table: BlockTable::salted(request.cache_salt),
             lane: None,
             allocations: 0,
@@ -69,45 +89,67 @@ impl Sequence {
             mask: request.mask,
             outlet,
             stop_ids: request.stop_ids,
-            prompt,
             limit: prompt.saturating_add(request.max_tokens.max(1)).min(capacity),
             cached: None,
         }
     }
 
-    /// Its tokens, with those that are on their way.
+    /// Its tokens, with those that are certainly on their way.
     pub(crate) fn length(&self) -> usize {
-        self.tokens.len() + self.tokens_in_flight
+        self.tokens.len() + self.steps_in_flight
     }
 
-    /// Tokens that are still to be computed: 1 while it decodes, none while its last token is on its way.
+    /// Tokens that are still to be computed: 1 while it decodes, none while its last token or a draft is on its way.
     pub(crate) fn pending(&self) -> usize {
-        if self.length() < self.limit { self.length() - self.computed } else { 0 }
+        if self.length() < self.limit { self.length().saturating_sub(self.computed) } else { 0 }
     }
 
-    /// Whether it was never given blocks.
-    pub(crate) fn is_new(&self) -> bool {
-        self.cached.is_none()
+    /// Drafts tokens for the step being planned, in which it decodes: as many as fit in `room` tokens of prompt and output, and `most`.
+    pub(crate) fn plan_draft(&mut self, most: usize, room: usize) {
+        // Behind the last draft comes a token more.
+        let most = most.min(self.limit.min(room).saturating_sub(self.tokens.len() + 1));
+        self.speculation.attempted(self.tokens.len());
+        if most == 0 {
+            return;
+        }
+        let request = DraftRequest {
+            tokens: &self.tokens,
+            stop_ids: &self.stop_ids,
+            mask: self.mask.as_deref_mut().map(|mask| mask as _),
+            most,
+        };
+        if let Err(fault) = self.speculation.draft(request, &mut self.draft) {
+            self.draft.clear();
+            self.fault = Some(fault);
+        }
+        self.scheduled += self.draft.len();
+    }
+
+    /// Takes the draft out of the step being planned; false where there is none.
+    pub(crate) fn drop_draft(&mut self) -> bool {
+        self.scheduled -= self.draft.len();
+        let any = !self.draft.is_empty();
+        self.draft.clear();
+        any
     }
 
     /// Takes a lane and blocks for all its tokens, those of the prefix cache first, if `reserve` blocks remain free.
-    /// Returns whether it did, and for a sequence that begins the tokens of its prompt that needn't be computed.
+    /// Returns how many of its tokens needn't be computed, if it did.
     pub(crate) fn allocate(
         &mut self,
         pool: &mut BlockPool,
         lanes: &mut Lanes,
         reserve: usize,
-    ) -> Option<Allocated> {
-        debug_assert!(self.tokens_in_flight == 0, "all its tokens are known");
+    ) -> Option<usize> {
+        debug_assert!(self.steps_in_flight == 0, "all its tokens are known");
         if !lanes.has_free() {
             return None;
         }
         self.computed = pool.allocate(&mut self.table, &self.tokens, reserve)?;
         self.lane = lanes.allocate();
         self.allocations += 1;
-        let first = self.is_new();
-        let cached = *self.cached.get_or_insert(self.computed);
-        Some(Allocated { first, prompt: self.prompt, cached })
+        self.cached.get_or_insert(self.computed);
+        Some(self.computed)
     }
 
     /// Gives its blocks and its lane back; it will be computed again from the start, if it goes on.
@@ -118,6 +160,7 @@ impl Sequence {
         }
         self.computed = 0;
         self.scheduled = 0;
+        self.draft.clear();
     }
 
     /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.
@@ -157,14 +200,4 @@ impl Sequence {
         }
         self.outlet.send(Step { tokens, finish, cached_tokens: self.cached.unwrap_or(0) });
     }
-}
-
-/// How a sequence got its blocks.
-pub(crate) struct Allocated {
-    /// For the first time, not after a preemption.
-    pub(crate) first: bool,
-    /// Tokens of its prompt.
-    pub(crate) prompt: usize,
-    /// Those of them that the prefix cache had when it first began.
-    pub(crate) cached: usize,
 }

@@ -1,8 +1,10 @@
 //! The switches that say which models are served and how; those of one model take `[NAME=]VALUE` (`per_model`).
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
+use engine::SpeculationOptions;
 use engine::cpu::MAX_THREADS;
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
@@ -11,7 +13,7 @@ use host::turn::FaultPolicy;
 use super::cache;
 use super::engines::EngineArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::values::{key_value, number, parsed, text};
+use super::values::{key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -57,6 +59,14 @@ pub(super) struct ModelArguments {
     /// Tokens of prompt and answer together, no more than the model has [default: what it has].
     #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
     context: Vec<ForModel<usize>>,
+    /// Drafts, which save steps where an answer repeats the prompt or itself, and never change a token: `auto` drafts at most 8
+    /// tokens, fewer where few are accepted; a number is another bound; `off`: none [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|off|TOKENS", value_parser = for_model(speculation))]
+    speculation: Vec<ForModel<SpeculationOptions>>,
+    /// Time after which a request that still waits for the CPU is refused (429); its answer's head is sent when it begins [default: it
+    /// waits for as long as its client does].
+    #[arg(long, value_name = "[NAME=]SECONDS", value_parser = for_model(number::<u32>(1..=MAX_QUEUE_SECONDS)))]
+    queue_timeout: Vec<ForModel<u32>>,
     /// Chat template to use instead of the model's.
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
     chat_template: Vec<ForModel<String>>,
@@ -69,6 +79,8 @@ pub(super) struct ModelArguments {
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
 /// Parts of one model: finer than anybody divides memory.
 const MAX_KV_PARTS: u64 = 1_000_000;
+/// The longest that a request may be told to wait: a day.
+const MAX_QUEUE_SECONDS: u64 = 86_400;
 /// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
 const MAX_CONTEXT: u64 = 1 << 24;
 
@@ -95,6 +107,8 @@ impl ModelArguments {
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let elsewhere = self.engines_elsewhere.per_model(&names)?;
         let context = PerModel::single("--context", &self.context, &names)?;
+        let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
+        let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
             (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Cpu)).collect();
@@ -112,6 +126,8 @@ impl ModelArguments {
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
                 kv_cache_bytes: caches[model],
+                speculation: speculation.one(model).copied().unwrap_or_default(),
+                queue_timeout: queue_timeout.one(model).map(|seconds| Duration::from_secs((*seconds).into())),
                 context: context.one(model).copied(),
                 chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
                 served_names: names[model].clone(),

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use engine::SpeculationOptions;
 use host::api::{Protocol, ReasoningEvents};
 use host::turn::FaultPolicy;
 
@@ -42,6 +43,23 @@ pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
         ("completions", Protocol::Completions),
         ("messages", Protocol::Messages),
     ])
+}
+
+/// The longest draft that may be asked for: longer ones are hardly ever accepted whole.
+const MAX_DRAFT: u64 = 64;
+
+/// What `--speculation` says.
+pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
+    let auto = SpeculationOptions::default();
+    match text {
+        "auto" => Ok(auto),
+        "off" => Ok(SpeculationOptions::OFF),
+        tokens => {
+            let given = number(1..=MAX_DRAFT)(tokens);
+            let draft_tokens = given.map_err(|error| format!("{error}, and neither `auto` nor `off`"))?;
+            Ok(SpeculationOptions { draft_tokens, decode_rows: auto.decode_rows.max(2 * draft_tokens) })
+        }
+    }
 }
 
 /// A text that isn't empty.

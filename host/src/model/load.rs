@@ -93,7 +93,12 @@ fn load_engine(
     files: &ModelFiles,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Source, ModelLoadError> {
-    let local = LocalOptions { waiting: limits.waiting_requests, ..LocalOptions::default() };
+    let local = LocalOptions {
+        waiting: limits.waiting_requests,
+        queue_timeout: options.queue_timeout,
+        speculation: options.speculation,
+        ..LocalOptions::default()
+    };
     let cpu = CpuOptions {
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,

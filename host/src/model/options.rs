@@ -1,6 +1,9 @@
 //! What a model is to be served with.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use engine::SpeculationOptions;
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
@@ -32,6 +35,10 @@ pub struct ModelOptions {
     pub engine_ca: Option<PathBuf>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
+    /// Drafts of an engine that computes here.
+    pub speculation: SpeculationOptions,
+    /// How long a request may wait for an engine that computes here; none: for ever.
+    pub queue_timeout: Option<Duration>,
     /// Bound on prompt and answer together; none: the model's.
     pub context: Option<usize>,
     /// Chat template instead of the model's.

@@ -97,7 +97,10 @@ impl Source {
             ("prompt_tokens", stats.prompt_tokens as f64),
             ("prefix_hit_tokens", stats.prefix_hit_tokens as f64),
             ("generated_tokens", stats.generated_tokens as f64),
+            ("drafted_tokens", stats.drafted_tokens as f64),
+            ("accepted_tokens", stats.accepted_tokens as f64),
             ("preemptions", stats.preemptions as f64),
+            ("refused", stats.refused as f64),
         ];
         figures.into()
     }

@@ -28,7 +28,7 @@ pub(crate) fn explore_all() {
         let mut arrived = 0;
         while arrived < 2 {
             match inbox.take(0).expect("nobody stops it").len() {
-                0 => inbox.sleep(0),
+                0 => inbox.sleep(0, None),
                 more => arrived += more,
             }
         }
@@ -45,7 +45,7 @@ pub(crate) fn explore_all() {
         while let Some(arrivals) = inbox.take(0) {
             arrived += arrivals.len();
             if arrivals.is_empty() {
-                inbox.sleep(0);
+                inbox.sleep(0, None);
             }
         }
         owner.join().expect("it doesn't panic");
@@ -78,14 +78,14 @@ pub(crate) fn explore_all() {
     });
     explore("outlet: a paused sequence goes on when there is room", || {
         let notify = Arc::new(Notify::default());
-        let (out, inlet) = outlet(1, Arc::clone(&notify));
+        let (out, inlet) = outlet(1, false, Arc::clone(&notify));
         let client = thread::spawn(move || block_on(read(inlet, usize::MAX)));
         assert!(generate(out, &notify, 3), "the client stays");
         assert_eq!(client.join().expect("it doesn't panic"), 3);
     });
     explore("outlet: the engine hears of a client that leaves", || {
         let notify = Arc::new(Notify::default());
-        let (out, inlet) = outlet(1, Arc::clone(&notify));
+        let (out, inlet) = outlet(1, false, Arc::clone(&notify));
         let client = thread::spawn(move || block_on(read(inlet, 1)));
         generate(out, &notify, 3);
         assert_eq!(client.join().expect("it doesn't panic"), 1);
@@ -103,7 +103,7 @@ fn generate(mut out: Outlet, notify: &Notify, steps: usize) -> bool {
             if number + 1 == steps || !out.is_full(0) {
                 break;
             }
-            notify.wait();
+            notify.wait(None);
         }
         out.send(Step { number, finish: (number + 1 == steps).then_some(()) });
     }

@@ -54,9 +54,6 @@ async fn refuses(setup: Setup, engine: &str) {
         assert!(message.ends_with("knows no constrained decoding"), "{message}");
         assert!(error["param"].is_null() || error["param"] == field, "{error}");
     }
-    let priority = json!({ "model": "qwen3-tiny", "prompt": "x", "priority": 1 });
-    let answer = post(server.address, "/v1/completions", &priority).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["error"]["param"]), (400, &json!("priority")));
     server.stop().await;
 }
 
@@ -75,6 +72,15 @@ fn written(answer: &Value) -> Value {
         _ if message["content"].is_null() => text(&message["tool_calls"][0]["function"]["arguments"]),
         _ => text(&message["content"]),
     }
+}
+
+/// What becomes of a request with a priority.
+async fn with_priority(setup: Setup) -> (u16, Value) {
+    let server = TestServer::start(setup).await;
+    let body = json!({ "model": "qwen3-tiny", "prompt": "x", "max_tokens": 1, "priority": 1 });
+    let answer = post(server.address, "/v1/completions", &body).await;
+    server.stop().await;
+    (answer.status.as_u16(), answer.json()["error"]["param"].clone())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,6 +103,14 @@ async fn the_cpu_engine_follows_demands_whether_the_model_thinks_or_not() {
         }
     }
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_cpu_engine_follows_priorities_and_a_replay_refuses_them() {
+    assert_eq!(with_priority(Setup::default()).await, (200, Value::Null));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let replay = Setup::replay(folder.path(), &json!([{ "text": "Hi." }]));
+    assert_eq!(with_priority(replay).await, (400, json!("priority")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,7 @@
 //! One step's work, flat over sequences: the same description for every backend.
 //!
-//! Invariant: rows of sequences that decode come before those of prompts, so that a device runs them by kernels of their own.
+//! Invariant: sequences of which one token runs, which decode, come before those of which several do (parts of prompts, and tokens with
+//! a draft behind them), so that a device runs them by kernels of their own.
 
 mod check;
 mod tables;

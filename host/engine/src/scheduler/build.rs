@@ -18,11 +18,12 @@ impl Scheduler {
                 let first = self.batch.logit_rows.len();
                 push(&mut self.batch, sequence, block_size);
                 step.entries.push(StepEntry {
-                    arrival: sequence.arrival,
+                    begun: sequence.begun,
                     allocations: sequence.allocations,
                     computed,
+                    draft: std::mem::take(&mut sequence.draft),
                     rows: first..self.batch.logit_rows.len(),
-                    error: None,
+                    error: sequence.fault.take().map(Into::into),
                 });
             }
         }
@@ -46,15 +47,17 @@ fn push(batch: &mut Batch, sequence: &mut Sequence, block_size: usize) {
     let blocks = sequence.table.blocks();
     let end = sequence.computed + sequence.scheduled;
     for at in sequence.computed..end {
-        batch.tokens.push(sequence.tokens.get(at).copied().unwrap_or(LAST));
+        let known = sequence.tokens.get(at).or_else(|| sequence.draft.get(at - sequence.tokens.len()));
+        batch.tokens.push(known.copied().unwrap_or(LAST));
         batch.positions.push(narrow(at));
         batch.slots.push(blocks[at / block_size] * narrow(block_size) + narrow(at % block_size));
     }
     batch.starts.push(narrow(batch.tokens.len()));
     batch.context_lens.push(narrow(end));
     batch.lanes.push(lane);
-    if end == sequence.length() {
-        batch.logit_rows.push(narrow(batch.tokens.len() - 1));
+    if end >= sequence.length() {
+        let rows = batch.tokens.len() - (end - sequence.length() + 1)..batch.tokens.len();
+        batch.logit_rows.extend(rows.map(narrow));
     }
 }
 

@@ -1,13 +1,12 @@
 //! How the tokens of a step are chosen: parameters, edits and masks of its sequences, as data for the runner.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::Scheduler;
 use super::in_flight::StepEntry;
 use crate::error::MaskError;
-use crate::panics::panic_text;
+use crate::generation::TokenMask;
 use crate::runner::{Draw, Draws, Edit};
 use crate::sequence::Sequence;
+use crate::speculation::guarded;
 use crate::token::SamplingParams;
 
 /// Buffers that are kept from step to step.
@@ -32,7 +31,7 @@ impl Scheduler {
         if let Some(mut step) = self.steps_in_flight.pop_back() {
             step.drawn = true;
             for entry in &mut step.entries {
-                draws.push(entry, self.lookup(entry.arrival));
+                draws.push(entry, self.lookup(entry.begun));
             }
             self.steps_in_flight.push_back(step);
         }
@@ -63,36 +62,71 @@ impl DrawBuffers {
         Draws { rows: &self.rows, edits: &self.edits, mask_rows: &self.mask_rows, masks: &self.masks }
     }
 
-    /// The rows of one sequence. They are one so far: more have tokens between them that mask and edits would have to know.
+    /// The rows of one sequence: each as if the draft's tokens before it were accepted.
     fn push(&mut self, entry: &mut StepEntry, sequence: Option<&mut Sequence>) {
         let Some(sequence) = sequence else {
             return self.rows.extend(entry.rows.clone().map(|_| UNREAD));
         };
-        for row in entry.rows.clone() {
-            let row = u32::try_from(row).expect("fewer rows than tokens");
+        if entry.rows.is_empty() {
+            return;
+        }
+        let known = sequence.tokens.len();
+        sequence.tokens.extend_from_slice(&entry.draft);
+        for (row, length) in entry.rows.clone().zip(known..) {
             self.rows.push(Draw {
                 sampling: sequence.sampling,
-                position: sequence.tokens.len(),
+                position: length,
                 top_logprobs: sequence.top_logprobs,
             });
             if let Some(logits_state) = &mut sequence.logits_state {
-                logits_state.push_edits(&sequence.tokens, row, &mut self.edits);
+                logits_state.push_edits(&sequence.tokens[..length], narrow(row), &mut self.edits);
             }
-            if let Err(error) = self.push_mask(row, sequence) {
-                entry.error = Some(error.into());
-            }
-            sequence.tokens_in_flight += 1;
         }
+        if let Some(logits_state) = &mut sequence.logits_state {
+            logits_state.rollback(&sequence.tokens, known);
+        }
+        sequence.tokens.truncate(known);
+        if let Some(mask) = sequence.mask.as_deref_mut()
+            && entry.error.is_none()
+            && let Err(error) = self.push_masks(entry, mask)
+        {
+            entry.error = Some(error.into());
+        }
+        sequence.steps_in_flight += 1;
     }
 
-    /// A mask is code from outside: its panic ends its own sequence only.
-    fn push_mask(&mut self, row: u32, sequence: &mut Sequence) -> Result<(), MaskError> {
-        let Some(mask) = sequence.mask.as_deref_mut() else { return Ok(()) };
+    /// The masks of one sequence's rows. Where the mask fails behind the first of them, the draft ends before that: what is wrong will
+    /// show when the sequence is there, as it would without drafts.
+    fn push_masks(&mut self, entry: &mut StepEntry, mask: &mut dyn TokenMask) -> Result<(), MaskError> {
+        let mut advanced = 0;
+        for (at, row) in entry.rows.clone().enumerate() {
+            match self.push_mask(row, mask) {
+                Ok(()) => {}
+                Err(error) if at == 0 => return Err(error),
+                Err(_) => {
+                    entry.draft.truncate(at - 1);
+                    break;
+                }
+            }
+            let Some(token) = entry.draft.get(at) else { break };
+            if guarded(|| mask.advance(*token)).flatten().is_err() {
+                entry.draft.truncate(at);
+                break;
+            }
+            advanced += 1;
+        }
+        if advanced > 0 { guarded(|| mask.rollback(advanced)).flatten() } else { Ok(()) }
+    }
+
+    fn push_mask(&mut self, row: usize, mask: &mut dyn TokenMask) -> Result<(), MaskError> {
         let from = self.masks.len();
         self.masks.resize(from + self.words, u32::MAX);
-        self.mask_rows.push(row);
+        self.mask_rows.push(narrow(row));
         let allowed = &mut self.masks[from..];
-        catch_unwind(AssertUnwindSafe(|| mask.apply(allowed)))
-            .unwrap_or_else(|panic| Err(MaskError::Panicked(panic_text(panic.as_ref()).to_owned())))
+        guarded(|| mask.apply(allowed)).flatten()
     }
+}
+
+fn narrow(row: usize) -> u32 {
+    u32::try_from(row).expect("fewer rows than tokens")
 }

@@ -19,12 +19,14 @@ pub(super) struct InFlightStep {
 #[derive(Debug)]
 pub(super) struct StepEntry {
     /// Which sequence.
-    pub(super) arrival: u64,
+    pub(super) begun: u64,
     /// When it got the blocks that the step writes to.
     pub(super) allocations: u32,
-    /// Tokens that are computed after the step.
+    /// Tokens that are computed after the step, its draft among them.
     pub(super) computed: usize,
-    /// Its rows of logits: none in the middle of a prompt, several where several tokens may be accepted.
+    /// Tokens that it computes beyond those that are known, as far as they may be accepted.
+    pub(super) draft: Vec<u32>,
+    /// Its rows of logits: none in the middle of a prompt, with a draft one more than that has tokens.
     pub(super) rows: Range<usize>,
     /// Why its tokens can't be taken, known before they are there.
     pub(super) error: Option<GenerationError>,

@@ -1,21 +1,30 @@
 //! Decides what each step computes: `schedule`, `draws`, `retire`.
 //!
-//! Sequences that decode come first, chunks of prompts fill the rest of the step's tokens, the oldest before the younger.
-//! Waiting sequences begin in order of arrival, once the blocks for all their tokens are free. When blocks run out, sequences are
-//! preempted, and computed again later: first those whose client doesn't read, then the youngest.
-//! Invariants: the oldest sequence that isn't paused goes on in every step; a paused one costs others nothing; what is scheduled
-//! with whom has no effect on anyone's tokens; nothing here asks which tokens a step under way will bring. Called by the engine's
-//! thread only (`round.rs`).
+//! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in turn
+//! (`queue.rs`), once the blocks for all their tokens are free (`admit.rs`). When blocks run out, sequences are preempted, and computed
+//! again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
+//! Invariants: of the sequences that aren't paused, the one of the highest priority that began first goes on in every step; a paused
+//! one costs others nothing; what is scheduled with whom has no effect on anyone's tokens; nothing here asks which tokens a step under
+//! way will bring, nor reads a clock. Called by the engine's thread only (`engine_step.rs`).
 
+mod admit;
 mod build;
 mod draws;
 mod in_flight;
+mod plan;
+mod queue;
 mod retire;
+mod speculate;
+mod virtual_tokens;
+#[cfg(test)]
+mod watch;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::blocks::BlockPool;
+use crate::error::SubmitError;
 use crate::generation::Finish;
 use crate::info::EngineStats;
 use crate::lanes::Lanes;
@@ -25,17 +34,23 @@ use crate::sequence::Sequence;
 
 use draws::DrawBuffers;
 use in_flight::InFlightStep;
+use queue::Queue;
 
 /// All sequences of an engine.
 pub(crate) struct Scheduler {
     options: LocalOptions,
     pool: BlockPool,
     lanes: Lanes,
-    /// Sequences that hold blocks, oldest first.
+    /// Sequences that hold blocks, in the order in which they began.
     running: Vec<Sequence>,
-    /// Sequences that hold none, oldest first.
-    waiting: VecDeque<Sequence>,
-    arrivals: u64,
+    /// Sequences that lost their blocks, in the same order.
+    preempted: Vec<Sequence>,
+    /// Sequences that haven't begun.
+    queue: Queue,
+    /// Sequences that have.
+    begun: u64,
+    /// Time since the engine began, as its loop says.
+    now: Duration,
     batch: Batch,
     /// Steps under way, oldest first; only the last may not be sampled yet.
     steps_in_flight: VecDeque<InFlightStep>,
@@ -54,8 +69,10 @@ impl Scheduler {
             lanes: Lanes::new(shape.lanes),
             options,
             running: Vec::new(),
-            waiting: VecDeque::new(),
-            arrivals: 0,
+            preempted: Vec::new(),
+            queue: Queue::default(),
+            begun: 0,
+            now: Duration::ZERO,
             batch: Batch::default(),
             steps_in_flight: VecDeque::new(),
             draws: DrawBuffers::new(shape.vocab),
@@ -63,16 +80,25 @@ impl Scheduler {
         }
     }
 
-    /// Takes on a sequence, the youngest.
-    pub(crate) fn add(&mut self, mut sequence: Sequence) {
-        sequence.arrival = self.arrivals;
-        self.arrivals += 1;
-        self.waiting.push_back(sequence);
+    /// Says what time it is, counted from when the engine began; never earlier than before.
+    pub(crate) fn set_time(&mut self, now: Duration) {
+        self.now = now;
+    }
+
+    /// Takes on a sequence, which waits from now on.
+    pub(crate) fn add(&mut self, sequence: Sequence) {
+        self.queue.push(sequence, self.now);
     }
 
     /// Sequences without blocks.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.preempted.len() + self.queue.len()
+    }
+
+    /// How long until a waiting request has waited too long, if nothing happens before.
+    pub(crate) fn until_deadline(&self) -> Option<Duration> {
+        let deadline = self.queue.longest_waiting()?.saturating_add(self.options.queue_timeout?);
+        Some(deadline.saturating_sub(self.now))
     }
 
     /// Figures as of now.
@@ -80,8 +106,8 @@ impl Scheduler {
         let paused = self.running.iter().filter(|one| one.paused).count();
         EngineStats {
             running: self.running.len() - paused,
-            waiting: self.waiting.len(),
-            paused: paused + self.waiting.iter().filter(|one| one.paused).count(),
+            waiting: self.waiting(),
+            paused: paused + self.preempted.iter().filter(|one| one.paused).count(),
             free_blocks: self.pool.free_blocks(),
             cached_blocks: self.pool.cached_blocks(),
             ..self.counts
@@ -91,20 +117,22 @@ impl Scheduler {
     /// The next step's work, which is under way from now on; none when no sequence can go on.
     pub(crate) fn schedule(&mut self) -> Option<&Batch> {
         self.poll_clients();
-        let budget = self.plan();
-        if self.secure_blocks() {
-            self.admit(budget);
-        }
+        self.refuse_late();
+        self.plan();
         self.build().then_some(&self.batch)
     }
 
     /// Ends everything. Who never began is refused.
     pub(crate) fn end_all(&mut self, began: &Finish, new: &Finish) {
         self.steps_in_flight.clear();
-        for mut sequence in self.running.drain(..).chain(self.waiting.drain(..)) {
+        for mut sequence in self.running.drain(..).chain(self.preempted.drain(..)) {
             self.counts.failed += 1;
-            sequence.end(if sequence.is_new() { new } else { began }.clone());
+            sequence.end(began.clone());
             sequence.free(&mut self.pool, &mut self.lanes);
+        }
+        for mut sequence in self.queue.take(|_| true) {
+            self.counts.failed += 1;
+            sequence.end(new.clone());
         }
     }
 
@@ -114,124 +142,32 @@ impl Scheduler {
             gone.free(&mut self.pool, &mut self.lanes);
             self.counts.cancelled += 1;
         }
-        let before = self.waiting.len();
-        self.waiting.retain(|one| !one.outlet.is_closed());
-        self.counts.cancelled += (before - self.waiting.len()) as u64;
-        for sequence in self.running.iter_mut().chain(&mut self.waiting) {
-            sequence.paused = sequence.outlet.is_full(sequence.tokens_in_flight);
+        let gone = |one: &Sequence| one.outlet.is_closed();
+        let left = self.preempted.extract_if(.., |one| gone(one)).count() + self.queue.take(gone).len();
+        self.counts.cancelled += left as u64;
+        // Who hasn't begun was sent nothing that it could leave unread.
+        for sequence in self.running.iter_mut().chain(&mut self.preempted) {
+            sequence.paused = sequence.outlet.is_full(sequence.steps_in_flight);
         }
     }
 
-    /// Shares the step's tokens out among running sequences; returns what is left for others.
-    fn plan(&mut self) -> Budget {
-        let mut budget = Budget { tokens: self.options.batch_tokens, sequences: self.options.sequences };
-        let ready = |one: &&mut Sequence| !one.paused && one.pending() > 0;
-        let mut active: Vec<&mut Sequence> =
-            self.running.iter_mut().filter(ready).take(budget.sequences).collect();
-        for decoding in [true, false] {
-            for sequence in active.iter_mut().filter(|one| (one.pending() == 1) == decoding) {
-                budget.give(sequence);
-            }
-        }
-        budget
-    }
-
-    /// Gets the blocks that planned sequences lack; false when some sequence was preempted for that.
-    fn secure_blocks(&mut self) -> bool {
-        let mut enough = true;
-        for at in 0..self.running.len() {
-            while self.running[at].scheduled > 0 && !self.grow(at) {
-                enough = false;
-                let victim = self.victim();
-                self.running[victim].free(&mut self.pool, &mut self.lanes);
-            }
-        }
-        self.collect_preempted();
-        enough
-    }
-
-    fn grow(&mut self, at: usize) -> bool {
-        let sequence = &mut self.running[at];
-        self.pool.grow(&mut sequence.table, sequence.computed + sequence.scheduled)
-    }
-
-    /// Who is preempted: the youngest whose client doesn't read, else the youngest.
-    fn victim(&self) -> usize {
-        let holds = |one: &Sequence| one.lane.is_some();
-        let paused = self.running.iter().rposition(|one| one.paused && holds(one));
-        paused
-            .or_else(|| self.running.iter().rposition(holds))
-            .expect("someone holds the blocks that aren't free")
-    }
-
-    /// Moves sequences that lost their blocks to where they came from.
-    fn collect_preempted(&mut self) {
-        for sequence in self.running.extract_if(.., |one| one.lane.is_none()) {
-            self.counts.preemptions += 1;
-            let at = self.waiting.partition_point(|one| one.arrival < sequence.arrival);
-            self.waiting.insert(at, sequence);
+    /// Refuses requests that have waited too long. They may ask again after as long a time.
+    fn refuse_late(&mut self) {
+        let Some(timeout) = self.options.queue_timeout else { return };
+        let is_late = |one: &Sequence| self.now.saturating_sub(one.queued_at) >= timeout;
+        for mut late in self.queue.take(is_late) {
+            let refusal = SubmitError::Overloaded { retry_after: Some(timeout) };
+            late.end(Finish::Refused(refusal));
+            self.counts.refused += 1;
         }
     }
 
-    /// Lets waiting sequences begin, in order, while there is room. One that was preempted waits for its token on the way.
-    fn admit(&mut self, mut budget: Budget) {
-        while budget.tokens > 0 && budget.sequences > 0 {
-            let Some(at) = self.waiting.iter().position(|one| !one.paused) else { break };
-            if self.waiting[at].tokens_in_flight > 0 {
-                break;
-            }
-            // Each running sequence is about to need a block more.
-            let reserve = self.running.iter().filter(|one| !one.paused).count();
-            if let Some(allocated) = self.waiting[at].allocate(&mut self.pool, &mut self.lanes, reserve) {
-                if allocated.first {
-                    self.counts.prompt_tokens += allocated.prompt as u64;
-                    self.counts.prefix_hit_tokens += allocated.cached as u64;
-                }
-                let mut sequence = self.waiting.remove(at).expect("it was just found");
-                budget.give(&mut sequence);
-                let at = self.running.partition_point(|one| one.arrival < sequence.arrival);
-                self.running.insert(at, sequence);
-            } else if !self.preempt_paused(at, reserve) {
-                break;
-            }
-        }
-    }
-
-    /// Preempts the youngest paused sequence, if that can help waiting sequence `at` to begin.
-    fn preempt_paused(&mut self, at: usize, reserve: usize) -> bool {
-        let paused = || self.running.iter().filter(|one| one.paused);
-        let reclaimable: usize = paused().map(|one| self.pool.reclaimable(&one.table)).sum();
-        let needed = self.pool.blocks_for(self.waiting[at].tokens.len()) + reserve;
-        let helps = reserve == 0 || self.pool.free_blocks() + reclaimable >= needed;
-        if paused().next().is_none() || !helps {
-            return false;
-        }
-        let victim = self.victim();
-        self.running[victim].free(&mut self.pool, &mut self.lanes);
-        self.collect_preempted();
-        true
-    }
-
-    /// The sequence that arrived as the `arrival`th, unless it has ended.
-    fn lookup(&mut self, arrival: u64) -> Option<&mut Sequence> {
-        if let Ok(at) = self.running.binary_search_by_key(&arrival, |one| one.arrival) {
+    /// The sequence that was the `begun`th to begin, unless it has ended.
+    fn lookup(&mut self, begun: u64) -> Option<&mut Sequence> {
+        if let Ok(at) = self.running.binary_search_by_key(&begun, |one| one.begun) {
             return self.running.get_mut(at);
         }
-        let at = self.waiting.binary_search_by_key(&arrival, |one| one.arrival).ok()?;
-        self.waiting.get_mut(at)
-    }
-}
-
-/// What a step has left to give.
-struct Budget {
-    tokens: usize,
-    sequences: usize,
-}
-
-impl Budget {
-    fn give(&mut self, sequence: &mut Sequence) {
-        sequence.scheduled = sequence.pending().min(self.tokens);
-        self.tokens -= sequence.scheduled;
-        self.sequences -= usize::from(sequence.scheduled > 0);
+        let at = self.preempted.binary_search_by_key(&begun, |one| one.begun).ok()?;
+        self.preempted.get_mut(at)
     }
 }

@@ -1,14 +1,12 @@
 //! Takes the tokens of a step that is done. Walks the step's own list: sequences may have ended or been preempted since.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::Scheduler;
 use super::in_flight::StepEntry;
-use crate::error::{GenerationError, MaskError};
+use crate::error::GenerationError;
 use crate::generation::Finish;
-use crate::panics::panic_text;
 use crate::runner::{RunError, SampleError, Sampled};
 use crate::sequence::Sequence;
+use crate::speculation::guarded;
 use crate::token::Token;
 
 type Rows = [Result<Token, SampleError>];
@@ -33,52 +31,65 @@ impl Scheduler {
         let step = self.steps_in_flight.pop_front().unwrap_or_default();
         self.counts.steps += 1;
         for entry in step.entries {
-            self.publish(&entry);
-            if !entry.rows.is_empty() {
-                self.land(entry, rows);
-            }
+            let accepted = self.land(&entry, rows);
+            self.publish(&entry, accepted);
         }
         self.drop_ended();
         Ok(())
     }
 
-    /// Lets others find the full blocks of what is computed by now: tokens that were accepted, never a guess.
-    fn publish(&mut self, entry: &StepEntry) {
+    /// Lets others find the full blocks of what is computed by now: of the first `accepted` tokens, never a guess.
+    fn publish(&mut self, entry: &StepEntry, accepted: usize) {
         // Who was preempted has no blocks, or others.
-        if let Ok(at) = self.running.binary_search_by_key(&entry.arrival, |one| one.arrival)
+        if let Ok(at) = self.running.binary_search_by_key(&entry.begun, |one| one.begun)
             && let sequence = &mut self.running[at]
             && sequence.allocations == entry.allocations
         {
-            let accepted = entry.computed.min(sequence.tokens.len());
-            self.pool.publish(&mut sequence.table, &sequence.tokens, accepted);
+            self.pool.publish(&mut sequence.table, &sequence.tokens, entry.computed.min(accepted));
         }
     }
 
-    fn land(&mut self, entry: StepEntry, rows: &Rows) {
-        let Some(sequence) = self.lookup(entry.arrival) else { return };
-        sequence.tokens_in_flight -= entry.rows.len();
-        match accept(sequence, entry, rows) {
-            Ok(count) => self.counts.generated_tokens += count as u64,
-            Err(error) => {
-                tracing::error!(%error, "a sequence failed");
-                sequence.end(Finish::Error(error));
-                self.counts.failed += 1;
-            }
+    /// Takes one sequence's tokens. Returns how many of its tokens, old and new, went through the step or through those before it.
+    fn land(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
+        let Some(sequence) = self.lookup(entry.begun) else { return 0 };
+        let known = sequence.tokens.len();
+        if entry.rows.is_empty() {
+            return known;
         }
+        sequence.steps_in_flight -= 1;
+        let principal = sequence.principal;
+        let (verified, outcome) = accept(sequence, entry, rows);
+        let accepted = verified.accepted.min(sequence.tokens.len() - known);
+        let drafted = entry.rows.len() - 1;
+        if drafted > 0 {
+            // What was rejected is computed anew, in the same slots.
+            sequence.computed = sequence.computed.min(known + accepted);
+            sequence.speculation.record(drafted, accepted, sequence.tokens.len());
+        }
+        if let Err(error) = outcome {
+            tracing::error!(%error, "a sequence failed");
+            sequence.end(Finish::Error(error));
+            self.counts.failed += 1;
+        }
+        self.queue.charge(principal, verified.generated);
+        self.counts.generated_tokens += verified.generated as u64;
+        self.counts.drafted_tokens += drafted as u64;
+        self.counts.accepted_tokens += accepted as u64;
+        known + accepted
     }
 
     fn drop_ended(&mut self) {
         for mut ended in self.running.extract_if(.., |one| one.outlet.is_ended()) {
             ended.free(&mut self.pool, &mut self.lanes);
         }
-        self.waiting.retain(|one| !one.outlet.is_ended());
+        self.preempted.retain(|one| !one.outlet.is_ended());
     }
 
     /// Ends the sequences of all steps under way, one of which failed.
     pub(crate) fn fail(&mut self, error: &RunError) {
         tracing::error!(%error, "a step failed");
         for entry in self.steps_in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
-            if let Some(sequence) = self.lookup(entry.arrival)
+            if let Some(sequence) = self.lookup(entry.begun)
                 && !sequence.outlet.is_ended()
             {
                 sequence.end(Finish::Error(error.clone().into()));
@@ -89,12 +100,45 @@ impl Scheduler {
     }
 }
 
-/// A mask is code from outside: its panic ends its own sequence only.
-fn accept(sequence: &mut Sequence, entry: StepEntry, rows: &Rows) -> Result<usize, GenerationError> {
-    if let Some(error) = entry.error {
-        return Err(error);
+/// What became of one sequence's rows.
+#[derive(Default)]
+struct Verified {
+    /// Draft tokens that were drawn.
+    accepted: usize,
+    /// Tokens that were taken.
+    generated: usize,
+}
+
+/// Takes the tokens that were drawn behind tokens that were drawn, and tells how it went: with an error where the sequence fails behind
+/// them. A mask is code from outside: its panic ends its own sequence only.
+fn accept(
+    sequence: &mut Sequence,
+    entry: &StepEntry,
+    rows: &Rows,
+) -> (Verified, Result<(), GenerationError>) {
+    let mut verified = Verified::default();
+    if let Some(error) = &entry.error {
+        return (verified, Err(error.clone()));
     }
-    let tokens: Vec<Token> = rows[entry.rows].iter().cloned().collect::<Result<_, _>>()?;
-    catch_unwind(AssertUnwindSafe(|| sequence.accept(tokens)))
-        .unwrap_or_else(|panic| Err(MaskError::Panicked(panic_text(panic.as_ref()).to_owned()).into()))
+    let mut tokens = Vec::with_capacity(entry.draft.len() + 1);
+    let mut failed = None;
+    for (row, guess) in rows[entry.rows.clone()].iter().zip(entry.draft.iter().map(Some).chain([None])) {
+        match row {
+            Ok(token) => tokens.push(token.clone()),
+            Err(error) => failed = Some(error.clone()),
+        }
+        if guess.is_none() || row.as_ref().ok().map(|token| &token.id) != guess {
+            break;
+        }
+        verified.accepted += 1;
+    }
+    let taken = guarded(|| sequence.accept(tokens)).map_err(Into::into).flatten();
+    let outcome = taken.and_then(|count| {
+        verified.generated = count;
+        match failed.filter(|_| !sequence.outlet.is_ended()) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    });
+    (verified, outcome)
 }

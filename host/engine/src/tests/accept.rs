@@ -15,7 +15,7 @@ fn ids(step: &Step) -> Vec<u32> {
 
 /// What accepting these tokens in one step gives, and the steps that the client sees.
 fn accept(request: GenerationRequest, tokens: &[u32]) -> (Result<usize, GenerationError>, Vec<Step>) {
-    let (outlet, inlet) = outlet(9, Arc::<Notify>::default());
+    let (outlet, inlet) = outlet(9, false, Arc::<Notify>::default());
     let mut sequence = Sequence::new(request, 100, outlet);
     let accepted = sequence.accept(tokens.iter().map(|id| Token { id: *id, logprobs: None }).collect());
     drop(sequence);

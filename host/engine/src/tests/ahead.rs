@@ -8,9 +8,11 @@ use crate::generation::{Finish, GenerationRequest, TokenMask};
 use crate::logits::LogitsProcessors;
 use crate::options::LocalOptions;
 use crate::runner::{RunError, RunnerShape};
+use crate::speculation::SpeculationOptions;
 
 fn rig(blocks: usize, ahead: usize) -> Rig {
-    let options = LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() };
+    let speculation = SpeculationOptions::OFF;
+    let options = LocalOptions { batch_tokens: 16, sequences: 8, speculation, ..LocalOptions::default() };
     Rig::new(RunnerShape { ahead, ..shape(blocks, 4) }, options)
 }
 

@@ -273,7 +273,7 @@ impl Rig {
     }
 
     pub(crate) fn submit(&mut self, request: GenerationRequest) -> Client {
-        let (outlet, inlet) = outlet(request.queue, self.notify.clone());
+        let (outlet, inlet) = outlet(request.queue, false, self.notify.clone());
         let shape = self.runner.shape();
         let capacity = shape.context.min(shape.blocks * shape.block_size);
         self.scheduler.add(Sequence::new(request, capacity, outlet));

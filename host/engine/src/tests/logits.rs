@@ -74,6 +74,11 @@ proptest! {
             let mut row = logits.clone();
             if let Some(logits_state) = &mut logits_state {
                 let mut edits = Vec::new();
+                // Drafts that were not accepted leave no trace.
+                let drafted = &tokens[..(end + 3).min(tokens.len())];
+                logits_state.push_edits(drafted, 0, &mut edits);
+                logits_state.rollback(drafted, end);
+                edits.clear();
                 logits_state.push_edits(&tokens[..end], 5, &mut edits);
                 prop_assert!(edits.is_sorted_by(|a, b| (a.row, a.id) < (5, b.id)));
                 for edit in edits {

@@ -2,11 +2,15 @@
 
 mod accept;
 mod ahead;
+mod fairness;
 mod fake;
 mod local;
 mod logits;
+mod masks;
 mod play;
 mod random;
 mod sampler;
+mod simulation;
+mod speculation;
 mod start;
 mod steps;

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::fake::{Client, Rig, alone, sampled, shape};
 use crate::generation::{Finish, GenerationRequest};
+use crate::logits::LogitsProcessors;
 use crate::options::LocalOptions;
 use crate::runner::RunnerShape;
+use crate::speculation::SpeculationOptions;
 
 /// One request and how its client behaves.
 #[derive(Debug, Clone)]
@@ -13,6 +15,8 @@ struct Visit {
     arrival: usize,
     /// Prompts of one topic share their beginning; those of two have equal parts after different beginnings.
     topic: u32,
+    /// Only so many different tokens come, so that drafts are accepted now and then; 0: any.
+    words: u32,
     prompt: u32,
     tokens: usize,
     queue: usize,
@@ -26,27 +30,35 @@ impl Visit {
     fn request(&self) -> GenerationRequest {
         let own = |at: u32| if at / 6 == self.topic { 20 } else { 0 };
         let prompt: Vec<u32> = (0..self.prompt).map(|at| at % 18 + own(at)).collect();
-        GenerationRequest { queue: self.queue, ..sampled(prompt, self.tokens, self.topic.into()) }
+        let bias = (0..self.words).map(|id| (id, 50.0)).collect();
+        let processors = LogitsProcessors { bias, ..LogitsProcessors::default() };
+        GenerationRequest { queue: self.queue, processors, ..sampled(prompt, self.tokens, self.topic.into()) }
     }
 }
 
 fn visit() -> impl Strategy<Value = Visit> {
     let client = (1..6usize, 1..4usize, 1..6usize, proptest::option::weighted(0.2, 0..30usize));
-    (0..40usize, 0..3u32, 1..25u32, 1..15usize, client).prop_map(
-        |(arrival, topic, prompt, tokens, client)| {
+    (0..40usize, (0..3u32, 0..4u32), 1..25u32, 1..15usize, client).prop_map(
+        |(arrival, (topic, words), prompt, tokens, client)| {
             let (queue, reads, reads_every, leaves_after) = client;
-            Visit { arrival, topic, prompt, tokens, queue, reads, reads_every, leaves_after }
+            Visit { arrival, topic, words, prompt, tokens, queue, reads, reads_every, leaves_after }
         },
     )
 }
 
 fn options() -> impl Strategy<Value = LocalOptions> {
-    (1..30usize, 1..6usize, any::<bool>()).prop_map(|(batch_tokens, sequences, prefix_cache)| LocalOptions {
-        batch_tokens,
-        sequences,
-        waiting: 99,
-        prefix_cache,
-    })
+    let speculation = (0..9usize, 0..12usize)
+        .prop_map(|(draft_tokens, decode_rows)| SpeculationOptions { draft_tokens, decode_rows });
+    (1..30usize, 1..6usize, any::<bool>(), speculation).prop_map(
+        |(batch_tokens, sequences, prefix_cache, speculation)| LocalOptions {
+            batch_tokens,
+            sequences,
+            waiting: 99,
+            queue_timeout: None,
+            prefix_cache,
+            speculation,
+        },
+    )
 }
 
 /// Drives the visits to their ends. Returns what each client saw.

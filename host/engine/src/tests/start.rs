@@ -66,3 +66,45 @@ fn an_engine_that_queues_says_its_word_before_any_step() {
     let started = std::pin::pin!(generation.started()).poll(&mut Context::from_waker(Waker::noop()));
     assert_eq!(started, Poll::Ready(Ok(())));
 }
+
+fn with_deadline(lanes: usize, queue_timeout: Duration) -> LocalEngine {
+    let runner = FakeRunner::new(RunnerShape { lanes, ..shape(50, 4) });
+    let options = LocalOptions { queue_timeout: Some(queue_timeout), ..LocalOptions::default() };
+    LocalEngine::start(Box::new(runner), options)
+}
+
+#[test]
+fn a_request_that_may_wait_for_so_long_only_has_started_when_it_begins() {
+    let engine = with_deadline(9, Duration::MAX);
+    let mut generation = engine.submit(request([1], 5)).unwrap();
+    let silent = engine.submit(request([1], 5)).unwrap();
+    runtime().block_on(async {
+        assert_eq!(generation.started().await, Ok(()));
+        for mut generation in [generation, silent] {
+            let mut tokens = 0;
+            while let Some(step) = generation.next().await {
+                assert!(!step.tokens.is_empty(), "what says that it begins is no step");
+                tokens += step.tokens.len();
+            }
+            assert_eq!(tokens, 5, "whether the first word was waited for or not");
+        }
+    });
+}
+
+#[test]
+fn one_that_never_begins_is_refused_even_while_the_engine_sleeps() {
+    let timeout = Duration::from_millis(1);
+    let engine = with_deadline(0, timeout);
+    let mut generation = engine.submit(request([1], 5)).unwrap();
+    let refused = Err(SubmitError::Overloaded { retry_after: Some(timeout) });
+    assert_eq!(runtime().block_on(generation.started()), refused);
+    assert_eq!(runtime().block_on(generation.next()), None);
+}
+
+#[test]
+fn one_that_waits_when_the_engine_stops_is_refused() {
+    let engine = with_deadline(0, Duration::MAX);
+    let mut generation = engine.submit(request([1], 5)).unwrap();
+    drop(engine);
+    assert_eq!(runtime().block_on(generation.started()), Err(SubmitError::Stopped));
+}

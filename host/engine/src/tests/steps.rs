@@ -6,9 +6,11 @@ use crate::error::{GenerationError, MaskError, SubmitError};
 use crate::generation::{Finish, GenerationRequest, TokenMask};
 use crate::options::LocalOptions;
 use crate::runner::{RunError, Runner};
+use crate::speculation::SpeculationOptions;
 
 fn options() -> LocalOptions {
-    LocalOptions { batch_tokens: 16, sequences: 8, ..LocalOptions::default() }
+    let speculation = SpeculationOptions::OFF;
+    LocalOptions { batch_tokens: 16, sequences: 8, speculation, ..LocalOptions::default() }
 }
 
 fn prompt(length: u32, salt: u32) -> Vec<u32> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use engine::{
-    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, Step, StepStream,
-    SubmitError,
+    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, SpeculationOptions, Step,
+    StepStream, SubmitError,
 };
 use serde_json::json;
 
@@ -65,6 +65,8 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        speculation: SpeculationOptions::default(),
+        queue_timeout: None,
         context: None,
         chat_template: None,
         served_names: Vec::new(),

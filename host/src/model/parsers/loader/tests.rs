@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use engine::SpeculationOptions;
+
 use super::*;
 use crate::limits::ParserLimits;
 use crate::model::EngineChoice;
@@ -33,6 +35,8 @@ fn options(folder: &Path) -> ModelOptions {
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        speculation: SpeculationOptions::default(),
+        queue_timeout: None,
         context: None,
         chat_template: None,
         served_names: Vec::new(),

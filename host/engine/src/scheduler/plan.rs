@@ -1,0 +1,102 @@
+//! How a step's tokens are shared out: to those who decode, their drafts, prompts that are being computed, and requests that begin.
+//!
+//! Who decodes has one token in every step, whatever prompts there are. Prompts of the highest priority share what is left: each
+//! principal that has some gets the same, a newcomer its part too; what one doesn't use, others have, in order of priority and of their
+//! beginning.
+
+use std::collections::BTreeMap;
+
+use super::Scheduler;
+use super::admit::Next;
+use super::speculate::DraftRoom;
+use crate::sequence::Sequence;
+
+/// What a step has left to give.
+pub(super) struct Budget {
+    pub(super) tokens: usize,
+    pub(super) sequences: usize,
+}
+
+impl Budget {
+    /// Gives a sequence as much of what it still needs as there is, and `most`. Returns how much.
+    pub(super) fn give(&mut self, sequence: &mut Sequence, most: usize) -> usize {
+        let is_new = sequence.scheduled == 0;
+        if is_new && self.sequences == 0 {
+            return 0;
+        }
+        let more = sequence.pending().saturating_sub(sequence.scheduled).min(self.tokens).min(most);
+        sequence.scheduled += more;
+        self.tokens -= more;
+        self.sequences -= usize::from(is_new && more > 0);
+        more
+    }
+}
+
+impl Scheduler {
+    /// Plans the next step.
+    pub(super) fn plan(&mut self) {
+        let mut budget = Budget { tokens: self.options.batch_tokens, sequences: self.options.sequences };
+        self.plan_decoding(&mut budget);
+        let awaited = self.plan_prompts(&mut budget);
+        if !awaited {
+            self.fill_prompts(&mut budget);
+        }
+        if self.secure_blocks() {
+            self.admit(&mut budget);
+        }
+        if awaited {
+            self.fill_prompts(&mut budget);
+        }
+    }
+
+    fn plan_decoding(&mut self, budget: &mut Budget) {
+        let room = DraftRoom::of(&self.running, &self.pool, self.options.speculation);
+        let ready = |one: &&mut Sequence| !one.paused && one.pending() == 1 && !room.waits(one);
+        let mut decoding: Vec<&mut Sequence> =
+            self.running.iter_mut().filter(ready).take(budget.sequences).collect();
+        for sequence in &mut decoding {
+            budget.give(sequence, 1);
+        }
+        room.draft(decoding, budget);
+    }
+
+    /// Gives each principal its share for prompts of the highest priority. Returns whether a share is left for another one that waits.
+    fn plan_prompts(&mut self, budget: &mut Budget) -> bool {
+        let Some(first) = self.prompts().map(|one| one.priority).min() else { return false };
+        let mut shares: BTreeMap<u64, usize> =
+            self.prompts().filter(|one| one.priority == first).map(|one| (one.principal, 0)).collect();
+        let awaited = budget.sequences > 0
+            && self.next().is_some_and(|next| {
+                let one = next.sequence(&mut self.preempted, &mut self.queue);
+                one.priority <= first
+                    && (matches!(next, Next::Preempted(_)) || !shares.contains_key(&one.principal))
+            });
+        let share = budget.tokens.div_ceil(shares.len() + usize::from(awaited));
+        for left in shares.values_mut() {
+            *left = share;
+        }
+        for sequence in self.running.iter_mut().filter(|one| is_prompt(one) && one.priority == first) {
+            let left = shares.get_mut(&sequence.principal).expect("each has a share");
+            *left -= budget.give(sequence, *left);
+        }
+        awaited
+    }
+
+    /// Gives prompts what is left.
+    fn fill_prompts(&mut self, budget: &mut Budget) {
+        let mut prompts: Vec<&mut Sequence> = self.running.iter_mut().filter(|one| is_prompt(one)).collect();
+        prompts.sort_by_key(|one| one.priority);
+        for sequence in prompts {
+            budget.give(sequence, usize::MAX);
+        }
+    }
+
+    fn prompts(&self) -> impl Iterator<Item = &Sequence> {
+        self.running.iter().filter(|one| is_prompt(one))
+    }
+}
+
+/// Whether more than its last token is to be computed.
+fn is_prompt(sequence: &Sequence) -> bool {
+    !sequence.paused && sequence.pending() > 1
+}

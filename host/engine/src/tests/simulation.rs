@@ -1,0 +1,205 @@
+//! Ten thousand requests of every kind: what must hold after each step does, everybody gets what they get alone, and nothing is lost.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::fake::{Client, Rig, alone, sampled, shape};
+use super::masks::{NoTwins, words};
+use crate::generation::{Finish, GenerationRequest};
+use crate::options::LocalOptions;
+use crate::runner::RunnerShape;
+use crate::speculation::SpeculationOptions;
+
+const VISITS: u32 = 10_000;
+/// Steps in which they arrive: about as many as the engine needs.
+const ARRIVING: u32 = 9_000;
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u32::try_from((self.0 >> 33) % u64::from(end)).expect("below a u32")
+    }
+
+    fn one_in(&mut self, count: u32) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// One request and how its client behaves.
+struct Visit {
+    arrival: u32,
+    principal: u64,
+    priority: i32,
+    words: u32,
+    is_masked: bool,
+    prompt: Vec<u32>,
+    tokens: usize,
+    queue: usize,
+    reads_every: u32,
+    leaves_after: Option<u32>,
+}
+
+impl Visit {
+    fn new(random: &mut Random) -> Self {
+        let topic = random.below(5);
+        let length = if random.one_in(40) { 60 + random.below(60) } else { 1 + random.below(24) };
+        Self {
+            arrival: random.below(ARRIVING),
+            // One of them sends half of all requests.
+            principal: u64::from(random.below(8).saturating_sub(3)),
+            priority: if random.one_in(10) { random.below(3).cast_signed() - 1 } else { 0 },
+            words: random.below(4),
+            is_masked: random.one_in(5),
+            prompt: (0..length).map(|at| (at * 5 + topic * 7) % 38).collect(),
+            tokens: 1 + random.below(20) as usize,
+            queue: 1 + random.below(6) as usize,
+            reads_every: 1 + random.below(3),
+            leaves_after: random.one_in(6).then(|| random.below(60)),
+        }
+    }
+
+    /// Its seed is its number, by which it is found in the scheduler.
+    fn request(&self, number: u64) -> GenerationRequest {
+        let mask =
+            || NoTwins { can_rollback: !number.is_multiple_of(3), expects: vec![3, 4], ..NoTwins::default() };
+        let mut request = sampled(self.prompt.clone(), self.tokens, number);
+        request.processors = words(self.words);
+        request.mask = (self.is_masked && self.words != 1).then(|| Box::new(mask()) as _);
+        GenerationRequest {
+            queue: self.queue,
+            priority: self.priority,
+            cache_salt: self.principal,
+            ..request
+        }
+    }
+}
+
+/// The scheduler with all its clients.
+struct Simulation {
+    rig: Rig,
+    visits: Vec<Visit>,
+    /// Those that arrived and haven't ended, by number.
+    clients: BTreeMap<u64, Client>,
+    /// All that have begun have a lower place than this.
+    begun: u64,
+    time: u32,
+}
+
+impl Simulation {
+    fn arrive(&mut self) {
+        let time = self.time;
+        for (number, visit) in (0..).zip(&self.visits).filter(|(_, visit)| visit.arrival == time) {
+            self.clients.insert(number, self.rig.submit(visit.request(number)));
+        }
+    }
+
+    /// Reads, leaves, and takes those out that have ended.
+    fn read(&mut self) {
+        let Self { visits, clients, time, .. } = self;
+        clients.retain(|number, client| {
+            let visit = &visits[usize::try_from(*number).unwrap()];
+            if time.is_multiple_of(visit.reads_every) {
+                client.read(2);
+            }
+            if visit.leaves_after == Some(*time - visit.arrival) {
+                client.leave();
+            }
+            let ends = client.left() || client.finish.is_some();
+            if ends {
+                check_answer(&visit.request(*number), client);
+            }
+            !ends
+        });
+    }
+
+    /// Whoever began was the first of its line, and nobody of a higher priority waits.
+    fn check_order(&mut self, given: &BTreeMap<u64, u64>) {
+        let running = self.rig.scheduler.running();
+        let began: Vec<u64> =
+            running.iter().filter(|one| one.begun >= self.begun).map(|one| one.sampling.seed).collect();
+        self.begun = running.last().map_or(self.begun, |one| self.begun.max(one.begun + 1));
+        let mut turns = BTreeMap::new();
+        for one in self.rig.scheduler.queued() {
+            let turn: &mut Vec<u64> = turns.entry((one.priority, one.principal)).or_default();
+            turn.push(one.sampling.seed);
+        }
+        for number in began {
+            let visit = &self.visits[usize::try_from(number).unwrap()];
+            for ((priority, principal), line) in &turns {
+                assert!(*priority >= visit.priority, "{number} began before one of a higher priority");
+                if *priority > visit.priority {
+                    continue;
+                }
+                let first = &self.visits[usize::try_from(line[0]).unwrap()];
+                let same = *principal == visit.principal;
+                assert!(!same || visit.arrival <= first.arrival, "{number} overtook {}", line[0]);
+                let had = |principal: u64| given.get(&principal).copied().unwrap_or(0);
+                let has = self.rig.scheduler.given(*principal);
+                assert!(had(visit.principal) <= has, "{number} began, though {principal} has had less");
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        self.rig.scheduler.set_time(Duration::from_millis(self.time.into()));
+        self.arrive();
+        let given = (0..8).map(|principal| (principal, self.rig.scheduler.given(principal))).collect();
+        self.rig.step();
+        self.rig.scheduler.audit();
+        self.check_order(&given);
+        self.read();
+        self.time += 1;
+    }
+}
+
+fn check_answer(request: &GenerationRequest, client: &Client) {
+    match &client.finish {
+        Some(Finish::Refused(_)) => assert!(client.tokens.is_empty()),
+        _ if request.mask.is_some() => {
+            assert!(client.tokens.windows(2).all(|pair| pair[0] != pair[1]), "{:?}", client.tokens);
+            assert!(client.left() || client.tokens.len() == request.max_tokens);
+        }
+        Some(finish) => assert_eq!((finish, &client.tokens), (&Finish::Length, &alone(request))),
+        None => assert!(alone(request).starts_with(&client.tokens)),
+    }
+}
+
+/// Runs all visits; panics where something doesn't hold.
+fn simulate(seed: u64, ahead: usize) {
+    let mut random = Random(seed);
+    let visits = (0..VISITS).map(|_| Visit::new(&mut random)).collect();
+    let options = LocalOptions {
+        batch_tokens: 40,
+        sequences: 9,
+        queue_timeout: Some(Duration::from_millis(400)),
+        speculation: SpeculationOptions { draft_tokens: 5, decode_rows: 14 },
+        ..LocalOptions::default()
+    };
+    let rig = Rig::new(RunnerShape { ahead, lanes: 24, ..shape(70, 4) }, options);
+    let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), begun: 0, time: 0 };
+    while simulation.time < ARRIVING || !simulation.clients.is_empty() {
+        simulation.step();
+        // Nobody waits for longer than the deadline, and who has begun ends.
+        assert!(simulation.time < ARRIVING + 2000, "{} don't end", simulation.clients.len());
+    }
+    simulation.rig.run();
+    let stats = simulation.rig.scheduler.stats();
+    assert_eq!((stats.free_blocks, stats.running, stats.waiting, stats.failed), (70, 0, 0, 0));
+    println!("{stats:?}");
+    let counted = [stats.preemptions, stats.cancelled, stats.refused, stats.accepted_tokens];
+    assert!(counted.iter().all(|count| *count > 100), "too little happened: {stats:?}");
+    assert!(stats.drafted_tokens > stats.accepted_tokens);
+}
+
+#[test]
+fn ten_thousand_requests_lose_nothing_and_nobody_starves() {
+    simulate(1, 0);
+}
+
+#[test]
+fn ten_thousand_requests_on_a_runner_that_is_ahead() {
+    simulate(2, 1);
+}
