@@ -43,7 +43,9 @@ fn ids_are_those_of_tiktoken_and_give_the_text_back() {
         assert_eq!(tokenizer.encode_text(&text).unwrap(), ids, "{text:?}");
         let mut back = String::new();
         let mut detokenizer = Detokenizer::new(Arc::clone(&tokenizer), &[]);
-        ids.iter().for_each(|id| detokenizer.push(*id, &mut back));
+        for id in &ids {
+            detokenizer.push(*id, &mut back);
+        }
         assert_eq!(back, text);
     }
 }

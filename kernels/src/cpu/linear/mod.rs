@@ -7,6 +7,8 @@
 //! bits and less are widened a tile at a time.
 //! The order of a sum is that of the lanes alone, so a row's result doesn't depend on the rows beside it.
 
+#[cfg(test)]
+mod tests;
 mod tile;
 
 use std::ops::Range;
@@ -135,66 +137,4 @@ pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use half::{bf16, f16};
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::cpu::{Elements, Isa};
-
-    fn values(n: usize, seed: usize) -> Vec<f32> {
-        (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn equals_the_reference_for_every_type_and_shape(
-            rows in 1usize..12, n in 1usize..120, k in 1usize..100, split in 0usize..120, seed in 0usize..100,
-        ) {
-            let (x, w) = (values(rows * k, seed), values(n * k, seed + 1));
-            let b: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
-            let h: Vec<f16> = w.iter().map(|w| f16::from_f32(*w)).collect();
-            let first = split.min(n - 1);
-            for (upper, lower) in [
-                (Elements::F32(&w[..first * k]), Elements::F32(&w[first * k..])),
-                (Elements::Bf16(&b[..first * k]), Elements::Bf16(&b[first * k..])),
-                (Elements::F16(&h[..first * k]), Elements::F16(&h[first * k..])),
-            ] {
-                let parts = [Matrix::new(upper, first, k), Matrix::new(lower, n - first, k)];
-                let bias = values(n, seed + 2);
-                let (top, bottom) = (linear_reference(&x, &parts[0]), linear_reference(&x, &parts[1]));
-                for isa in Isa::available() {
-                    let mut out = vec![0.5; rows * n];
-                    linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), Store::Accumulate, &mut out);
-                    for (i, got) in out.iter().enumerate() {
-                        let (m, j) = (i / n, i % n);
-                        let sum = if j < first { top[m * first + j] } else { bottom[m * (n - first) + j - first] };
-                        let wanted = 0.5 + sum + f64::from(bias[j]);
-                        prop_assert!((f64::from(*got) - wanted).abs() < 1e-4, "{} {got} {wanted}", isa.name());
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads() {
-        let (rows, n, k) = (150, 200, 777);
-        let (x, w) = (values(rows * k, 3), values(n * k, 4));
-        let w: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
-        let weight = [Matrix::new(Elements::Bf16(&w), n, k)];
-        for isa in Isa::available() {
-            let mut all = vec![0.0; rows * n];
-            linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Overwrite, &mut all);
-            let one_thread = Cpu::with_isa(1, isa);
-            for row in 0..rows {
-                let mut alone = vec![0.0; n];
-                linear(&one_thread, &x[row * k..][..k], &weight, None, Store::Overwrite, &mut alone);
-                assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
-            }
-        }
-    }
 }
