@@ -47,7 +47,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 5, "only {} goldens", found.len());
+    assert!(found.len() >= 23, "only {} goldens", found.len());
     found
 }
 
@@ -132,6 +132,24 @@ fn greedy_tokens_equal_those_of_transformers_with_any_chunks() {
                     logits == whole,
                     "{name}, {n} tokens, chunks of {chunk}: logits aren't the same bit for bit"
                 );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_cached_beginning_gives_the_logits_of_the_whole_bit_for_bit() {
+    for_each_golden(2, |name, runner, golden| {
+        for prompt in golden.prompts.iter().filter(|prompt| prompt.ids.len() > 2 * steps::BLOCK) {
+            let n = prompt.ids.len();
+            let mut whole = Sequence::new(&prompt.ids, 0, 2);
+            let wanted = advance(runner, &mut whole, n);
+            for shared in 1..=(n - 1) / steps::BLOCK {
+                let mut other = Sequence::new(&prompt.ids, 1, 2);
+                other.blocks[..shared].copy_from_slice(&whole.blocks[..shared]);
+                other.done = shared * steps::BLOCK;
+                let logits = advance(runner, &mut other, n - shared * steps::BLOCK);
+                assert!(logits == wanted, "{name}, {n} tokens, {shared} blocks cached");
             }
         }
     });

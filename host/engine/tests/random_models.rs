@@ -5,7 +5,7 @@ use engine::SamplingParams;
 use engine::cpu::{CpuOptions, CpuRunner, Threads};
 use engine::models::{ModelConfig, Progress, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
-use serde_json::json;
+use serde_json::{Value, json};
 
 mod steps;
 use steps::{Sequence, advance, batch, run};
@@ -19,6 +19,41 @@ fn config(tied: bool, bias: bool) -> ModelConfig {
         "max_position_embeddings": 512, "rope_theta": 1e4, "tie_word_embeddings": tied, "attention_bias": bias,
     });
     ModelConfig::parse("config.json", text.to_string().as_bytes()).unwrap()
+}
+
+/// A model of each family, its name first, wide enough that threads share the work.
+fn families() -> Vec<(&'static str, ModelConfig)> {
+    let sizes = json!({
+        "vocab_size": 1001, "hidden_size": 160, "intermediate_size": 224, "num_hidden_layers": 2,
+        "num_attention_heads": 12, "num_key_value_heads": 2, "max_position_embeddings": 512, "rope_theta": 1e4,
+    });
+    let with = |class: &str, fields: Value| {
+        let mut text = sizes.clone();
+        let all = text.as_object_mut().unwrap();
+        all.extend(fields.as_object().unwrap().clone());
+        all.insert("architectures".to_owned(), json!([class]));
+        ModelConfig::parse("config.json", text.to_string().as_bytes()).unwrap()
+    };
+    let experts = json!({
+        "head_dim": 32, "num_experts": 12, "num_experts_per_tok": 3, "moe_intermediate_size": 96,
+        "mlp_only_layers": [0],
+    });
+    let packed = json!({
+        "head_dim": 16, "num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 33,
+        "quantization_config": {"quant_method": "mxfp4"},
+    });
+    let latent = json!({
+        "n_routed_experts": 16, "num_experts_per_tok": 4, "moe_intermediate_size": 96, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5,
+        "q_lora_rank": 72, "kv_lora_rank": 96, "qk_nope_head_dim": 40, "qk_rope_head_dim": 16, "v_head_dim": 24,
+    });
+    vec![
+        ("qwen3", config(false, true)),
+        ("mistral", with("MistralForCausalLM", json!({"head_dim": 24, "sliding_window": 50}))),
+        ("qwen3 with experts", with("Qwen3MoeForCausalLM", experts)),
+        ("gpt-oss", with("GptOssForCausalLM", packed)),
+        ("deepseek", with("DeepseekV3ForCausalLM", latent)),
+    ]
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
@@ -47,26 +82,28 @@ fn the_same_seed_gives_the_same_model_and_another_another() {
 
 #[test]
 fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
-    let config = config(false, true);
-    let length = 300;
-    let all = |threads| {
-        let batch = batch(&[&prompt(300)], &[length], true);
-        run(&mut runner(&config, 7, threads), &batch).unwrap()
-    };
-    let whole = all(1);
-    for threads in [2, 3, 5] {
-        assert!(all(threads) == whole, "{threads} threads");
-    }
-    let mut runner = runner(&config, 7, 2);
-    let (mut one, mut other) = (prompt(300), Sequence::new(&prompt(300).tokens, 1, 2));
-    for step in 0..20 {
-        let counts = [1 + step % 3, 14 - step % 5];
-        let rows = run(&mut runner, &batch(&[&one, &other], &counts, true)).unwrap();
-        let (first, second) = rows.split_at(counts[0] * 1001);
-        assert!(first == &whole[one.done * 1001..][..first.len()], "step {step}");
-        assert!(second == &whole[other.done * 1001..][..second.len()], "step {step}");
-        one.done += counts[0];
-        other.done += counts[1];
+    for (name, config) in families() {
+        let length = 300;
+        let all = |threads| {
+            let batch = batch(&[&prompt(300)], &[length], true);
+            run(&mut runner(&config, 7, threads), &batch).unwrap()
+        };
+        let whole = all(1);
+        assert!(whole.iter().all(|x| x.is_finite()), "{name}");
+        for threads in [2, 3, 5] {
+            assert!(all(threads) == whole, "{name}, {threads} threads");
+        }
+        let mut runner = runner(&config, 7, 2);
+        let (mut one, mut other) = (prompt(300), Sequence::new(&prompt(300).tokens, 1, 2));
+        for step in 0..20 {
+            let counts = [1 + step % 3, 14 - step % 5];
+            let rows = run(&mut runner, &batch(&[&one, &other], &counts, true)).unwrap();
+            let (first, second) = rows.split_at(counts[0] * 1001);
+            assert!(first == &whole[one.done * 1001..][..first.len()], "{name}, step {step}");
+            assert!(second == &whole[other.done * 1001..][..second.len()], "{name}, step {step}");
+            one.done += counts[0];
+            other.done += counts[1];
+        }
     }
 }
 

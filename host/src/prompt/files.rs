@@ -46,7 +46,7 @@ pub struct ChatFiles {
 /// Names under which `tokenizer_config.json` gives a literal, and templates read it.
 const SPECIAL_TOKENS: [&str; 4] = ["bos_token", "eos_token", "unk_token", "pad_token"];
 const TEMPLATE_FILE: &str = "chat_template.jinja";
-const CONFIG_FILE: &str = "tokenizer_config.json";
+pub(super) const CONFIG_FILE: &str = "tokenizer_config.json";
 
 impl ChatFiles {
     /// Reads the template (`chat_template.jinja` first, then `chat_template` of `tokenizer_config.json`) and the special

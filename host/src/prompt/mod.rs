@@ -16,6 +16,7 @@ mod render;
 mod segments;
 mod shorten;
 mod template;
+mod tiktoken;
 mod token_bytes;
 mod tokenizer;
 mod variables;

@@ -1,5 +1,7 @@
 //! The bytes of every token of a byte-level tokenizer (BPE of the GPT-2 kind).
 
+use std::sync::LazyLock;
+
 /// The bytes of all tokens, one after the other.
 #[derive(Debug)]
 pub(super) struct TokenBytes {
@@ -47,6 +49,20 @@ impl TokenBytes {
 fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
     let byte = |c: char| alphabet.get(c as usize).copied().flatten();
     spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
+}
+
+/// Bytes in GPT-2's alphabet.
+pub(super) fn spell(bytes: &[u8]) -> String {
+    static CHARACTERS: LazyLock<Vec<char>> = LazyLock::new(|| {
+        let mut characters = vec!['\0'; 256];
+        for (c, byte) in ('\0'..).zip(byte_alphabet()) {
+            if let Some(byte) = byte {
+                characters[usize::from(byte)] = c;
+            }
+        }
+        characters
+    });
+    bytes.iter().map(|byte| CHARACTERS[usize::from(*byte)]).collect()
 }
 
 /// GPT-2's alphabet, from character to byte: printable Latin-1 stands for itself, the other 68 bytes are the characters from

@@ -1,4 +1,4 @@
-//! Text to token ids by a model's `tokenizer.json`, in two ways: with the added tokens (raw model output) and without any
+//! Text to token ids by a model's `tokenizer.json` (or `tiktoken.model`), in two ways: with the added tokens (raw model output) and without any
 //! (text of requests).
 //!
 //! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token, even where the model's
@@ -16,8 +16,9 @@ use tokenizers::tokenizer::{
 use tokenizers::{DecoderWrapper, ModelWrapper};
 
 use super::added::{AddedToken, Layout, Split};
-use super::files::{ChatFilesError, read_text};
+use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
+use super::tiktoken;
 use super::token_bytes::{Spelling, TokenBytes};
 
 /// Text that the tokenizer can't encode: its vocabulary lacks a character and has no token for unknown ones.
@@ -38,17 +39,26 @@ pub struct Tokenizer {
 }
 
 const FILE: &str = "tokenizer.json";
+const RANKS_FILE: &str = "tiktoken.model";
 /// Tables are as long as the highest id; published vocabularies have less than 2^19.
 const MAX_VOCAB: usize = 1 << 22;
 
 impl Tokenizer {
-    /// Reads `tokenizer.json`.
+    /// Reads `tokenizer.json`, or `tiktoken.model` where that is all.
     pub fn load(files: &ModelFiles) -> Result<Self, ChatFilesError> {
-        let error = |reason: String, remedy: &str| ChatFilesError::new(files, FILE, reason, remedy);
-        let Some(json) = read_text(files, FILE)? else {
-            return Err(error("not there".to_owned(), "save the tokenizer in Hugging Face's fast format"));
+        let broken = |name: &'static str| {
+            move |reason: String| ChatFilesError::new(files, name, reason, "fetch the file again")
         };
-        Self::from_json(json.as_bytes()).map_err(|reason| error(reason, "fetch the file again"))
+        if let Some(json) = read_text(files, FILE)? {
+            return Self::from_json(json.as_bytes()).map_err(broken(FILE));
+        }
+        let Some(ranks) = read_text(files, RANKS_FILE)? else {
+            let remedy = "save the tokenizer in Hugging Face's fast format";
+            return Err(ChatFilesError::new(files, FILE, "not there", remedy));
+        };
+        let config = read_json(files, CONFIG_FILE)?.unwrap_or_default();
+        let json = tiktoken::tokenizer_json(&ranks, &config).map_err(broken(RANKS_FILE))?;
+        Self::from_json(&json).map_err(broken(RANKS_FILE))
     }
 
     /// From the bytes of a `tokenizer.json`. The error is a reason.

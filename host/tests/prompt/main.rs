@@ -8,5 +8,6 @@ mod files;
 mod goldens;
 mod segments;
 mod template;
+mod tiktoken;
 mod tokenizer;
 mod turns;

@@ -4,6 +4,7 @@ use super::Cpu;
 use super::isa::Kernel;
 use super::lanes::{Element, LANES, Lanes};
 use super::matrix::{Elements, Matrix};
+use super::packed::PackedRows;
 
 /// `out[i] = table[tokens[i]]`, for `out` `[tokens, table.cols]`.
 ///
@@ -25,11 +26,14 @@ impl Kernel for Embed<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let cols = self.table.cols();
         for (token, out) in self.tokens.iter().zip(self.out.chunks_exact_mut(cols)) {
-            let at = *token as usize * cols;
+            let row = *token as usize;
+            let at = row * cols;
             match self.table.elements() {
                 Elements::F32(all) => out.copy_from_slice(&all[at..at + cols]),
                 Elements::Bf16(all) => widen(lanes, &all[at..at + cols], out),
                 Elements::F16(all) => widen(lanes, &all[at..at + cols], out),
+                Elements::Fp8(all) => all.widen(lanes, row, out),
+                Elements::Mxfp4(all) => all.widen(lanes, row, out),
             }
         }
     }

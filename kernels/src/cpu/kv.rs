@@ -1,7 +1,8 @@
 //! The paged cache of keys and values: f32, in blocks of sixteen tokens.
 //!
 //! A layer holds `[blocks, kv_heads, 16, stride]`, so that one head's keys of one block lie together; `stride` is `head_dim`
-//! rounded up to whole vectors, the rest being zero. Token `slot % 16` of block `slot / 16` is slot `slot`.
+//! rounded up to whole vectors, the rest being zero. Token `slot % 16` of block `slot / 16` is slot `slot`. Where values are
+//! the beginnings of keys (a compressed cache), there are keys only.
 
 use super::lanes::LANES;
 
@@ -19,13 +20,20 @@ pub struct KvShape {
     pub kv_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
+    /// A value is the beginning of its key.
+    pub latent: bool,
 }
 
 impl KvShape {
     /// Bytes that one block takes in all layers, keys and values; `None` where that overflows.
     pub fn block_bytes(&self) -> Option<usize> {
-        let row = self.stride().checked_mul(2 * BLOCK_SIZE * size_of::<f32>())?;
-        row.checked_mul(self.kv_heads)?.checked_mul(self.layers)
+        let arrays = if self.latent { 1 } else { 2 };
+        self.array_bytes()?.checked_mul(arrays)?.checked_mul(self.layers)
+    }
+
+    /// Bytes of one block's keys in one layer.
+    fn array_bytes(&self) -> Option<usize> {
+        self.stride().checked_mul(BLOCK_SIZE * size_of::<f32>())?.checked_mul(self.kv_heads)
     }
 
     /// Values from one row of a head to the next: `head_dim`, padded to whole vectors.
@@ -56,16 +64,24 @@ pub struct KvCache {
 pub struct KvLayer {
     pub(super) shape: KvShape,
     pub(super) keys: Vec<f32>,
+    /// Empty where values are the beginnings of keys.
     pub(super) values: Vec<f32>,
+}
+
+impl KvLayer {
+    /// The rows that values are in.
+    pub(super) fn value_rows(&self) -> &[f32] {
+        if self.shape.latent { &self.keys } else { &self.values }
+    }
 }
 
 impl KvCache {
     /// A cache of zeros (pages that are never written take no memory); `None` where the system doesn't grant it.
     pub fn new(shape: KvShape) -> Option<Self> {
-        let len =
-            shape.block_bytes()?.checked_mul(shape.blocks)? / size_of::<f32>() / 2 / shape.layers.max(1);
-        let zeros = || bytemuck::allocation::try_zeroed_vec(len).ok();
-        let layer = |_| Some(KvLayer { shape, keys: zeros()?, values: zeros()? });
+        let len = shape.array_bytes()?.checked_mul(shape.blocks)? / size_of::<f32>();
+        let zeros = |len| bytemuck::allocation::try_zeroed_vec(len).ok();
+        let values = if shape.latent { 0 } else { len };
+        let layer = |_| Some(KvLayer { shape, keys: zeros(len)?, values: zeros(values)? });
         Some(Self { shape, layers: (0..shape.layers).map(layer).collect::<Option<_>>()? })
     }
 

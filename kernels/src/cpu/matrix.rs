@@ -2,6 +2,8 @@
 
 use half::{bf16, f16};
 
+use super::packed::{Fp8Blocks, Mxfp4};
+
 /// Elements of a weight.
 #[derive(Debug, Clone, Copy)]
 pub enum Elements<'a> {
@@ -11,6 +13,10 @@ pub enum Elements<'a> {
     Bf16(&'a [bf16]),
     /// IEEE half floats.
     F16(&'a [f16]),
+    /// Eight bits, and a factor for each block of rows and columns.
+    Fp8(Fp8Blocks<'a>),
+    /// Four bits, and a power of two for 32 of a row.
+    Mxfp4(Mxfp4<'a>),
 }
 
 impl Elements<'_> {
@@ -20,6 +26,8 @@ impl Elements<'_> {
             Self::F32(all) => all.len(),
             Self::Bf16(all) => all.len(),
             Self::F16(all) => all.len(),
+            Self::Fp8(all) => all.len(),
+            Self::Mxfp4(all) => all.len(),
         }
     }
 
@@ -34,6 +42,8 @@ impl Elements<'_> {
             Self::F32(all) => all[i],
             Self::Bf16(all) => all[i].to_f32(),
             Self::F16(all) => all[i].to_f32(),
+            Self::Fp8(all) => all.get(i),
+            Self::Mxfp4(all) => all.get(i),
         }
     }
 }
@@ -67,5 +77,10 @@ impl<'a> Matrix<'a> {
     /// Inputs of a linear layer.
     pub fn cols(&self) -> usize {
         self.cols
+    }
+
+    /// All elements, widened.
+    pub fn to_f32(&self) -> Vec<f32> {
+        (0..self.elements.len()).map(|i| self.elements.get(i)).collect()
     }
 }

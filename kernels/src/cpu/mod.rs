@@ -1,4 +1,4 @@
-//! The CPU's operations: f32 activations, weights in f32, bf16 or f16 widened in registers, f32 accumulation.
+//! The CPU's operations: f32 activations, weights in f32, bf16, f16, FP8 or MXFP4 widened as they are read, f32 accumulation.
 //!
 //! Every sum has one fixed order, given by the length of the row alone: sixteen lanes, element `i` in lane `i % 16`, then a
 //! tree over the lanes. Tiles and threads share out whole outputs and never cut a sum, so a row comes out the same bit for
@@ -11,27 +11,37 @@
 
 mod activation;
 mod attention;
+mod clamped_swiglu;
 mod embed;
+mod experts;
 mod isa;
 mod kv;
 mod lanes;
 mod linear;
 mod matrix;
+mod mla;
 mod norm;
 mod output;
+mod packed;
 mod pool;
 mod rope;
+mod route;
 mod sync;
 
 pub use activation::{silu_mul, silu_mul_reference};
 pub use attention::{AttentionParams, Sequence, attention, attention_reference};
+pub use clamped_swiglu::{clamped_swiglu, clamped_swiglu_reference};
 pub use embed::embed;
+pub use experts::{Expert, ExpertActivation, ExpertScratch, experts};
 pub use isa::Isa;
 pub use kv::{BLOCK_SIZE, KvCache, KvLayer, KvShape};
-pub use linear::{Store, linear, linear_reference};
+pub use linear::{Group, Store, grouped_linear, linear, linear_reference};
 pub use matrix::{Elements, Matrix};
+pub use mla::{MlaScratch, MlaShape, MlaWeights, mla_attention, mla_write};
 pub use norm::{rms_norm, rms_norm_reference};
+pub use packed::{Fp8Blocks, Mxfp4};
 pub use rope::{QkvShape, RopeAngles, RopeNorms, qk_norm_rope_write, qk_norm_rope_write_reference};
+pub use route::{RouteParams, Routes, Scoring, route};
 
 use pool::Pool;
 

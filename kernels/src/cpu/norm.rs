@@ -45,8 +45,9 @@ impl Kernel for Norm<'_> {
     }
 }
 
+/// One row.
 #[inline(always)]
-fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
     let scale = lanes.splat(inverse_rms(lanes, x, eps));
     let (chunks, rest) = x.as_chunks::<LANES>();
     let (weights, weight_rest) = weight.as_chunks::<LANES>();

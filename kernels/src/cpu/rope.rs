@@ -56,7 +56,7 @@ impl RopeAngles {
         }
     }
 
-    fn row(&self, row: usize) -> (&[f32], &[f32]) {
+    pub(super) fn row(&self, row: usize) -> (&[f32], &[f32]) {
         let at = row * self.half..(row + 1) * self.half;
         (&self.cos[at.clone()], &self.sin[at])
     }
@@ -206,7 +206,8 @@ mod tests {
         let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
         for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
-            let mut cache = KvCache::new(KvShape { layers: 1, blocks: 3, kv_heads, head_dim }).unwrap();
+            let mut cache =
+                KvCache::new(KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false }).unwrap();
             let mut qkv = before.clone();
             qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
             for row in 0..3 {

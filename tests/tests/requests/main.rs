@@ -3,6 +3,7 @@
 mod bad_requests;
 mod constraints;
 mod cost;
+mod families;
 mod models;
 mod refusals;
 mod refused_bodies;

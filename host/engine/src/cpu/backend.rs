@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use kernels::cpu::{self, AttentionParams, Cpu, KvCache, QkvShape, RopeAngles, RopeNorms, Sequence};
+use kernels::cpu::{
+    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, QkvShape, RopeAngles, RopeNorms, Routes,
+    Sequence,
+};
 
+use super::mla::{self, MlaWeights};
+use super::moe::{self, Experts};
 use super::storage::StackedMatrix;
 use crate::batch::{Batch, BatchError, BlockTables};
-use crate::models::ops::{AttentionSpec, HeadNorms, Norm, RopeSpec, Store};
-use crate::models::{Backend, Dtype, LoadError, WeightTensor};
+use crate::models::ops::{
+    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store,
+};
+use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 use crate::runner::RunnerShape;
 
 /// Threads, KV cache, and what the current step needs.
@@ -15,7 +22,8 @@ use crate::runner::RunnerShape;
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
     cache: KvCache,
-    dtype: Option<Dtype>,
+    /// Element type of the first matrix.
+    type_name: Option<&'static str>,
     /// Tokens that a step may have.
     batch_tokens: usize,
     tables: BlockTables,
@@ -25,6 +33,8 @@ pub(super) struct CpuBackend {
     gathered: Vec<f32>,
     normed: Vec<f32>,
     logits: Vec<f32>,
+    expert_scratch: ExpertScratch,
+    mla_scratch: MlaScratch,
 }
 
 /// Activations `[n, cols]`, with room for the largest step.
@@ -47,7 +57,7 @@ impl CpuBackend {
         Self {
             cpu,
             cache,
-            dtype: None,
+            type_name: None,
             batch_tokens,
             tables: BlockTables::default(),
             batch: Batch::default(),
@@ -55,16 +65,14 @@ impl CpuBackend {
             gathered: Vec::new(),
             normed: Vec::new(),
             logits: Vec::new(),
+            expert_scratch: ExpertScratch::default(),
+            mla_scratch: MlaScratch::default(),
         }
     }
 
     /// For people: `cpu, 2 threads, avx512, bf16`.
     pub(super) fn name(&self) -> String {
-        let dtype = match self.dtype {
-            Some(Dtype::Bf16) => "bf16",
-            Some(Dtype::F16) => "f16",
-            Some(Dtype::F32) | None => "f32",
-        };
+        let dtype = self.type_name.unwrap_or("f32");
         let threads = self.cpu.threads();
         let plural = if threads == 1 { "" } else { "s" };
         format!("cpu, {threads} thread{plural}, {}, {dtype}", self.cpu.isa().name())
@@ -122,10 +130,13 @@ impl Backend for CpuBackend {
     type Tensor = Tensor;
     /// Which of the backend's tables.
     type Rope = usize;
+    type Experts = Experts;
+    type Routes = Routes;
+    type MlaWeights = MlaWeights;
 
-    fn matrix(&mut self, parts: &[WeightTensor]) -> Result<StackedMatrix, LoadError> {
+    fn matrix(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
         let matrix = StackedMatrix::new(parts)?;
-        self.dtype.get_or_insert(matrix.dtype());
+        self.type_name.get_or_insert(matrix.type_name());
         Ok(matrix)
     }
 
@@ -146,6 +157,35 @@ impl Backend for CpuBackend {
         let (frequencies, scale) = spec.frequencies(head_dim);
         self.ropes.push(RopeTable { frequencies, scale, angles: RopeAngles::default() });
         Ok(self.ropes.len() - 1)
+    }
+
+    fn expert_weights(
+        &mut self,
+        experts: &[ExpertWeights],
+        per_token: usize,
+        activation: ExpertActivation,
+    ) -> Result<Experts, LoadError> {
+        let experts = Experts::new(experts, activation)?;
+        let rows = self.batch_tokens.saturating_mul(per_token);
+        if self.expert_scratch.reserve(rows, experts.hidden(), experts.intermediate()) {
+            return Ok(experts);
+        }
+        let bytes = (rows as u64).saturating_mul(4 * experts.hidden() as u64);
+        Err(LoadError::Memory { what: "activations of experts", bytes })
+    }
+
+    fn routes(&mut self, per_token: usize) -> Result<Routes, LoadError> {
+        Ok(Routes { per_token, ..Routes::default() })
+    }
+
+    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<MlaWeights, LoadError> {
+        let weights = MlaWeights::new(spec, projection)?;
+        if self.mla_scratch.reserve(self.batch_tokens, mla::shape(spec)) {
+            return Ok(weights);
+        }
+        let bytes =
+            (self.batch_tokens as u64).saturating_mul(4 * spec.heads as u64 * spec.cached_width() as u64);
+        Err(LoadError::Memory { what: "activations of attention", bytes })
     }
 
     fn embed(&mut self, table: &StackedMatrix, out: &mut Tensor) {
@@ -195,6 +235,38 @@ impl Backend for CpuBackend {
         cpu::silu_mul(&self.cpu, gate_up.rows(n), width, out.rows_mut(n));
     }
 
+    fn route(&mut self, scores: &Tensor, routing: Routing<'_, Vec<f32>>, out: &mut Routes) {
+        cpu::route(moe::route_params(&routing), scores.rows(self.rows()), out);
+    }
+
+    fn experts(&mut self, x: &Tensor, routes: &Routes, experts: &Experts, out: &mut Tensor) {
+        let (n, scratch) = (self.batch.tokens.len(), &mut self.expert_scratch);
+        experts.run(&self.cpu, x.rows(n), routes, scratch, out.rows_mut(n));
+    }
+
+    fn mla_write(
+        &mut self,
+        layer: usize,
+        spec: MlaSpec,
+        norm: Norm<'_, Vec<f32>>,
+        rope: &usize,
+        queries: &mut Tensor,
+        kv: &Tensor,
+    ) {
+        let n = self.rows();
+        let (norm, angles) = ((norm.weight.as_slice(), norm.eps), &self.ropes[*rope].angles);
+        let (rows, cache) = ((queries.rows_mut(n), kv.rows(n)), self.cache.layer_mut(layer));
+        cpu::mla_write(&self.cpu, mla::shape(spec), norm, angles, &self.batch.slots, rows, cache);
+    }
+
+    fn mla_attention(&mut self, layer: usize, weights: &MlaWeights, queries: &Tensor, out: &mut Tensor) {
+        let n = self.rows();
+        let mut scratch = std::mem::take(&mut self.mla_scratch);
+        let (sequences, cache) = (self.sequences(), self.cache.layer(layer));
+        weights.attend(&self.cpu, queries.rows(n), &sequences, cache, &mut scratch, out.rows_mut(n));
+        self.mla_scratch = scratch;
+    }
+
     fn logits(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, head: &StackedMatrix) {
         self.gathered.clear();
         for row in &self.batch.logit_rows {
@@ -216,10 +288,6 @@ fn kernel_store(store: Store) -> cpu::Store {
 
 fn params<'a>(spec: &AttentionSpec<'a, Vec<f32>>) -> AttentionParams<'a> {
     let AttentionSpec { heads, kv_heads, head_dim, scale, window, sinks } = *spec;
-    AttentionParams {
-        shape: QkvShape { heads, kv_heads, head_dim },
-        scale,
-        window,
-        sinks: sinks.map(Vec::as_slice),
-    }
+    let shape = QkvShape { heads, kv_heads, head_dim };
+    AttentionParams { window, sinks: sinks.map(Vec::as_slice), ..AttentionParams::of_qkv(shape, scale) }
 }

@@ -5,6 +5,8 @@
 //! engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
+mod mla;
+mod moe;
 mod sampler;
 mod storage;
 mod threads;
@@ -156,7 +158,7 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
 
 /// As many blocks as the memory allows.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
-    let shape = kv_shape(&config.cache)?;
+    let shape = kv_shape(&config.cache())?;
     let block = shape.block_bytes().unwrap_or(usize::MAX);
     // Slots are u32.
     let blocks = (options.kv_cache_bytes / block).min(u32::MAX as usize / BLOCK_SIZE);
@@ -169,15 +171,17 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
 
 /// What a token takes. Windows keep all tokens here, and layers are alike.
 fn kv_shape(layers: &[LayerCache]) -> Result<KvShape, LoadError> {
-    let heads = |layer: &LayerCache| match *layer {
+    let widths = |layer: &LayerCache| match *layer {
         LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
-            Some((kv_heads, head_dim))
+            (kv_heads, head_dim, false)
         }
-        LayerCache::Latent { .. } => None,
+        LayerCache::Latent { width } => (1, width, true),
     };
-    let first = layers.first().and_then(heads);
-    match first.filter(|_| layers.iter().all(|layer| heads(layer) == first)) {
-        Some((kv_heads, head_dim)) => Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim }),
+    let first = layers.first().map(widths);
+    match first.filter(|first| layers.iter().all(|layer| widths(layer) == *first)) {
+        Some((kv_heads, head_dim, latent)) => {
+            Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim, latent })
+        }
         None => Err(LoadError::Layers),
     }
 }
@@ -191,9 +195,12 @@ mod tests {
         let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
         let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };
         let wide = LayerCache::Full { kv_heads: 2, head_dim: 16 };
-        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8 };
+        let latent = LayerCache::Latent { width: 576 };
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8, latent: false };
         assert_eq!(kv_shape(&[full, window]).unwrap(), shape);
-        for layers in [&[full, wide][..], &[full, LayerCache::Latent { width: 576 }], &[]] {
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 1, head_dim: 576, latent: true };
+        assert_eq!(kv_shape(&[latent, latent]).unwrap(), shape);
+        for layers in [&[full, wide][..], &[full, latent], &[]] {
             assert!(matches!(kv_shape(layers), Err(LoadError::Layers)), "{layers:?}");
         }
     }

@@ -5,7 +5,8 @@
 //! device reports at the end), and know nothing of the step, so that a device may record them once and play them again.
 
 use super::LoadError;
-use super::ops::{AttentionSpec, HeadNorms, Norm, RopeSpec, Store};
+use super::ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store};
+use super::stored::{ExpertWeights, StoredMatrix};
 use super::tensor::WeightTensor;
 
 /// A device with its KV cache. `n` is the number of tokens of the step.
@@ -38,14 +39,37 @@ pub trait Backend {
     /// A rotary embedding's frequencies.
     type Rope: std::fmt::Debug;
 
+    /// The experts of a layer.
+    type Experts: std::fmt::Debug;
+    /// Which experts the step's tokens go to, and with which weights.
+    type Routes: std::fmt::Debug;
+    /// What makes keys and values of the rows of a compressed cache.
+    type MlaWeights: std::fmt::Debug;
+
     /// Takes over a weight of one or several parts, stacked by rows.
-    fn matrix(&mut self, parts: &[WeightTensor]) -> Result<Self::Matrix, LoadError>;
+    fn matrix(&mut self, parts: &[StoredMatrix]) -> Result<Self::Matrix, LoadError>;
     /// Takes over a vector of one or several parts, one after the other.
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
     /// Makes room for the activations of the largest step.
     fn tensor(&mut self, cols: usize) -> Result<Self::Tensor, LoadError>;
     /// Prepares a rotary embedding of heads of this width.
     fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Self::Rope, LoadError>;
+
+    /// Takes over the experts of a layer, all of one shape; at most `per_token` are chosen for a token.
+    fn expert_weights(
+        &mut self,
+        experts: &[ExpertWeights],
+        per_token: usize,
+        activation: ExpertActivation,
+    ) -> Result<Self::Experts, LoadError>;
+    /// Makes room for the choices of the largest step.
+    fn routes(&mut self, per_token: usize) -> Result<Self::Routes, LoadError>;
+    /// Takes over the projection of compressed rows `[heads * (nope + value), rank]`: of each head, its key's part, then its value.
+    fn mla_weights(
+        &mut self,
+        spec: MlaSpec,
+        projection: &StoredMatrix,
+    ) -> Result<Self::MlaWeights, LoadError>;
 
     /// `out[i] = table[tokens[i]]`.
     fn embed(&mut self, table: &Self::Matrix, out: &mut Self::Tensor);
@@ -79,6 +103,34 @@ pub trait Backend {
     );
     /// `silu(gate) * up`, for rows of gate and up side by side.
     fn silu_mul(&mut self, gate_up: &Self::Tensor, out: &mut Self::Tensor);
+    /// Chooses experts for each token by the router's scores `[n, experts]`.
+    fn route(&mut self, scores: &Self::Tensor, routing: Routing<'_, Self::Vector>, out: &mut Self::Routes);
+    /// `out += Σ weight · expert(x)` over the chosen experts of each token.
+    fn experts(
+        &mut self,
+        x: &Self::Tensor,
+        routes: &Self::Routes,
+        experts: &Self::Experts,
+        out: &mut Self::Tensor,
+    );
+    /// Rotates the queries, norms and rotates the rows of `kv` `[n, rank + rope]`, and writes those to the batch's slots.
+    fn mla_write(
+        &mut self,
+        layer: usize,
+        spec: MlaSpec,
+        norm: Norm<'_, Self::Vector>,
+        rope: &Self::Rope,
+        queries: &mut Self::Tensor,
+        kv: &Self::Tensor,
+    );
+    /// Causal attention of the queries over the compressed cache.
+    fn mla_attention(
+        &mut self,
+        layer: usize,
+        weights: &Self::MlaWeights,
+        queries: &Self::Tensor,
+        out: &mut Self::Tensor,
+    );
     /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. They stay on the device, for its sampler.
     fn logits(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, head: &Self::Matrix);
 }

@@ -30,7 +30,7 @@ pub enum LoadError {
         /// Its name in the file.
         found: String,
         /// Those supported.
-        supported: &'static str,
+        supported: String,
     },
     /// A tensor that the model needs isn't there.
     #[error("{files}: no tensor {tensor}; the configuration calls for it")]

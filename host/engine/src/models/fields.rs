@@ -58,6 +58,46 @@ impl<'a> Fields<'a> {
         number.map(Some).ok_or_else(|| self.error(name, "a number above zero", value))
     }
 
+    /// A list of whole numbers below `end`.
+    pub(super) fn indices(&self, name: &str, end: usize) -> Result<Vec<usize>, LoadError> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let index = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n < end);
+        let all = value.as_array().and_then(|all| all.iter().map(index).collect());
+        all.ok_or_else(|| self.error(name, &format!("a list of whole numbers below {end}"), value))
+    }
+
+    /// Refuses a flag that would change results.
+    pub(super) fn refuse_flag(&self, name: &str) -> Result<(), LoadError> {
+        match self.flag(name)? {
+            Some(true) => {
+                Err(self.invalid(format!("\"{}{name}\" is not supported for this architecture", self.path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses every text but the one supported.
+    pub(super) fn only_text(&self, name: &str, supported: &str) -> Result<(), LoadError> {
+        match self.text(name)? {
+            Some(other) if other != supported => {
+                let path = self.path;
+                let reason = format!("\"{path}{name}\" {other:?} is not supported; supported: {supported:?}");
+                Err(self.invalid(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a number that would change results.
+    pub(super) fn only_number(&self, name: &str, supported: f64) -> Result<(), LoadError> {
+        match self.get(name) {
+            Some(value) if value.as_f64() != Some(supported) => {
+                Err(self.error(name, &format!("{supported}, the only value supported"), value))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A truth value.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, LoadError> {
         let Some(value) = self.get(name) else { return Ok(None) };

@@ -5,6 +5,7 @@
 
 mod backend;
 mod config;
+mod decoder;
 mod error;
 mod fields;
 mod finite;
@@ -12,16 +13,20 @@ mod header;
 mod layers;
 mod loading;
 pub mod ops;
-mod qwen3;
 mod random;
 mod rope;
+mod stored;
 mod tensor;
 mod weights;
 
 pub use backend::Backend;
-pub use config::{Architecture, LayerCache, ModelConfig, Qwen3Config};
+pub use config::{
+    AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LatentConfig, LayerCache, LayerConfig,
+    MlpConfig, ModelConfig, Quantization,
+};
+pub use decoder::Model;
 pub use error::LoadError;
-pub use qwen3::Qwen3;
+pub use stored::{Codes, ExpertWeights, StoredMatrix};
 pub use tensor::{Dtype, WeightTensor};
 pub use weights::Weights;
 
@@ -34,34 +39,4 @@ pub struct Progress {
     pub of: usize,
     /// Bytes of the parts that are loaded.
     pub bytes: u64,
-}
-
-/// A model on a backend.
-#[derive(Debug)]
-pub enum Model<B: Backend> {
-    /// Qwen3, dense.
-    Qwen3(Box<Qwen3<B>>),
-}
-
-impl<B: Backend> Model<B> {
-    /// Puts the weights that `config` calls for on the backend.
-    pub fn load(
-        backend: &mut B,
-        config: &ModelConfig,
-        weights: &Weights,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, LoadError> {
-        match &config.architecture {
-            Architecture::Qwen3(sizes) => {
-                Ok(Self::Qwen3(Box::new(Qwen3::load(backend, config, sizes, weights, progress)?)))
-            }
-        }
-    }
-
-    /// Runs the step that the backend began; its logits stay there.
-    pub fn forward(&mut self, backend: &mut B) {
-        match self {
-            Self::Qwen3(model) => model.forward(backend),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! What models and devices say to each other: the parameters of operations, in no device's types.
 
-pub use super::rope::{RopeSpec, YarnScaling};
+pub use super::rope::{Llama3Scaling, RopeScaling, RopeSpec, YarnScaling};
 
 /// How a layer attends. A row of its qkv projection has `heads` queries, `kv_heads` keys and `kv_heads` values of `head_dim` each.
 #[derive(Debug)]
@@ -66,4 +66,90 @@ pub enum Store {
     Overwrite,
     /// They are added to it (a residual connection).
     Accumulate,
+}
+
+/// Attention over a compressed cache (MLA). A row of its queries has of each head `nope` values that aren't rotated, then `rope` that are;
+/// a row of the cache has `rank` values for all heads, then a key of `rope` that is rotated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MlaSpec {
+    /// Query heads.
+    pub heads: usize,
+    /// Width of the compressed row.
+    pub rank: usize,
+    /// Width of a head's part that isn't rotated.
+    pub nope: usize,
+    /// Width of a head's part that is rotated, even; neighbours turn together.
+    pub rope: usize,
+    /// Width of a head's value.
+    pub value: usize,
+    /// Factor of scores.
+    pub scale: f32,
+}
+
+impl MlaSpec {
+    /// Values of a row of queries.
+    pub fn query_width(&self) -> usize {
+        self.heads * (self.nope + self.rope)
+    }
+
+    /// Values of a row of the cache.
+    pub fn cached_width(&self) -> usize {
+        self.rank + self.rope
+    }
+
+    /// Values of a row of the result.
+    pub fn out_width(&self) -> usize {
+        self.heads * self.value
+    }
+}
+
+/// What a router chooses from.
+#[derive(Debug)]
+pub struct Routing<'a, V> {
+    /// Experts.
+    pub experts: usize,
+    /// Experts of a token.
+    pub per_token: usize,
+    /// How scores become a choice and weights.
+    pub scoring: Scoring,
+    /// `[experts]`: added to what the choice is made by, and not to weights.
+    pub correction: Option<&'a V>,
+}
+
+/// How scores of all experts become a choice and weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scoring {
+    /// Softmax over all; the greatest are chosen (Qwen3).
+    Softmax {
+        /// Weights are divided by their sum.
+        normalize: bool,
+    },
+    /// The greatest are chosen; softmax over those (gpt-oss).
+    SoftmaxOfChosen,
+    /// Sigmoid of each; groups of neighbours with the greatest sums of two are left, and the greatest of those are chosen
+    /// (DeepSeek-V3).
+    Sigmoid {
+        /// Groups of experts; divides their number.
+        groups: usize,
+        /// Groups that are left.
+        top_groups: usize,
+        /// Weights are divided by their sum.
+        normalize: bool,
+        /// Factor of weights.
+        scale: f32,
+    },
+}
+
+/// What comes between an expert's two linear layers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExpertActivation {
+    /// `silu(gate) * up`; all rows of gate, then all of up.
+    SwiGlu,
+    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; rows of gate and up take turns.
+    ClampedSwiGlu {
+        /// Factor within the sigmoid.
+        alpha: f32,
+        /// Bound of gate and up.
+        limit: f32,
+    },
 }

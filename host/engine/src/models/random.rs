@@ -1,8 +1,11 @@
 //! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
 
+use std::ops::Range;
+
 use memmap2::MmapMut;
 
 use super::LoadError;
+use super::stored::{CodeKind, Codes};
 use super::tensor::{Dtype, WeightTensor};
 use crate::files::FileBytes;
 
@@ -15,29 +18,70 @@ impl RandomWeights {
     /// Norms are near 1; everything else is uniform with a variance of one over the length of a row.
     #[expect(clippy::cast_precision_loss, reason = "a width is far below 2²³")]
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
-        let elements = shape.iter().try_fold(Dtype::Bf16.size(), |product, n| product.checked_mul(*n));
-        let no_memory =
-            || LoadError::Memory { what: "random weights", bytes: elements.unwrap_or(usize::MAX) as u64 };
-        let len = elements.filter(|len| *len > 0).ok_or_else(no_memory)?;
-        let mut map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
         let width = shape.last().copied().unwrap_or(1) as f32;
         let (middle, spread) = if name.contains("norm") { (1.0, 0.1) } else { (0.0, (3.0 / width).sqrt()) };
-        fill(&mut map, self.seed ^ hash(name), middle, spread);
-        let map = map.make_read_only().map_err(|_| no_memory())?;
-        let file = FileBytes::Mapped(std::sync::Arc::new(map));
-        Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range: 0..len })
+        let seed = self.seed ^ hash(name);
+        let (file, range) = made(shape, Dtype::Bf16.size(), |map| fill(map, seed, middle, spread))?;
+        Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
+    }
+
+    /// Codes are uniform; exponents are those that make values of the size that `tensor` makes.
+    pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
+        let seed = self.seed ^ hash(name);
+        let blocks = shape.last().copied().unwrap_or(1);
+        let (file, range) = made(shape, 1, |map| match kind {
+            CodeKind::E2m1Pairs => fill_codes(map, seed),
+            // E4M3 without the codes that are NaN.
+            CodeKind::E4m3 => {
+                fill_codes(map, seed);
+                for code in map.iter_mut() {
+                    *code &= 0xbf;
+                }
+            }
+            // The mean square of a code is about 7.5, of a value it shall be one over the width, 32 times the blocks.
+            CodeKind::E8m0 => map.fill(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
+        })?;
+        Ok(Codes { shape: shape.to_vec(), file, range })
     }
 }
 
-/// Fills with bf16 uniform in `middle ± spread`, four from each draw of splitmix64.
-#[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
-fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
+/// Memory for a tensor, filled.
+fn made(
+    shape: &[usize],
+    element: usize,
+    fill: impl FnOnce(&mut [u8]),
+) -> Result<(FileBytes, Range<usize>), LoadError> {
+    let bytes = shape.iter().try_fold(element, |product, n| product.checked_mul(*n));
+    let no_memory =
+        || LoadError::Memory { what: "random weights", bytes: bytes.unwrap_or(usize::MAX) as u64 };
+    let len = bytes.filter(|len| *len > 0).ok_or_else(no_memory)?;
+    let mut map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
+    fill(&mut map);
+    let map = map.make_read_only().map_err(|_| no_memory())?;
+    Ok((FileBytes::Mapped(std::sync::Arc::new(map)), 0..len))
+}
+
+/// Draws of splitmix64.
+fn draws(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
-    for chunk in bytes.chunks_mut(8) {
+    std::iter::repeat_with(move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
+        z ^ (z >> 31)
+    })
+}
+
+fn fill_codes(bytes: &mut [u8], seed: u64) {
+    for (chunk, draw) in bytes.chunks_mut(8).zip(draws(seed)) {
+        chunk.copy_from_slice(&draw.to_le_bytes()[..chunk.len()]);
+    }
+}
+
+/// Fills with bf16 uniform in `middle ± spread`, four from each draw.
+#[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
+fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
+    for (chunk, z) in bytes.chunks_mut(8).zip(draws(seed)) {
         for (i, out) in chunk.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let draw = f32::from((z >> (16 * i)) as i16) / 32768.0;
             // Cut, not rounded: half the time, and as good for a random value.

@@ -44,6 +44,16 @@ impl WeightTensor {
         &self.file[self.range.clone()]
     }
 
+    /// One of the tensors that it is made of: its shape lacks the first dimension.
+    ///
+    /// # Panics
+    /// Where there is no such one.
+    #[must_use]
+    pub fn index(&self, i: usize) -> Self {
+        let range = part(&self.shape, &self.range, i);
+        Self { dtype: self.dtype, shape: self.shape[1..].to_vec(), file: self.file.clone(), range }
+    }
+
     /// Its elements, widened.
     pub fn to_f32(&self) -> Vec<f32> {
         let bytes = self.bytes();
@@ -54,4 +64,11 @@ impl WeightTensor {
             Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         }
     }
+}
+
+/// Where part `i` of the first dimension lies.
+pub(super) fn part(shape: &[usize], range: &Range<usize>, i: usize) -> Range<usize> {
+    assert!(i < shape[0], "part {i} of {}", shape[0]);
+    let size = range.len() / shape[0];
+    range.start + i * size..range.start + (i + 1) * size
 }

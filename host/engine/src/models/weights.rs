@@ -2,7 +2,7 @@
 //! a tensor's shape is compared with what the configuration calls for, and all its elements are finite, before anybody sees
 //! its bytes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use safetensors::tensor::Dtype as StoredDtype;
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use super::LoadError;
 use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
+use super::stored::{CodeKind, Codes};
 use super::tensor::{Dtype, WeightTensor};
 use crate::files::{FileBytes, ModelFiles};
 
@@ -77,24 +78,22 @@ impl Weights {
         Ok(Self(Source::Files { described, files: mapped, tensors }))
     }
 
+    /// Whether a tensor is stored as FP8 codes. One that isn't there isn't.
+    pub(super) fn is_fp8(&self, name: &str) -> bool {
+        match &self.0 {
+            Source::Files { tensors, .. } => {
+                tensors.get(name).is_some_and(|(_, entry)| entry.dtype == StoredDtype::F8_E4M3)
+            }
+            Source::Random(_) => false,
+        }
+    }
+
     /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for the disk.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
-        let (described, files, tensors) = match &self.0 {
-            Source::Files { described, files, tensors } => (described, files, tensors),
-            Source::Random(weights) => return weights.tensor(name, shape),
+        let Found { file_name, file, entry } = match self.find(name, shape)? {
+            Ok(found) => found,
+            Err(random) => return random.tensor(name, shape),
         };
-        let Some((file, entry)) = tensors.get(name) else {
-            return Err(LoadError::NoTensor { files: described.clone(), tensor: name.to_owned() });
-        };
-        let (file_name, file) = &files[*file];
-        if entry.shape != shape {
-            return Err(LoadError::Shape {
-                file: file_name.clone(),
-                tensor: name.to_owned(),
-                expected: shape.to_vec(),
-                found: entry.shape.clone(),
-            });
-        }
         let dtype = match entry.dtype {
             StoredDtype::F32 => Dtype::F32,
             StoredDtype::BF16 => Dtype::Bf16,
@@ -108,10 +107,98 @@ impl Weights {
             WeightTensor { dtype, shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
         match finite::first_that_is_not(tensor.bytes(), dtype) {
             None => Ok(tensor),
-            Some((index, value)) => {
-                let reason = format!("tensor {name}: element {index} is {value}; get the file anew");
-                Err(LoadError::invalid(file_name, reason))
+            Some((index, value)) => Err(not_a_number(file_name, name, index, &value.to_string())),
+        }
+    }
+
+    /// The codes of tensor `name`, which must have this shape and none of the codes that mean no number.
+    pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
+        let Found { file_name, file, entry } = match self.find(name, shape)? {
+            Ok(found) => found,
+            Err(random) => return random.codes(name, shape, kind),
+        };
+        let stored = kind.stored_as();
+        if entry.dtype != stored {
+            let reason = format!("tensor {name}: expected {stored:?}, found {:?}", entry.dtype);
+            return Err(LoadError::invalid(file_name, reason));
+        }
+        let codes = Codes { shape: shape.to_vec(), file: file.clone(), range: entry.range.clone() };
+        match kind.first_that_is_no_number(codes.bytes()) {
+            None => Ok(codes),
+            Some(index) => {
+                let code = format!("the code {:#04x}", codes.bytes()[index]);
+                Err(not_a_number(file_name, name, index, &code))
             }
         }
     }
+
+    /// A tensor of this shape in the files, or what makes random ones.
+    fn find(&self, name: &str, shape: &[usize]) -> Result<Result<Found<'_>, &RandomWeights>, LoadError> {
+        let (described, files, tensors) = match &self.0 {
+            Source::Files { described, files, tensors } => (described, files, tensors),
+            Source::Random(weights) => return Ok(Err(weights)),
+        };
+        let Some((file, entry)) = tensors.get(name) else {
+            return Err(LoadError::NoTensor { files: described.clone(), tensor: name.to_owned() });
+        };
+        let (file_name, file) = &files[*file];
+        if entry.shape != shape {
+            return Err(LoadError::Shape {
+                file: file_name.clone(),
+                tensor: name.to_owned(),
+                expected: shape.to_vec(),
+                found: entry.shape.clone(),
+            });
+        }
+        Ok(Ok(Found { file_name, file, entry }))
+    }
+
+    /// The first tensor, by name, that isn't among those `used` and makes a difference to the result of `layers` layers.
+    pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
+        let Source::Files { tensors, .. } = &self.0 else { return None };
+        let unused = tensors.keys().filter(|name| !used.contains(*name));
+        unused.filter(|name| matters(name, layers)).min().map(String::as_str)
+    }
+
+    /// What is wrong with a tensor.
+    pub(super) fn invalid(&self, name: &str, reason: &str) -> LoadError {
+        LoadError::invalid(self.file_of(name), format!("tensor {name}: {reason}"))
+    }
+
+    /// The error for what [`Self::left_over`] finds.
+    pub(super) fn left_over_error(&self, name: &str) -> LoadError {
+        let shown: String = name.chars().take(100).map(|c| if c.is_control() { '?' } else { c }).collect();
+        let reason =
+            format!("tensor {shown} belongs to no layer of this architecture; config.json may name another");
+        LoadError::invalid(self.file_of(name), reason)
+    }
+
+    fn file_of(&self, name: &str) -> &str {
+        match &self.0 {
+            Source::Files { files, tensors, described } => {
+                tensors.get(name).map_or(described, |(file, _)| &files[*file].0)
+            }
+            Source::Random(_) => "random weights",
+        }
+    }
+}
+
+/// A tensor in a file.
+struct Found<'a> {
+    file_name: &'a str,
+    file: &'a FileBytes,
+    entry: &'a Entry,
+}
+
+/// Whether a tensor changes results: frequencies are computed, a tied head is the embedding, and layers behind the last one predict
+/// tokens further ahead.
+fn matters(name: &str, layers: usize) -> bool {
+    let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next()?.parse().ok());
+    layer.is_none_or(|layer: usize| layer < layers)
+        && !name.ends_with(".rotary_emb.inv_freq")
+        && name != "lm_head.weight"
+}
+
+fn not_a_number(file: &str, tensor: &str, index: usize, value: &str) -> LoadError {
+    LoadError::invalid(file, format!("tensor {tensor}: element {index} is {value}; get the file anew"))
 }

@@ -1,167 +1,179 @@
 #!/usr/bin/env python3
-"""Write the tiny random Qwen3 models of this folder and what transformers computes with them.
+"""Write the tiny random models of this folder and what transformers computes with them.
 
     python make_models.py [NAME ...]
 
 Versions: host/models/qwen3-tiny/requirements.txt. Everything is seeded; a second run writes the same
 files. A prompt is replaced by another one until no greedy step is a near tie (see golden.py).
 """
-import json
-import pathlib
-import random
 import sys
 
 import torch
-from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3ForCausalLM
+import transformers
 
-import golden
+import packed
+import tiny
 
-HERE = pathlib.Path(__file__).parent
-LENGTHS = (1, 7, 33, 130)
-EOS = 1
-LARGEST = 300_000  # bytes of one model's weights
-
-BASE = {
-    "vocab_size": 131,
-    "hidden_size": 48,
-    "intermediate_size": 80,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "max_position_embeddings": 512,
-    "rms_norm_eps": 1e-6,
-    "rope_theta": 1e6,
-    "tie_word_embeddings": False,
-}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+LLAMA3 = {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
 
-# name -> (dtype, seed, old spelling of the config, number of files, rope scaling, what differs)
+
+def family(name, **base):
+    return {
+        "config": getattr(transformers, f"{name}Config"),
+        "model": getattr(transformers, f"{name}ForCausalLM"),
+        "base": base,
+    }
+
+
+QWEN3 = family("Qwen3", head_dim=16)
+LLAMA = family("Llama", rope_theta=1e4)
+MISTRAL = family("Mistral", rope_theta=1e4)
+QWEN3_MOE = family(
+    "Qwen3Moe", head_dim=16, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=24, norm_topk_prob=True,
+)
+GPT_OSS = family(
+    "GptOss", hidden_size=32, intermediate_size=32, head_dim=16, num_local_experts=4, num_experts_per_tok=2,
+    sliding_window=16, rope_theta=150000.0,
+)
+DEEPSEEK_V3 = family(
+    "DeepseekV3", num_key_value_heads=4, n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=1,
+    moe_intermediate_size=24, first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5,
+    norm_topk_prob=True, q_lora_rank=None, kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8,
+    v_head_dim=20, rope_theta=1e4,
+)
+DEEPSEEK_YARN = YARN | {"mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1}
+
+# name -> (family, what differs)
 MODELS = {
     # Square heads, tied embeddings, the spelling of published checkpoints.
-    "tied-bf16": (
-        "bfloat16", 1, True, 1, None,
-        {"hidden_size": 64, "intermediate_size": 128, "tie_word_embeddings": True, "rope_theta": 1e4},
-    ),
+    "tied-bf16": (QWEN3, {
+        "dtype": "bfloat16", "seed": 1, "published": True,
+        "config": {
+            "hidden_size": 64, "intermediate_size": 128, "tie_word_embeddings": True, "rope_theta": 1e4,
+        },
+    }),
     # Odd sizes, one key head for each query head.
-    "odd-f32": ("float32", 2, False, 1, None, {"num_key_value_heads": 4}),
+    "odd-f32": (QWEN3, {"dtype": "float32", "seed": 2, "config": {"num_key_value_heads": 4}}),
     # Four query heads share a key head; heads are wider than hidden / heads.
-    "gqa4-f16": (
-        "float16", 3, False, 1, None,
-        {"num_attention_heads": 8, "head_dim": 24, "tie_word_embeddings": True, "rms_norm_eps": 1e-5},
-    ),
+    "gqa4-f16": (QWEN3, {
+        "dtype": "float16", "seed": 3,
+        "config": {
+            "num_attention_heads": 8, "head_dim": 24, "tie_word_embeddings": True, "rms_norm_eps": 1e-5,
+        },
+    }),
     # Positions beyond the original 64 are reached by the prompts of 130 tokens.
-    "yarn-f32": ("float32", 4, True, 1, YARN, {"max_position_embeddings": 256, "head_dim": 32}),
+    "yarn-f32": (QWEN3, {
+        "dtype": "float32", "seed": 4, "published": True, "rope": YARN,
+        "config": {"max_position_embeddings": 256, "head_dim": 32},
+    }),
     # The newer spelling of the same, with every parameter written down.
-    "yarn-bf16": (
-        "bfloat16", 5, False, 1,
-        YARN | {"factor": 8.0, "beta_fast": 16.0, "beta_slow": 2.0, "attention_factor": 1.1,
-                "original_max_position_embeddings": 32},
-        {"max_position_embeddings": 256, "head_dim": 32, "rope_theta": 1e4},
-    ),
+    "yarn-bf16": (QWEN3, {
+        "dtype": "bfloat16", "seed": 5,
+        "rope": YARN | {
+            "factor": 8.0, "beta_fast": 16.0, "beta_slow": 2.0, "attention_factor": 1.1,
+            "original_max_position_embeddings": 32,
+        },
+        "config": {"max_position_embeddings": 256, "head_dim": 32, "rope_theta": 1e4},
+    }),
     # Biases on q, k, v and o; two files with an index.
-    "bias-f32": ("float32", 6, False, 2, None, {"attention_bias": True, "rope_theta": 1e4}),
+    "bias-f32": (QWEN3, {
+        "dtype": "float32", "seed": 6, "files": 2, "config": {"attention_bias": True, "rope_theta": 1e4},
+    }),
     # Two files with an index, the spelling of published checkpoints, three layers.
-    "sharded-bf16": (
-        "bfloat16", 7, True, 2, None,
-        {"num_hidden_layers": 3, "num_attention_heads": 8, "head_dim": 16},
-    ),
+    "sharded-bf16": (QWEN3, {
+        "dtype": "bfloat16", "seed": 7, "published": True, "files": 2,
+        "config": {"num_hidden_layers": 3, "num_attention_heads": 8, "head_dim": 16},
+    }),
+    # Stretched as Llama 3.1 is, tied, the spelling of published checkpoints.
+    "llama3-bf16": (LLAMA, {
+        "dtype": "bfloat16", "seed": 21, "published": True, "rope": LLAMA3,
+        "config": {"hidden_size": 64, "head_dim": 32, "tie_word_embeddings": True, "rope_theta": 5e5},
+    }),
+    # As Llama 2 is: one key head for each query head, no width of heads in the configuration.
+    "llama2-f16": (LLAMA, {
+        "dtype": "float16", "seed": 22, "published": True,
+        "config": {"num_key_value_heads": 4, "rms_norm_eps": 1e-5},
+    }),
+    # Biases on q, k, v and o, the newer spelling, two files.
+    "llama-bias-f32": (LLAMA, {
+        "dtype": "float32", "seed": 23, "files": 2, "rope": LLAMA3 | {"factor": 4.0},
+        "config": {"attention_bias": True, "num_attention_heads": 6, "num_key_value_heads": 2},
+    }),
+    # A window that prompts of 33 and 130 tokens reach beyond.
+    "mistral-window-bf16": (MISTRAL, {
+        "dtype": "bfloat16", "seed": 24, "published": True,
+        "config": {"sliding_window": 20, "head_dim": 24},
+    }),
+    # As later ones are: no window.
+    "mistral-bf16": (MISTRAL, {
+        "dtype": "bfloat16", "seed": 25, "config": {"sliding_window": None, "num_key_value_heads": 1},
+    }),
+    # Experts in both layers, weights of a token's experts that add up to one.
+    "moe-bf16": (QWEN3_MOE, {"dtype": "bfloat16", "seed": 31, "published": True}),
+    # A dense layer among them, plain weights, eight heads of a group.
+    "moe-mixed-f32": (QWEN3_MOE, {
+        "dtype": "float32", "seed": 32,
+        "config": {
+            "num_hidden_layers": 3, "mlp_only_layers": [1], "norm_topk_prob": False, "num_experts": 5,
+            "num_experts_per_tok": 3, "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 8,
+            "hidden_size": 40, "intermediate_size": 56,
+        },
+    }),
+    # Experts in every other layer, two files.
+    "moe-sharded-bf16": (QWEN3_MOE, {
+        "dtype": "bfloat16", "seed": 33, "published": True, "files": 2, "rope": YARN,
+        "config": {
+            "decoder_sparse_step": 2, "tie_word_embeddings": True, "num_experts": 16, "num_experts_per_tok": 4,
+        },
+    }),
+    # E4M3 in blocks, dense and with experts.
+    "fp8": (QWEN3, {"dtype": "bfloat16", "seed": 35, "published": True, "packer": packed.Fp8}),
+    "moe-fp8": (QWEN3_MOE, {"dtype": "bfloat16", "seed": 36, "published": True, "packer": packed.Fp8}),
+    # Windows in every other layer; plain weights, the other way round.
+    "gpt-oss-bf16": (GPT_OSS, {
+        "dtype": "bfloat16", "seed": 41, "rope": YARN | {"truncate": False, "beta_fast": 32, "beta_slow": 1},
+    }),
+    # Published spelling, MXFP4, widths that are several blocks.
+    "gpt-oss-mxfp4": (GPT_OSS, {
+        "dtype": "bfloat16", "seed": 42, "published": True, "packer": packed.Mxfp4,
+        "rope": YARN | {"factor": 32.0, "truncate": False, "beta_fast": 32, "beta_slow": 1},
+        "config": {"hidden_size": 64, "intermediate_size": 96, "num_local_experts": 6, "num_attention_heads": 8},
+    }),
+    # More experts of a token, another window, another limit, three layers, and no word on how the context is stretched.
+    "gpt-oss-wide-mxfp4": (GPT_OSS, {
+        "dtype": "bfloat16", "seed": 43, "published": True, "packer": packed.Mxfp4,
+        "config": {
+            "num_hidden_layers": 3, "num_local_experts": 8, "num_experts_per_tok": 4, "sliding_window": 40,
+            "swiglu_limit": 1.5, "intermediate_size": 64, "tie_word_embeddings": True,
+            "layer_types": ["full_attention", "sliding_attention", "sliding_attention"],
+        },
+    }),
+    # As Moonlight is: no narrow queries, one group; the spelling of published checkpoints.
+    "deepseek-bf16": (DEEPSEEK_V3, {
+        "dtype": "bfloat16", "seed": 51, "published": True,
+        "config": {"n_group": 1, "topk_group": 1, "n_shared_experts": 2, "rope_theta": 5e4},
+    }),
+    # As DeepSeek-V3 is: narrow queries, groups, a stretched context.
+    "deepseek-yarn-f32": (DEEPSEEK_V3, {
+        "dtype": "float32", "seed": 52, "rope": DEEPSEEK_YARN | {"factor": 40.0},
+        "config": {"q_lora_rank": 24, "hidden_size": 40, "intermediate_size": 56},
+    }),
+    # As Kimi K2 is, with E4M3 in blocks.
+    "deepseek-fp8": (DEEPSEEK_V3, {
+        "dtype": "bfloat16", "seed": 53, "published": True, "packer": packed.Fp8, "rope": DEEPSEEK_YARN,
+        "config": {
+            "num_hidden_layers": 3, "q_lora_rank": 36, "num_attention_heads": 12, "num_key_value_heads": 12,
+            "kv_lora_rank": 40, "n_group": 1, "topk_group": 1, "routed_scaling_factor": 2.827,
+        },
+    }),
 }
-
-
-def config_of(scaling, changes):
-    fields = BASE | changes
-    theta = fields.pop("rope_theta")
-    rope = {"rope_type": "default"} | (scaling or {}) | {"rope_theta": theta}
-    return Qwen3Config(**fields, rope_parameters=rope, bos_token_id=0, eos_token_id=EOS, pad_token_id=0)
-
-
-@torch.no_grad()
-def randomize(model, seed):
-    """Weights large enough that attention is sharp and the greedy tokens vary; norms are not one."""
-    r = torch.Generator().manual_seed(seed)
-    for name, p in model.named_parameters():
-        noise = torch.randn(p.shape, generator=r)
-        if "norm" in name:
-            p.copy_(1 + 0.3 * noise)
-        elif name.endswith("bias"):
-            p.copy_(0.3 * noise)
-        elif "embed" in name or "lm_head" in name:
-            p.copy_(0.3 * noise)
-        else:
-            p.copy_(1.5 * p.shape[1] ** -0.5 * noise)
-
-
-def spell_as_published(path):
-    """Rewrite config.json as the checkpoints of transformers 4 have it."""
-    config = json.loads(path.read_text())
-    rope = config.pop("rope_parameters")
-    config["rope_theta"] = rope.pop("rope_theta")
-    config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
-    config["torch_dtype"] = config.pop("dtype")
-    config.pop("layer_types")
-    config["transformers_version"] = "4.51.0"
-    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-
-
-def save(directory, dtype, seed, published, files, scaling, changes):
-    model = Qwen3ForCausalLM(config_of(scaling, changes))
-    randomize(model, seed)
-    model = model.to(getattr(torch, dtype))
-    size = sum(t.numel() * t.element_size() for t in model.parameters())
-    for old in directory.glob("model*"):
-        old.unlink()
-    limit = 10 * LARGEST if files == 1 else size * 6 // 10
-    model.generation_config.update(bos_token_id=0, eos_token_id=EOS, pad_token_id=0)
-    model.save_pretrained(directory, max_shard_size=limit)
-    if published:
-        spell_as_published(directory / "config.json")
-    written = sorted(directory.glob("*.safetensors"))
-    assert len(written) == files, written
-    assert sum(f.stat().st_size for f in written) <= LARGEST, size
-    for file in directory.iterdir():
-        file.chmod(0o644)
-
-
-def prompt_goldens(model, seed, vocab):
-    """One golden for each length; prompts are drawn until the gap is large and no end token comes."""
-    r, prompts, least = random.Random(seed), [], 1.0
-    for length in LENGTHS:
-        for _ in range(200):
-            ids = [r.randrange(2, vocab) for _ in range(length)]
-            prompt, gap = golden.prompt_golden(model, ids)
-            if gap >= golden.LEAST_GAP and EOS not in prompt["greedy"] and varied(prompt["greedy"]):
-                break
-        else:
-            raise SystemExit(f"no prompt of {length} tokens without a near tie: change the seed")
-        prompts.append(prompt)
-        least = min(least, gap)
-    return prompts, least
-
-
-def varied(tokens):
-    """The path does not end in a short loop."""
-    return len(set(tokens)) >= 10
-
-
-def make(name):
-    directory = HERE / name
-    directory.mkdir(exist_ok=True)
-    spec = MODELS[name]
-    save(directory, *spec)
-    model = AutoModelForCausalLM.from_pretrained(
-        directory, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
-    prompts, gap = prompt_goldens(model, spec[1], model.config.vocab_size)
-    short = prompts[1]["ids"]
-    table = [golden.rounded(row) for row in golden.logits(model, short)]
-    golden.write(directory / "golden.json", prompts, (short, table), gap)
-    kinds = [len(set(prompt["greedy"])) for prompt in prompts]
-    size = sum(f.stat().st_size for f in directory.glob("*.safetensors"))
-    print(f"{name}: {size} bytes of weights, gap {gap:.4f}, different greedy tokens {kinds}")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for chosen in sys.argv[1:] or MODELS:
-        make(chosen)
+        tiny.make(chosen, *MODELS[chosen])

@@ -1,7 +1,7 @@
 //! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and the sum of values in one
 //! pass over the keys, all in f32.
 //!
-//! A task is one key head, with its group of query heads, of some neighbouring tokens of a sequence. Keys come in spans of
+//! A task is one key head, with some of its query heads, of some neighbouring tokens of a sequence. Keys come in spans of
 //! 128 that begin at multiples of 128 positions: after each, running maximum, sum and output are rescaled. Spans depend on
 //! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
 //! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold what isn't finite.
@@ -10,6 +10,8 @@ mod softmax;
 #[cfg(test)]
 mod tests;
 mod tile;
+
+use std::ops::Range;
 
 use super::Cpu;
 use super::kv::KvLayer;
@@ -21,12 +23,18 @@ use tile::TileOfHead;
 const SPAN: usize = 128;
 /// Query rows (tokens × heads of a group) that a task aims at.
 const TASK_ROWS: usize = 32;
+/// The most query heads of a task.
+const TASK_HEADS: usize = 8;
 
 /// How a layer attends.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionParams<'a> {
-    /// How rows of qkv are made up.
+    /// Heads of queries, and of the cache.
     pub shape: QkvShape,
+    /// From one row of queries to the next.
+    pub query_stride: usize,
+    /// Width of a head's result: that much of a value is used.
+    pub value_dim: usize,
     /// Factor of scores.
     pub scale: f32,
     /// Positions that a row sees, its own among them (at least one); none: all up to its own.
@@ -48,35 +56,58 @@ pub struct Sequence<'a> {
     pub blocks: &'a [u32],
 }
 
-/// Attention of the queries in `qkv` `[rows, params.shape.width()]` to the cached keys of their sequences, as far as `params` lets them
-/// see; `out` is `[rows, heads * head_dim]`.
+impl AttentionParams<'_> {
+    /// Of queries in rows of a qkv projection.
+    pub fn of_qkv(shape: QkvShape, scale: f32) -> Self {
+        let (query_stride, value_dim) = (shape.width(), shape.head_dim);
+        Self { shape, query_stride, value_dim, scale, window: None, sinks: None }
+    }
+}
+
+/// Attention of the queries that each row of `queries` `[rows, params.query_stride]` begins with to the cached keys of their sequences,
+/// as far as `params` lets them see; `out` is `[rows, heads * value_dim]`.
 ///
 /// # Panics
 /// Where the sizes don't fit each other or a block is not in the cache.
 pub fn attention(
     cpu: &Cpu,
     params: AttentionParams<'_>,
-    qkv: &[f32],
+    queries: &[f32],
     sequences: &[Sequence<'_>],
     cache: &KvLayer,
     out: &mut [f32],
 ) {
-    let shape = params.shape;
-    let rows = qkv.len() / shape.width();
-    assert_eq!(out.len(), rows * shape.heads * shape.head_dim, "rows of attention");
+    let AttentionParams { shape, query_stride, value_dim, .. } = params;
+    let rows = queries.len() / query_stride;
+    assert_eq!(out.len(), rows * shape.heads * value_dim, "rows of attention");
+    assert!(
+        value_dim <= shape.head_dim && shape.heads * shape.head_dim <= query_stride,
+        "widths of attention"
+    );
     assert!(
         shape.kv_heads == cache.shape.kv_heads && shape.head_dim == cache.shape.head_dim,
         "heads of the cache"
     );
     assert!(params.sinks.is_none_or(|sinks| sinks.len() == shape.heads), "a sink for each head");
-    let tiles = tiles(shape, sequences);
+    let heads = head_ranges(shape);
+    let tiles = tiles(heads[0].1.len(), sequences);
     let cost: usize =
         tiles.iter().map(|t| t.rows * t.sequence.context * shape.heads * shape.head_dim * 2).sum();
     let out = Output::new(out);
-    cpu.share(tiles.len() * shape.kv_heads, cost, |task| {
-        let (tile, head) = (tiles[task / shape.kv_heads], task % shape.kv_heads);
-        cpu.isa().run(TileOfHead { params, qkv, tile, head, cache, out: &out });
+    cpu.share(tiles.len() * heads.len(), cost, |task| {
+        let (tile, (head, of_queries)) = (tiles[task / heads.len()], heads[task % heads.len()].clone());
+        cpu.isa().run(TileOfHead { params, queries, tile, head, of_queries, cache, out: &out });
     });
+}
+
+/// Each key head with query heads of its group, at most [`TASK_HEADS`] at a time.
+fn head_ranges(shape: QkvShape) -> Vec<(usize, Range<usize>)> {
+    let group = shape.group();
+    let parts = |head: usize| {
+        let firsts = (head * group..(head + 1) * group).step_by(TASK_HEADS);
+        firsts.map(move |first| (head, first..(first + TASK_HEADS).min((head + 1) * group)))
+    };
+    (0..shape.kv_heads).flat_map(parts).collect()
 }
 
 /// Some neighbouring tokens of a sequence.
@@ -89,8 +120,8 @@ struct Tile<'a> {
     position: usize,
 }
 
-fn tiles<'a>(shape: QkvShape, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
-    let height = (TASK_ROWS / shape.group()).max(1);
+fn tiles<'a>(heads: usize, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
+    let height = (TASK_ROWS / heads).max(1);
     let mut tiles = Vec::new();
     for sequence in sequences {
         for first in (0..sequence.rows).step_by(height) {

@@ -13,7 +13,14 @@ use crate::cpu::{
 const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
 const BLOCKS: usize = 40;
 const SCALE: f32 = 0.204;
-const PLAIN: AttentionParams<'_> = AttentionParams { shape: SHAPE, scale: SCALE, window: None, sinks: None };
+const PLAIN: AttentionParams<'_> = AttentionParams {
+    shape: SHAPE,
+    query_stride: (SHAPE.heads + 2 * SHAPE.kv_heads) * SHAPE.head_dim,
+    value_dim: SHAPE.head_dim,
+    scale: SCALE,
+    window: None,
+    sinks: None,
+};
 
 fn value(i: usize) -> f32 {
     ((i * 7919) % 1999) as f32 / 500.0 - 2.0
@@ -21,7 +28,13 @@ fn value(i: usize) -> f32 {
 
 /// A cache with `context` tokens of one sequence in scattered blocks, and the sequence's qkv rows after norm and rotation.
 fn filled(context: usize) -> (KvCache, Vec<u32>, Vec<f32>) {
-    let shape = KvShape { layers: 1, blocks: BLOCKS, kv_heads: SHAPE.kv_heads, head_dim: SHAPE.head_dim };
+    let shape = KvShape {
+        layers: 1,
+        blocks: BLOCKS,
+        kv_heads: SHAPE.kv_heads,
+        head_dim: SHAPE.head_dim,
+        latent: false,
+    };
     let mut cache = KvCache::new(shape).unwrap();
     let blocks: Vec<u32> = (0..context.div_ceil(16) as u32).map(|i| (i * 7 + 3) % BLOCKS as u32).collect();
     let slots: Vec<u32> = (0..context).map(|p| blocks[p / 16] * 16 + p as u32 % 16).collect();

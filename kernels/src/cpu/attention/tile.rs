@@ -1,4 +1,4 @@
-//! The tile kernel: one key head, with its group of query heads, of some neighbouring tokens.
+//! The tile kernel: one key head, with some query heads of its group, of some neighbouring tokens.
 
 use std::ops::Range;
 
@@ -13,14 +13,17 @@ use crate::cpu::output::Output;
 /// One key head's part of a tile.
 pub(super) struct TileOfHead<'a> {
     pub(super) params: AttentionParams<'a>,
-    pub(super) qkv: &'a [f32],
+    pub(super) queries: &'a [f32],
     pub(super) tile: Tile<'a>,
+    /// The key head.
     pub(super) head: usize,
+    /// Its query heads.
+    pub(super) of_queries: Range<usize>,
     pub(super) cache: &'a KvLayer,
     pub(super) out: &'a Output<'a, f32>,
 }
 
-/// Running softmax of `rows` query rows: row `i` is head `i % group` of token `i / group`.
+/// Running softmax of `rows` query rows: row `i` is head `i % heads` of token `i / heads`.
 struct RunningSoftmax {
     /// `[rows, stride]`, scaled.
     queries: Vec<f32>,
@@ -51,15 +54,15 @@ impl Kernel for TileOfHead<'_> {
 
 impl TileOfHead<'_> {
     fn start(&self) -> RunningSoftmax {
-        let (group, d, stride) =
-            (self.params.shape.group(), self.params.shape.head_dim, self.cache.shape.stride());
-        let rows = self.tile.rows * group;
+        let (heads, d, stride) =
+            (self.of_queries.len(), self.params.shape.head_dim, self.cache.shape.stride());
+        let rows = self.tile.rows * heads;
         let scale = self.params.scale;
         let mut queries = vec![0.0; rows * stride];
         for (i, to) in queries.chunks_exact_mut(stride).enumerate() {
-            let row = self.tile.first_row + i / group;
-            let from =
-                &self.qkv[row * self.params.shape.width() + (self.head * group + i % group) * d..][..d];
+            let row = self.tile.first_row + i / heads;
+            let from = &self.queries
+                [row * self.params.query_stride + (self.of_queries.start + i % heads) * d..][..d];
             to.iter_mut().zip(from).for_each(|(to, x)| *to = x * scale);
         }
         let state = vec![(f32::NEG_INFINITY, 0.0); rows];
@@ -117,7 +120,7 @@ impl TileOfHead<'_> {
         let stride = self.cache.shape.stride();
         let rows = running.state.len();
         for (i, at) in self.blocks(start, keys).enumerate() {
-            let block = &self.cache.values[at..at + BLOCK_SIZE * stride];
+            let block = &self.cache.value_rows()[at..at + BLOCK_SIZE * stride];
             let mut row = 0;
             while row + 4 <= rows {
                 self.values_of::<L, 4>(lanes, running, row, (start, i), block);
@@ -141,30 +144,30 @@ impl TileOfHead<'_> {
         (start, i): (usize, usize),
         block: &[f32],
     ) {
-        let stride = self.cache.shape.stride();
+        let widths = (self.params.value_dim, self.cache.shape.stride());
         let seen = |row: usize| within(self.visible(row), start + i * BLOCK_SIZE, BLOCK_SIZE);
         // Later rows begin and end later: this is what all of them see.
         let all = seen(row + M - 1).start..seen(row).end;
         if all == seen(row) && all == seen(row + M - 1) {
-            return add_values::<L, M>(lanes, running, row, (i, all), block, stride);
+            return add_values::<L, M>(lanes, running, row, (i, all), block, widths);
         }
         for row in row..row + M {
-            add_values::<L, 1>(lanes, running, row, (i, seen(row)), block, stride);
+            add_values::<L, 1>(lanes, running, row, (i, seen(row)), block, widths);
         }
     }
 
     /// Positions that a query row sees: those up to its own, as far as the window goes back.
     fn visible(&self, row: usize) -> Range<usize> {
-        let end = self.tile.position + row / self.params.shape.group() + 1;
+        let end = self.tile.position + row / self.of_queries.len() + 1;
         self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
     fn finish(&self, running: &RunningSoftmax) {
-        let (group, d, stride) =
-            (self.params.shape.group(), self.params.shape.head_dim, self.cache.shape.stride());
+        let (heads, d, stride) = (self.of_queries.len(), self.params.value_dim, self.cache.shape.stride());
         for (i, (greatest, total)) in running.state.iter().enumerate() {
-            let row = self.tile.first_row + i / group;
-            let at = (row * self.params.shape.heads + self.head * group + i % group) * d;
+            let row = self.tile.first_row + i / heads;
+            let head = self.of_queries.start + i % heads;
+            let at = (row * self.params.shape.heads + head) * d;
             #[expect(unsafe_code, reason = "each task its rows and heads")]
             // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive at a time.
             let out = unsafe { self.out.part(at, d) };
@@ -172,7 +175,7 @@ impl TileOfHead<'_> {
             match self.params.sinks {
                 None => out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum / total),
                 Some(sinks) => {
-                    let sink = sinks[self.head * group + i % group];
+                    let sink = sinks[head];
                     // Relative to the greater of the two, so that neither overflows.
                     let most = greatest.max(sink);
                     let (fade, weight) = ((greatest - most).exp(), (sink - most).exp());
@@ -217,16 +220,17 @@ fn add_values<L: Lanes, const M: usize>(
     row: usize,
     (i, keys): (usize, Range<usize>),
     values: &[f32],
-    stride: usize,
+    (width, stride): (usize, usize),
 ) {
     let values = &values[keys.start * stride..keys.end * stride];
     let first = i * BLOCK_SIZE + keys.start;
     let mut dim = 0;
-    while dim + 4 * LANES <= stride {
+    // Beyond the width, whole vectors are added that nobody reads.
+    while dim + 4 * LANES <= width {
         values_tile::<L, M, 4>(lanes, running, row, first, values, (dim, stride));
         dim += 4 * LANES;
     }
-    while dim < stride {
+    while dim < width {
         values_tile::<L, M, 1>(lanes, running, row, first, values, (dim, stride));
         dim += LANES;
     }

@@ -1,32 +1,64 @@
 //! `config.json` of a model directory as a typed description, every size within bounds that make later products safe.
 //! A file for each family.
 
+mod common;
+mod deepseek_v3;
+mod gpt_oss;
+mod layers;
+mod llama;
+mod quantization;
 mod qwen3;
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 
-pub use qwen3::Qwen3Config;
+pub use layers::{
+    AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LatentConfig, LayerConfig, MlpConfig,
+};
+pub use quantization::Quantization;
 
 use super::LoadError;
 use super::fields::Fields;
+use super::ops::RopeSpec;
 use crate::files::ModelFiles;
 
 /// The file's name.
 const FILE: &str = "config.json";
-/// Architectures that there is code for.
-const SUPPORTED: &str = "Qwen3ForCausalLM (model_type qwen3)";
 
-/// What the engine must know of a model.
+type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
+
+/// Architectures that there is code for: the class that checkpoints are saved from, the `model_type`s, and who reads them.
+const FAMILIES: [(&str, &[&str], Reader); 6] = [
+    ("LlamaForCausalLM", &["llama"], llama::read_llama),
+    ("MistralForCausalLM", &["mistral"], llama::read_mistral),
+    ("Qwen3ForCausalLM", &["qwen3"], qwen3::read_dense),
+    ("Qwen3MoeForCausalLM", &["qwen3_moe"], qwen3::read_moe),
+    ("GptOssForCausalLM", &["gpt_oss"], gpt_oss::read),
+    ("DeepseekV3ForCausalLM", &["deepseek_v3", "kimi_k2"], deepseek_v3::read),
+];
+
+/// What the engine must know of a model: a decoder of layers that add attention and a feed-forward part to a residual stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfig {
     /// Ids are below this.
     pub vocab: usize,
     /// Positions are below this.
     pub context: usize,
-    /// What each layer keeps of a token.
-    pub cache: Vec<LayerCache>,
-    /// Its layers, and their sizes.
-    pub architecture: Architecture,
+    /// Width of the residual stream.
+    pub hidden: usize,
+    /// Added to the mean square in norms.
+    pub rms_norm_eps: f32,
+    /// The head is the embedding.
+    pub tied: bool,
+    /// Rotary embedding.
+    pub rope: RopeSpec,
+    /// Attention, of the same widths in all layers.
+    pub attention: AttentionConfig,
+    /// What layers differ in.
+    pub layers: Vec<LayerConfig>,
+    /// How weights of linear layers are stored, where not as plain numbers.
+    pub quantization: Option<Quantization>,
 }
 
 /// What one layer keeps of a sequence's tokens.
@@ -55,13 +87,6 @@ pub enum LayerCache {
     },
 }
 
-/// A family that there is code for.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Architecture {
-    /// Qwen3, dense.
-    Qwen3(Qwen3Config),
-}
-
 impl ModelConfig {
     /// Reads `config.json`.
     pub fn read(files: &ModelFiles) -> Result<Self, LoadError> {
@@ -76,13 +101,21 @@ impl ModelConfig {
             .map_err(|error| LoadError::invalid(file, format!("not JSON: {error}")))?;
         let object = value.as_object().ok_or_else(|| LoadError::invalid(file, "not a JSON object"))?;
         let fields = Fields::new(file, "", object);
-        match architecture(fields)? {
-            "Qwen3ForCausalLM" | "qwen3" => qwen3::read(fields),
-            other => {
-                let found = other.chars().take(80).collect();
-                Err(LoadError::Architecture { file: file.to_owned(), found, supported: SUPPORTED })
-            }
+        let name = architecture(fields)?;
+        let family = FAMILIES.iter().find(|(class, types, _)| *class == name || types.contains(&name));
+        match family {
+            Some((_, _, read)) => read(fields),
+            None => Err(LoadError::Architecture {
+                file: file.to_owned(),
+                found: name.chars().take(80).collect(),
+                supported: supported(),
+            }),
         }
+    }
+
+    /// What each layer keeps of a token.
+    pub fn cache(&self) -> Vec<LayerCache> {
+        self.layers.iter().map(|layer| self.attention.cache(layer.window)).collect()
     }
 }
 
@@ -98,4 +131,11 @@ fn architecture(fields: Fields<'_>) -> Result<&str, LoadError> {
         Some(other) => Err(fields.error("architectures", "a list of names", other)),
         None => fields.text("model_type")?.ok_or_else(|| fields.absent("architectures")),
     }
+}
+
+/// For people: `LlamaForCausalLM (model_type llama), …`.
+fn supported() -> String {
+    let one =
+        |(class, types, _): &(&str, &[&str], Reader)| format!("{class} (model_type {})", types.join(" or "));
+    FAMILIES.iter().map(one).collect::<Vec<_>>().join(", ")
 }

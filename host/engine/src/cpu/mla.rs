@@ -1,0 +1,40 @@
+//! Attention over a compressed cache on the CPU, in the kernels' words.
+
+use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, MlaShape, Sequence};
+
+use super::storage::StackedMatrix;
+use crate::models::ops::MlaSpec;
+use crate::models::{LoadError, StoredMatrix};
+
+/// What makes keys and values of compressed rows, and the factor of scores.
+#[derive(Debug)]
+pub(super) struct MlaWeights {
+    weights: cpu::MlaWeights,
+    scale: f32,
+}
+
+impl MlaWeights {
+    /// Widens the projection, however it is stored: the absorbed form needs half of it the other way round.
+    pub(super) fn new(spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
+        let stored = StackedMatrix::new(std::slice::from_ref(projection))?;
+        let widened: Vec<f32> = stored.parts().iter().flat_map(cpu::Matrix::to_f32).collect();
+        Ok(Self { weights: cpu::MlaWeights::new(shape(spec), &widened), scale: spec.scale })
+    }
+
+    pub(super) fn attend(
+        &self,
+        cpu: &Cpu,
+        queries: &[f32],
+        sequences: &[Sequence<'_>],
+        cache: &KvLayer,
+        scratch: &mut MlaScratch,
+        out: &mut [f32],
+    ) {
+        cpu::mla_attention(cpu, &self.weights, (queries, self.scale), sequences, cache, scratch, out);
+    }
+}
+
+pub(super) fn shape(spec: MlaSpec) -> MlaShape {
+    let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
+    MlaShape { heads, rank, nope, rope, value }
+}

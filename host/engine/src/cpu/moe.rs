@@ -1,0 +1,80 @@
+//! Experts on the CPU: their weights where they lie, and what the model says of them in the kernels' words.
+
+use kernels::cpu::{self, Cpu, Expert, ExpertScratch, RouteParams, Routes};
+
+use super::storage::StackedMatrix;
+use crate::models::ops::{ExpertActivation, Routing, Scoring};
+use crate::models::{ExpertWeights, LoadError};
+
+/// The experts of a layer.
+#[derive(Debug)]
+pub(super) struct Experts {
+    experts: Vec<OneExpert>,
+    activation: cpu::ExpertActivation,
+}
+
+#[derive(Debug)]
+struct OneExpert {
+    gate_up: StackedMatrix,
+    down: StackedMatrix,
+    /// Of gate and up, and of down.
+    biases: Option<(Vec<f32>, Vec<f32>)>,
+}
+
+impl Experts {
+    /// Takes over the experts of a layer; there is at least one.
+    pub(super) fn new(experts: &[ExpertWeights], activation: ExpertActivation) -> Result<Self, LoadError> {
+        let one = |expert: &ExpertWeights| {
+            Ok(OneExpert {
+                gate_up: StackedMatrix::new(&expert.gate_up)?,
+                down: StackedMatrix::new(std::slice::from_ref(&expert.down))?,
+                biases: expert.biases.as_ref().map(|(gate_up, down)| (gate_up.to_f32(), down.to_f32())),
+            })
+        };
+        let activation = match activation {
+            ExpertActivation::SwiGlu => cpu::ExpertActivation::SwiGlu,
+            ExpertActivation::ClampedSwiGlu { alpha, limit } => {
+                cpu::ExpertActivation::ClampedSwiGlu { alpha, limit }
+            }
+        };
+        Ok(Self { experts: experts.iter().map(one).collect::<Result<_, LoadError>>()?, activation })
+    }
+
+    pub(super) fn hidden(&self) -> usize {
+        self.experts[0].down.rows()
+    }
+
+    pub(super) fn intermediate(&self) -> usize {
+        self.experts[0].gate_up.rows() / 2
+    }
+
+    /// Adds the weighted results of each token's experts to `out`.
+    pub(super) fn run(
+        &self,
+        cpu: &Cpu,
+        x: &[f32],
+        routes: &Routes,
+        scratch: &mut ExpertScratch,
+        out: &mut [f32],
+    ) {
+        let expert = |id: usize| {
+            let OneExpert { gate_up, down, biases } = &self.experts[id];
+            let (gate_up_bias, down_bias) =
+                biases.as_ref().map(|(a, b)| (a.as_slice(), b.as_slice())).unzip();
+            Expert { gate_up: gate_up.parts(), gate_up_bias, down: down.parts(), down_bias }
+        };
+        cpu::experts(cpu, x, routes, expert, self.activation, scratch, out);
+    }
+}
+
+pub(super) fn route_params<'a>(routing: &Routing<'a, Vec<f32>>) -> RouteParams<'a> {
+    let scoring = match routing.scoring {
+        Scoring::Softmax { normalize } => cpu::Scoring::Softmax { normalize },
+        Scoring::SoftmaxOfChosen => cpu::Scoring::SoftmaxOfChosen,
+        Scoring::Sigmoid { groups, top_groups, normalize, scale } => {
+            cpu::Scoring::Sigmoid { groups, top_groups, normalize, scale }
+        }
+    };
+    let Routing { experts, per_token, correction, .. } = *routing;
+    RouteParams { experts, per_token, scoring, correction: correction.map(Vec::as_slice) }
+}

@@ -1,0 +1,115 @@
+//! What families' configurations share.
+
+use serde_json::Value;
+
+use super::{
+    AttentionConfig, ExpertLayout, GroupedConfig, LayerConfig, MlpConfig, ModelConfig, Quantization,
+};
+use crate::models::LoadError;
+use crate::models::fields::Fields;
+use crate::models::ops::RopeSpec;
+
+/// Most layers of a model.
+const LAYERS: usize = 4096;
+
+/// Reads what all families have, around what only one has.
+#[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
+pub(super) fn decoder(
+    fields: Fields<'_>,
+    rope: RopeSpec,
+    attention: AttentionConfig,
+    layers: Vec<LayerConfig>,
+) -> Result<ModelConfig, LoadError> {
+    let quantization = Quantization::from_fields(fields)?;
+    let packed = |layer: &LayerConfig| matches!(&layer.mlp, MlpConfig::Experts(experts) if experts.layout == ExpertLayout::Packed);
+    let stored_so = match quantization {
+        Some(Quantization::Fp8 { .. }) => (!layers.iter().any(packed), "fp8"),
+        Some(Quantization::Mxfp4) => (layers.iter().all(packed), "mxfp4"),
+        None => (true, ""),
+    };
+    if let (false, name) = stored_so {
+        let reason =
+            format!("\"quantization_config.quant_method\" {name:?} is not supported for this architecture");
+        return Err(fields.invalid(reason));
+    }
+    Ok(ModelConfig {
+        vocab: fields.size("vocab_size", 1..=1 << 24)?,
+        context: context(fields)?,
+        hidden: hidden(fields)?,
+        rms_norm_eps: fields.positive("rms_norm_eps")?.unwrap_or(1e-6) as f32,
+        tied: fields.flag("tie_word_embeddings")?.unwrap_or(false),
+        rope,
+        attention,
+        layers,
+        quantization,
+    })
+}
+
+pub(super) fn hidden(fields: Fields<'_>) -> Result<usize, LoadError> {
+    fields.size("hidden_size", 1..=1 << 18)
+}
+
+pub(super) fn context(fields: Fields<'_>) -> Result<usize, LoadError> {
+    fields.size("max_position_embeddings", 1..=1 << 26)
+}
+
+pub(super) fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
+    fields.size("num_hidden_layers", 1..=LAYERS)
+}
+
+/// Width of a feed-forward part, by its name.
+pub(super) fn intermediate(fields: Fields<'_>, name: &str) -> Result<usize, LoadError> {
+    fields.size(name, 1..=1 << 20)
+}
+
+/// Grouped attention; `head_dim` is the width of a head that the configuration leaves out.
+pub(super) fn grouped(
+    fields: Fields<'_>,
+    head_dim: impl FnOnce(usize) -> Result<usize, LoadError>,
+) -> Result<GroupedConfig, LoadError> {
+    let heads = fields.size("num_attention_heads", 1..=4096)?;
+    let kv_heads = fields.optional_size("num_key_value_heads", 1..=4096)?.unwrap_or(heads);
+    if !heads.is_multiple_of(kv_heads) {
+        let reason = format!(
+            "\"num_attention_heads\" ({heads}) must be a multiple of \"num_key_value_heads\" ({kv_heads})"
+        );
+        return Err(fields.invalid(reason));
+    }
+    let head_dim = match fields.optional_size("head_dim", 2..=4096)? {
+        Some(head_dim) => head_dim,
+        None => head_dim(heads)?,
+    };
+    if !head_dim.is_multiple_of(2) {
+        return Err(fields.invalid(format!("\"head_dim\" must be even, found {head_dim}")));
+    }
+    Ok(GroupedConfig { heads, kv_heads, head_dim, bias: false, head_norms: false, sinks: false })
+}
+
+/// Width of a head as Llama and its kin have it.
+pub(super) fn hidden_by_heads(fields: Fields<'_>, heads: usize) -> Result<usize, LoadError> {
+    let hidden = hidden(fields)?;
+    if hidden.is_multiple_of(heads) && hidden / heads <= 4096 {
+        return Ok(hidden / heads);
+    }
+    let reason =
+        format!("\"hidden_size\" ({hidden}) must be a multiple of \"num_attention_heads\" ({heads})");
+    Err(fields.invalid(reason))
+}
+
+/// (experts, experts of a token); `names` are those of the first, the published one first.
+pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, usize), LoadError> {
+    let name = names.into_iter().find(|name| fields.get(name).is_some()).unwrap_or(names[0]);
+    let experts = fields.size(name, 1..=1 << 16)?;
+    let per_token = fields.size("num_experts_per_tok", 1..=experts)?;
+    Ok((experts, per_token))
+}
+
+/// Layers that see all tokens, where no others are supported.
+pub(super) fn only_full_attention(fields: Fields<'_>) -> Result<(), LoadError> {
+    if let Some(Value::Array(kinds)) = fields.get("layer_types")
+        && let Some(kind) = kinds.iter().find(|kind| kind.as_str() != Some("full_attention"))
+    {
+        return Err(fields.error("layer_types", "\"full_attention\" for every layer", kind));
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! gpt-oss: grouped attention with sinks and biases, every other layer over a window, experts of all layers in one tensor.
+
+use serde_json::Value;
+
+use super::common;
+use super::{
+    AttentionConfig, ExpertLayout, ExpertsConfig, GroupedConfig, LayerConfig, MlpConfig, ModelConfig,
+};
+use crate::models::LoadError;
+use crate::models::fields::Fields;
+use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring, YarnScaling};
+
+/// Width of a head that the configuration leaves out.
+const HEAD_DIM: usize = 64;
+/// Tokens that a layer with a window sees.
+const WINDOW: usize = 128;
+/// MXFP4 shares a scale among this many neighbours.
+const BLOCK: usize = 32;
+
+pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
+    fields.only_text("hidden_act", "silu")?;
+    let (experts, per_token) = common::experts(fields, ["num_local_experts", "num_experts"])?;
+    let intermediate = common::intermediate(fields, "intermediate_size")?;
+    let experts = ExpertsConfig {
+        experts,
+        per_token,
+        intermediate,
+        scoring: Scoring::SoftmaxOfChosen,
+        activation: activation(fields)?,
+        layout: ExpertLayout::Packed,
+        shared: None,
+    };
+    let mlp = MlpConfig::Experts(experts);
+    let layers =
+        windows(fields)?.into_iter().map(|window| LayerConfig { window, mlp: mlp.clone() }).collect();
+    let attention = GroupedConfig {
+        bias: fields.flag("attention_bias")?.unwrap_or(true),
+        sinks: true,
+        ..common::grouped(fields, |_| Ok(HEAD_DIM))?
+    };
+    let rope = rope(fields)?;
+    let config = common::decoder(fields, rope, AttentionConfig::Grouped(attention), layers)?;
+    let mxfp4 = config.quantization == Some(super::Quantization::Mxfp4);
+    for (name, width) in [("hidden_size", config.hidden), ("intermediate_size", intermediate)] {
+        if mxfp4 && !width.is_multiple_of(BLOCK) {
+            let reason = format!("\"{name}\" ({width}) must be a multiple of {BLOCK}, the block of mxfp4");
+            return Err(fields.invalid(reason));
+        }
+    }
+    Ok(config)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "constants are rounded to f32")]
+fn activation(fields: Fields<'_>) -> Result<ExpertActivation, LoadError> {
+    Ok(ExpertActivation::ClampedSwiGlu {
+        alpha: fields.positive("swiglu_alpha")?.unwrap_or(1.702) as f32,
+        limit: fields.positive("swiglu_limit")?.unwrap_or(7.0) as f32,
+    })
+}
+
+/// The rotary embedding; where the configuration has none, that of the published models.
+fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
+    if fields.get("rope_parameters").or_else(|| fields.get("rope_scaling")).is_some() {
+        return RopeSpec::from_fields(fields, common::context(fields)?);
+    }
+    let yarn = YarnScaling {
+        factor: 32.0,
+        original_context: 4096.0,
+        beta_fast: 32.0,
+        beta_slow: 1.0,
+        truncate: false,
+        attention_factor: 0.1 * 32f64.ln() + 1.0,
+        score_factor: 1.0,
+    };
+    let theta = fields.positive("rope_theta")?.unwrap_or(150_000.0);
+    Ok(RopeSpec { theta, scaling: Some(RopeScaling::Yarn(yarn)) })
+}
+
+/// What each layer sees: `layer_types`, or every other layer a window, the first among them.
+fn windows(fields: Fields<'_>) -> Result<Vec<Option<usize>>, LoadError> {
+    let count = common::layers(fields)?;
+    let window = fields.optional_size("sliding_window", 1..=1 << 26)?.unwrap_or(WINDOW);
+    let Some(kinds) = fields.get("layer_types") else {
+        return Ok((0..count).map(|i| i.is_multiple_of(2).then_some(window)).collect());
+    };
+    let expected = format!("{count} of \"full_attention\" and \"sliding_attention\"");
+    let names = kinds.as_array().filter(|kinds| kinds.len() == count);
+    let names = names.ok_or_else(|| fields.error("layer_types", &expected, kinds))?;
+    let seen = |kind: &Value| match kind.as_str() {
+        Some("full_attention") => Ok(None),
+        Some("sliding_attention") => Ok(Some(window)),
+        _ => Err(fields.error("layer_types", &expected, kind)),
+    };
+    names.iter().map(seen).collect()
+}

@@ -1,0 +1,326 @@
+//! Configurations as published checkpoints and transformers write them, and what is wrong with others.
+
+use super::*;
+use crate::models::ops::{ExpertActivation, RopeScaling, Scoring};
+
+const SIZES: &str = r#""vocab_size": 100, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-5"#;
+const QWEN3: &str = r#""architectures": ["Qwen3ForCausalLM"], "head_dim": 6, "tie_word_embeddings": true"#;
+const LLAMA: &str = r#""architectures": ["LlamaForCausalLM"]"#;
+const MISTRAL: &str = r#""architectures": ["MistralForCausalLM"], "model_type": "mistral""#;
+const QWEN3_MOE: &str = r#""architectures": ["Qwen3MoeForCausalLM"], "num_experts": 8, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 12, "norm_topk_prob": true"#;
+const GPT_OSS: &str = r#""architectures": ["GptOssForCausalLM"], "num_local_experts": 4, "num_experts_per_tok": 2,
+    "head_dim": 4, "sliding_window": 16"#;
+const DEEPSEEK: &str = r#""architectures": ["DeepseekV3ForCausalLM"], "model_type": "kimi_k2", "n_routed_experts": 8,
+    "num_experts_per_tok": 2, "moe_intermediate_size": 12, "n_shared_experts": 2, "first_k_dense_replace": 1,
+    "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5, "norm_topk_prob": true, "scoring_func": "sigmoid",
+    "topk_method": "noaux_tc", "kv_lora_rank": 32, "q_lora_rank": null, "qk_nope_head_dim": 12,
+    "qk_rope_head_dim": 4, "v_head_dim": 10"#;
+
+fn parse(family: &str, rest: &str) -> Result<ModelConfig, String> {
+    let text = format!("{{{SIZES}, {family}{rest}}}");
+    ModelConfig::parse("config.json", text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn grouped(config: &ModelConfig) -> GroupedConfig {
+    match config.attention {
+        AttentionConfig::Grouped(sizes) => sizes,
+        AttentionConfig::Latent(sizes) => panic!("{sizes:?}"),
+    }
+}
+
+fn experts(config: &ModelConfig, layer: usize) -> ExpertsConfig {
+    match &config.layers[layer].mlp {
+        MlpConfig::Experts(sizes) => sizes.clone(),
+        MlpConfig::Gated { .. } => panic!("layer {layer} is dense"),
+    }
+}
+
+#[test]
+fn both_spellings_of_the_rotary_parameters_mean_the_same() {
+    let new = parse(
+        QWEN3,
+        r#", "rope_parameters": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0, "original_max_position_embeddings": 16}"#,
+    );
+    let old = parse(
+        QWEN3,
+        r#", "rope_theta": 500000, "rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 16}"#,
+    );
+    assert_eq!(new, old);
+    let Some(RopeScaling::Yarn(yarn)) = new.unwrap().rope.scaling else { panic!("no yarn") };
+    assert_eq!((yarn.factor, yarn.original_context, yarn.beta_fast), (4.0, 16.0, 32.0));
+    let plain = parse(QWEN3, r#", "rope_theta": 1e6, "rope_scaling": null"#).unwrap();
+    let new = r#", "rope_parameters": {"rope_type": "default", "rope_theta": 1000000.0}"#;
+    assert_eq!(plain, parse(QWEN3, new).unwrap());
+    assert_eq!(plain.rope.scaling, None);
+}
+
+#[test]
+fn llama_has_heads_of_hidden_by_heads_and_its_own_stretching() {
+    let scaling = r#", "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
+        "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}"#;
+    let config = parse(LLAMA, scaling).unwrap();
+    let sizes =
+        GroupedConfig { heads: 4, kv_heads: 2, head_dim: 2, bias: false, head_norms: false, sinks: false };
+    assert_eq!(grouped(&config), sizes);
+    let Some(RopeScaling::Llama3(llama)) = config.rope.scaling else { panic!("no llama3") };
+    assert_eq!((llama.factor, llama.original_context), (8.0, 32.0));
+    assert!(grouped(&parse(LLAMA, r#", "attention_bias": true"#).unwrap()).bias);
+}
+
+#[test]
+fn mistral_sees_a_window_where_it_has_one() {
+    let windows = |rest| parse(MISTRAL, rest).unwrap().layers.iter().map(|l| l.window).collect::<Vec<_>>();
+    assert_eq!(windows(r#", "sliding_window": 4096"#), [Some(4096); 2]);
+    assert_eq!(windows(r#", "sliding_window": null"#), [None; 2]);
+}
+
+#[test]
+fn qwen3_has_experts_where_its_configuration_says() {
+    let config = parse(QWEN3_MOE, r#", "decoder_sparse_step": 1, "mlp_only_layers": [0]"#).unwrap();
+    assert_eq!(config.layers[0].mlp, MlpConfig::Gated { intermediate: 16 });
+    let sizes = experts(&config, 1);
+    assert_eq!((sizes.experts, sizes.per_token, sizes.intermediate), (8, 2, 12));
+    assert_eq!((sizes.scoring, grouped(&config).head_dim), (Scoring::Softmax { normalize: true }, 128));
+    let stepped = parse(QWEN3_MOE, r#", "decoder_sparse_step": 2"#).unwrap();
+    assert_eq!(stepped.layers, config.layers);
+    let newer = QWEN3_MOE.replace("\"num_experts\"", "\"num_local_experts\"");
+    assert_eq!(parse(&newer, r#", "mlp_only_layers": [0]"#).unwrap(), config);
+}
+
+#[test]
+fn gpt_oss_has_windows_in_every_other_layer_sinks_and_clamped_experts() {
+    let config = parse(GPT_OSS, "").unwrap();
+    let written = r#", "layer_types": ["sliding_attention", "full_attention"], "swiglu_limit": 7.0"#;
+    assert_eq!(parse(GPT_OSS, written).unwrap(), config);
+    assert_eq!(config.layers.iter().map(|l| l.window).collect::<Vec<_>>(), [Some(16), None]);
+    assert!(grouped(&config).bias && grouped(&config).sinks);
+    let sizes = experts(&config, 1);
+    assert_eq!(sizes.activation, ExpertActivation::ClampedSwiGlu { alpha: 1.702, limit: 7.0 });
+    assert_eq!((sizes.scoring, sizes.layout), (Scoring::SoftmaxOfChosen, ExpertLayout::Packed));
+}
+
+#[test]
+fn deepseek_v3_and_kimi_have_a_compressed_cache_and_experts_behind_dense_layers() {
+    let yarn = r#", "rope_theta": 10000, "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1.0,
+        "mscale_all_dim": 1.0, "beta_fast": 32, "beta_slow": 1, "original_max_position_embeddings": 16}"#;
+    let config = parse(DEEPSEEK, yarn).unwrap();
+    let AttentionConfig::Latent(sizes) = config.attention else { panic!("not latent") };
+    assert_eq!((sizes.rank, sizes.nope, sizes.rope, sizes.value, sizes.query_rank), (32, 12, 4, 10, None));
+    let magnitude = 0.1 * 40f64.ln() + 1.0;
+    assert!((f64::from(sizes.scale) - magnitude * magnitude / 4.0).abs() < 1e-6, "{}", sizes.scale);
+    assert_eq!(config.cache(), [LayerCache::Latent { width: 36 }; 2]);
+    assert_eq!(config.layers[0].mlp, MlpConfig::Gated { intermediate: 16 });
+    let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
+    assert_eq!((experts(&config, 1).scoring, experts(&config, 1).shared), (scoring, Some(24)));
+    let by_type = DEEPSEEK.replace(r#""architectures": ["DeepseekV3ForCausalLM"], "#, "");
+    assert_eq!(parse(&by_type, yarn).unwrap(), config);
+}
+
+#[test]
+fn stored_formats_are_those_that_there_is_code_for() {
+    let fp8 = r#", "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 64]}"#;
+    let block = Some(Quantization::Fp8 { block: (128, 64) });
+    assert_eq!(parse(QWEN3, fp8).unwrap().quantization, block);
+    let wide = GPT_OSS.to_owned() + r#", "hidden_size": 64, "intermediate_size": 32"#;
+    let mxfp4 =
+        r#", "quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}"#;
+    assert_eq!(parse(&wide, mxfp4).unwrap().quantization, Some(Quantization::Mxfp4));
+    for (family, rest, wanted) in [
+        (GPT_OSS, mxfp4, r#""hidden_size" (8) must be a multiple of 32, the block of mxfp4"#),
+        (
+            LLAMA,
+            mxfp4,
+            r#""quantization_config.quant_method" "mxfp4" is not supported for this architecture"#,
+        ),
+        (GPT_OSS, fp8, r#""quantization_config.quant_method" "fp8" is not supported for this architecture"#),
+        (
+            LLAMA,
+            r#", "quantization_config": {"quant_method": "awq"}"#,
+            r#""quantization_config.quant_method" "awq" is not supported; supported: "fp8" in blocks, "mxfp4", and plain bf16, f16, f32"#,
+        ),
+        (
+            LLAMA,
+            r#", "quantization_config": {"quant_method": "fp8"}"#,
+            r#""quantization_config.weight_block_size" is missing"#,
+        ),
+        (
+            LLAMA,
+            r#", "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 0]}"#,
+            r#""quantization_config.weight_block_size" must be two sizes of a block, from 1 to 65536, found [128,0]"#,
+        ),
+    ] {
+        assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_in_one_line() {
+    for (family, rest, wanted) in [
+        (QWEN3, r#", "vocab_size": 0"#, r#""vocab_size" must be a whole number from 1 to 16777216, found 0"#),
+        (
+            QWEN3,
+            r#", "hidden_size": "8""#,
+            r#""hidden_size" must be a whole number from 1 to 262144, found "8""#,
+        ),
+        (
+            QWEN3,
+            r#", "num_key_value_heads": 3"#,
+            r#""num_attention_heads" (4) must be a multiple of "num_key_value_heads" (3)"#,
+        ),
+        (QWEN3, r#", "head_dim": 7"#, r#""head_dim" must be even, found 7"#),
+        (QWEN3, r#", "hidden_size": null"#, r#""hidden_size" is missing"#),
+        (QWEN3, r#", "hidden_act": "gelu""#, r#""hidden_act" "gelu" is not supported; supported: "silu""#),
+        (QWEN3, r#", "rms_norm_eps": -1"#, r#""rms_norm_eps" must be a number above zero, found -1"#),
+        (
+            QWEN3,
+            r#", "use_sliding_window": true"#,
+            r#""use_sliding_window" is not supported for this architecture"#,
+        ),
+        (
+            QWEN3,
+            r#", "rope_scaling": {"rope_type": "longrope", "factor": 8}"#,
+            r#""rope_scaling.rope_type" "longrope" is not supported; supported: "default", "llama3", "yarn""#,
+        ),
+        (
+            r#""architectures": ["Gemma3ForCausalLM"]"#,
+            "",
+            "architecture Gemma3ForCausalLM is not supported; supported: LlamaForCausalLM (model_type llama), MistralForCausalLM (model_type mistral), Qwen3ForCausalLM (model_type qwen3), Qwen3MoeForCausalLM (model_type qwen3_moe), GptOssForCausalLM (model_type gpt_oss), DeepseekV3ForCausalLM (model_type deepseek_v3 or kimi_k2)",
+        ),
+    ] {
+        assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));
+    }
+    let error = ModelConfig::parse("config.json", b"{").unwrap_err().to_string();
+    assert!(error.starts_with("config.json: not JSON: "), "{error}");
+}
+
+#[test]
+fn what_a_family_lacks_is_refused_by_name() {
+    for (family, rest, wanted) in [
+        (
+            LLAMA,
+            r#", "rope_scaling": {"type": "llama3", "factor": 8}"#,
+            r#""rope_scaling.low_freq_factor" is missing"#,
+        ),
+        (
+            LLAMA,
+            r#", "num_attention_heads": 6"#,
+            r#""hidden_size" (8) must be a multiple of "num_attention_heads" (6)"#,
+        ),
+        (LLAMA, r#", "mlp_bias": true"#, r#""mlp_bias" is not supported for this architecture"#),
+        (
+            MISTRAL,
+            r#", "layer_types": ["sliding_attention"]"#,
+            r#""layer_types" must be "full_attention" for every layer, found "sliding_attention""#,
+        ),
+        (
+            QWEN3_MOE,
+            r#", "num_experts_per_tok": 9"#,
+            r#""num_experts_per_tok" must be a whole number from 1 to 8, found 9"#,
+        ),
+        (
+            QWEN3_MOE,
+            r#", "mlp_only_layers": [-1]"#,
+            r#""mlp_only_layers" must be a list of whole numbers below 65536, found [-1]"#,
+        ),
+        (
+            GPT_OSS,
+            r#", "layer_types": ["full_attention"]"#,
+            r#""layer_types" must be 2 of "full_attention" and "sliding_attention", found ["full_attention"]"#,
+        ),
+        (
+            DEEPSEEK,
+            r#", "scoring_func": "softmax""#,
+            r#""scoring_func" "softmax" is not supported; supported: "sigmoid""#,
+        ),
+        (
+            DEEPSEEK,
+            r#", "topk_method": "greedy""#,
+            r#""topk_method" "greedy" is not supported; supported: "noaux_tc""#,
+        ),
+        (
+            DEEPSEEK,
+            r#", "rope_interleave": false"#,
+            r#""rope_interleave" false is not supported; supported: true"#,
+        ),
+        (
+            DEEPSEEK,
+            r#", "moe_layer_freq": 2"#,
+            r#""moe_layer_freq" must be 1, the only value supported, found 2"#,
+        ),
+        (DEEPSEEK, r#", "n_group": 3"#, r#""n_routed_experts" (8) must be a multiple of "n_group" (3)"#),
+        (
+            DEEPSEEK,
+            r#", "topk_group": 1, "num_experts_per_tok": 3"#,
+            r#""topk_group" (1) leaves 2 experts of 3 "num_experts_per_tok""#,
+        ),
+        (DEEPSEEK, r#", "qk_rope_head_dim": 5"#, r#""qk_rope_head_dim" must be even, found 5"#),
+    ] {
+        assert_eq!(parse(family, rest).unwrap_err(), format!("config.json: {wanted}"));
+    }
+}
+
+/// What published configurations say that counts, and what is made of them: (heads of the cache or none, layers, experts).
+#[test]
+fn published_configurations_are_read() {
+    let fp8 = r#""quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}"#;
+    for (text, layers, cached, experts) in [
+        (
+            r#""architectures": ["LlamaForCausalLM"], "attention_bias": false, "hidden_act": "silu", "hidden_size": 4096,
+            "intermediate_size": 14336, "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama",
+            "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "pretraining_tp": 1,
+            "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 500000.0,
+            "tie_word_embeddings": false, "vocab_size": 128256"#.to_owned(),
+            32,
+            LayerCache::Full { kv_heads: 8, head_dim: 128 },
+            0,
+        ),
+        (
+            r#""architectures": ["MistralForCausalLM"], "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
+            "max_position_embeddings": 32768, "model_type": "mistral", "num_attention_heads": 32, "num_hidden_layers": 32,
+            "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 4096,
+            "tie_word_embeddings": false, "vocab_size": 32000"#.to_owned(),
+            32,
+            LayerCache::Window { kv_heads: 8, head_dim: 128, window: 4096 },
+            0,
+        ),
+        (
+            r#""architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "decoder_sparse_step": 1, "head_dim": 128,
+            "hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 6144, "max_position_embeddings": 40960,
+            "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
+            "norm_topk_prob": true, "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8,
+            "num_hidden_layers": 48, "num_key_value_heads": 4, "rms_norm_eps": 1e-06, "rope_scaling": null,
+            "rope_theta": 1000000.0, "sliding_window": null, "tie_word_embeddings": false, "use_sliding_window": false,
+            "vocab_size": 151936, "#.to_owned() + fp8,
+            48,
+            LayerCache::Full { kv_heads: 4, head_dim: 128 },
+            128,
+        ),
+        (
+            r#""architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false, "aux_loss_alpha": 0.001, "ep_size": 1,
+            "first_k_dense_replace": 1, "hidden_act": "silu", "hidden_size": 7168, "intermediate_size": 18432,
+            "kv_lora_rank": 512, "max_position_embeddings": 131072, "model_type": "kimi_k2", "moe_intermediate_size": 2048,
+            "moe_layer_freq": 1, "n_group": 1, "n_routed_experts": 384, "n_shared_experts": 1, "norm_topk_prob": true,
+            "num_attention_heads": 64, "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 64,
+            "num_nextn_predict_layers": 0, "pretraining_tp": 1, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+            "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "rope_theta": 50000.0, "routed_scaling_factor": 2.827,
+            "rope_scaling": {"beta_fast": 1.0, "beta_slow": 1.0, "factor": 32.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+            "original_max_position_embeddings": 4096, "type": "yarn"}, "scoring_func": "sigmoid", "seq_aux": true,
+            "tie_word_embeddings": false, "topk_group": 1, "topk_method": "noaux_tc", "v_head_dim": 128,
+            "vocab_size": 163840, "#.to_owned() + fp8,
+            61,
+            LayerCache::Latent { width: 576 },
+            384,
+        ),
+    ] {
+        let config = ModelConfig::parse("config.json", format!("{{{text}}}").as_bytes()).unwrap();
+        let last = match &config.layers[layers - 1].mlp {
+            MlpConfig::Experts(experts) => experts.experts,
+            MlpConfig::Gated { .. } => 0,
+        };
+        assert_eq!((config.layers.len(), config.cache()[0], last), (layers, cached, experts));
+        assert_eq!(config.quantization.is_some(), experts > 0);
+    }
+}

@@ -1,0 +1,89 @@
+//! Attention over grouped heads, loaded by the names of published checkpoints. Families differ in what is there: biases, norms on query
+//! and key heads, sinks, a window.
+
+use crate::models::config::GroupedConfig;
+use crate::models::loading::{Loading, Parts};
+use crate::models::ops::{AttentionSpec, HeadNorms, Store};
+use crate::models::{Backend, LoadError};
+
+/// Projections around the cache.
+#[derive(Debug)]
+pub(super) struct GroupedAttention<B: Backend> {
+    config: GroupedConfig,
+    window: Option<usize>,
+    qkv: B::Matrix,
+    qkv_bias: Option<B::Vector>,
+    /// Of query heads, and of key heads.
+    norms: Option<(B::Vector, B::Vector)>,
+    sinks: Option<B::Vector>,
+    o: B::Matrix,
+    o_bias: Option<B::Vector>,
+}
+
+/// Activations of a step.
+#[derive(Debug)]
+pub(super) struct Scratch<T> {
+    qkv: T,
+    attended: T,
+}
+
+impl<T> Scratch<T> {
+    pub(super) fn new<B: Backend<Tensor = T>>(
+        backend: &mut B,
+        config: &GroupedConfig,
+    ) -> Result<Self, LoadError> {
+        let spec: AttentionSpec<'_, B::Vector> = spec(config, None, None);
+        Ok(Self { qkv: backend.tensor(spec.qkv_width())?, attended: backend.tensor(spec.out_width())? })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "widths are far below 2²³")]
+fn spec<'a, V>(config: &GroupedConfig, window: Option<usize>, sinks: Option<&'a V>) -> AttentionSpec<'a, V> {
+    let GroupedConfig { heads, kv_heads, head_dim, .. } = *config;
+    AttentionSpec { heads, kv_heads, head_dim, scale: 1.0 / (head_dim as f32).sqrt(), window, sinks }
+}
+
+impl<B: Backend> GroupedAttention<B> {
+    /// Loads tensors whose names begin with `prefix`.
+    pub(super) fn load(
+        loading: &mut Loading<'_, B>,
+        prefix: &str,
+        hidden: usize,
+        (config, window): (GroupedConfig, Option<usize>),
+    ) -> Result<Self, LoadError> {
+        let GroupedConfig { heads, kv_heads, head_dim, bias, head_norms, sinks } = config;
+        let (q, kv) = (heads * head_dim, kv_heads * head_dim);
+        let qkv = |kind: &str| -> Parts {
+            [("q", q), ("k", kv), ("v", kv)]
+                .map(|(p, rows)| (format!("{prefix}.{p}_proj.{kind}"), rows))
+                .into()
+        };
+        let name = |part: &str| format!("{prefix}.{part}");
+        let weights = loading.stacked(&qkv("weight"), hidden)?;
+        let qkv_bias = bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
+        let mut norm = |part| loading.vector(&name(part), head_dim);
+        let norms = if head_norms { Some((norm("q_norm.weight")?, norm("k_norm.weight")?)) } else { None };
+        let sinks = sinks.then(|| loading.vector(&name("sinks"), heads)).transpose()?;
+        let o = loading.matrix(&name("o_proj.weight"), hidden, q)?;
+        let o_bias = bias.then(|| loading.vector(&name("o_proj.bias"), hidden)).transpose()?;
+        Ok(Self { config, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
+    }
+
+    /// Adds what `normed` attends to in cache layer `layer` to `hidden`.
+    pub(super) fn forward(
+        &self,
+        backend: &mut B,
+        (layer, rope, eps): (usize, &B::Rope, f32),
+        normed: &B::Tensor,
+        scratch: &mut Scratch<B::Tensor>,
+        hidden: &mut B::Tensor,
+    ) {
+        let Scratch { qkv, attended } = scratch;
+        let spec = spec(&self.config, self.window, self.sinks.as_ref());
+        let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps });
+        backend.linear(normed, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
+        backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
+        backend.attention(layer, spec, qkv, attended);
+        backend.linear(attended, &self.o, self.o_bias.as_ref(), Store::Accumulate, hidden);
+    }
+}

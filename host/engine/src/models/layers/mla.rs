@@ -1,0 +1,115 @@
+//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the names of published checkpoints. Queries come
+//! of the residual stream, or of a narrower row between.
+
+use crate::models::config::LatentConfig;
+use crate::models::loading::Loading;
+use crate::models::ops::{MlaSpec, Norm, Store};
+use crate::models::{Backend, LoadError};
+
+/// Projections around the cache.
+#[derive(Debug)]
+pub(super) struct LatentAttention<B: Backend> {
+    spec: MlaSpec,
+    queries: Queries<B>,
+    kv: B::Matrix,
+    kv_norm: B::Vector,
+    weights: B::MlaWeights,
+    o: B::Matrix,
+}
+
+#[derive(Debug)]
+enum Queries<B: Backend> {
+    Direct(B::Matrix),
+    /// Down, norm, up.
+    Narrow(B::Matrix, B::Vector, B::Matrix),
+}
+
+/// Activations of a step.
+#[derive(Debug)]
+pub(super) struct Scratch<T> {
+    /// Before and after the norm.
+    narrow: Option<(T, T)>,
+    queries: T,
+    kv: T,
+    attended: T,
+}
+
+impl<T> Scratch<T> {
+    pub(super) fn new<B: Backend<Tensor = T>>(
+        backend: &mut B,
+        config: &LatentConfig,
+    ) -> Result<Self, LoadError> {
+        let spec = spec(config);
+        let narrow = match config.query_rank {
+            Some(rank) => Some((backend.tensor(rank)?, backend.tensor(rank)?)),
+            None => None,
+        };
+        Ok(Self {
+            narrow,
+            queries: backend.tensor(spec.query_width())?,
+            kv: backend.tensor(spec.cached_width())?,
+            attended: backend.tensor(spec.out_width())?,
+        })
+    }
+}
+
+fn spec(config: &LatentConfig) -> MlaSpec {
+    let LatentConfig { heads, rank, nope, rope, value, scale, .. } = *config;
+    MlaSpec { heads, rank, nope, rope, value, scale }
+}
+
+impl<B: Backend> LatentAttention<B> {
+    /// Loads tensors whose names begin with `prefix`.
+    pub(super) fn load(
+        loading: &mut Loading<'_, B>,
+        prefix: &str,
+        hidden: usize,
+        config: &LatentConfig,
+    ) -> Result<Self, LoadError> {
+        let spec = spec(config);
+        let name = |part: &str| format!("{prefix}.{part}.weight");
+        let width = spec.query_width();
+        let queries = match config.query_rank {
+            None => Queries::Direct(loading.matrix(&name("q_proj"), width, hidden)?),
+            Some(rank) => Queries::Narrow(
+                loading.matrix(&name("q_a_proj"), rank, hidden)?,
+                loading.vector(&name("q_a_layernorm"), rank)?,
+                loading.matrix(&name("q_b_proj"), width, rank)?,
+            ),
+        };
+        let kv = loading.matrix(&name("kv_a_proj_with_mqa"), spec.cached_width(), hidden)?;
+        let kv_norm = loading.vector(&name("kv_a_layernorm"), spec.rank)?;
+        let rows = spec.heads * (spec.nope + spec.value);
+        let projection = loading.stored(&vec![(name("kv_b_proj"), rows)], spec.rank)?;
+        let weights = loading.backend.mla_weights(spec, &projection[0])?;
+        let o = loading.matrix(&name("o_proj"), hidden, spec.out_width())?;
+        Ok(Self { spec, queries, kv, kv_norm, weights, o })
+    }
+
+    /// Adds what `normed` attends to in cache layer `layer` to `hidden`.
+    pub(super) fn forward(
+        &self,
+        backend: &mut B,
+        (layer, rope, eps): (usize, &B::Rope, f32),
+        normed: &B::Tensor,
+        scratch: &mut Scratch<B::Tensor>,
+        hidden: &mut B::Tensor,
+    ) {
+        let Scratch { narrow, queries, kv, attended } = scratch;
+        match (&self.queries, narrow) {
+            (Queries::Narrow(down, norm, up), Some((before, after))) => {
+                backend.linear(normed, down, None, Store::Overwrite, before);
+                backend.rms_norm(before, Norm { weight: norm, eps }, after);
+                backend.linear(after, up, None, Store::Overwrite, queries);
+            }
+            (Queries::Direct(weight) | Queries::Narrow(_, _, weight), _) => {
+                backend.linear(normed, weight, None, Store::Overwrite, queries);
+            }
+        }
+        backend.linear(normed, &self.kv, None, Store::Overwrite, kv);
+        let norm = Norm { weight: &self.kv_norm, eps };
+        backend.mla_write(layer, self.spec, norm, rope, queries, kv);
+        backend.mla_attention(layer, &self.weights, queries, attended);
+        backend.linear(attended, &self.o, None, Store::Accumulate, hidden);
+    }
+}

@@ -1,0 +1,57 @@
+//! The gated feed-forward part, dense.
+
+use crate::models::loading::Loading;
+use crate::models::ops::Store;
+use crate::models::{Backend, LoadError};
+
+/// Activations of a step.
+#[derive(Debug)]
+pub(super) struct Scratch<T> {
+    gate_up: T,
+    activated: T,
+}
+
+impl<T> Scratch<T> {
+    pub(super) fn new<B: Backend<Tensor = T>>(
+        backend: &mut B,
+        intermediate: usize,
+    ) -> Result<Self, LoadError> {
+        Ok(Self { gate_up: backend.tensor(2 * intermediate)?, activated: backend.tensor(intermediate)? })
+    }
+}
+
+/// `SwiGLU`: two projections of which one gates the other, and one back.
+#[derive(Debug)]
+pub(super) struct GatedMlp<B: Backend> {
+    gate_up: B::Matrix,
+    down: B::Matrix,
+}
+
+impl<B: Backend> GatedMlp<B> {
+    /// Loads tensors whose names begin with `prefix`.
+    pub(super) fn load(
+        loading: &mut Loading<'_, B>,
+        prefix: &str,
+        (hidden, intermediate): (usize, usize),
+    ) -> Result<Self, LoadError> {
+        let gate_up = ["gate", "up"].map(|p| (format!("{prefix}.{p}_proj.weight"), intermediate));
+        Ok(Self {
+            gate_up: loading.stacked(&gate_up.into(), hidden)?,
+            down: loading.matrix(&format!("{prefix}.down_proj.weight"), hidden, intermediate)?,
+        })
+    }
+
+    /// Adds its result for `normed` to `hidden`.
+    pub(super) fn forward(
+        &self,
+        backend: &mut B,
+        normed: &B::Tensor,
+        scratch: &mut Scratch<B::Tensor>,
+        hidden: &mut B::Tensor,
+    ) {
+        let Scratch { gate_up, activated } = scratch;
+        backend.linear(normed, &self.gate_up, None, Store::Overwrite, gate_up);
+        backend.silu_mul(gate_up, activated);
+        backend.linear(activated, &self.down, None, Store::Accumulate, hidden);
+    }
+}

@@ -1,0 +1,139 @@
+//! A mixture of experts: a router, its experts as checkpoints lay them out, and perhaps one that every token goes to.
+
+use super::mlp::{self, GatedMlp};
+use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
+use crate::models::loading::Loading;
+use crate::models::ops::{Routing, Store};
+use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
+use crate::models::{Backend, LoadError};
+
+/// A mixture of experts on a backend.
+#[derive(Debug)]
+pub(super) struct MoeMlp<B: Backend> {
+    config: ExpertsConfig,
+    router: B::Matrix,
+    router_bias: Option<B::Vector>,
+    correction: Option<B::Vector>,
+    experts: B::Experts,
+    shared: Option<GatedMlp<B>>,
+}
+
+/// Activations of a step.
+#[derive(Debug)]
+pub(super) struct Scratch<B: Backend> {
+    scores: B::Tensor,
+    routes: B::Routes,
+    shared: Option<mlp::Scratch<B::Tensor>>,
+}
+
+impl<B: Backend> Scratch<B> {
+    pub(super) fn new(backend: &mut B, config: &ExpertsConfig) -> Result<Self, LoadError> {
+        let shared = config.shared.map(|width| mlp::Scratch::new(backend, width)).transpose()?;
+        let (scores, routes) = (backend.tensor(config.experts)?, backend.routes(config.per_token)?);
+        Ok(Self { scores, routes, shared })
+    }
+}
+
+impl<B: Backend> MoeMlp<B> {
+    /// Loads tensors whose names begin with `prefix`.
+    pub(super) fn load(
+        loading: &mut Loading<'_, B>,
+        prefix: &str,
+        hidden: usize,
+        config: &ExpertsConfig,
+    ) -> Result<Self, LoadError> {
+        let name = |part: &str| format!("{prefix}.{part}");
+        let count = config.experts;
+        let (router, bias, correction) = match config.layout {
+            ExpertLayout::Packed => ("router.weight", Some("router.bias"), None),
+            ExpertLayout::Separate { correction } => {
+                ("gate.weight", None, correction.then_some("gate.e_score_correction_bias"))
+            }
+        };
+        let router = loading.matrix(&name(router), count, hidden)?;
+        let router_bias = bias.map(|bias| loading.vector(&name(bias), count)).transpose()?;
+        let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
+        let sizes = (hidden, config.intermediate);
+        let experts: Vec<ExpertWeights> = match config.layout {
+            ExpertLayout::Separate { .. } => (0..count)
+                .map(|i| separate(loading, &name(&format!("experts.{i}")), sizes))
+                .collect::<Result<_, _>>()?,
+            ExpertLayout::Packed => packed(loading, &name("experts"), count, sizes)?,
+        };
+        let experts = loading.backend.expert_weights(&experts, config.per_token, config.activation)?;
+        let shared = config
+            .shared
+            .map(|width| GatedMlp::load(loading, &name("shared_experts"), (hidden, width)))
+            .transpose()?;
+        Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
+    }
+
+    /// Adds its result for `normed` to `hidden`.
+    pub(super) fn forward(
+        &self,
+        backend: &mut B,
+        normed: &B::Tensor,
+        scratch: &mut Scratch<B>,
+        hidden: &mut B::Tensor,
+    ) {
+        let Scratch { scores, routes, shared } = scratch;
+        let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
+        let routing = Routing { experts, per_token, scoring, correction: self.correction.as_ref() };
+        backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
+        backend.route(scores, routing, routes);
+        backend.experts(normed, routes, &self.experts, hidden);
+        if let (Some(expert), Some(scratch)) = (&self.shared, shared) {
+            expert.forward(backend, normed, scratch, hidden);
+        }
+    }
+}
+
+/// Three tensors for each expert.
+fn separate<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    (hidden, intermediate): (usize, usize),
+) -> Result<ExpertWeights, LoadError> {
+    let gate_up = ["gate", "up"].map(|part| (format!("{prefix}.{part}_proj.weight"), intermediate));
+    let gate_up = loading.stored(&gate_up.into(), hidden)?;
+    let down = loading.stored(&vec![(format!("{prefix}.down_proj.weight"), hidden)], intermediate)?;
+    Ok(ExpertWeights { gate_up, down: down[0].clone(), biases: None })
+}
+
+/// One tensor for all experts.
+fn packed<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    prefix: &str,
+    count: usize,
+    (hidden, intermediate): (usize, usize),
+) -> Result<Vec<ExpertWeights>, LoadError> {
+    let gate_up = packed_part(loading, &format!("{prefix}.gate_up_proj"), (count, 2 * intermediate, hidden))?;
+    let down = packed_part(loading, &format!("{prefix}.down_proj"), (count, hidden, intermediate))?;
+    let gate_up_bias = loading.tensor(&format!("{prefix}.gate_up_proj_bias"), &[count, 2 * intermediate])?;
+    let down_bias = loading.tensor(&format!("{prefix}.down_proj_bias"), &[count, hidden])?;
+    let both = gate_up.into_iter().zip(down).enumerate();
+    Ok(both
+        .map(|(i, (gate_up, down))| ExpertWeights {
+            gate_up: vec![gate_up],
+            down,
+            biases: Some((gate_up_bias.index(i), down_bias.index(i))),
+        })
+        .collect())
+}
+
+/// MXFP4 codes and exponents, or `[experts, cols, rows]` of plain numbers.
+fn packed_part<B: Backend>(
+    loading: &mut Loading<'_, B>,
+    name: &str,
+    (count, rows, cols): (usize, usize, usize),
+) -> Result<Vec<StoredMatrix>, LoadError> {
+    if loading.quantization() != Some(Quantization::Mxfp4) {
+        let all = loading.tensor(name, &[count, cols, rows])?;
+        return Ok((0..count).map(|i| StoredMatrix::Transposed(all.index(i))).collect());
+    }
+    let blocks = cols / 32;
+    let codes = loading.codes(&format!("{name}_blocks"), &[count, rows, blocks, 16], CodeKind::E2m1Pairs)?;
+    let scales = loading.codes(&format!("{name}_scales"), &[count, rows, blocks], CodeKind::E8m0)?;
+    let one = |i| StoredMatrix::Mxfp4 { codes: codes.index(i), scales: scales.index(i) };
+    Ok((0..count).map(one).collect())
+}

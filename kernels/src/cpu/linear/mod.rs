@@ -1,0 +1,140 @@
+//! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 activations, weights widened in registers, f32 accumulation.
+//! Fuses the bias and the residual addition.
+//!
+//! One tile of outputs (4 × 6 with 32 wide registers) is computed at a time, each output in one register of sixteen lanes over
+//! the whole of k. One row of x or hundreds take the same path: with few rows each weight is read from memory once and used
+//! for all of them; with many, a block of weight rows stays in the second-level cache while rows of x pass by. Weights of eight
+//! bits and less are widened a tile at a time.
+//! The order of a sum is that of the lanes alone, so a row's result doesn't depend on the rows beside it.
+
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use std::ops::Range;
+
+pub(super) use tile::dot_tile;
+
+use super::Cpu;
+use super::matrix::Matrix;
+use super::output::Output;
+use tile::{Columns, Tiles};
+
+/// Weight rows of one task: a multiple of every tile's width.
+const TASK_COLS: usize = 96;
+
+/// What becomes of the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// They replace the output.
+    Overwrite,
+    /// They are added to it (a residual connection).
+    Accumulate,
+}
+
+/// Neighbouring rows of x that have weights of their own.
+#[derive(Debug, Clone)]
+pub struct Group<'a> {
+    /// Which rows.
+    pub rows: Range<usize>,
+    /// Weights, stacked by rows.
+    pub parts: Vec<Matrix<'a>>,
+    /// `[n]`.
+    pub bias: Option<&'a [f32]>,
+}
+
+/// `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`; bias `[n]`; out `[rows, n]`.
+///
+/// # Panics
+/// Where the sizes don't fit each other.
+pub fn linear(
+    cpu: &Cpu,
+    x: &[f32],
+    parts: &[Matrix<'_>],
+    bias: Option<&[f32]>,
+    store: Store,
+    out: &mut [f32],
+) {
+    let group = Group { rows: 0..x.len() / parts[0].cols(), parts: parts.to_vec(), bias };
+    grouped_linear(cpu, x, &[group], store, out);
+}
+
+/// The same with other weights `[n, k]` for each group of rows (experts, heads): x `[rows, k]`, out `[rows, n]`. Rows of no group
+/// are left as they are.
+///
+/// # Panics
+/// Where the sizes don't fit each other.
+pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, out: &mut [f32]) {
+    let Some(first) = groups.first() else { return };
+    let (k, width) = (first.parts[0].cols(), first.width());
+    let rows = x.len() / k;
+    assert!(
+        x.len() == rows * k && out.len() == rows * width,
+        "rows of linear: {} and {}",
+        x.len(),
+        out.len()
+    );
+    assert!(groups.iter().all(|group| group.fits(k, width, rows)), "parts of linear");
+    let tasks: Vec<Task> = groups.iter().enumerate().flat_map(|(i, group)| tasks(i, &group.parts)).collect();
+    let cost = groups.iter().map(|group| group.rows.len()).sum::<usize>() * width * k;
+    let out = Output::new(out);
+    cpu.share(tasks.len(), cost, |i| {
+        let Task { group, part, cols, at } = &tasks[i];
+        let Group { rows, parts, bias } = &groups[*group];
+        let bias = bias.map(|b| &b[*at..at + cols.len()]);
+        let (x, at) = (&x[rows.start * k..rows.end * k], rows.start * width + at);
+        let tiles = Tiles { x, k, rows: rows.len(), bias, store, out: &out, stride: width, at };
+        cpu.isa().run(Columns { tiles, weight: parts[*part], cols: cols.clone() });
+    });
+}
+
+impl Group<'_> {
+    fn width(&self) -> usize {
+        self.parts.iter().map(Matrix::rows).sum()
+    }
+
+    fn fits(&self, k: usize, width: usize, rows: usize) -> bool {
+        self.parts.iter().all(|part| part.cols() == k)
+            && self.width() == width
+            && self.bias.is_none_or(|bias| bias.len() == width)
+            && self.rows.start <= self.rows.end
+            && self.rows.end <= rows
+    }
+}
+
+/// Some rows of one part of a group, and the column of the output that they begin at.
+struct Task {
+    group: usize,
+    part: usize,
+    cols: Range<usize>,
+    at: usize,
+}
+
+fn tasks(group: usize, parts: &[Matrix<'_>]) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut start = 0;
+    for (part, matrix) in parts.iter().enumerate() {
+        for first in (0..matrix.rows()).step_by(TASK_COLS) {
+            let cols = first..(first + TASK_COLS).min(matrix.rows());
+            tasks.push(Task { group, part, cols, at: start + first });
+        }
+        start += matrix.rows();
+    }
+    tasks
+}
+
+/// What it means, in f64, without bias.
+pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
+    let k = weight.cols();
+    let mut out = Vec::new();
+    for row in x.chunks_exact(k) {
+        for n in 0..weight.rows() {
+            let products = row
+                .iter()
+                .enumerate()
+                .map(|(i, x)| f64::from(*x) * f64::from(weight.elements().get(n * k + i)));
+            out.push(products.sum());
+        }
+    }
+    out
+}

@@ -1,0 +1,134 @@
+//! Linear layers against the reference, and against themselves with the work cut differently.
+
+use half::{bf16, f16};
+use proptest::prelude::*;
+
+use super::*;
+use crate::cpu::{Elements, Fp8Blocks, Isa, Mxfp4};
+
+fn values(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+}
+
+proptest! {
+    #[test]
+    fn equals_the_reference_for_every_type_and_shape(
+        rows in 1usize..12, n in 1usize..120, k in 1usize..100, split in 0usize..120, seed in 0usize..100,
+    ) {
+        let (x, w) = (values(rows * k, seed), values(n * k, seed + 1));
+        let b: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
+        let h: Vec<f16> = w.iter().map(|w| f16::from_f32(*w)).collect();
+        let first = split.min(n - 1);
+        for (upper, lower) in [
+            (Elements::F32(&w[..first * k]), Elements::F32(&w[first * k..])),
+            (Elements::Bf16(&b[..first * k]), Elements::Bf16(&b[first * k..])),
+            (Elements::F16(&h[..first * k]), Elements::F16(&h[first * k..])),
+        ] {
+            let parts = [Matrix::new(upper, first, k), Matrix::new(lower, n - first, k)];
+            let bias = values(n, seed + 2);
+            let (top, bottom) = (linear_reference(&x, &parts[0]), linear_reference(&x, &parts[1]));
+            for isa in Isa::available() {
+                let mut out = vec![0.5; rows * n];
+                linear(&Cpu::with_isa(1, isa), &x, &parts, Some(&bias), Store::Accumulate, &mut out);
+                for (i, got) in out.iter().enumerate() {
+                    let (m, j) = (i / n, i % n);
+                    let sum = if j < first { top[m * first + j] } else { bottom[m * (n - first) + j - first] };
+                    let wanted = 0.5 + sum + f64::from(bias[j]);
+                    prop_assert!((f64::from(*got) - wanted).abs() < 1e-4, "{} {got} {wanted}", isa.name());
+                }
+            }
+        }
+    }
+}
+
+/// Codes and scales of a matrix that has either kind of packed weights, whose last blocks are cut.
+struct Packed {
+    fp8: Vec<u8>,
+    fp8_scales: Vec<f32>,
+    mxfp4: Vec<u8>,
+    mxfp4_scales: Vec<u8>,
+    rows: usize,
+}
+
+const COLS: usize = 416;
+
+#[expect(clippy::cast_possible_truncation, reason = "codes below 256")]
+fn packed(rows: usize) -> Packed {
+    let blocks = rows.div_ceil(48) * COLS.div_ceil(128);
+    Packed {
+        fp8: (0..rows * COLS).map(|i| (((i * 89 + i / 7) % 0x70) | (i % 2 * 0x80)) as u8).collect(),
+        fp8_scales: (0..blocks).map(|i| 0.01 + i as f32 * 0.003).collect(),
+        mxfp4: (0..rows * COLS / 2).map(|i| (i * 37 + i / 11) as u8).collect(),
+        mxfp4_scales: (0..rows * COLS / 32).map(|i| 120 + (i % 5) as u8).collect(),
+        rows,
+    }
+}
+
+impl Packed {
+    fn both(&self) -> [Matrix<'_>; 2] {
+        let fp8 = Elements::Fp8(Fp8Blocks::new(&self.fp8, COLS, &self.fp8_scales, (48, 128)));
+        let mxfp4 = Elements::Mxfp4(Mxfp4::new(&self.mxfp4, &self.mxfp4_scales, COLS));
+        [fp8, mxfp4].map(|elements| Matrix::new(elements, self.rows, COLS))
+    }
+}
+
+#[test]
+fn packed_weights_give_what_their_widened_values_give_bit_for_bit() {
+    for n in [1, 5, 100] {
+        let packed = packed(n);
+        for matrix in packed.both() {
+            let widened = matrix.to_f32();
+            let plain = Matrix::new(Elements::F32(&widened), n, COLS);
+            let (rows, x) = (70, values(70 * COLS, 5));
+            for isa in Isa::available() {
+                let (mut out, mut wanted) = (vec![0.0; rows * n], vec![0.0; rows * n]);
+                let cpu = Cpu::with_isa(2, isa);
+                linear(&cpu, &x, &[matrix], None, Store::Overwrite, &mut out);
+                linear(&cpu, &x, &[plain], None, Store::Overwrite, &mut wanted);
+                assert_eq!(out, wanted, "{} {n}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn each_group_of_rows_has_its_own_weights_and_other_rows_stay() {
+    let (n, k) = (50, 30);
+    let (x, one, other) = (values(9 * k, 1), values(n * k, 2), values(n * k, 3));
+    let bias = values(n, 4);
+    let matrix = |weights| Matrix::new(Elements::F32(weights), n, k);
+    let groups = [
+        Group { rows: 0..2, parts: vec![matrix(&one)], bias: Some(&bias) },
+        Group { rows: 3..8, parts: vec![matrix(&other)], bias: None },
+    ];
+    for isa in Isa::available() {
+        let cpu = Cpu::with_isa(3, isa);
+        let mut out = vec![7.0; 9 * n];
+        grouped_linear(&cpu, &x, &groups, Store::Overwrite, &mut out);
+        for Group { rows, parts, bias } in &groups {
+            let mut alone = vec![0.0; rows.len() * n];
+            let x = &x[rows.start * k..rows.end * k];
+            linear(&cpu, x, parts, *bias, Store::Overwrite, &mut alone);
+            assert_eq!(alone, out[rows.start * n..rows.end * n], "{}", isa.name());
+        }
+        assert!(out[2 * n..3 * n].iter().chain(&out[8 * n..]).all(|x| (x - 7.0).abs() < f32::EPSILON));
+    }
+}
+
+#[test]
+fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads() {
+    let (rows, n, k) = (150, 200, 777);
+    let (x, w) = (values(rows * k, 3), values(n * k, 4));
+    let w: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
+    let weight = [Matrix::new(Elements::Bf16(&w), n, k)];
+    for isa in Isa::available() {
+        let mut all = vec![0.0; rows * n];
+        linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Overwrite, &mut all);
+        let one_thread = Cpu::with_isa(1, isa);
+        for row in 0..rows {
+            let mut alone = vec![0.0; n];
+            linear(&one_thread, &x[row * k..][..k], &weight, None, Store::Overwrite, &mut alone);
+            assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
+        }
+    }
+}

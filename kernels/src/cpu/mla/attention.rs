@@ -1,0 +1,132 @@
+//! The absorbed form: queries go into the latent space, attend there, and results come out as values.
+
+use super::MlaShape;
+use crate::cpu::kv::KvLayer;
+use crate::cpu::linear::{Group, Store, grouped_linear};
+use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, QkvShape, Sequence, attention};
+
+/// What makes keys and values of a latent row, as the absorbed form wants it: f32, a part for each head.
+#[derive(Debug)]
+pub struct MlaWeights {
+    shape: MlaShape,
+    /// `[heads, rank, nope]`.
+    into_latent: Vec<f32>,
+    /// `[heads, value, rank]`.
+    into_value: Vec<f32>,
+}
+
+impl MlaWeights {
+    /// From the projection of latent rows `[heads * (nope + value), rank]`: of each head, its keys' rows, then its values'.
+    ///
+    /// # Panics
+    /// Where the sizes don't fit each other.
+    pub fn new(shape: MlaShape, projection: &[f32]) -> Self {
+        let MlaShape { heads, rank, nope, value, .. } = shape;
+        assert_eq!(projection.len(), heads * (nope + value) * rank, "projection of latent rows");
+        let mut into_latent = Vec::with_capacity(heads * rank * nope);
+        let mut into_value = Vec::with_capacity(heads * value * rank);
+        for head in projection.chunks_exact((nope + value) * rank) {
+            let (keys, values) = head.split_at(nope * rank);
+            into_latent.extend((0..rank).flat_map(|col| (0..nope).map(move |row| keys[row * rank + col])));
+            into_value.extend_from_slice(values);
+        }
+        Self { shape, into_latent, into_value }
+    }
+
+    /// Multiplies rows `[heads, rows, k]` by one of the weights `[heads, n, k]`.
+    fn apply(&self, cpu: &Cpu, (weights, n, k): (&[f32], usize, usize), x: &[f32], out: &mut [f32]) {
+        let rows = x.len() / k / self.shape.heads;
+        let group = |(head, weights)| Group {
+            rows: head * rows..(head + 1) * rows,
+            parts: vec![Matrix::new(Elements::F32(weights), n, k)],
+            bias: None,
+        };
+        let groups: Vec<Group<'_>> = weights.chunks_exact(n * k).enumerate().map(group).collect();
+        grouped_linear(cpu, x, &groups, Store::Overwrite, out);
+    }
+}
+
+/// Rows between the steps; used again by the next layer.
+#[derive(Debug, Default)]
+pub struct MlaScratch {
+    one: Vec<f32>,
+    other: Vec<f32>,
+}
+
+impl MlaScratch {
+    /// Makes room for a number of tokens; false where the system doesn't grant it.
+    pub fn reserve(&mut self, tokens: usize, shape: MlaShape) -> bool {
+        let widest = shape.cached_width().max(shape.nope).max(shape.value);
+        let Some(len) = shape.heads.checked_mul(widest).and_then(|n| n.checked_mul(tokens)) else {
+            return false;
+        };
+        for buffer in [&mut self.one, &mut self.other] {
+            if buffer.len() < len {
+                // Pages that are never written take no memory.
+                let Ok(larger) = bytemuck::allocation::try_zeroed_vec(len) else { return false };
+                *buffer = larger;
+            }
+        }
+        true
+    }
+}
+
+/// Causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the factor of scores, `out` is
+/// `[rows, heads * value]`.
+///
+/// # Panics
+/// Where the sizes don't fit each other or a block is not in the cache.
+pub fn mla_attention(
+    cpu: &Cpu,
+    weights: &MlaWeights,
+    (queries, scale): (&[f32], f32),
+    sequences: &[Sequence<'_>],
+    cache: &KvLayer,
+    scratch: &mut MlaScratch,
+    out: &mut [f32],
+) {
+    let shape = weights.shape;
+    let MlaShape { heads, rank, nope, rope, value } = shape;
+    let rows = queries.len() / shape.query_width();
+    assert!(
+        queries.len() == rows * shape.query_width() && out.len() == rows * heads * value,
+        "rows of mla_attention"
+    );
+    assert!(scratch.reserve(rows, shape), "memory of the queries in the latent space");
+    let (one, other) = (&mut scratch.one, &mut scratch.other);
+    let (plain, latent) = (&mut one[..heads * rows * nope], &mut other[..heads * rows * rank]);
+    transpose((queries, nope + rope), (plain, nope), nope, (rows, heads));
+    weights.apply(cpu, (&weights.into_latent, rank, nope), plain, latent);
+    let width = shape.cached_width();
+    let absorbed = &mut one[..rows * heads * width];
+    transpose((latent, rank), (absorbed, width), rank, (heads, rows));
+    for (to, from) in absorbed.chunks_exact_mut(width).zip(queries.chunks_exact(nope + rope)) {
+        to[rank..].copy_from_slice(&from[nope..]);
+    }
+    let heads_of_cache = QkvShape { heads, kv_heads: 1, head_dim: width };
+    let params = AttentionParams {
+        query_stride: heads * width,
+        value_dim: rank,
+        ..AttentionParams::of_qkv(heads_of_cache, scale)
+    };
+    let attended = &mut other[..rows * heads * rank];
+    attention(cpu, params, absorbed, sequences, cache, attended);
+    let by_head = &mut one[..heads * rows * rank];
+    transpose((attended, rank), (by_head, rank), rank, (rows, heads));
+    let values = &mut other[..heads * rows * value];
+    weights.apply(cpu, (&weights.into_value, value, rank), by_head, values);
+    transpose((values, value), (out, value), value, (heads, rows));
+}
+
+/// Copies rows `[a, b]` to `[b, a]`: the first `width` values of each, from and to rows that may be wider.
+fn transpose(
+    (from, from_width): (&[f32], usize),
+    (to, to_width): (&mut [f32], usize),
+    width: usize,
+    (a, b): (usize, usize),
+) {
+    for (i, from) in from.chunks_exact(from_width).take(a * b).enumerate() {
+        let place = (i % b * a + i / b) * to_width;
+        to[place..place + width].copy_from_slice(&from[..width]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Attention over the compressed cache against keys and values made of it, and against itself with the work cut differently.
+
+#![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
+
+use crate::cpu::kv::{KvCache, KvShape};
+use crate::cpu::{
+    Cpu, Isa, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence, attention_reference, mla_attention,
+    mla_write, rms_norm_reference,
+};
+
+const SHAPE: MlaShape = MlaShape { heads: 10, rank: 40, nope: 12, rope: 8, value: 14 };
+const BLOCKS: usize = 20;
+const SCALE: f32 = 0.2;
+const EPS: f32 = 1e-6;
+const FREQUENCIES: [f32; 4] = [1.0, 0.3, 0.05, 0.001];
+
+fn value(i: usize) -> f32 {
+    ((i * 7919) % 1999) as f32 / 1000.0 - 1.0
+}
+
+struct Layer {
+    blocks: Vec<u32>,
+    norm: Vec<f32>,
+    /// As they came from the projections.
+    kv: Vec<f32>,
+    queries: Vec<f32>,
+    projection: Vec<f32>,
+}
+
+fn layer(context: usize) -> Layer {
+    let of = |count: usize, seed: usize| (0..count).map(|i| value(i + seed * 31)).collect::<Vec<f32>>();
+    Layer {
+        blocks: (0..context.div_ceil(16) as u32).map(|i| (i * 7 + 3) % BLOCKS as u32).collect(),
+        norm: of(SHAPE.rank, 1).iter().map(|x| 1.0 + x / 2.0).collect(),
+        kv: of(context * SHAPE.cached_width(), 2),
+        queries: of(context * SHAPE.query_width(), 3),
+        projection: of(SHAPE.heads * (SHAPE.nope + SHAPE.value) * SHAPE.rank, 4),
+    }
+}
+
+/// Attention of a whole sequence that comes in chunks.
+fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
+    let shape =
+        KvShape { layers: 1, blocks: BLOCKS, kv_heads: 1, head_dim: SHAPE.cached_width(), latent: true };
+    let mut cache = KvCache::new(shape).unwrap();
+    let weights = MlaWeights::new(SHAPE, &layer.projection);
+    let mut scratch = MlaScratch::default();
+    let mut all = Vec::new();
+    for first in (0..context).step_by(chunk) {
+        let end = (first + chunk).min(context);
+        let positions: Vec<u32> = (first as u32..end as u32).collect();
+        let slot = |p: &u32| layer.blocks[*p as usize / 16] * 16 + p % 16;
+        let slots: Vec<u32> = positions.iter().map(slot).collect();
+        let mut angles = RopeAngles::default();
+        angles.fill(&positions, &FREQUENCIES, 1.25);
+        let mut queries = layer.queries[first * SHAPE.query_width()..end * SHAPE.query_width()].to_vec();
+        let kv = &layer.kv[first * SHAPE.cached_width()..end * SHAPE.cached_width()];
+        let norm = (&layer.norm[..], EPS);
+        mla_write(cpu, SHAPE, norm, &angles, &slots, (&mut queries, kv), cache.layer_mut(0));
+        let sequence = Sequence { first_row: 0, rows: end - first, context: end, blocks: &layer.blocks };
+        let mut out = vec![f32::NAN; (end - first) * SHAPE.heads * SHAPE.value];
+        let cache = cache.layer(0);
+        mla_attention(cpu, &weights, (&queries, SCALE), &[sequence], cache, &mut scratch, &mut out);
+        all.extend(out);
+    }
+    all
+}
+
+/// Pairs of neighbours, turned.
+fn rotated(x: &[f32], position: usize) -> Vec<f32> {
+    let turn = |(i, pair): (usize, &[f32])| {
+        let (sin, cos) = (position as f64 * f64::from(FREQUENCIES[i])).sin_cos();
+        let (a, b) = (f64::from(pair[0]), f64::from(pair[1]));
+        [(a * cos - b * sin) as f32 * 1.25, (b * cos + a * sin) as f32 * 1.25]
+    };
+    x.chunks_exact(2).enumerate().flat_map(turn).collect()
+}
+
+#[test]
+fn the_absorbed_form_equals_attention_over_keys_and_values() {
+    let context = 150;
+    let layer = layer(context);
+    let MlaShape { heads, rank, nope, rope, value } = SHAPE;
+    for isa in Isa::available() {
+        let got = run(&Cpu::with_isa(2, isa), &layer, context, context);
+        for (position, head) in [(0, 0), (0, 9), (1, 8), (17, 3), (149, 7), (149, 9)] {
+            let (mut keys, mut values) = (Vec::new(), Vec::new());
+            for p in 0..=position {
+                let row = &layer.kv[p * (rank + rope)..][..rank + rope];
+                let latent = rms_norm_reference(&row[..rank], &layer.norm, EPS);
+                let made = |i: usize| -> f32 {
+                    let row = &layer.projection[(head * (nope + value) + i) * rank..][..rank];
+                    row.iter().zip(&latent).map(|(w, x)| f64::from(*w) * x).sum::<f64>() as f32
+                };
+                keys.extend((0..nope).map(made));
+                keys.extend(rotated(&row[rank..], p));
+                // As wide as keys, so that the reference takes them.
+                values.extend((nope..nope + value).map(made));
+                values.extend(vec![0.0; nope + rope - value]);
+            }
+            let query =
+                &layer.queries[position * SHAPE.query_width() + head * (nope + rope)..][..nope + rope];
+            let query = [&query[..nope], &rotated(&query[nope..], position)].concat();
+            let wanted = attention_reference(&query, &keys, &values, SCALE, None);
+            let got = &got[(position * heads + head) * value..][..value];
+            for (a, b) in got.iter().zip(&wanted) {
+                assert!((f64::from(*a) - b).abs() < 1e-4, "{} {position} {head}: {a} {b}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn chunks_and_threads_change_no_bit() {
+    let context = 140;
+    let layer = layer(context);
+    for isa in Isa::available() {
+        let whole = run(&Cpu::with_isa(3, isa), &layer, context, context);
+        for chunk in [1, 7, 64] {
+            assert!(run(&Cpu::with_isa(1, isa), &layer, context, chunk) == whole, "{} {chunk}", isa.name());
+        }
+    }
+}

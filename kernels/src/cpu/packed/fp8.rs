@@ -1,0 +1,133 @@
+//! E4M3 with a factor for each block of rows and columns (`weight_scale_inv` of DeepSeek-V3's checkpoints, arXiv:2412.19437).
+//!
+//! A code is a sign, four bits of exponent with bias 7, and three of mantissa; there is no infinity, and 0x7f and 0xff are NaN
+//! (arXiv:2209.05433). A value is its code's times its block's factor, rounded to f32.
+
+use crate::cpu::lanes::{LANES, Lanes};
+
+use super::PackedRows;
+
+/// A matrix of E4M3 codes, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct Fp8Blocks<'a> {
+    codes: &'a [u8],
+    cols: usize,
+    scales: &'a [f32],
+    /// Rows and columns of a block.
+    block: (usize, usize),
+}
+
+impl<'a> Fp8Blocks<'a> {
+    /// `codes` `[rows, cols]`, `scales` `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
+    ///
+    /// # Panics
+    /// Where the sizes don't fit each other, or a block is empty.
+    pub fn new(codes: &'a [u8], cols: usize, scales: &'a [f32], block: (usize, usize)) -> Self {
+        let rows = codes.len() / cols;
+        assert_eq!(codes.len(), rows * cols, "codes of rows");
+        assert_eq!(scales.len(), rows.div_ceil(block.0) * cols.div_ceil(block.1), "scales of blocks");
+        Self { codes, cols, scales, block }
+    }
+
+    pub(in crate::cpu) fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
+        let (row, col) = (i / self.cols, i % self.cols);
+        VALUES[self.codes[i] as usize] * self.scales_of(row)[col / self.block.1]
+    }
+
+    /// Factors of a row, one for each block of columns.
+    fn scales_of(&self, row: usize) -> &'a [f32] {
+        let blocks = self.cols.div_ceil(self.block.1);
+        &self.scales[row / self.block.0 * blocks..][..blocks]
+    }
+}
+
+impl PackedRows for Fp8Blocks<'_> {
+    #[inline(always)]
+    fn widen<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]) {
+        let codes = &self.codes[row * self.cols..][..self.cols];
+        let blocks = codes.chunks(self.block.1).zip(to.chunks_mut(self.block.1));
+        for ((codes, to), scale) in blocks.zip(self.scales_of(row)) {
+            let (whole, rest) = codes.as_chunks::<LANES>();
+            let (outs, out_rest) = to.as_chunks_mut::<LANES>();
+            for (codes, out) in whole.iter().zip(outs) {
+                let values = lanes.load(&codes.map(|code| VALUES[code as usize]));
+                lanes.store(lanes.mul(values, lanes.splat(*scale)), out);
+            }
+            for (code, out) in rest.iter().zip(out_rest) {
+                *out = VALUES[*code as usize] * scale;
+            }
+        }
+    }
+}
+
+/// The value of each code.
+static VALUES: [f32; 256] = {
+    let mut values = [0.0; 256];
+    let mut code: u32 = 0;
+    while code < 256 {
+        values[code as usize] = value(code);
+        code += 1;
+    }
+    values
+};
+
+const fn value(code: u32) -> f32 {
+    let (sign, exponent, mantissa) = (code >> 7, code >> 3 & 15, code & 7);
+    let magnitude = match (exponent, mantissa) {
+        (15, 7) => f32::NAN,
+        // Multiples of 2⁻⁹.
+        (0, _) => mantissa as f32 / 512.0,
+        // The exponent's bias is 7 here and 127 in f32.
+        _ => f32::from_bits((exponent + 120) << 23 | mantissa << 20),
+    };
+    if sign == 1 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, clippy::cast_possible_truncation, reason = "exact values, codes below 256")]
+mod tests {
+    use super::*;
+    use crate::cpu::{Cpu, Elements, Isa, Matrix, embed};
+
+    #[test]
+    fn codes_have_the_values_of_the_format() {
+        for (code, wanted) in [
+            (0x00, 0.0),
+            (0x01, 0.001_953_125),
+            (0x07, 0.013_671_875),
+            (0x08, 0.015_625),
+            (0x38, 1.0),
+            (0x3f, 1.875),
+            (0x7e, 448.0),
+            (0xc0, -2.0),
+        ] {
+            assert_eq!(VALUES[code], wanted, "{code:#x}");
+        }
+        assert!(VALUES[0x80] == 0.0 && VALUES[0x80].is_sign_negative());
+        assert!(VALUES[0x7f].is_nan() && VALUES[0xff].is_nan());
+    }
+
+    #[test]
+    fn each_block_has_its_factor_also_where_the_last_ones_are_cut() {
+        let (rows, cols, block) = (5, 37, (2, 16));
+        let codes: Vec<u8> = (0..rows * cols).map(|i| (i * 37 % 120) as u8).collect();
+        let scales: Vec<f32> = (0..9).map(|i| 0.5 + i as f32 * 0.3).collect();
+        let elements = Elements::Fp8(Fp8Blocks::new(&codes, cols, &scales, block));
+        let wanted = |i: usize| {
+            let (row, col) = (i / cols, i % cols);
+            VALUES[codes[i] as usize] * scales[row / 2 * 3 + col / 16]
+        };
+        for isa in Isa::available() {
+            let mut out = vec![0.0; rows * cols];
+            let table = Matrix::new(elements, rows, cols);
+            embed(&Cpu::with_isa(1, isa), table, &[0, 1, 2, 3, 4], &mut out);
+            for (i, got) in out.iter().enumerate() {
+                assert_eq!((*got, elements.get(i)), (wanted(i), wanted(i)), "{} {i}", isa.name());
+            }
+        }
+    }
+}

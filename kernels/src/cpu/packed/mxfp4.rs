@@ -1,0 +1,105 @@
+//! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as the OCP Microscaling
+//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value is exact in f32.
+
+use crate::cpu::lanes::{LANES, Lanes};
+
+use super::PackedRows;
+
+/// Codes that share a scale.
+const BLOCK: usize = 32;
+/// The value of each code.
+const VALUES: [f32; 16] =
+    [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
+
+/// A matrix of such codes, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct Mxfp4<'a> {
+    codes: &'a [u8],
+    scales: &'a [u8],
+    cols: usize,
+}
+
+impl<'a> Mxfp4<'a> {
+    /// `codes` `[rows, cols / 2]`, `scales` `[rows, cols / 32]`; a scale is the exponent of two, plus 127.
+    ///
+    /// # Panics
+    /// Where the sizes don't fit each other.
+    pub fn new(codes: &'a [u8], scales: &'a [u8], cols: usize) -> Self {
+        assert!(cols.is_multiple_of(BLOCK) && codes.len() == scales.len() * BLOCK / 2, "blocks of 32");
+        assert!((scales.len() * BLOCK).is_multiple_of(cols), "blocks of rows");
+        Self { codes, scales, cols }
+    }
+
+    pub(in crate::cpu) fn len(&self) -> usize {
+        self.codes.len() * 2
+    }
+
+    pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
+        let code = self.codes[i / 2] >> (i % 2 * 4) & 15;
+        VALUES[code as usize] * power_of_two(self.scales[i / BLOCK])
+    }
+}
+
+impl PackedRows for Mxfp4<'_> {
+    #[inline(always)]
+    fn widen<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]) {
+        let blocks = self.cols / BLOCK;
+        let scales = &self.scales[row * blocks..][..blocks];
+        let codes = self.codes[row * self.cols / 2..].as_chunks::<{ LANES / 2 }>().0;
+        let outs = to.as_chunks_mut::<LANES>().0;
+        for (i, (codes, out)) in codes.iter().zip(outs).enumerate() {
+            let mut values = [0.0; LANES];
+            for (pair, code) in values.as_chunks_mut::<2>().0.iter_mut().zip(codes) {
+                *pair = [VALUES[(code & 15) as usize], VALUES[(code >> 4) as usize]];
+            }
+            let scale = power_of_two(scales[i * LANES / BLOCK]);
+            lanes.store(lanes.mul(lanes.load(&values), lanes.splat(scale)), out);
+        }
+    }
+}
+
+/// 2 to the power of `scale - 127`; 255 is NaN.
+#[inline(always)]
+fn power_of_two(scale: u8) -> f32 {
+    match scale {
+        0 => f32::from_bits(1 << 22),
+        255 => f32::NAN,
+        _ => f32::from_bits(u32::from(scale) << 23),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, clippy::cast_possible_truncation, reason = "exact values, codes below 256")]
+mod tests {
+    use super::*;
+    use crate::cpu::{Cpu, Elements, Isa, Matrix, embed};
+
+    #[test]
+    fn scales_are_powers_of_two_from_the_smallest_to_the_largest() {
+        assert_eq!(
+            [0, 1, 126, 127, 130, 254].map(power_of_two),
+            [-127, -126, -1, 0, 3, 127].map(|n| 2f32.powi(n))
+        );
+        assert!(power_of_two(255).is_nan());
+    }
+
+    #[test]
+    fn the_lower_half_of_a_byte_comes_first_and_32_share_a_scale() {
+        let cols = 96;
+        let codes: Vec<u8> = (0..3 * cols / 2).map(|i| (i * 89 % 256) as u8).collect();
+        let scales: Vec<u8> = (0..9).map(|i| 120 + i * 2).collect();
+        let elements = Elements::Mxfp4(Mxfp4::new(&codes, &scales, cols));
+        let wanted = |i: usize| {
+            let byte = codes[i / 2];
+            let code = if i.is_multiple_of(2) { byte % 16 } else { byte / 16 };
+            VALUES[code as usize] * 2f32.powi(i32::from(scales[i / 32]) - 127)
+        };
+        for isa in Isa::available() {
+            let mut out = vec![0.0; 3 * cols];
+            embed(&Cpu::with_isa(1, isa), Matrix::new(elements, 3, cols), &[0, 1, 2], &mut out);
+            for (i, got) in out.iter().enumerate() {
+                assert_eq!((*got, elements.get(i)), (wanted(i), wanted(i)), "{} {i}", isa.name());
+            }
+        }
+    }
+}

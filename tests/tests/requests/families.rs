@@ -1,0 +1,68 @@
+//! A model of each family that the engine knows, from its directory to the tokens of an answer.
+
+use std::path::{Path, PathBuf};
+
+use host::model::{EngineChoice, ModelOptions};
+use serde_json::{Value, json};
+use tests::client::post;
+use tests::server::{Setup, TestServer};
+
+/// The engine's tiny random models, and which parser is taken (`auto` where one claims the model's type).
+const MODELS: [(&str, Option<&str>); 8] = [
+    ("llama3-bf16", Some("none")),
+    ("mistral-window-bf16", None),
+    ("tied-bf16", None),
+    ("fp8", None),
+    ("moe-sharded-bf16", None),
+    ("gpt-oss-mxfp4", None),
+    ("deepseek-bf16", None),
+    ("deepseek-fp8", None),
+];
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/engine/tests/goldens").join(name)
+}
+
+/// A model directory: a tiny model with the embedded one's tokenizer and template.
+fn directory(folder: &Path, name: &str) -> PathBuf {
+    let model = folder.join(name);
+    std::fs::create_dir(&model).expect("made");
+    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/qwen3-tiny");
+    let files =
+        std::fs::read_dir(golden(name)).expect("a golden").map(|entry| entry.expect("an entry").path());
+    let shared =
+        ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"].map(|file| tokenizer.join(file));
+    for file in files.chain(shared) {
+        std::fs::copy(&file, model.join(file.file_name().expect("a name"))).expect("copied");
+    }
+    model
+}
+
+fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
+    ModelOptions {
+        model: Some(directory(folder, name).to_string_lossy().into_owned()),
+        parser: parser.map(str::to_owned),
+        engine: EngineChoice::Cpu,
+        ..Setup::default().model
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_family_is_served_and_gives_the_tokens_that_transformers_gives() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut all: Vec<ModelOptions> =
+        MODELS.iter().map(|(name, parser)| options(folder.path(), name, *parser)).collect();
+    let model = all.remove(0);
+    let server = TestServer::start(Setup { model, others: all, ..Setup::default() }).await;
+    for (name, _) in MODELS {
+        let text = std::fs::read(golden(name).join("golden.json")).expect("a golden");
+        let golden: Value = serde_json::from_slice(&text).expect("JSON");
+        for prompt in golden["prompts"].as_array().expect("prompts") {
+            let body = json!({
+                "model": name, "prompt": prompt["ids"], "temperature": 0, "max_tokens": 24, "return_token_ids": true,
+            });
+            let answer = post(server.address, "/v1/completions", &body).await.json();
+            assert_eq!(answer["choices"][0]["token_ids"], prompt["greedy"], "{name}: {answer}");
+        }
+    }
+}
