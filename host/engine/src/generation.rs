@@ -128,6 +128,8 @@ pub trait TokenMask: Send + std::fmt::Debug {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
     /// Tells which token was chosen.
     fn advance(&mut self, token: u32) -> Result<(), MaskError>;
+    /// A step begins, and [`Self::apply`] will be called while it runs or behind it: work for that may be begun elsewhere.
+    fn prepare(&mut self) {}
     /// How many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut there. By default none, which
     /// is right for a mask that can't take tokens back: its sequence gets no drafts.
     fn validate(&mut self, tokens: &[u32]) -> usize {

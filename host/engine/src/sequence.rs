@@ -12,7 +12,7 @@ use crate::generation::{Finish, GenerationRequest, Step, TokenMask};
 use crate::lanes::Lanes;
 use crate::logits::LogitsState;
 use crate::outlet::Outlet;
-use crate::speculation::{DraftRequest, Speculation};
+use crate::speculation::{DraftRequest, Speculation, guarded};
 use crate::token::{SamplingParams, Token};
 
 /// A request that was taken on.
@@ -161,6 +161,13 @@ impl Sequence {
         self.computed = 0;
         self.scheduled = 0;
         self.draft.clear();
+    }
+
+    /// Lets the mask work while the step runs, where it knows all tokens before the next.
+    pub(crate) fn prepare_mask(&mut self) {
+        if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
+            self.fault = self.fault.take().or(guarded(|| mask.prepare()).err());
+        }
     }
 
     /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.

@@ -1,26 +1,47 @@
 //! The mask of one sequence.
+//!
+//! Invariant: whatever is asked of it, the matcher is fetched back first, so the order of calls is the order of its states.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 use engine::{MaskError, TokenMask};
 use llguidance::Matcher;
+use llguidance::toktrie::SimpleVob;
+use rayon::ThreadPool;
 
 use super::GrammarError;
 
-/// Where a sequence stands in its grammar.
-#[derive(Clone)]
-pub struct GrammarMask {
+/// Where sequences begin in a grammar.
+pub struct MaskStart {
     matcher: Matcher,
+    stops: Arc<[u32]>,
+    end: u32,
+    pool: Arc<ThreadPool>,
+}
+
+/// Where a sequence stands in its grammar.
+pub struct GrammarMask {
+    matcher: MatcherPlace,
+    /// The tokens that may come now, where they are known.
+    allowed: Option<Result<SimpleVob, MaskError>>,
     /// Tokens that end the turn: they may come wherever the grammar may end.
     stops: Arc<[u32]>,
     /// What stands for them in the matcher's masks.
     end: u32,
     /// Stops that came. Nothing else may come behind one.
     ended: usize,
+    pool: Arc<ThreadPool>,
 }
 
-/// Where sequences begin in a grammar.
-pub struct MaskStart(GrammarMask);
+/// A matcher is large: it stays where it was allocated.
+enum MatcherPlace {
+    Here(Box<Matcher>),
+    /// On a thread of the pool, which computes the next mask.
+    Away(Receiver<(Box<Matcher>, Result<SimpleVob, MaskError>)>),
+    /// That thread failed.
+    Lost,
+}
 
 impl MaskStart {
     pub(super) fn new(
@@ -28,25 +49,31 @@ impl MaskStart {
         opening: &[(Option<u32>, String)],
         stops: Arc<[u32]>,
         end: u32,
+        pool: Arc<ThreadPool>,
     ) -> Result<Self, GrammarError> {
-        let environment =
-            matcher.tok_env().map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
+        let said = |error: &dyn std::fmt::Display| GrammarError::of_llguidance(&error.to_string());
+        let environment = matcher.tok_env().map_err(|error| said(&error))?;
         for (id, text) in opening {
             let ids = id.map_or_else(|| environment.tokenize(text), |id| vec![id]);
-            let taken = matcher.try_consume_tokens(&ids);
-            if taken.map_err(|error| GrammarError::of_llguidance(&error.to_string()))? < ids.len() {
-                let reason = format!(
+            if matcher.try_consume_tokens(&ids).map_err(|error| said(&error))? < ids.len() {
+                return Err(GrammarError::new(format!(
                     "the model's template opens an answer with {text:?}, which the grammar doesn't know"
-                );
-                return Err(GrammarError::new(reason));
+                )));
             }
         }
-        Ok(Self(GrammarMask { matcher, stops, end, ended: 0 }))
+        Ok(Self { matcher, stops, end, pool })
     }
 
     /// The mask of one of them.
     pub fn mask(&self) -> GrammarMask {
-        self.0.clone()
+        GrammarMask {
+            matcher: MatcherPlace::Here(Box::new(self.matcher.clone())),
+            allowed: None,
+            stops: Arc::clone(&self.stops),
+            end: self.end,
+            ended: 0,
+            pool: Arc::clone(&self.pool),
+        }
     }
 }
 
@@ -54,14 +81,43 @@ impl GrammarMask {
     fn is_stop(&self, token: u32) -> bool {
         self.stops.contains(&token)
     }
+
+    /// The matcher, once it is back.
+    fn matcher(&mut self) -> Result<&mut Matcher, MaskError> {
+        if let MatcherPlace::Away(returned) = &self.matcher {
+            self.matcher = match returned.recv() {
+                Ok((matcher, allowed)) => {
+                    self.allowed = Some(allowed);
+                    MatcherPlace::Here(matcher)
+                }
+                Err(_) => MatcherPlace::Lost,
+            };
+        }
+        match &mut self.matcher {
+            MatcherPlace::Here(matcher) => Ok(matcher),
+            _ => Err(MaskError::Failed("the thread that computed it failed".to_owned())),
+        }
+    }
+
+    fn allowed(&mut self) -> Result<SimpleVob, MaskError> {
+        if self.ended > 0 {
+            return Ok(SimpleVob::default());
+        }
+        self.matcher()?;
+        match self.allowed.take() {
+            Some(allowed) => allowed,
+            None => compute(self.matcher()?),
+        }
+    }
+}
+
+fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {
+    matcher.compute_mask_or_eos().map_err(failed)
 }
 
 impl TokenMask for GrammarMask {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
-        let allowed = match self.ended {
-            0 => self.matcher.compute_mask_or_eos().map_err(failed)?,
-            _ => Default::default(),
-        };
+        let allowed = self.allowed()?;
         let words = allowed.as_slice();
         for (at, word) in mask.iter_mut().enumerate() {
             *word &= words.get(at).copied().unwrap_or(0);
@@ -75,37 +131,59 @@ impl TokenMask for GrammarMask {
     }
 
     fn advance(&mut self, token: u32) -> Result<(), MaskError> {
-        let refused = MaskError::Refused(token);
-        if self.is_stop(token) {
-            let may_end =
-                self.ended > 0 || self.matcher.is_stopped() || self.matcher.is_accepting().map_err(failed)?;
+        let (refused, is_stop, end, ended) =
+            (MaskError::Refused(token), self.is_stop(token), self.end, self.ended);
+        let matcher = self.matcher()?;
+        if is_stop {
+            let may_end = ended > 0 || matcher.is_stopped() || matcher.is_accepting().map_err(failed)?;
             self.ended += usize::from(may_end);
             return if may_end { Ok(()) } else { Err(refused) };
         }
-        if self.ended > 0 || token >= self.end {
+        if ended > 0 || token >= end || matcher.try_consume_tokens(&[token]).map_err(failed)? == 0 {
             return Err(refused);
         }
-        match self.matcher.try_consume_tokens(&[token]).map_err(failed)? {
-            0 => Err(refused),
-            _ => Ok(()),
+        self.allowed = None;
+        Ok(())
+    }
+
+    fn prepare(&mut self) {
+        let is_needed = self.ended == 0 && self.allowed.is_none();
+        if !is_needed || !matches!(self.matcher, MatcherPlace::Here(_)) {
+            return;
+        }
+        let (back, returned) = channel();
+        if let MatcherPlace::Here(mut matcher) =
+            std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned))
+        {
+            self.pool.spawn(move || {
+                let allowed = compute(&mut matcher);
+                // Who isn't there any more needs no mask.
+                let _ = back.send((matcher, allowed));
+            });
         }
     }
 
     fn validate(&mut self, tokens: &[u32]) -> usize {
         let texts = tokens.iter().position(|token| self.is_stop(*token) || *token >= self.end);
         let tokens = &tokens[..texts.unwrap_or(tokens.len())];
-        if self.ended > 0 { 0 } else { self.matcher.validate_tokens(tokens).unwrap_or(0) }
+        let ended = self.ended > 0;
+        self.matcher()
+            .map_or(0, |matcher| if ended { 0 } else { matcher.validate_tokens(tokens).unwrap_or(0) })
     }
 
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         let stops = tokens.min(self.ended);
         self.ended -= stops;
-        self.matcher.rollback(tokens - stops).map_err(failed)
+        self.matcher()?.rollback(tokens - stops).map_err(failed)?;
+        self.allowed = None;
+        Ok(())
     }
 
     fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
-        if self.ended == 0 {
-            out.extend(self.matcher.compute_ff_tokens().into_iter().take(most));
+        if self.ended == 0
+            && let Ok(matcher) = self.matcher()
+        {
+            out.extend(matcher.compute_ff_tokens().into_iter().take(most));
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Grammars of one tokenizer: compiled once, kept by their content.
 
 use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::InferenceCapabilities;
-use llguidance::{Matcher, ParserFactory};
+use llguidance::{Matcher, ParserFactory, TokenParser};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, parser_limits};
+use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
 use super::vocabulary::{self, Vocabulary};
 use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
@@ -16,16 +18,24 @@ use crate::prompt::Tokenizer;
 /// Makes masks of grammars. Shared by all answers of a model.
 pub struct Grammars {
     tokenizer: Arc<Tokenizer>,
-    /// Made with the first grammar: half a second for a large vocabulary.
-    factory: OnceLock<Option<ParserFactory>>,
+    workshop: OnceLock<Option<Workshop>>,
     compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
+}
+
+/// What grammars are compiled with, and threads for masks. Made with the first grammar: half a second for a large vocabulary.
+struct Workshop {
+    factory: ParserFactory,
+    pool: Arc<ThreadPool>,
 }
 
 /// A grammar at its beginning. Cheap to clone.
 #[derive(Clone)]
 pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
+    /// The same: it tells how large the lexer has grown that all matchers of the grammar share.
+    parser: Arc<TokenParser>,
     end: u32,
+    pool: Arc<ThreadPool>,
 }
 
 #[derive(Clone)]
@@ -42,7 +52,7 @@ impl Grammars {
     pub fn new(tokenizer: Arc<Tokenizer>) -> Self {
         Self {
             tokenizer,
-            factory: OnceLock::new(),
+            workshop: OnceLock::new(),
             compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, BySource),
         }
     }
@@ -53,8 +63,10 @@ impl Grammars {
     /// # Errors
     /// The grammar can't be followed, or is too large; the tokenizer isn't byte-level.
     pub fn compile(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
-        if let Some(compiled) = self.compiled.get(grammar) {
-            return Ok(compiled);
+        match self.compiled.get(grammar) {
+            Some(compiled) if compiled.is_worn() => drop(self.compiled.remove(grammar)),
+            Some(compiled) => return Ok(compiled),
+            None => {}
         }
         self.compiled.get_or_insert_with(&Arc::from(grammar), || self.compile_anew(grammar))
     }
@@ -65,33 +77,47 @@ impl Grammars {
             let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
             return Err(GrammarError::new(reason));
         }
-        let parser = self.factory()?.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
+        let Workshop { factory, pool } = self.workshop()?;
+        let parser = factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
         let parser = parser.map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
-        let matcher = Matcher::new(Ok(parser));
+        let matcher = Matcher::new(Ok(parser.clone()));
         match matcher.get_error() {
             Some(error) => Err(GrammarError::of_llguidance(&error)),
-            None => Ok(CompiledGrammar { matcher: Arc::new(matcher), end: vocabulary::end(&self.tokenizer) }),
+            None => Ok(CompiledGrammar {
+                matcher: Arc::new(matcher),
+                parser: Arc::new(parser),
+                end: vocabulary::end(&self.tokenizer),
+                pool: Arc::clone(pool),
+            }),
         }
     }
 
-    fn factory(&self) -> Result<&ParserFactory, GrammarError> {
-        let factory = self.factory.get_or_init(|| factory(&self.tokenizer));
-        factory.as_ref().ok_or_else(|| {
+    fn workshop(&self) -> Result<&Workshop, GrammarError> {
+        let workshop = self.workshop.get_or_init(|| Workshop::new(&self.tokenizer));
+        workshop.as_ref().ok_or_else(|| {
             let reason = "the model's tokenizer isn't byte-level: its output can't be constrained here";
             GrammarError::new(reason)
         })
     }
 }
 
-fn factory(tokenizer: &Arc<Tokenizer>) -> Option<ParserFactory> {
-    let environment = Vocabulary::new(Arc::clone(tokenizer))?.into_environment();
-    let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
-    let mut factory = ParserFactory::new(&environment, capabilities, &slices())
-        .inspect_err(|error| tracing::error!(%error, "the vocabulary can't be made ready for grammars"))
-        .ok()?;
-    *factory.limits_mut() = parser_limits();
-    factory.quiet();
-    Some(factory)
+impl Workshop {
+    fn new(tokenizer: &Arc<Tokenizer>) -> Option<Self> {
+        let environment = Vocabulary::new(Arc::clone(tokenizer))?.into_environment();
+        let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
+        let mut factory = ParserFactory::new(&environment, capabilities, &slices())
+            .inspect_err(|error| tracing::error!(%error, "the vocabulary can't be made ready for grammars"))
+            .ok()?;
+        *factory.limits_mut() = parser_limits();
+        factory.quiet();
+        let threads = (available_parallelism().map_or(1, usize::from) / 2).clamp(1, 4);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|index| format!("mask-{index}"))
+            .build();
+        let pool = pool.inspect_err(|error| tracing::error!(%error, "threads for masks don't start")).ok()?;
+        Some(Self { factory, pool: Arc::new(pool) })
+    }
 }
 
 /// Sets of tokens that a grammar allows as one, where it allows all texts of such a form.
@@ -100,6 +126,11 @@ fn slices() -> Vec<String> {
 }
 
 impl CompiledGrammar {
+    /// Whether so much has been met under it that it may soon reach a limit through no fault of who meets it.
+    fn is_worn(&self) -> bool {
+        self.parser.parser.lexer_stats().num_states > WORN_STATES
+    }
+
     /// Where sequences begin that any of `stops` ends, behind what their prompt has written of the turn: tokens, or text.
     ///
     /// # Errors
@@ -109,6 +140,7 @@ impl CompiledGrammar {
         opening: &[(Option<u32>, String)],
         stops: &Arc<[u32]>,
     ) -> Result<MaskStart, GrammarError> {
-        MaskStart::new(Matcher::clone(&self.matcher), opening, Arc::clone(stops), self.end)
+        let (matcher, pool) = (Matcher::clone(&self.matcher), Arc::clone(&self.pool));
+        MaskStart::new(matcher, opening, Arc::clone(stops), self.end, pool)
     }
 }

@@ -14,7 +14,12 @@ pub(super) const LEAST_BYTES: u64 = (CACHED_BYTES as usize / CACHED_GRAMMARS) as
 /// Bytes of a grammar: many tools with schemas of the largest size.
 pub(super) const GRAMMAR_BYTES: usize = 4 << 20;
 
-/// llguidance's own bounds. A lexer's state takes one to two kilobytes, and all answers of one grammar share its lexer.
+/// States of a lexer, of one to two kilobytes each. All answers of one grammar share its lexer.
+const STATES: usize = 50_000;
+/// States from which on a grammar is compiled anew for answers that begin.
+pub(super) const WORN_STATES: usize = STATES / 2;
+
+/// llguidance's own bounds.
 pub(super) fn parser_limits() -> ParserLimits {
-    ParserLimits { max_lexer_states: 50_000, verbose_errors: false, ..ParserLimits::default() }
+    ParserLimits { max_lexer_states: STATES, verbose_errors: false, ..ParserLimits::default() }
 }

@@ -91,6 +91,29 @@ fn drafts_are_validated_taken_and_taken_back() {
 }
 
 #[test]
+fn what_was_prepared_is_what_would_be_computed() {
+    let grammar = "start: /[a-f]{1,3}/ \"-\" /[0-9]+/";
+    let (mut prepared, mut plain) = (mask(grammar), mask(grammar));
+    for text in ["a", "b", "-", "7", "1"] {
+        prepared.prepare();
+        prepared.prepare();
+        assert_eq!(allowed(&mut prepared), allowed(&mut plain));
+        let id = TOKENIZER.encode_text(text).unwrap()[0];
+        prepared.prepare();
+        prepared.advance(id).unwrap();
+        plain.advance(id).unwrap();
+        prepared.prepare();
+        assert_eq!(prepared.validate(&[id]), plain.validate(&[id]));
+    }
+    prepared.prepare();
+    prepared.rollback(3).unwrap();
+    plain.rollback(3).unwrap();
+    assert_eq!(allowed(&mut prepared), allowed(&mut plain));
+    prepared.prepare();
+    drop(prepared);
+}
+
+#[test]
 fn what_has_one_continuation_is_forced_as_a_prompt_would_be_encoded() {
     let mut mask = mask("start: \"Helsinki is in Finland.\" /[a-z]/");
     let mut forced = Vec::new();

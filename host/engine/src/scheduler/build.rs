@@ -17,6 +17,9 @@ impl Scheduler {
                 let computed = sequence.computed + sequence.scheduled;
                 let first = self.batch.logit_rows.len();
                 push(&mut self.batch, sequence, block_size);
+                if first < self.batch.logit_rows.len() {
+                    sequence.prepare_mask();
+                }
                 step.entries.push(StepEntry {
                     begun: sequence.begun,
                     allocations: sequence.allocations,
