@@ -20,6 +20,7 @@
 //! grammar. What can't be expressed is an error that names it where the tool is strict, never a weaker constraint.
 
 mod arguments;
+mod closed;
 mod input;
 mod lark;
 mod parameters;
@@ -36,5 +37,6 @@ pub use arguments::{ArgumentsRule, keyed_json, named_json};
 pub use input::Input;
 pub use lark::{Lark, Markers, json, literal};
 pub use parameters::{Spelling, Value, parameters};
+pub use schema::response_json;
 pub(crate) use turn::is_free;
 pub use turn::{Answer, Callable, Turn};

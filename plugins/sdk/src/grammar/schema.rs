@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::closed::closed;
+
 /// Bytes of one schema.
 const BYTES: usize = 256 << 10;
 /// Nesting of one schema.
@@ -40,9 +42,17 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     }
 }
 
+/// JSON of the schema of a response, where nothing needs to be kept out of it: a Lark expression.
+///
+/// # Errors
+/// It is too large, or no schema.
+pub fn response_json(schema: &str) -> Result<String, String> {
+    Ok(super::lark::json(&prepared(parse(schema, "the response")?, Follow::Strictly)))
+}
+
 /// The schema, set up for `%json`.
 pub(super) fn prepared(schema: Value, follow: Follow) -> Value {
-    let mut members = members(schema);
+    let mut members = members(closed(schema));
     let lenient = follow == Follow::Leniently;
     members.insert("x-guidance".into(), json!({"whitespace_pattern": WHITE_SPACE, "lenient": lenient}));
     Value::Object(members)
