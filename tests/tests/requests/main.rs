@@ -6,3 +6,4 @@ mod cost;
 mod models;
 mod refusals;
 mod refused_bodies;
+mod waiting;
