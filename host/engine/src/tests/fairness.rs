@@ -22,12 +22,12 @@ fn ask(principal: u64, first: u32, prompt: usize, tokens: usize) -> GenerationRe
     GenerationRequest { cache_salt: principal, ..request(prompt, tokens) }
 }
 
-/// The order in which requests begin, by their first tokens, until all have.
-fn order(rig: &mut Rig) -> Vec<u32> {
+/// The order in which requests begin, by their first tokens, until all have, when `begun` had begun before.
+fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
     let mut order = Vec::new();
     while rig.scheduler.queued().next().is_some() {
         rig.step();
-        let new = rig.scheduler.running().iter().filter(|one| one.begun >= order.len() as u64);
+        let new = rig.scheduler.running().iter().filter(|one| one.begun >= begun + order.len() as u64);
         let new: Vec<u32> = new.map(|one| one.tokens[0]).collect();
         order.extend(new);
     }
@@ -63,8 +63,29 @@ fn one_principals_requests_begin_in_order_and_principals_take_turns() {
     let clients: Vec<Client> = [(1, 10), (1, 11), (1, 12), (2, 20), (2, 21), (3, 30)]
         .map(|(principal, first)| rig.submit(ask(principal, first, 3, 2)))
         .into();
-    assert_eq!(order(&mut rig), [10, 20, 30, 11, 21, 12]);
+    assert_eq!(order_from(&mut rig, 0), [10, 20, 30, 11, 21, 12]);
     drop(clients);
+}
+
+#[test]
+fn time_that_a_principal_did_not_use_is_not_saved_up() {
+    for late_first in [true, false] {
+        let mut rig = rig(100, 1);
+        // The other one was there at the beginning, and has had little.
+        let mut clients = vec![rig.submit(ask(2, 2, 3, 2))];
+        clients.extend((0..19).map(|_| rig.submit(ask(1, 1, 3, 2))));
+        rig.run();
+        let mut ask =
+            |principal, first| clients.extend((0..9).map(|_| rig.submit(ask(principal, first, 3, 2))));
+        let (early, late) = ((1, 1), (2, 2));
+        for (principal, first) in if late_first { [late, early] } else { [early, late] } {
+            ask(principal, first);
+        }
+        let order = order_from(&mut rig, 20);
+        assert_eq!(order.len(), 18);
+        let runs = order.chunk_by(|a, b| a == b).map(<[u32]>::len);
+        assert!(runs.max() <= Some(2), "{order:?}");
+    }
 }
 
 #[test]

@@ -168,10 +168,14 @@ fn drafts_take_what_is_left_of_the_rows_behind_those_of_all_who_decode() {
 
 #[test]
 fn drafts_take_no_block_that_another_sequence_needs() {
-    // Room for both answers, and not for a draft beyond them: nobody is preempted.
-    let ask = |id| GenerationRequest { processors: words(1), ..request([id, 3, 3, 3], 16) };
-    let (found, stats) = answers(rig(10, 0, SpeculationOptions::default()), vec![ask(1), ask(2)]);
-    assert_eq!(found, [1, 2].map(|id| (alone(&ask(id)), Some(Finish::Length))));
-    assert_eq!(stats.preemptions, 0);
-    assert!(stats.accepted_tokens > 10, "{stats:?}");
+    let ask = |id| GenerationRequest { processors: words(1), ..request([id, 3, 3, 3], 60) };
+    // Three answers take 48 blocks.
+    for blocks in 16..49 {
+        let run = |speculation| answers(rig(blocks, 0, speculation), vec![ask(1), ask(2), ask(4)]);
+        let (found, stats) = run(SpeculationOptions { draft_tokens: 30, decode_rows: 99 });
+        assert_eq!(found, [1, 2, 4].map(|id| (alone(&ask(id)), Some(Finish::Length))));
+        let (_, plain) = run(SpeculationOptions::OFF);
+        assert!(stats.preemptions <= plain.preemptions, "with {blocks} blocks: {stats:?}");
+        assert!(stats.accepted_tokens > 10, "{stats:?}");
+    }
 }

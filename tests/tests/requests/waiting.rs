@@ -1,0 +1,73 @@
+//! The CPU engine seen from outside: who waits too long for it, and drafts, which change no answer.
+
+use std::time::Duration;
+
+use engine::SpeculationOptions;
+use serde_json::{Value, json};
+use tests::client::{json_request, metric, open, post};
+use tests::server::{Setup, TestServer};
+
+/// Of a token's keys and values in the embedded model: five layers, two heads of 32, f32.
+const TOKEN_BYTES: usize = 5 * 2 * 2 * 32 * 4;
+
+/// A prompt that takes more than half of a cache of 4,096 tokens, and an answer that takes the rest.
+fn large(first: u32) -> Value {
+    let prompt: Vec<u32> = (0..2100).map(|at| if at == 0 { first } else { 20 + at % 90 }).collect();
+    // Nothing ends it early.
+    let bias = json!({ "705": -100, "707": -100 });
+    json!({ "model": "waiting", "prompt": prompt, "max_tokens": 1900, "stream": true, "logit_bias": bias })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
+    let mut setup = Setup::default();
+    setup.model.served_names = vec!["waiting".to_owned()];
+    setup.model.kv_cache_bytes = 4096 * TOKEN_BYTES;
+    setup.model.queue_timeout = Some(Duration::from_millis(5));
+    setup.model.speculation = SpeculationOptions::OFF;
+    let server = TestServer::start(setup).await;
+    let mut first = open(server.address, json_request("/v1/completions", large(3).to_string())).await;
+    assert_eq!(first.status, 200);
+    assert!(first.next().await.is_some(), "it writes");
+    let second = post(server.address, "/v1/completions", &large(4)).await;
+    assert_eq!((second.status.as_u16(), &second.headers["retry-after"]), (429, &"1".parse().unwrap()));
+    assert_eq!(second.json()["error"]["code"], "rate_limit_exceeded");
+    // The first is left alone, and figures are there when the step is done.
+    let refused = r#"sluice_engine{model="waiting",figure="refused"}"#;
+    while metric(server.address, refused).await == 0.0 {
+        assert!(first.next().await.is_some(), "it ended, and no refusal was counted");
+    }
+    drop(first);
+    server.stop().await;
+}
+
+/// What it says to several conversations, greedy and not, and how many drafted tokens were accepted.
+async fn answers(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f64) {
+    let mut setup = Setup::default();
+    setup.model.served_names = vec![name.to_owned()];
+    setup.model.speculation = speculation;
+    let server = TestServer::start(setup).await;
+    let copied = "Pomelo brindle quartz. Pomelo brindle quartz. Pomelo brindle quartz. Pomelo";
+    let mut answers = Vec::new();
+    for (prompt, temperature) in [(copied, 0.0), (copied, 0.7), ("Who are you?", 0.0), ("Who are you?", 1.0)]
+    {
+        let body = json!({
+            "model": name, "prompt": prompt, "max_tokens": 120, "temperature": temperature, "seed": 5, "logprobs": 2,
+            "frequency_penalty": temperature / 2.0,
+        });
+        let answer = post(server.address, "/v1/completions", &body).await.json();
+        answers.push(json!([answer["choices"], answer["usage"]["completion_tokens"]]));
+    }
+    let accepted = format!(r#"sluice_engine{{model="{name}",figure="accepted_tokens"}}"#);
+    let accepted = metric(server.address, &accepted).await;
+    server.stop().await;
+    (answers, accepted)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drafts_change_no_answer_and_are_counted() {
+    let (plain, none) = answers("undrafted", SpeculationOptions::OFF).await;
+    let (drafted, accepted) = answers("drafted", SpeculationOptions::default()).await;
+    assert_eq!(drafted, plain);
+    assert!(none == 0.0 && accepted > 5.0, "{accepted} tokens were accepted");
+}
