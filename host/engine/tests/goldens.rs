@@ -96,6 +96,25 @@ fn all_positions_logits_equal_those_of_transformers() {
     });
 }
 
+#[test]
+fn packed_weights_are_used_as_they_are_stored() {
+    for (name, types) in [
+        ("tied-bf16", "bf16"),
+        ("moe-fp8", "bf16, fp8"),
+        ("gpt-oss-mxfp4", "bf16, mxfp4"),
+        ("gpt-oss-bf16", "bf16"),
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
+        let runner = runner(&ModelFiles::Directory(folder), 1);
+        let shown = &runner.shape().name;
+        assert!(
+            shown.starts_with("cpu, 1 thread, ") && shown.ends_with(&format!(", {types}")),
+            "{name}: {shown}"
+        );
+        assert_eq!(shown.split(", ").count(), 3 + types.split(", ").count(), "{name}: {shown}");
+    }
+}
+
 /// The likeliest token.
 fn argmax(logits: &[f32]) -> u32 {
     let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));

@@ -16,14 +16,17 @@ const MODELS: [(&str, Option<&str>); 8] = [
     ("moe-sharded-bf16", None),
     ("gpt-oss-mxfp4", None),
     ("deepseek-bf16", None),
-    ("deepseek-fp8", None),
+    (KIMI, None),
 ];
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/engine/tests/goldens").join(name)
 }
 
-/// A model directory: a tiny model with the embedded one's tokenizer and template.
+/// The one that is served as Kimi K2 is published.
+const KIMI: &str = "deepseek-fp8";
+
+/// A model directory: a tiny model with the embedded one's tokenizer and template; Kimi's has a tokenizer of its own kind.
 fn directory(folder: &Path, name: &str) -> PathBuf {
     let model = folder.join(name);
     std::fs::create_dir(&model).expect("made");
@@ -34,6 +37,16 @@ fn directory(folder: &Path, name: &str) -> PathBuf {
         ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"].map(|file| tokenizer.join(file));
     for file in files.chain(shared) {
         std::fs::copy(&file, model.join(file.file_name().expect("a name"))).expect("copied");
+    }
+    if name == KIMI {
+        let ranks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/prompt/tiktoken");
+        for file in ["tiktoken.model", "tokenizer_config.json"] {
+            std::fs::copy(ranks.join(file), model.join(file)).expect("copied");
+        }
+        std::fs::remove_file(model.join("tokenizer.json")).expect("removed");
+        let text = std::fs::read_to_string(model.join("config.json")).expect("a configuration");
+        let text = text.replace(r#""model_type": "deepseek_v3""#, r#""model_type": "kimi_k2""#);
+        std::fs::write(model.join("config.json"), text).expect("written");
     }
     model
 }

@@ -22,8 +22,8 @@ use crate::runner::RunnerShape;
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
     cache: KvCache,
-    /// Element type of the first matrix.
-    type_name: Option<&'static str>,
+    /// Element types of weights, each once, the embedding's first.
+    types: Vec<&'static str>,
     /// Tokens that a step may have.
     batch_tokens: usize,
     tables: BlockTables,
@@ -57,7 +57,7 @@ impl CpuBackend {
         Self {
             cpu,
             cache,
-            type_name: None,
+            types: Vec::new(),
             batch_tokens,
             tables: BlockTables::default(),
             batch: Batch::default(),
@@ -70,12 +70,18 @@ impl CpuBackend {
         }
     }
 
-    /// For people: `cpu, 2 threads, avx512, bf16`.
+    /// For people: `cpu, 2 threads, avx512, bf16`, with other types of weights behind it.
     pub(super) fn name(&self) -> String {
-        let dtype = self.type_name.unwrap_or("f32");
+        let types = self.types.join(", ");
         let threads = self.cpu.threads();
         let plural = if threads == 1 { "" } else { "s" };
-        format!("cpu, {threads} thread{plural}, {}, {dtype}", self.cpu.isa().name())
+        format!("cpu, {threads} thread{plural}, {}, {types}", self.cpu.isa().name())
+    }
+
+    fn note_type(&mut self, matrix: &StackedMatrix) {
+        if !self.types.contains(&matrix.type_name()) {
+            self.types.push(matrix.type_name());
+        }
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -136,7 +142,7 @@ impl Backend for CpuBackend {
 
     fn matrix(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
         let matrix = StackedMatrix::new(parts)?;
-        self.type_name.get_or_insert(matrix.type_name());
+        self.note_type(&matrix);
         Ok(matrix)
     }
 
@@ -166,6 +172,7 @@ impl Backend for CpuBackend {
         activation: ExpertActivation,
     ) -> Result<Experts, LoadError> {
         let experts = Experts::new(experts, activation)?;
+        self.note_type(experts.first());
         let rows = self.batch_tokens.saturating_mul(per_token);
         if self.expert_scratch.reserve(rows, experts.hidden(), experts.intermediate()) {
             return Ok(experts);

@@ -40,6 +40,11 @@ impl Experts {
         Ok(Self { experts: experts.iter().map(one).collect::<Result<_, LoadError>>()?, activation })
     }
 
+    /// One of its matrices.
+    pub(super) fn first(&self) -> &StackedMatrix {
+        &self.experts[0].gate_up
+    }
+
     pub(super) fn hidden(&self) -> usize {
         self.experts[0].down.rows()
     }

@@ -63,6 +63,7 @@ pub struct YarnScaling {
 impl RopeSpec {
     pub(super) fn from_fields(fields: Fields<'_>, context: usize) -> Result<Self, LoadError> {
         const DEFAULT_THETA: f64 = 10_000.0;
+        fields.only_number("partial_rotary_factor", 1.0)?;
         let (name, scaling) = match fields.object("rope_parameters", "rope_parameters.")? {
             Some(parameters) => ("rope_parameters.", Some(parameters)),
             None => ("rope_scaling.", fields.object("rope_scaling", "rope_scaling.")?),
@@ -71,9 +72,7 @@ impl RopeSpec {
         let theta = inner.map_or_else(|| fields.positive("rope_theta"), |theta| Ok(Some(theta)))?;
         let theta = theta.unwrap_or(DEFAULT_THETA);
         let Some(scaling) = scaling else { return Ok(Self { theta, scaling: None }) };
-        if scaling.positive("partial_rotary_factor")?.is_some_and(|part| (part - 1.0).abs() > f64::EPSILON) {
-            return Err(fields.invalid(format!("\"{name}partial_rotary_factor\" is not supported")));
-        }
+        scaling.only_number("partial_rotary_factor", 1.0)?;
         let kind = scaling.text("rope_type")?.map_or_else(|| scaling.text("type"), |kind| Ok(Some(kind)))?;
         match kind.unwrap_or("default") {
             "default" => Ok(Self { theta, scaling: None }),

@@ -3,8 +3,9 @@
 
     python make_models.py [NAME ...]
 
-Versions: host/models/qwen3-tiny/requirements.txt. Everything is seeded; a second run writes the same
-files. A prompt is replaced by another one until no greedy step is a near tie (see golden.py).
+Versions: host/models/qwen3-tiny/requirements.txt; models of other families than dense Qwen3 were made with
+torch 2.13.0 and transformers 5.19.0. Everything is seeded; a second run writes the same files. A prompt is
+replaced by another one until no greedy step is a near tie (see golden.py).
 """
 import sys
 

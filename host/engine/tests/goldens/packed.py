@@ -1,5 +1,6 @@
 """Packers: tensors as published checkpoints store them, and the values that these mean."""
 import torch
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 
 class Fp8:
@@ -60,6 +61,9 @@ class Mxfp4:
                 blocks, scales, values = cls.quantized(weight.float().transpose(1, 2))
                 packed[f"{name}_blocks"], packed[f"{name}_scales"] = blocks, scales
                 same[name] = values.transpose(1, 2).contiguous()
+                # transformers reads the same values from them.
+                read = convert_moe_packed_tensors(blocks, scales, dtype=torch.bfloat16)
+                assert torch.equal(read.float(), same[name]), name
             else:
                 packed[name], same[name] = weight, weight
         return packed, same

@@ -28,12 +28,15 @@ pub(super) struct Scratch<T> {
 }
 
 impl<T> Scratch<T> {
+    /// Of width one for a model without such layers.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
-        config: &GroupedConfig,
+        config: Option<&GroupedConfig>,
     ) -> Result<Self, LoadError> {
-        let spec: AttentionSpec<'_, B::Vector> = spec(config, None, None);
-        Ok(Self { qkv: backend.tensor(spec.qkv_width())?, attended: backend.tensor(spec.out_width())? })
+        let spec = |config| spec::<B::Vector>(config, None, None);
+        let (qkv, attended) =
+            config.map_or((1, 1), |config| (spec(config).qkv_width(), spec(config).out_width()));
+        Ok(Self { qkv: backend.tensor(qkv)?, attended: backend.tensor(attended)? })
     }
 }
 

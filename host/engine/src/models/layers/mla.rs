@@ -28,27 +28,25 @@ enum Queries<B: Backend> {
 #[derive(Debug)]
 pub(super) struct Scratch<T> {
     /// Before and after the norm.
-    narrow: Option<(T, T)>,
+    narrow: (T, T),
     queries: T,
     kv: T,
     attended: T,
 }
 
 impl<T> Scratch<T> {
+    /// Of width one for what a model lacks.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
-        config: &LatentConfig,
+        config: Option<&LatentConfig>,
     ) -> Result<Self, LoadError> {
-        let spec = spec(config);
-        let narrow = match config.query_rank {
-            Some(rank) => Some((backend.tensor(rank)?, backend.tensor(rank)?)),
-            None => None,
-        };
+        let narrow = config.and_then(|config| config.query_rank).unwrap_or(1);
+        let width = |of: fn(&MlaSpec) -> usize| config.map_or(1, |config| of(&spec(config)));
         Ok(Self {
-            narrow,
-            queries: backend.tensor(spec.query_width())?,
-            kv: backend.tensor(spec.cached_width())?,
-            attended: backend.tensor(spec.out_width())?,
+            narrow: (backend.tensor(narrow)?, backend.tensor(narrow)?),
+            queries: backend.tensor(width(MlaSpec::query_width))?,
+            kv: backend.tensor(width(MlaSpec::cached_width))?,
+            attended: backend.tensor(width(MlaSpec::out_width))?,
         })
     }
 }
@@ -95,15 +93,13 @@ impl<B: Backend> LatentAttention<B> {
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { narrow, queries, kv, attended } = scratch;
-        match (&self.queries, narrow) {
-            (Queries::Narrow(down, norm, up), Some((before, after))) => {
+        let Scratch { narrow: (before, after), queries, kv, attended } = scratch;
+        match &self.queries {
+            Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),
+            Queries::Narrow(down, norm, up) => {
                 backend.linear(normed, down, None, Store::Overwrite, before);
                 backend.rms_norm(before, Norm { weight: norm, eps }, after);
                 backend.linear(after, up, None, Store::Overwrite, queries);
-            }
-            (Queries::Direct(weight) | Queries::Narrow(_, _, weight), _) => {
-                backend.linear(normed, weight, None, Store::Overwrite, queries);
             }
         }
         backend.linear(normed, &self.kv, None, Store::Overwrite, kv);

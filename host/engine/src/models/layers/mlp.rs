@@ -12,11 +12,13 @@ pub(super) struct Scratch<T> {
 }
 
 impl<T> Scratch<T> {
+    /// Of width one for a model without such a part.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
-        intermediate: usize,
+        intermediate: Option<usize>,
     ) -> Result<Self, LoadError> {
-        Ok(Self { gate_up: backend.tensor(2 * intermediate)?, activated: backend.tensor(intermediate)? })
+        let width = intermediate.unwrap_or(1);
+        Ok(Self { gate_up: backend.tensor(2 * width)?, activated: backend.tensor(width)? })
     }
 }
 

@@ -35,43 +35,39 @@ enum Mlp<B: Backend> {
     Experts(Box<MoeMlp<B>>),
 }
 
-/// Activations of a step, which all layers share.
+/// Activations of a step, which all layers share. Those of kinds that a model lacks are there too, of width one, so that no layer has
+/// to ask for its own.
 #[derive(Debug)]
 pub(super) struct Scratch<B: Backend> {
     normed: B::Tensor,
-    attention: AttentionScratch<B>,
-    gated: Option<mlp::Scratch<B::Tensor>>,
-    experts: Option<moe::Scratch<B>>,
-}
-
-#[derive(Debug)]
-enum AttentionScratch<B: Backend> {
-    Grouped(attention::Scratch<B::Tensor>),
-    Latent(mla::Scratch<B::Tensor>),
+    grouped: attention::Scratch<B::Tensor>,
+    latent: mla::Scratch<B::Tensor>,
+    gated: mlp::Scratch<B::Tensor>,
+    experts: moe::Scratch<B>,
 }
 
 impl<B: Backend> Scratch<B> {
-    /// Makes room for what the layers of a model have.
+    /// Makes room for what the layers of a model have; layers of one kind are of one shape.
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
-        let attention = match &config.attention {
-            AttentionConfig::Grouped(sizes) => {
-                AttentionScratch::Grouped(attention::Scratch::new(backend, sizes)?)
-            }
-            AttentionConfig::Latent(sizes) => AttentionScratch::Latent(mla::Scratch::new(backend, sizes)?),
+        let (grouped, latent) = match &config.attention {
+            AttentionConfig::Grouped(sizes) => (Some(sizes), None),
+            AttentionConfig::Latent(sizes) => (None, Some(sizes)),
         };
-        let (mut gated, mut experts) = (None, None);
-        for layer in &config.layers {
-            match &layer.mlp {
-                MlpConfig::Gated { intermediate } if gated.is_none() => {
-                    gated = Some(mlp::Scratch::new(backend, *intermediate)?);
-                }
-                MlpConfig::Experts(sizes) if experts.is_none() => {
-                    experts = Some(moe::Scratch::new(backend, sizes)?);
-                }
-                MlpConfig::Gated { .. } | MlpConfig::Experts(_) => {}
-            }
-        }
-        Ok(Self { normed: backend.tensor(config.hidden)?, attention, gated, experts })
+        let gated = config.layers.iter().find_map(|layer| match layer.mlp {
+            MlpConfig::Gated { intermediate } => Some(intermediate),
+            MlpConfig::Experts(_) => None,
+        });
+        let experts = config.layers.iter().find_map(|layer| match &layer.mlp {
+            MlpConfig::Experts(sizes) => Some(sizes),
+            MlpConfig::Gated { .. } => None,
+        });
+        Ok(Self {
+            normed: backend.tensor(config.hidden)?,
+            grouped: attention::Scratch::new(backend, grouped)?,
+            latent: mla::Scratch::new(backend, latent)?,
+            gated: mlp::Scratch::new(backend, gated)?,
+            experts: moe::Scratch::new(backend, experts)?,
+        })
     }
 }
 
@@ -118,23 +114,17 @@ impl<B: Backend> Layer<B> {
         scratch: &mut Scratch<B>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { normed, attention, gated, experts } = scratch;
+        let Scratch { normed, grouped, latent, gated, experts } = scratch;
         let place = (index, rope, eps);
         backend.rms_norm(hidden, Norm { weight: &self.input_norm, eps }, normed);
-        match (&self.attention, attention) {
-            (Attention::Grouped(layer), AttentionScratch::Grouped(scratch)) => {
-                layer.forward(backend, place, normed, scratch, hidden);
-            }
-            (Attention::Latent(layer), AttentionScratch::Latent(scratch)) => {
-                layer.forward(backend, place, normed, scratch, hidden);
-            }
-            _ => unreachable!("a model's layers attend alike"),
+        match &self.attention {
+            Attention::Grouped(layer) => layer.forward(backend, place, normed, grouped, hidden),
+            Attention::Latent(layer) => layer.forward(backend, place, normed, latent, hidden),
         }
         backend.rms_norm(hidden, Norm { weight: &self.post_norm, eps }, normed);
-        match (&self.mlp, gated, experts) {
-            (Mlp::Gated(layer), Some(scratch), _) => layer.forward(backend, normed, scratch, hidden),
-            (Mlp::Experts(layer), _, Some(scratch)) => layer.forward(backend, normed, scratch, hidden),
-            _ => unreachable!("activations were made for every kind of layer"),
+        match &self.mlp {
+            Mlp::Gated(layer) => layer.forward(backend, normed, gated, hidden),
+            Mlp::Experts(layer) => layer.forward(backend, normed, experts, hidden),
         }
     }
 }

@@ -23,14 +23,18 @@ pub(super) struct MoeMlp<B: Backend> {
 pub(super) struct Scratch<B: Backend> {
     scores: B::Tensor,
     routes: B::Routes,
-    shared: Option<mlp::Scratch<B::Tensor>>,
+    shared: mlp::Scratch<B::Tensor>,
 }
 
 impl<B: Backend> Scratch<B> {
-    pub(super) fn new(backend: &mut B, config: &ExpertsConfig) -> Result<Self, LoadError> {
-        let shared = config.shared.map(|width| mlp::Scratch::new(backend, width)).transpose()?;
-        let (scores, routes) = (backend.tensor(config.experts)?, backend.routes(config.per_token)?);
-        Ok(Self { scores, routes, shared })
+    /// Of width one for what a model lacks.
+    pub(super) fn new(backend: &mut B, config: Option<&ExpertsConfig>) -> Result<Self, LoadError> {
+        let (experts, per_token) = config.map_or((1, 1), |config| (config.experts, config.per_token));
+        Ok(Self {
+            scores: backend.tensor(experts)?,
+            routes: backend.routes(per_token)?,
+            shared: mlp::Scratch::new(backend, config.and_then(|config| config.shared))?,
+        })
     }
 }
 
@@ -82,8 +86,8 @@ impl<B: Backend> MoeMlp<B> {
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
-        if let (Some(expert), Some(scratch)) = (&self.shared, shared) {
-            expert.forward(backend, normed, scratch, hidden);
+        if let Some(expert) = &self.shared {
+            expert.forward(backend, normed, shared, hidden);
         }
     }
 }
