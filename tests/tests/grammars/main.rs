@@ -3,7 +3,9 @@
 
 mod inputs;
 mod oracle;
+mod play;
 mod requests;
+mod schemas;
 mod tables;
 mod walk;
 
