@@ -1,6 +1,7 @@
 //! What a parser's `constrain` allows is what its request demanded: text walked at random through the grammar is parsed by the
 //! same parser, and the calls are held against the request by a JSON schema validator of another hand.
 
+mod hostile;
 mod inputs;
 mod oracle;
 mod play;
