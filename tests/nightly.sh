@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 runs of a
-# parser's proof under load, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof does; benchmarks print their figures
+# parser's proof under load, the JSON-Schema test suite in every format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof does; benchmarks print their figures
 # and fail nothing. Give it a machine that does nothing else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +11,11 @@ export SLUICE_HOST=${CARGO_TARGET_DIR:-$PWD/target}/release/host
 
 echo "== property tests with many cases, and ten thousand instances"
 PROPTEST_CASES=2560 SLUICE_INSTANCES=10000 cargo test --release --locked --workspace
+
+echo "== the JSON-Schema test suite in every format's grammars"
+SUITE=${CARGO_TARGET_DIR:-$PWD/target}/json-schema-suite
+tests/json-schema-suite.sh "$SUITE"
+SLUICE_SCHEMAS=$SUITE cargo test --release --locked --workspace --test grammars schemas:: -- --nocapture
 
 echo "== threads in every order"
 cargo run --locked --manifest-path tests/interleavings/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}"

@@ -120,9 +120,12 @@ impl Workshop {
     }
 }
 
-/// Sets of tokens that a grammar allows as one, where it allows all texts of such a form.
+/// Sets of tokens that a grammar allows as one, where it allows all texts of such a form: llguidance's, without what begins most markers, so that
+/// they count in text that spells none, too.
 fn slices() -> Vec<String> {
-    llguidance::earley::SlicedBiasComputer::general_slices()
+    let text = r#"[^"\\<\x00-\x1F\x7F]"#;
+    let lengths = ["{1,10}", "{1,30}", "+"].map(|length| format!("{text}{length}"));
+    std::iter::once(r"[ \n\r\t]+".to_owned()).chain(lengths).collect()
 }
 
 impl CompiledGrammar {

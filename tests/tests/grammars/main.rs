@@ -1,9 +1,12 @@
 //! What a parser's `constrain` allows is what its request demanded: text walked at random through the grammar is parsed by the
 //! same parser, and the calls are held against the request by a JSON schema validator of another hand.
 
+mod hostile;
 mod inputs;
 mod oracle;
+mod play;
 mod requests;
+mod schemas;
 mod tables;
 mod walk;
 

@@ -1,11 +1,13 @@
 //! Judges a walk: plays it to the format's own parser in several cuts, and holds the items against the request.
 
-use parser_sdk::testing::{Head, Item, Player};
-use parser_sdk::{Descriptor, FinishReason, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
+use parser_sdk::testing::{Head, Item};
+use parser_sdk::{Descriptor, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
 use serde_json::Value;
 
 use super::inputs;
+use super::play::{found_in, play};
 use super::requests::Expected;
+use super::schemas;
 use super::tables;
 use super::walk::{Markers, Piece, Walker};
 
@@ -81,21 +83,11 @@ impl Format {
         markers: Markers,
         seeds: std::ops::Range<u64>,
     ) -> Result<(), String> {
-        let descriptor = (self.describe)(&request.options)?;
-        let fresh = Walker::new(
-            grammar,
-            &descriptor.markers,
-            &self.tokens_in(&descriptor, markers),
-            &descriptor.stops,
-        )?;
+        let fresh = self.walker(request, grammar, markers)?;
         for seed in seeds {
             for prompt in self.prompts {
-                let mut walker = fresh.clone();
-                walker.replay(prompt);
-                let pieces = walker.walk(seed);
-                let tell =
-                    |error| format!("seed {seed}, {markers:?}, prompt {prompt:?}: {error}\n{pieces:?}");
-                self.judge_turn(request, &descriptor, prompt, &pieces, markers).map_err(tell)?;
+                let tell = |error| format!("seed {seed}, {markers:?}, prompt {prompt:?}: {error}");
+                self.judge_walk(request, &fresh, prompt, seed, markers).map_err(tell)?;
             }
         }
         Ok(())
@@ -108,6 +100,47 @@ impl Format {
         (0..).zip(tokens).filter(|(_, is_token)| *is_token).map(|(index, _)| index).collect()
     }
 
+    /// Literals of the markers that are text in this mode.
+    pub(crate) fn text_markers(&self, request: &Request, markers: Markers) -> Vec<String> {
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        let tokens = self.tokens_in(&descriptor, markers);
+        descriptor
+            .markers
+            .into_iter()
+            .zip(tokens)
+            .filter(|(_, is_token)| !is_token)
+            .map(|(literal, _)| literal)
+            .collect()
+    }
+
+    /// The grammar at its beginning.
+    pub(crate) fn walker(
+        &self,
+        request: &Request,
+        grammar: &str,
+        markers: Markers,
+    ) -> Result<Walker, String> {
+        let descriptor = (self.describe)(&request.options)?;
+        Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers), &descriptor.stops)
+    }
+
+    /// Walks once behind this prompt and judges what comes of it.
+    pub(crate) fn judge_walk(
+        &self,
+        request: &Request,
+        fresh: &Walker,
+        prompt: &str,
+        seed: u64,
+        markers: Markers,
+    ) -> Result<(), String> {
+        let descriptor = (self.describe)(&request.options)?;
+        let mut walker = fresh.clone();
+        walker.replay(prompt);
+        let pieces = walker.walk(seed)?;
+        let tell = |error| format!("{error}\n{pieces:?}");
+        self.judge_turn(request, &descriptor, prompt, &pieces, markers).map_err(tell)
+    }
+
     /// Which markers are tokens in this mode.
     fn tokens_in(&self, descriptor: &Descriptor, markers: Markers) -> Vec<bool> {
         let is_token = |index: usize| match markers {
@@ -118,6 +151,27 @@ impl Format {
         (0..descriptor.markers.len()).map(is_token).collect()
     }
 
+    /// The pieces as a host sees them that finds by their text the markers that are no tokens.
+    fn found(&self, pieces: &[Piece], descriptor: &Descriptor, markers: Markers) -> Vec<Piece> {
+        match markers {
+            Markers::Text => pieces.to_vec(),
+            Markers::Tokens => found_in(pieces, &descriptor.markers, &self.tokens_in(descriptor, markers)),
+        }
+    }
+
+    /// What the parser reads in these pieces behind this prompt.
+    pub(crate) fn read(
+        &self,
+        request: &Request,
+        prompt: &str,
+        pieces: &[Piece],
+        markers: Markers,
+    ) -> Vec<Item> {
+        let descriptor = (self.describe)(&request.options).expect("the format describes itself");
+        let pieces = self.found(pieces, &descriptor, markers);
+        (self.play)(request, prompt, &pieces, markers, usize::MAX)
+    }
+
     fn judge_turn(
         &self,
         request: &Request,
@@ -126,17 +180,10 @@ impl Format {
         pieces: &[Piece],
         markers: Markers,
     ) -> Result<(), String> {
-        let found;
-        let pieces = match markers {
-            Markers::Text => pieces,
-            Markers::Tokens => {
-                found = found_in(pieces, descriptor, &self.tokens_in(descriptor, markers));
-                &found
-            }
-        };
-        let items = (self.play)(request, prompt, pieces, markers, usize::MAX);
+        let pieces = self.found(pieces, descriptor, markers);
+        let items = (self.play)(request, prompt, &pieces, markers, usize::MAX);
         for cut in [1, 3] {
-            let again = (self.play)(request, prompt, pieces, markers, cut);
+            let again = (self.play)(request, prompt, &pieces, markers, cut);
             if again != items {
                 return Err(format!("cut every {cut} bytes it gives {again:?} instead of {items:?}"));
             }
@@ -216,84 +263,11 @@ impl Format {
     }
 }
 
-/// The pieces as a host sees them that finds by their text the markers that are no tokens.
-fn found_in(pieces: &[Piece], descriptor: &Descriptor, tokens: &[bool]) -> Vec<Piece> {
-    let mut found = Vec::new();
-    for piece in pieces {
-        let Piece::Text(text) = piece else {
-            found.push(piece.clone());
-            continue;
-        };
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let next =
-                (0..rest.len()).find_map(|at| Some((at, spelt_at(rest, at, &descriptor.markers, tokens)?)));
-            let (at, index) = next.unwrap_or((rest.len(), usize::MAX));
-            if at > 0 {
-                found.push(Piece::Text(rest[..at].to_owned()));
-            }
-            rest = &rest[at..];
-            if let Some(literal) = descriptor.markers.get(index) {
-                found.push(Piece::Marker(u32::try_from(index).expect("few")));
-                rest = &rest[literal.len()..];
-            }
-        }
-    }
-    found
-}
-
-/// The longest marker that stands there as text, among those that are no tokens.
-fn spelt_at(text: &str, at: usize, literals: &[String], tokens: &[bool]) -> Option<usize> {
-    let rest = text.get(at..)?;
-    let here = (0..literals.len()).filter(|index| !tokens[*index] && rest.starts_with(&literals[*index]));
-    here.max_by_key(|index| literals[*index].len())
-}
-
-fn play<P: Parser>(
-    request: &Request,
-    prompt: &str,
-    pieces: &[Piece],
-    markers: Markers,
-    cut: usize,
-) -> Vec<Item> {
-    let mut player = Player::<P>::start(request);
-    player.prompt(prompt);
-    for piece in pieces {
-        match piece {
-            Piece::Marker(index) => player.marker(*index),
-            Piece::Text(text) => {
-                for chunk in chunks(text, cut) {
-                    match markers {
-                        Markers::Tokens => player.text(chunk),
-                        Markers::Text => player.feed(chunk),
-                    }
-                }
-            }
-        }
-    }
-    player.finish(FinishReason::Stop)
-}
-
-fn chunks(text: &str, bytes: usize) -> Vec<&str> {
-    let mut chunks = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let mut at = bytes.min(rest.len());
-        while !rest.is_char_boundary(at) {
-            at += 1;
-        }
-        let (chunk, after) = rest.split_at(at);
-        chunks.push(chunk);
-        rest = after;
-    }
-    chunks
-}
-
 fn validates(schema: &str, text: &str) -> Result<(), String> {
     let schema: Value = serde_json::from_str(schema).map_err(|error| error.to_string())?;
     let instance: Value =
         serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))?;
-    jsonschema::validate(&schema, &instance).map_err(|error| format!("{text}: {error}"))
+    schemas::is_valid(&schema, &instance)
 }
 
 /// No marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)

@@ -37,7 +37,7 @@ pub(crate) fn tool(name: &str, parameters: &str) -> Tool {
 const CODE: &str = r"[A-Z]{2,3}-[0-9]{1,4}( [^\n]{0,20}<[a-z/]{1,9}>)?\.";
 const LINES: &str = "start: line (\"\\n\" line)* \".\"\nline: WORD (\", \" WORD)*\nWORD: /[a-z<>]{1,5}/\n";
 
-fn strict(name: &str, parameters: &str) -> Tool {
+pub(crate) fn strict(name: &str, parameters: &str) -> Tool {
     Tool { strict: true, ..tool(name, parameters) }
 }
 

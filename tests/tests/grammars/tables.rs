@@ -23,8 +23,14 @@ const CHATML: &[&str] = &[
     "<|im_start|>assistant\n<think>\n\n</think>\n\n",
 ];
 
+pub(crate) const HERMES_FORMAT: Format = of(HERMES, CHATML);
+
+const fn of(table: &'static str, prompts: &'static [&'static str]) -> Format {
+    Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) }
+}
+
 fn walk(table: &'static str, prompts: &'static [&'static str]) {
-    round_trip(Format { table: Some(table), ..Format::of::<ResponseTemplate>(prompts) });
+    round_trip(of(table, prompts));
 }
 
 /// Whether tokenizers have this marker as one token.

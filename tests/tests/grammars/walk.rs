@@ -54,6 +54,9 @@ pub(crate) struct Walker {
 }
 
 const FIRST_MARKER: u32 = 256;
+const QUOTE: TokenId = b'"' as TokenId;
+/// Digits of a number, where it may end.
+const DIGITS: usize = 12;
 /// Tokens after which a walk tries to come to an end.
 const SOON: usize = 250;
 /// Tokens after which it failed to.
@@ -96,49 +99,75 @@ impl Walker {
         self.matcher.consume_tokens(&tokens).expect("the prompt is part of the grammar");
     }
 
-    /// Walks to an end of the grammar.
-    pub(crate) fn walk(&mut self, seed: u64) -> Vec<Piece> {
-        let mut random = Random::new(seed);
-        let mut taken = Vec::new();
-        while !self.matcher.is_stopped() {
-            let hurry = taken.len() > SOON;
-            let accepting = self.matcher.is_accepting().expect("the grammar is sound");
-            if accepting && (hurry || random.below(12) == 0) {
-                break;
-            }
-            assert!(taken.len() < LIMIT, "no end in sight: {:?}", pieces(&taken));
-            let tokens = self.step(hurry, taken.last().copied(), &mut random);
-            self.matcher.consume_tokens(&tokens).expect("the mask allows it");
-            taken.extend(tokens);
-        }
-        pieces(&taken)
+    /// What these parts are in this vocabulary, if they are a whole turn; those that are markup hold markers.
+    pub(crate) fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
+        let mut matcher = self.matcher.clone();
+        let tokens_of =
+            |(is_markup, text): &(bool, String)| if *is_markup { self.tokens_of(text) } else { bytes(text) };
+        let tokens: Vec<TokenId> = parts.iter().flat_map(tokens_of).collect();
+        let taken = matcher.try_consume_tokens(&tokens).expect("the grammar is sound");
+        let is_whole = taken == tokens.len()
+            && (matcher.is_stopped() || matcher.is_accepting().expect("the grammar is sound"));
+        is_whole.then(|| pieces(&tokens))
     }
 
-    fn step(&mut self, hurry: bool, last: Option<TokenId>, random: &mut Random) -> Vec<TokenId> {
+    /// Walks to an end of the grammar.
+    pub(crate) fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
+        let mut random = Random::new(seed);
+        let mut taken = Vec::new();
+        let unsound = |error: anyhow::Error| error.to_string();
+        while !self.matcher.is_stopped() {
+            let hurry = taken.len() > SOON;
+            if self.matcher.is_accepting().map_err(unsound)? && (hurry || random.below(12) == 0) {
+                break;
+            }
+            if taken.len() > LIMIT {
+                return Err(format!("no end in sight: {:?}", pieces(&taken)));
+            }
+            let tokens = self
+                .step(hurry, &taken, &mut random)
+                .map_err(|error| format!("{error}: {:?}", pieces(&taken)))?;
+            self.matcher.consume_tokens(&tokens).map_err(unsound)?;
+            taken.extend(tokens);
+        }
+        Ok(pieces(&taken))
+    }
+
+    fn step(&mut self, hurry: bool, taken: &[TokenId], random: &mut Random) -> Result<Vec<TokenId>, String> {
         if hurry || random.below(4) == 0 {
             let first = random.below(BAIT.len() + 2 * self.literals.len());
             let bait = self.bait(first);
-            if self.matcher.validate_tokens(&bait).expect("the grammar is sound") == bait.len() {
-                return bait;
+            if self.matcher.validate_tokens(&bait).map_err(|error| error.to_string())? == bait.len() {
+                return Ok(bait);
             }
         }
-        let mask = self.matcher.compute_mask().expect("the grammar is sound");
+        let mask = self.matcher.compute_mask().map_err(|error| error.to_string())?;
         let end = marker(self.literals.len());
         // Markers lead out of blocks that may hold any number of calls; letters hardly ever do.
         let markers: Vec<TokenId> = mask.iter().filter(|token| (marker(0)..end).contains(token)).collect();
         if hurry && !markers.is_empty() && random.below(2) == 0 {
-            return vec![markers[random.below(markers.len())]];
+            return Ok(vec![markers[random.below(markers.len())]]);
         }
-        // No exponents: JSON numbers may be larger than the validator reads.
-        let after_digit = last.is_some_and(|token| (48..58).contains(&token));
-        let exponent = |token: &TokenId| after_digit && matches!(token, 69 | 101);
-        let allowed: Vec<TokenId> = mask.iter().filter(|token| *token < end && !exponent(token)).collect();
-        assert!(!allowed.is_empty(), "a dead end");
+        // No exponents, and few digits where there is a way out: JSON numbers may be larger than validator and parsers read.
+        let digits = taken.iter().rev().take_while(|token| (48..58).contains(*token)).count();
+        let numeric = |token: &TokenId| {
+            (digits > 0 && matches!(token, 69 | 101)) || (digits > DIGITS && (48..58).contains(token))
+        };
+        let all: Vec<TokenId> = mask.iter().filter(|token| *token < end).collect();
+        let short: Vec<TokenId> = all.iter().copied().filter(|token| !numeric(token)).collect();
+        let allowed = if short.is_empty() { all } else { short };
+        // Random text hardly ever ends a string whose pattern wants certain characters last.
+        if hurry && allowed.contains(&QUOTE) && random.below(2) == 0 {
+            return Ok(vec![QUOTE]);
+        }
+        if allowed.is_empty() {
+            return Err("a dead end".to_owned());
+        }
         // Letters more often than other bytes, or most strings would be of characters cut short.
         let letters: Vec<TokenId> =
             allowed.iter().copied().filter(|token| (32..127).contains(token)).collect();
         let among = if letters.is_empty() || random.below(8) == 0 { &allowed } else { &letters };
-        vec![among[random.below(among.len())]]
+        Ok(vec![among[random.below(among.len())]])
     }
 
     fn bait(&self, choice: usize) -> Vec<TokenId> {

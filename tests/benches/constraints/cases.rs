@@ -1,0 +1,96 @@
+//! What is measured: a request, and a text that satisfies it.
+
+use host::parser::contract::{Request, Tool, ToolChoice, ToolKind};
+use serde_json::{Value, json};
+
+use super::schemas;
+
+const PROPERTIES: usize = 300;
+const TOOLS: usize = 40;
+const STRICT_TOOLS: usize = 8;
+const PROSE: &str = "Let me see what the archive has. If x < y holds for both dates (it does: 3 < 7), the meeting was in January, and \
+    \"the minutes\" are among its papers;\nI'll ask for them by date, newest first, and tell you what I find.\n\n- first the list of papers\n\
+    - then who signed them\n\n";
+
+/// One request and an answer.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) request: Request,
+    /// What the model writes behind its prompt, up to the turn's end.
+    pub(crate) text: String,
+    /// The JSON in it, where it is an answer and not calls.
+    pub(crate) json: Option<String>,
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<Case> {
+    let any = json!({"type": "object"});
+    vec![
+        answer("nested schema", &schemas::order(), &schemas::order_instance()),
+        answer("300 properties", &schemas::wide(PROPERTIES), &schemas::wide_instance(PROPERTIES)),
+        Case {
+            name: "40 tools, required",
+            request: Request { tool_choice: ToolChoice::Required, ..with_tools(TOOLS, false) },
+            text: format!("{}\n{}", call(17), call(33)),
+            json: None,
+        },
+        answer("json_object", &any, &schemas::any_object()),
+        Case {
+            name: "prose, strict tools",
+            request: with_tools(STRICT_TOOLS, true),
+            text: format!("<think>\n{}</think>\n\n{}{}", PROSE.repeat(2), PROSE.repeat(3), call(5)),
+            json: None,
+        },
+    ]
+}
+
+fn answer(name: &'static str, schema: &Value, instance: &Value) -> Case {
+    jsonschema::validate(schema, instance).expect("an instance of the schema");
+    let (schema, json) = (schema.to_string(), spaced(instance));
+    let request = Request { response_schema: Some(schema), ..with_tools(0, false) };
+    Case { name, request, text: json.clone(), json: Some(json) }
+}
+
+fn with_tools(count: usize, strict: bool) -> Request {
+    let tool = |at| Tool {
+        name: tool_name(at),
+        description: String::new(),
+        kind: ToolKind::Function,
+        parameters_json: schemas::parameters(at).to_string(),
+        strict,
+        grammar: None,
+    };
+    Request {
+        tools: (0..count).map(tool).collect(),
+        tool_choice: ToolChoice::Auto,
+        parallel_tool_calls: true,
+        response_schema: None,
+        response_grammar: None,
+        token_markers: Vec::new(),
+        options: Vec::new(),
+    }
+}
+
+fn tool_name(at: usize) -> String {
+    format!("search_archive_{at}")
+}
+
+fn call(at: usize) -> String {
+    let arguments = schemas::arguments(at);
+    jsonschema::validate(&schemas::parameters(at), &arguments).expect("arguments of the tool");
+    let call = json!({"name": tool_name(at), "arguments": arguments});
+    format!("<tool_call>\n{}\n</tool_call>", spaced(&call))
+}
+
+/// JSON with a space behind each colon and comma, as models write it.
+fn spaced(value: &Value) -> String {
+    let list = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Array(values) => format!("[{}]", list(values.iter().map(spaced).collect())),
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| format!("{}: {}", json!(key), spaced(value));
+            format!("{{{}}}", list(members.iter().map(member).collect()))
+        }
+        other => other.to_string(),
+    }
+}

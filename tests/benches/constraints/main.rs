@@ -1,0 +1,207 @@
+//! What constrained decoding costs: the grammar's compilation, and the mask of each token of one sequence, in CPU time of one thread.
+//!
+//! `cargo bench --locked --workspace --bench constraints`, with the `tokenizer.json` of a Qwen3 model by `SLUICE_TOKENIZER=FILE` (else it
+//! is the embedded model's, whose vocabulary is small). The way is the server's own: the shipped parser's grammar, its markers as the
+//! tokenizer has them, masks, and texts that satisfy the request, tokenised as prompts are. `CONSTRAINTS_OUT=FILE` gets cases and figures
+//! for `tests/peers/constraints`.
+#![expect(clippy::print_stdout, reason = "its result is what it prints")]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
+mod cases;
+mod schemas;
+mod walk;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cases::Case;
+use engine::{JsonBegins, JsonConstraint};
+use host::grammar::define_markers;
+use host::limits::ParserLimits;
+use host::mask::{Grammars, MaskStart, json_grammar};
+use host::parser::contract::{Request, ToolChoice};
+use host::parser::{Plugin, PluginSource, Runtime};
+use host::prompt::Tokenizer;
+use host::turn::MarkerTable;
+use serde_json::{Value, json};
+use tests::measure::{median_cpu, thread_cpu};
+use walk::{Costs, microseconds};
+
+const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
+/// Sequences after a grammar's first, whose lexer is filled by then.
+const SEQUENCES: usize = 8;
+/// Five of a hundred of a step of 10 ms, in microseconds.
+const BUDGET: f64 = 500.0;
+/// What the template writes before an answer.
+const HEADER: [&str; 2] = ["<|im_start|>", "assistant\n"];
+
+/// The parser and the tokenizer under measurement.
+struct Bench {
+    plugin: Arc<Plugin>,
+    markers: MarkerTable,
+    tokenizer: Arc<Tokenizer>,
+    stops: Arc<[u32]>,
+}
+
+/// One line of the table.
+struct Row {
+    name: String,
+    grammar: String,
+    compile: Duration,
+    again: Duration,
+    begin: Duration,
+    tokens: usize,
+    first: Costs,
+    next: Costs,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../plugins/qwen3.wasm");
+        let plugin = runtime.load(&PluginSource::File(file.into()), &[]).expect("a shipped parser");
+        let json =
+            std::env::var_os("SLUICE_TOKENIZER").map(|file| std::fs::read(file).expect("a tokenizer.json"));
+        let tokenizer = Tokenizer::from_json(json.as_deref().unwrap_or(EMBEDDED)).expect("a tokenizer");
+        let markers =
+            MarkerTable::new(&plugin.descriptor().markers, |text| tokenizer.token_id(text)).expect("markers");
+        let stops = Arc::from([tokenizer.token_id("<|im_end|>").expect("the turn's end")]);
+        Self { plugin, markers, tokenizer: Arc::new(tokenizer), stops }
+    }
+
+    /// The parser's grammar, with markers defined. Where it isn't told that they are tokens, it keeps text from spelling them.
+    fn grammar(&self, case: &Case, tells_tokens: bool) -> String {
+        let markers: Vec<_> = self.markers.entries().collect();
+        let tokens =
+            (0..).zip(&markers).filter(|(_, (_, id))| tells_tokens && id.is_some()).map(|(index, _)| index);
+        let request = Request { token_markers: tokens.collect(), ..case.request.clone() };
+        let grammar = self.plugin.constrain(&request).expect("a grammar").expect("a constrained turn");
+        define_markers(&grammar, &markers, &self.plugin.descriptor().stops).expect("markers")
+    }
+
+    /// What the model's prompt has written of the turn.
+    fn opening(&self) -> Vec<(Option<u32>, String)> {
+        HEADER.map(|text| (self.tokenizer.token_id(text), text.to_owned())).to_vec()
+    }
+
+    fn measure(&self, name: String, grammar: String, opening: &[(Option<u32>, String)], text: &str) -> Row {
+        let grammars = self.fresh();
+        let began = thread_cpu();
+        let compiled = grammars.compile(&grammar).expect("a grammar that compiles");
+        let start = compiled.start(opening, &self.stops).expect("an opening of the grammar");
+        let compile = thread_cpu().saturating_sub(began);
+        let again = median_cpu(9, || {
+            let compiled = grammars.compile(&grammar).expect("the same");
+            drop(compiled.start(opening, &self.stops).expect("the same"));
+        });
+        let fork = median_cpu(9, || drop(start.mask()));
+        let mut ids = self.tokenizer.encode_with_added(text).expect("ids");
+        ids.push(self.stops[0]);
+        let first = self.walk(&start, &ids, 1);
+        let next = self.walk(&start, &ids, SEQUENCES);
+        Row { name, grammar, compile, again, begin: fork, tokens: ids.len(), first, next }
+    }
+
+    /// With the vocabulary made ready, and nothing compiled.
+    fn fresh(&self) -> Grammars {
+        let grammars = Grammars::new(Arc::clone(&self.tokenizer));
+        grammars.compile("start: \"x\"").expect("a grammar");
+        grammars
+    }
+
+    fn walk(&self, start: &MaskStart, ids: &[u32], sequences: usize) -> Costs {
+        let mut costs = Costs::default();
+        (0..sequences).for_each(|_| costs.walk(start.mask(), ids, self.tokenizer.vocab_size()));
+        costs
+    }
+}
+
+impl Row {
+    fn print(&self) {
+        let (first, next) = (&self.first, &self.next);
+        println!(
+            "{:<34}{:>7.1}{:>9.1}{:>8.0}{:>7.0}{:>7}{:>9.1}{:>9.0}{:>8.1}{:>8.1}{:>8.1}{:>9.1}{:>9.1}{:>7.0}",
+            self.name,
+            self.grammar.len() as f64 / 1024.0,
+            microseconds(self.compile) / 1e3,
+            microseconds(self.again),
+            microseconds(self.begin),
+            self.tokens,
+            first.mean(),
+            first.percentile(100),
+            next.percentile(50),
+            next.percentile(90),
+            next.percentile(99),
+            next.percentile(100),
+            next.mean(),
+            BUDGET / next.mean(),
+        );
+    }
+
+    fn figures(&self) -> Value {
+        let next = &self.next;
+        json!({"compile_ms": microseconds(self.compile) / 1e3, "first": self.first.mean(), "p50": next.percentile(50),
+            "p99": next.percentile(99), "max": next.percentile(100), "mean": next.mean()})
+    }
+}
+
+fn exported(case: &Case, row: &Row) -> Value {
+    let tools =
+        case.request.tools.iter().map(|tool| json!({"name": tool.name, "parameters": tool.parameters_json}));
+    json!({"name": case.name, "schema": case.request.response_schema, "json": case.json, "tools": tools.collect::<Value>(),
+        "required": case.request.tool_choice != ToolChoice::Auto, "text": case.text, "grammar": row.grammar,
+        "figures": row.figures()})
+}
+
+fn main() {
+    let bench = Bench::new();
+    let began = thread_cpu();
+    let grammars = Grammars::new(Arc::clone(&bench.tokenizer));
+    grammars.compile("start: \"x\"").expect("a grammar");
+    let ready = thread_cpu().saturating_sub(began);
+    println!(
+        "\nmasks of {} tokens, CPU time of one thread; the vocabulary made ready in {:.0} ms, once for each model",
+        bench.tokenizer.vocab_size(),
+        microseconds(ready) / 1e3
+    );
+    println!(
+        "the first sequence of a grammar fills its lexer; the columns behind it are of the next {SEQUENCES}\n"
+    );
+    println!(
+        "{:<34}{:>7}{:>9}{:>8}{:>7}{:>7}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>9}{:>7}",
+        "",
+        "KiB",
+        "compile",
+        "cached",
+        "begin",
+        "tokens",
+        "1st mean",
+        "1st max",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "mean",
+        "in 5 %"
+    );
+    println!("{:<34}{:>7}{:>9}{:>8}{:>7}{:>7}{:>9}", "", "", "ms", "µs", "µs", "", "µs per token");
+    let mut cases = Vec::new();
+    for case in cases::all() {
+        let row =
+            bench.measure(case.name.to_owned(), bench.grammar(&case, true), &bench.opening(), &case.text);
+        row.print();
+        let narrowed = bench.grammar(&case, false);
+        bench
+            .measure("  markers kept out of text".to_owned(), narrowed, &bench.opening(), &case.text)
+            .print();
+        cases.push(exported(&case, &row));
+        if let Some(schema) = case.request.response_schema {
+            let begins = JsonBegins::AtOnce;
+            let plain = json_grammar(&JsonConstraint { schema, begins }).expect("a schema");
+            bench.measure("  JSON alone".to_owned(), plain, &[], &case.text).print();
+        }
+    }
+    if let Some(file) = std::env::var_os("CONSTRAINTS_OUT") {
+        std::fs::write(file, Value::Array(cases).to_string()).expect("the cases can be written");
+    }
+}

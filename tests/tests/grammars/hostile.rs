@@ -1,0 +1,284 @@
+//! Schemas and grammars that are made to cost much: each is refused for a reason, or its masks stay within llguidance's bounds.
+//!
+//! Everything goes the server's way, over the embedded model's vocabulary or another (`SLUICE_TOKENIZER`). What it took is printed and decides
+//! nothing.
+#![expect(clippy::print_stdout, reason = "what it took is worth knowing")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{MaskError, TokenMask};
+use host::grammar::define_markers;
+use host::mask::{Grammars, MaskStart};
+use host::prompt::Tokenizer;
+use parser_sdk::{Grammar, Request};
+use serde_json::{Map, Value, json};
+
+use super::QWEN3;
+use super::walk::Random;
+
+const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
+/// Tokens of a walk.
+const STEPS: usize = 120;
+
+/// What becomes of a demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Refused,
+    Followed,
+    /// The mask fails on the way, at a bound.
+    Stopped,
+}
+
+struct Server {
+    tokenizer: Arc<Tokenizer>,
+    grammars: Grammars,
+}
+
+impl Server {
+    fn new() -> Self {
+        let json = std::env::var_os("SLUICE_TOKENIZER").map(|file| std::fs::read(file).expect("a tokenizer"));
+        let tokenizer =
+            Arc::new(Tokenizer::from_json(json.as_deref().unwrap_or(EMBEDDED)).expect("a tokenizer"));
+        Self { grammars: Grammars::new(Arc::clone(&tokenizer)), tokenizer }
+    }
+
+    /// Compiles the request's grammar; an error is the reason against it.
+    fn start(&self, mut request: Request) -> Result<MaskStart, String> {
+        let descriptor = (QWEN3.describe)(&[])?;
+        let markers: Vec<_> =
+            descriptor.markers.iter().map(|text| (text.as_str(), self.tokenizer.token_id(text))).collect();
+        let tokens = (0..).zip(&markers).filter(|(_, (_, id))| id.is_some()).map(|(index, _)| index);
+        request.token_markers = tokens.collect();
+        let grammar = (QWEN3.constrain)(&request)?.expect("a demand has a grammar");
+        let grammar = define_markers(&grammar, &markers, &descriptor.stops)?;
+        let stops = Arc::from([self.tokenizer.token_id("<|im_end|>").expect("a stop")]);
+        let compiled = self.grammars.compile(&grammar).map_err(|error| error.to_string())?;
+        compiled.start(&[], &stops).map_err(|error| error.to_string())
+    }
+
+    /// Walks at random, without markers where there is another way, and says what became of it, and the slowest mask.
+    fn walk(&self, start: &MaskStart, seed: u64) -> (Outcome, Duration) {
+        let (mut mask, mut random, mut slowest) = (start.mask(), Random::new(seed), Duration::ZERO);
+        for _ in 0..STEPS {
+            let mut allowed = vec![u32::MAX; self.tokenizer.vocab_size().div_ceil(32)];
+            let began = Instant::now();
+            let applied = mask.apply(&mut allowed);
+            slowest = slowest.max(began.elapsed());
+            if let Err(error) = applied {
+                return (stopped(&error), slowest);
+            }
+            let ids: Vec<u32> =
+                (0..).take(self.tokenizer.vocab_size()).filter(|id| has(&allowed, *id)).collect();
+            assert!(!ids.is_empty(), "a dead end");
+            let text: Vec<u32> =
+                ids.iter().copied().filter(|id| self.tokenizer.added_token(*id).is_none()).collect();
+            let among = if text.is_empty() { &ids } else { &text };
+            let id = among[random.below(among.len())];
+            let began = Instant::now();
+            let advanced = mask.advance(id);
+            slowest = slowest.max(began.elapsed());
+            if let Err(error) = advanced {
+                return (stopped(&error), slowest);
+            }
+            if self.tokenizer.added_token(id).is_some() {
+                break;
+            }
+        }
+        (Outcome::Followed, slowest)
+    }
+
+    /// What becomes of a demand.
+    fn outcome(&self, name: &str, request: Request) -> Outcome {
+        let began = Instant::now();
+        let start = self.start(request);
+        let compiled = began.elapsed();
+        let start = match start {
+            Ok(start) => start,
+            Err(reason) => {
+                assert!(!reason.trim().is_empty() && reason.lines().count() == 1, "{name}: {reason:?}");
+                println!(
+                    "{name:<40}{compiled:>10.1?}  refused: {}",
+                    reason.chars().take(90).collect::<String>()
+                );
+                return Outcome::Refused;
+            }
+        };
+        let walks = (0..4).map(|seed| self.walk(&start, seed));
+        let (outcome, slowest) =
+            walks.fold((Outcome::Followed, Duration::ZERO), |(so_far, slowest), (outcome, mask)| {
+                (if outcome == Outcome::Stopped { outcome } else { so_far }, slowest.max(mask))
+            });
+        println!("{name:<40}{compiled:>10.1?}{slowest:>10.1?}  {outcome:?}");
+        outcome
+    }
+}
+
+fn has(mask: &[u32], id: u32) -> bool {
+    mask[id as usize / 32] & 1 << (id % 32) != 0
+}
+
+/// A mask may fail on the way, but only at a bound of llguidance's.
+fn stopped(error: &MaskError) -> Outcome {
+    let bounds = ["too many", "max is", "too complex", "limit"];
+    assert!(
+        matches!(error, MaskError::Failed(reason) if bounds.iter().any(|word| reason.contains(word))),
+        "{error}"
+    );
+    Outcome::Stopped
+}
+
+fn schema(schema: &Value) -> Request {
+    Request { response_schema: Some(schema.to_string()), ..Request::default() }
+}
+
+fn pattern(pattern: &str) -> Request {
+    schema(&json!({"type": "string", "pattern": pattern}))
+}
+
+fn grammar(syntax: &str, definition: impl Into<String>) -> Request {
+    let grammar = Grammar { syntax: syntax.to_owned(), definition: definition.into() };
+    Request { response_grammar: Some(grammar), ..Request::default() }
+}
+
+fn nested(levels: usize, leaf: Value, wrap: impl Fn(Value) -> Value) -> Value {
+    (0..levels).fold(leaf, |inner, _| wrap(inner))
+}
+
+fn object(properties: impl Iterator<Item = (String, Value)>) -> Value {
+    json!({"type": "object", "properties": properties.collect::<Map<_, _>>(), "additionalProperties": false})
+}
+
+fn schemas() -> Vec<(&'static str, Request)> {
+    let word = |at: usize| format!("value {at} {}", "x".repeat(at % 7));
+    let integer = || json!({"type": "integer"});
+    let part = |at: usize| {
+        object([(format!("kind_{at}"), json!({"const": at})), ("v".into(), integer())].into_iter())
+    };
+    let list = |inner| json!({"type": "array", "items": inner});
+    let own = |inner| object([("a".to_owned(), inner)].into_iter());
+    let either = |inner: Value| json!({"anyOf": [inner.clone(), {"type": "array", "items": inner}]});
+    vec![
+        ("an enumeration of 12,000", schema(&json!({"enum": (0..12_000).map(word).collect::<Vec<_>>()}))),
+        (
+            "an enumeration beyond the bytes",
+            schema(&json!({"enum": (0..40_000).map(word).collect::<Vec<_>>()})),
+        ),
+        ("1,500 optional properties", schema(&object((0..1500).map(|at| (word(at), integer()))))),
+        ("2,000 alternatives", schema(&json!({"anyOf": (0..2000).map(part).collect::<Vec<_>>()}))),
+        ("arrays in arrays, 20 deep", schema(&nested(20, integer(), list))),
+        ("objects in objects, 20 deep", schema(&nested(20, integer(), own))),
+        ("arrays in arrays, 200 deep", schema(&nested(200, integer(), list))),
+        ("alternatives doubled 10 times", schema(&nested(10, integer(), either))),
+        (
+            "a list of 100,000",
+            schema(&json!({"type": "array", "items": integer(), "minItems": 100_000, "maxItems": 100_000})),
+        ),
+        (
+            "a string of 100,000",
+            schema(&json!({"type": "string", "minLength": 100_000, "maxLength": 100_000})),
+        ),
+        (
+            "a number between long numbers",
+            schema(&json!({"type": "number", "minimum": 1e-300, "maximum": 1.234_567_890_123_456e300})),
+        ),
+        ("multiples of a large prime", schema(&json!({"type": "integer", "multipleOf": 9973}))),
+        (
+            "a definition that means itself 50 times",
+            schema(&json!({"$defs": {"a": {"anyOf": (0..50).map(|at| json!({"type": "array",
+            "items": {"$ref": "#/$defs/a"}, "minItems": at})).collect::<Vec<_>>()}}, "$ref": "#/$defs/a"})),
+        ),
+    ]
+}
+
+fn patterns() -> Vec<(&'static str, Request)> {
+    let all_of = |count: usize| {
+        let part = |at: usize| json!({"pattern": format!("x{{{at}}}[a-y]*z{{{}}}", count - at)});
+        json!({"type": "string", "allOf": (0..count).map(part).collect::<Vec<_>>()})
+    };
+    vec![
+        ("(a?){30}a{30}", pattern("^(a?){30}a{30}$")),
+        ("(a?){3000}a{3000}", pattern("^(a?){3000}a{3000}$")),
+        ("(x+x+)+y", pattern("^(x+x+)+y$")),
+        ("((a{1,100}){1,100}){1,100}", pattern("^((a{1,100}){1,100}){1,100}$")),
+        (".*a.{20}", pattern(".*a.{20}$")),
+        (".*a.{200}b.{200}", pattern("^.*a.{200}b.{200}$")),
+        ("[a-z]{1000,200000}", pattern("^[a-z]{1000,200000}$")),
+        ("\\p{L}{1,500}\\p{N}{1,500}", pattern("^\\p{L}{1,500}\\p{N}{1,500}$")),
+        (
+            "(a|b|ab)*c, 2,000 ways",
+            pattern(&format!(
+                "^({})*c$",
+                (0..2000).map(|at| format!("a{at}b")).collect::<Vec<_>>().join("|")
+            )),
+        ),
+        ("eight patterns at once", schema(&all_of(8))),
+        (
+            "a pattern for each of 300 properties",
+            schema(&object((0..300).map(|at| {
+                (
+                    format!("p{at}"),
+                    json!({"type": "string", "pattern": format!("^[a-z]{{{at}}}(x|y{{1,{at}}})*$")}),
+                )
+            }))),
+        ),
+    ]
+}
+
+fn larks() -> Vec<(&'static str, Request)> {
+    let choice = |count: usize| (0..count).map(|at| format!("\"a\" r{at}")).collect::<Vec<_>>().join(" | ");
+    let rules: String = (0..900)
+        .map(|at| format!("r{at}: \"a\" r{} | \"a\" start | \"b\"\n", (at * 7 + 1) % 900))
+        .collect::<Vec<_>>()
+        .concat();
+    vec![
+        ("e: e e | \"a\"", grammar("lark", "start: e\ne: e e | \"a\"\n")),
+        ("e: e e e | e e | \"a\"?", grammar("lark", "start: e\ne: e e e | e e | \"a\"?\n")),
+        ("900 rules that begin alike", grammar("lark", format!("start: {}\n{rules}", choice(900)))),
+        (
+            "a palindrome of anything",
+            grammar("lark", "start: e\ne: \"a\" e \"a\" | \"b\" e \"b\" | \"a\" | \"b\" |\n"),
+        ),
+        ("64 KiB of one choice", grammar("lark", format!("start: {}\n", vec!["\"a\"+"; 10_000].join(" | ")))),
+        ("more than 64 KiB", grammar("lark", format!("start: {}\n", vec!["\"a\"+"; 20_000].join(" | ")))),
+        (
+            "counted repetitions of repetitions",
+            grammar("lark", "start: (((\"a\" ~ 1..50) ~ 1..50) ~ 1..50) ~ 1..50\n"),
+        ),
+        ("a long regular expression", grammar("regex", "(a|b)?".repeat(8000))),
+        (
+            "many terminals that are alike",
+            grammar(
+                "lark",
+                format!(
+                    "start: ({})*\n{}",
+                    (0..300).map(|at| format!("T{at}")).collect::<Vec<_>>().join(" | "),
+                    (0..300).map(|at| format!("T{at}: /[a-z]*{at}[a-z]*/\n")).collect::<Vec<_>>().concat()
+                ),
+            ),
+        ),
+    ]
+}
+
+fn hold(requests: Vec<(&'static str, Request)>) -> Vec<Outcome> {
+    let server = Server::new();
+    requests.into_iter().map(|(name, request)| server.outcome(name, request)).collect()
+}
+
+#[test]
+fn hostile_schemas_are_bounded() {
+    let outcomes = hold(schemas());
+    assert!(outcomes.contains(&Outcome::Followed) && outcomes.contains(&Outcome::Refused), "{outcomes:?}");
+}
+
+#[test]
+fn hostile_patterns_are_bounded() {
+    let outcomes = hold(patterns());
+    assert!(outcomes.contains(&Outcome::Followed) && outcomes.contains(&Outcome::Refused), "{outcomes:?}");
+}
+
+#[test]
+fn hostile_grammars_are_bounded() {
+    let outcomes = hold(larks());
+    assert!(outcomes.contains(&Outcome::Followed) && outcomes.contains(&Outcome::Refused), "{outcomes:?}");
+}

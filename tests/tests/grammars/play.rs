@@ -1,0 +1,78 @@
+//! Plays a walk to a parser, as a host does: markers found in the text, chunks cut anywhere.
+
+use parser_sdk::testing::{Item, Player};
+use parser_sdk::{FinishReason, Parser, Request};
+
+use super::walk::{Markers, Piece};
+
+/// Text in which those of these literals that are no tokens stand for markers.
+pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -> Vec<Piece> {
+    let mut found = Vec::new();
+    for piece in pieces {
+        let Piece::Text(text) = piece else {
+            found.push(piece.clone());
+            continue;
+        };
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let next = (0..rest.len()).find_map(|at| Some((at, spelt_at(rest, at, literals, tokens)?)));
+            let (at, index) = next.unwrap_or((rest.len(), usize::MAX));
+            if at > 0 {
+                found.push(Piece::Text(rest[..at].to_owned()));
+            }
+            rest = &rest[at..];
+            if let Some(literal) = literals.get(index) {
+                found.push(Piece::Marker(u32::try_from(index).expect("few")));
+                rest = &rest[literal.len()..];
+            }
+        }
+    }
+    found
+}
+
+/// The longest marker that stands there as text, among those that are no tokens.
+fn spelt_at(text: &str, at: usize, literals: &[String], tokens: &[bool]) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let here = (0..literals.len()).filter(|index| !tokens[*index] && rest.starts_with(&literals[*index]));
+    here.max_by_key(|index| literals[*index].len())
+}
+
+pub(super) fn play<P: Parser>(
+    request: &Request,
+    prompt: &str,
+    pieces: &[Piece],
+    markers: Markers,
+    cut: usize,
+) -> Vec<Item> {
+    let mut player = Player::<P>::start(request);
+    player.prompt(prompt);
+    for piece in pieces {
+        match piece {
+            Piece::Marker(index) => player.marker(*index),
+            Piece::Text(text) => {
+                for chunk in chunks(text, cut) {
+                    match markers {
+                        Markers::Tokens => player.text(chunk),
+                        Markers::Text => player.feed(chunk),
+                    }
+                }
+            }
+        }
+    }
+    player.finish(FinishReason::Stop)
+}
+
+fn chunks(text: &str, bytes: usize) -> Vec<&str> {
+    let mut chunks = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut at = bytes.min(rest.len());
+        while !rest.is_char_boundary(at) {
+            at += 1;
+        }
+        let (chunk, after) = rest.split_at(at);
+        chunks.push(chunk);
+        rest = after;
+    }
+    chunks
+}

@@ -1,0 +1,157 @@
+//! JSON schemas of every kind in every format, as an answer's and as a strict tool's: either there is a reason against one, or the mask allows
+//! what the schema allows and nothing else. Walks through the mask are read by the format's parser and judged by a validator of another hand;
+//! values of the schema and others are written as a model writes them and offered to the mask.
+
+mod cases;
+mod formats;
+mod tally;
+mod trial;
+mod writing;
+
+pub(crate) use cases::is_valid;
+
+use cases::Case;
+use serde_json::{Value, json};
+use tally::Tally;
+use trial::{Role, Trial, Verdict};
+
+use super::walk::Markers;
+
+/// Walks through each grammar (`SLUICE_SCHEMA_WALKS`).
+fn walks() -> u64 {
+    std::env::var("SLUICE_SCHEMA_WALKS").map_or(1, |walks| walks.parse().expect("a number"))
+}
+
+fn every_schema(name: &str) {
+    let mut tally = Tally::default();
+    for case in cases::all() {
+        trial::hold(&case, format(name), walks(), &mut tally);
+    }
+    tally.tell(name);
+}
+
+#[test]
+fn schemas_in_qwen3() {
+    every_schema("qwen3");
+}
+
+#[test]
+fn schemas_in_hermes() {
+    every_schema("hermes");
+}
+
+#[test]
+fn schemas_in_qwen3_coder() {
+    every_schema("qwen3-coder");
+}
+
+#[test]
+fn schemas_in_glm() {
+    every_schema("glm");
+}
+
+#[test]
+fn schemas_in_minimax_m2() {
+    every_schema("minimax-m2");
+}
+
+#[test]
+fn schemas_in_kimi_k2() {
+    every_schema("kimi-k2");
+}
+
+#[test]
+fn schemas_in_deepseek_v3() {
+    every_schema("deepseek-v3");
+}
+
+#[test]
+fn schemas_in_harmony() {
+    every_schema("harmony");
+}
+
+#[test]
+fn schemas_in_llama3() {
+    every_schema("llama3");
+}
+
+#[test]
+fn schemas_in_mistral() {
+    every_schema("mistral");
+}
+
+fn format(name: &str) -> &'static formats::Written {
+    formats::ALL.iter().find(|written| written.name == name).expect("a format")
+}
+
+fn verdict(name: &str, role: Role, schema: &Value, value: &Value) -> Verdict {
+    let trial = Trial::new(schema, format(name), role, Markers::Tokens).expect("a demand");
+    trial.expect("a grammar").verdict(value)
+}
+
+/// What is mended goes to `data/`.
+#[test]
+fn known_faults_are_still_open() {
+    let cases: Value = serde_json::from_str(include_str!("open.json")).expect("a list of faults");
+    for case in cases.as_array().into_iter().flatten() {
+        let role = if case["role"] == "answer" { Role::Answer } else { Role::Arguments };
+        let found = verdict(case["format"].as_str().expect("a name"), role, &case["schema"], &case["value"]);
+        let is_valid = cases::is_valid(&case["schema"], &case["value"]).is_ok();
+        assert_eq!(case["valid"], is_valid, "{}", case["why"]);
+        assert_eq!(found == Verdict::Allowed, !is_valid, "mended: {}", case["why"]);
+    }
+}
+
+#[test]
+fn a_grammar_that_is_too_wide_is_noticed() {
+    let [narrow, wide] = [json!({"type": "integer", "maximum": 5}), json!({"type": "integer"})];
+    for role in [Role::Answer, Role::Arguments] {
+        let case = Case {
+            name: "wide".into(),
+            schema: narrow.clone(),
+            valid: vec![json!(1)],
+            invalid: vec![json!(9)],
+        };
+        let trial =
+            Trial::new(&wide, format("qwen3"), role, Markers::Tokens).expect("a demand").expect("a grammar");
+        let mut tally = Tally::default();
+        trial::hold_values(&case, &trial, "wide", &mut tally);
+        assert_eq!(tally.faults, ["wide lets through 9"]);
+        let trial = trial.demanding(&narrow);
+        let judged: Vec<_> = (0..8).map(|seed| trial.walk(seed)).collect();
+        assert!(
+            judged.iter().any(|judged| judged.as_ref().is_err_and(|error| error.contains("maximum"))),
+            "{judged:?}"
+        );
+    }
+}
+
+#[test]
+fn a_grammar_that_is_too_narrow_is_noticed() {
+    let [narrow, wide] =
+        [json!({"type": "string", "enum": ["a"]}), json!({"type": "string", "enum": ["a", "b"]})];
+    for role in [Role::Answer, Role::Arguments] {
+        let case = Case {
+            name: "narrow".into(),
+            schema: wide.clone(),
+            valid: vec![json!("a"), json!("b")],
+            invalid: vec![],
+        };
+        let trial =
+            Trial::new(&narrow, format("glm"), role, Markers::Text).expect("a demand").expect("a grammar");
+        let mut tally = Tally::default();
+        trial::hold_values(&case, &trial, "narrow", &mut tally);
+        assert_eq!(tally.faults, ["narrow keeps out \"b\""]);
+    }
+}
+
+#[test]
+fn the_validator_agrees_with_the_data() {
+    for case in cases::ours() {
+        for (values, is_valid) in [(&case.valid, true), (&case.invalid, false)] {
+            for value in values {
+                assert_eq!(cases::is_valid(&case.schema, value).is_ok(), is_valid, "{}: {value}", case.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What came of many trials.
+#![expect(clippy::print_stdout, reason = "what the mask keeps out, and why, is worth knowing")]
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// Where llguidance departs from the validator: by a keyword, and a word of what the validator says of it.
+const DEPARTURES: [(&str, &str, &str); 7] = [
+    ("\"minProperties\"", "less than", "a key may repeat"),
+    ("\"multipleOf\"", "multiple of", "the validator reads a double"),
+    ("\"multipleOf\"", "e+", "the validator reads a double"),
+    ("\"format\":\"date\"", "is not a", LOOSE_TIME),
+    ("\"format\":\"time\"", "is not a", LOOSE_TIME),
+    ("\"format\":\"date-time\"", "is not a", LOOSE_TIME),
+    ("\"format\":\"email\"", "is not a", "an address may have any length"),
+];
+/// Values that it allows and the validator doesn't: by a keyword, and what the value has.
+const LOOSE: [(&str, &str, &str); 3] = [
+    ("\"format\":\"date\"", "-02-29", LOOSE_TIME),
+    ("\"format\":\"time\"", ":60", LOOSE_TIME),
+    ("\"format\":\"date-time\"", ":60", LOOSE_TIME),
+];
+/// Values that the validator allows and it doesn't.
+const TIGHT: [(&str, &str, &str); 3] = [
+    ("\"format\":\"email\"", "\\\"@", "the name of an address may not be quoted"),
+    ("\"format\":\"email\"", "[IPv6:::", "of literal addresses some may not come"),
+    ("\"format\":\"ipv6\"", ".", "an IPv6 address may hold no IPv4 address"),
+];
+const LOOSE_TIME: &str =
+    "the 29th of February may come in any year, a second 60 at any time, an offset may be of any hours";
+
+/// Characters of a fault that are told.
+const SHOWN: usize = 600;
+
+/// Counts, and what must not be.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) grammars: usize,
+    walks: usize,
+    /// Walks that came to no end: their text is random, and some patterns want more.
+    endless: usize,
+    /// Values of the schema that may be said.
+    pub(super) allowed: usize,
+    /// Other values that may not.
+    pub(super) kept_out: usize,
+    /// Values that the format has no text for.
+    pub(super) unwritable: usize,
+    refused: BTreeMap<String, usize>,
+    excused: BTreeMap<&'static str, usize>,
+    /// What must not be.
+    pub(super) faults: Vec<String>,
+}
+
+impl Tally {
+    /// A reason against a schema. It has to be one.
+    pub(super) fn refuse(&mut self, about: &str, reason: &str) {
+        let line = reason.lines().next().unwrap_or_default();
+        let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
+        if said.trim().is_empty() || reason.contains("panic") {
+            self.faults.push(format!("{about} is refused without a reason: {reason:?}"));
+        }
+        *self.refused.entry(said.chars().take(100).collect()).or_default() += 1;
+    }
+
+    pub(super) fn walked(&mut self, about: &str, seed: u64, judged: Result<(), String>) {
+        self.walks += 1;
+        let Err(error) = judged else { return };
+        match departure(&DEPARTURES, about, &error) {
+            Some(departure) => *self.excused.entry(departure).or_default() += 1,
+            None if error.starts_with("no end in sight") => self.endless += 1,
+            None => self.faults.push(format!("{about}, seed {seed}: {error}")),
+        }
+    }
+
+    /// Another value that may be said.
+    pub(super) fn wide(&mut self, about: &str, value: &Value) {
+        match departure(&LOOSE, about, &value.to_string()) {
+            Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
+            None => self.faults.push(format!("{about} lets through {value}")),
+        }
+    }
+
+    /// A value of the schema that may not be said.
+    pub(super) fn narrow(&mut self, about: &str, value: &Value, excuse: Option<&'static str>) {
+        match excuse.or_else(|| departure(&TIGHT, about, &value.to_string())) {
+            Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
+            None => self.faults.push(format!("{about} keeps out {value}")),
+        }
+    }
+
+    /// Says what came of it, and fails if something must not be.
+    pub(super) fn tell(&self, name: &str) {
+        let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
+        println!(
+            "{name}: {} grammars and {} refusals; {} walks, {} without an end; {} values allowed, {} kept out, {} have no text",
+            self.grammars,
+            sum(&self.refused),
+            self.walks,
+            self.endless,
+            self.allowed,
+            self.kept_out,
+            self.unwritable,
+        );
+        self.excused.iter().for_each(|(excuse, count)| println!("  excused, {count}: {excuse}"));
+        if std::env::var_os("SLUICE_SCHEMAS").is_some() {
+            self.refused.iter().for_each(|(reason, count)| println!("  refused, {count}: {reason}"));
+        }
+        let shown: Vec<String> =
+            self.faults.iter().map(|fault| fault.chars().take(SHOWN).collect()).collect();
+        assert!(shown.is_empty(), "{name}: {} faults\n{}", shown.len(), shown.join("\n"));
+    }
+}
+
+fn departure(all: &[(&str, &str, &'static str)], about: &str, said: &str) -> Option<&'static str> {
+    let found = all.iter().find(|(keyword, word, _)| about.contains(keyword) && said.contains(word));
+    found.map(|(.., departure)| *departure)
+}

@@ -1,0 +1,254 @@
+//! One schema in one format: what the grammar allows satisfies it, and what satisfies it is allowed.
+
+use parser_sdk::testing::{Head, Item};
+use parser_sdk::{Request, ToolChoice};
+use serde_json::{Map, Value, json};
+
+use super::cases::{Case, is_readable, is_valid};
+use super::formats::Written;
+use super::tally::Tally;
+use super::writing::{Parts, Style, names, ordered, spelt};
+use crate::requests;
+use crate::walk::{Markers, Walker};
+
+const STYLES: [Style; 3] = [Style::Spaced, Style::Dense, Style::Plain];
+
+/// What a schema is demanded of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Answer,
+    Arguments,
+}
+
+/// What the mask makes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Allowed,
+    KeptOut,
+    /// The format can't write it: the text reads as something else.
+    Unwritable,
+}
+
+/// A schema demanded of one format, and its grammar.
+pub(super) struct Trial<'a> {
+    schema: &'a Value,
+    written: &'a Written,
+    role: Role,
+    markers: Markers,
+    request: Request,
+    /// Whether the schema is that of the property `v`, since it isn't one of objects.
+    is_wrapped: bool,
+    fresh: Walker,
+}
+
+impl<'a> Trial<'a> {
+    /// None where there is nothing to demand; an error is the reason against it.
+    pub(super) fn new(
+        schema: &'a Value,
+        written: &'a Written,
+        role: Role,
+        markers: Markers,
+    ) -> Option<Result<Self, String>> {
+        let is_wrapped = role == Role::Arguments && schema["type"] != "object";
+        let whole = if is_wrapped { wrapped(schema)? } else { schema.clone() };
+        let mut request = match role {
+            Role::Answer => Request { response_schema: Some(whole.to_string()), ..Request::default() },
+            Role::Arguments => {
+                requests::of(vec![requests::strict("f", &whole.to_string())], ToolChoice::Required)
+            }
+        };
+        request.options = written.format.options();
+        request.token_markers = written.format.token_markers(&request, markers);
+        if markers == Markers::Text && written.format.only_tokens(&request) {
+            return None;
+        }
+        let grammar =
+            (written.format.constrain)(&request).map(|grammar| grammar.expect("a demand has a grammar"));
+        let fresh = grammar.and_then(|grammar| written.format.walker(&request, &grammar, markers));
+        Some(fresh.map(|fresh| Self { schema, written, role, markers, request, is_wrapped, fresh }))
+    }
+
+    /// The same grammar where the request demands another schema: how a grammar is judged that isn't right.
+    pub(super) fn demanding(self, schema: &'a Value) -> Self {
+        let other =
+            Self::new(schema, self.written, self.role, self.markers).expect("a demand").expect("a grammar");
+        Self { fresh: self.fresh, ..other }
+    }
+
+    /// Walks once and judges what comes of it.
+    pub(super) fn walk(&self, seed: u64) -> Result<(), String> {
+        self.written.format.judge_walk(&self.request, &self.fresh, self.written.prompt, seed, self.markers)
+    }
+
+    /// Whether the value may be said, in any of the usual spellings.
+    pub(super) fn verdict(&self, value: &Value) -> Verdict {
+        let mut opened = self.fresh.clone();
+        opened.replay(self.written.prompt);
+        let orders = orders(&ordered(self.schema, value));
+        let spellings = orders.iter().flat_map(|value| STYLES.map(|style| self.parts(value, style)));
+        let mut verdict = Verdict::Unwritable;
+        for parts in spellings.flatten() {
+            match opened.accepts(&parts) {
+                None => verdict = Verdict::KeptOut,
+                Some(pieces) => {
+                    let read =
+                        self.written.format.read(&self.request, self.written.prompt, &pieces, self.markers);
+                    return if self.is_said(&read, value) { Verdict::Allowed } else { Verdict::Unwritable };
+                }
+            }
+        }
+        verdict
+    }
+
+    /// Whether this and nothing else was said.
+    fn is_said(&self, items: &[Item], value: &Value) -> bool {
+        let [item] = items else { return false };
+        let value = if self.is_wrapped { json!({"v": value}) } else { value.clone() };
+        let is_role = matches!(item.head, Head::ToolCall(_)) == (self.role == Role::Arguments);
+        let said = serde_json::from_str::<Value>(&item.text);
+        is_role && said.as_ref().is_ok_and(|said| equal(said, &value))
+    }
+
+    /// The value as this format writes it; none where it can't be arguments.
+    fn parts(&self, value: &Value, style: Style) -> Option<Parts> {
+        match self.role {
+            Role::Answer => Some(self.written.writing.answer(value, style)),
+            Role::Arguments if self.is_wrapped => {
+                let arguments = Map::from_iter([("v".to_owned(), value.clone())]);
+                Some(self.written.writing.call(&arguments, style))
+            }
+            Role::Arguments => value.as_object().map(|arguments| self.written.writing.call(arguments, style)),
+        }
+    }
+
+    /// Why the mask may keep out a value that the schema allows: what docs/grammars.md says of markers that are text, and of parameters.
+    pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
+        let has_parameters = self.role == Role::Arguments && self.written.writing.has_parameters();
+        let begins = match self.role {
+            Role::Arguments if !has_parameters => Vec::new(),
+            _ => self.written.format.text_markers(&self.request, self.markers),
+        };
+        let (text, names) = (value.to_string(), names(self.schema));
+        let is_undeclared = || has_key(value, &|key| !names.contains(&key));
+        let settles = || ["type", "enum", "const"].iter().any(|keyword| self.schema.get(keyword).is_some());
+        let combines = || {
+            let schema = self.schema.to_string();
+            ["\"allOf\"", "\"anyOf\""].iter().any(|keyword| schema.contains(keyword))
+        };
+        match () {
+            () if begins.iter().any(|literal| text.contains(&literal[..1])) => {
+                Some("it spells the beginning of a marker")
+            }
+            () if (has_parameters || !begins.is_empty()) && is_undeclared() => {
+                Some("it has a property that isn't declared")
+            }
+            () if !begins.is_empty() && combines() && has_key(value, &|_| true) => {
+                Some("its properties are declared in several parts of the schema")
+            }
+            () if has_parameters && value.is_number() && settles() => {
+                Some("an enumerated number has one spelling")
+            }
+            () if has_parameters && value.is_string() && !settles() => {
+                Some("the schema of the parameter names no type")
+            }
+            () => None,
+        }
+    }
+}
+
+/// Whether two values are the same; the order of keys counts for nothing.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_there =
+                |(key, value): (&String, &Value)| other.get(key).is_some_and(|other| equal(value, other));
+            one.len() == other.len() && one.iter().all(is_there)
+        }
+        _ => spelt(one, Style::Dense) == spelt(other, Style::Dense),
+    }
+}
+
+/// A small object with its keys in every order, the given one first: parts of a schema don't say which comes first.
+fn orders(value: &Value) -> Vec<Value> {
+    let Some(members) = value.as_object().filter(|members| members.len() < 4) else {
+        return vec![value.clone()];
+    };
+    let Some(last) = members.len().checked_sub(1) else { return vec![value.clone()] };
+    let mut all = Vec::new();
+    for first in 0..=last {
+        let (key, value) = members.iter().nth(first).expect("a member");
+        let rest: Map<_, _> = members
+            .iter()
+            .filter(|(other, _)| *other != key)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        for rest in orders(&Value::Object(rest)) {
+            let rest = rest.as_object().cloned().unwrap_or_default();
+            all.push(Value::Object([(key.clone(), value.clone())].into_iter().chain(rest).collect()));
+        }
+    }
+    all
+}
+
+fn has_key(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(key, value)| test(key) || has_key(value, test)),
+        Value::Array(values) => values.iter().any(|value| has_key(value, test)),
+        _ => false,
+    }
+}
+
+/// Tries one schema in one format, in both roles, whether markers are tokens or text.
+pub(super) fn hold(case: &Case, written: &Written, walks: u64, tally: &mut Tally) {
+    for role in [Role::Answer, Role::Arguments] {
+        for markers in [Markers::Tokens, Markers::Text] {
+            let about = format!("{} {role:?} {markers:?} {}", case.name, case.schema);
+            match Trial::new(&case.schema, written, role, markers) {
+                None => {}
+                Some(Err(reason)) => tally.refuse(&about, &reason),
+                Some(Ok(trial)) => {
+                    tally.grammars += 1;
+                    if is_readable(&case.schema) {
+                        (0..walks).for_each(|seed| tally.walked(&about, seed, trial.walk(seed)));
+                    }
+                    hold_values(case, &trial, &about, tally);
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn hold_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &mut Tally) {
+    for (values, is_valid_here) in [(&case.valid, true), (&case.invalid, false)] {
+        // Where the validator checks formats and the data doesn't, neither counts.
+        for value in values.iter().filter(|value| is_valid(&case.schema, value).is_ok() == is_valid_here) {
+            match (trial.verdict(value), is_valid_here) {
+                (Verdict::Unwritable, _) => tally.unwritable += 1,
+                (Verdict::Allowed, true) => tally.allowed += 1,
+                (Verdict::KeptOut, false) => tally.kept_out += 1,
+                (Verdict::KeptOut, true) => tally.narrow(about, value, trial.excuse(value)),
+                (Verdict::Allowed, false) => tally.wide(about, value),
+            }
+        }
+    }
+}
+
+/// A schema of objects whose property `v` is of this one; none where its references would lead elsewhere then.
+fn wrapped(schema: &Value) -> Option<Value> {
+    let mut inner = schema.clone();
+    let mut whole = json!({"type": "object", "required": ["v"], "additionalProperties": false});
+    if let Some(members) = inner.as_object_mut() {
+        for key in ["$schema", "$defs", "definitions"] {
+            members.remove(key).into_iter().for_each(|value| whole[key] = value);
+        }
+    }
+    let text = schema.to_string();
+    let count = |word: &str| text.matches(word).count();
+    let stays = count("\"$ref\":\"#/$defs/") + count("\"$ref\":\"#/definitions/");
+    let named = ["\"$id\"", "\"$anchor\"", "\"$dynamicRef\"", "\"$dynamicAnchor\""].map(count);
+    whole["properties"] = json!({"v": inner});
+    (named == [0; 4] && count("\"$ref\"") == stays).then_some(whole)
+}

@@ -1,0 +1,148 @@
+//! JSON as a model writes it: between each format's marks, properties in the schema's order.
+
+use serde_json::{Map, Value};
+
+/// Writes answers and calls of the tool `f` in one format.
+#[derive(Clone, Copy)]
+pub(super) struct Writing {
+    /// What stands around the message.
+    pub(super) answer: [&'static str; 2],
+    pub(super) call: Call,
+}
+
+/// What a call of `f` looks like.
+#[derive(Clone, Copy)]
+pub(super) enum Call {
+    /// Arguments as JSON between these.
+    Json([&'static str; 2]),
+    /// Between these, each parameter: before its key, before its value, behind it.
+    Parameters([&'static str; 2], [&'static str; 3]),
+}
+
+/// How JSON is spelt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Blanks behind colons and commas; whole numbers have no point.
+    Spaced,
+    /// The same without blanks.
+    Dense,
+    /// Without blanks, and numbers as they were.
+    Plain,
+}
+
+/// Parts of a turn: whether it is the format's own, and the text. What a value spells is text, even if it spells a marker.
+pub(super) type Parts = Vec<(bool, String)>;
+
+impl Writing {
+    pub(super) const fn new(call: Call) -> Self {
+        Self { answer: ["", ""], call }
+    }
+
+    /// Whether arguments stand one by one.
+    pub(super) fn has_parameters(&self) -> bool {
+        matches!(self.call, Call::Parameters(..))
+    }
+
+    /// A message that is this value.
+    pub(super) fn answer(&self, value: &Value, style: Style) -> Parts {
+        between(self.answer, vec![(false, spelt(value, style))])
+    }
+
+    /// A call with these arguments.
+    pub(super) fn call(&self, arguments: &Map<String, Value>, style: Style) -> Parts {
+        match self.call {
+            Call::Json(marks) => {
+                between(marks, vec![(false, spelt(&Value::Object(arguments.clone()), style))])
+            }
+            Call::Parameters(marks, each) => {
+                let parameter = |(key, value): (&String, &Value)| parameter(each, key, value, style);
+                between(marks, arguments.iter().flat_map(parameter).collect())
+            }
+        }
+    }
+}
+
+fn between([before, behind]: [&str; 2], parts: Parts) -> Parts {
+    [vec![(true, before.to_owned())], parts, vec![(true, behind.to_owned())]].concat()
+}
+
+/// Strings stand raw.
+fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, style: Style) -> Parts {
+    let text = value.as_str().map_or_else(|| spelt(value, style), str::to_owned);
+    let marks = [before, middle, behind].map(|mark| (true, mark.to_owned()));
+    let [before, middle, behind] = marks;
+    vec![before, (false, key.to_owned()), middle, (false, text), behind]
+}
+
+/// JSON in this style.
+pub(super) fn spelt(value: &Value, style: Style) -> String {
+    let [comma, colon] = if style == Style::Spaced { [", ", ": "] } else { [",", ":"] };
+    match value {
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(|value| spelt(value, style)).collect::<Vec<_>>().join(comma))
+        }
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}{colon}{}", Value::from(key.as_str()), spelt(value, style))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(comma))
+        }
+        Value::Number(number) if style != Style::Plain => {
+            let text = number.to_string();
+            text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The value with properties in the order in which the schema first names them, others behind.
+pub(super) fn ordered(schema: &Value, value: &Value) -> Value {
+    sorted(value, &names(schema))
+}
+
+fn sorted(value: &Value, names: &[&str]) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(|value| sorted(value, names)).collect(),
+        Value::Object(members) => {
+            let mut members: Vec<_> =
+                members.iter().map(|(key, value)| (key.clone(), sorted(value, names))).collect();
+            members.sort_by_key(|(key, _)| names.iter().position(|name| name == key).unwrap_or(names.len()));
+            Value::Object(members.into_iter().collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Properties that the schema declares, enumerates or requires anywhere.
+pub(super) fn names(schema: &Value) -> Vec<&str> {
+    let mut names = Vec::new();
+    named(schema, &mut names);
+    names
+}
+
+fn named<'a>(schema: &'a Value, names: &mut Vec<&'a str>) {
+    match schema {
+        Value::Array(schemas) => schemas.iter().for_each(|schema| named(schema, names)),
+        Value::Object(members) => {
+            let properties = members.get("properties").and_then(Value::as_object);
+            names.extend(properties.into_iter().flatten().map(|(name, _)| name.as_str()));
+            let values = ["const", "enum"].iter().filter_map(|keyword| members.get(*keyword));
+            values.for_each(|value| keys(value, names));
+            members.values().for_each(|value| named(value, names));
+            let required = members.get("required").and_then(Value::as_array);
+            names.extend(required.into_iter().flatten().filter_map(Value::as_str));
+        }
+        _ => {}
+    }
+}
+
+fn keys<'a>(value: &'a Value, names: &mut Vec<&'a str>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| keys(value, names)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| {
+            names.push(key);
+            keys(value, names);
+        }),
+        _ => {}
+    }
+}
