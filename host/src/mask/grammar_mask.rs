@@ -3,7 +3,7 @@
 //! Invariant: whatever is asked of it, the matcher is fetched back first, so the order of calls is the order of its states.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use engine::{MaskError, TokenMask};
 use llguidance::Matcher;
@@ -61,6 +61,8 @@ impl MaskStart {
                 )));
             }
         }
+        // What can't begin, or is too much at once, is known before the engine is asked.
+        matcher.clone().compute_mask_or_eos().map_err(|error| said(&error))?;
         Ok(Self { matcher, stops, end, pool })
     }
 
@@ -151,7 +153,7 @@ impl TokenMask for GrammarMask {
         if !is_needed || !matches!(self.matcher, MatcherPlace::Here(_)) {
             return;
         }
-        let (back, returned) = channel();
+        let (back, returned) = sync_channel(1);
         if let MatcherPlace::Here(mut matcher) =
             std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned))
         {
@@ -188,8 +190,9 @@ impl TokenMask for GrammarMask {
     }
 }
 
+/// llguidance's first line says what failed.
 fn failed(error: impl std::fmt::Display) -> MaskError {
-    MaskError::Failed(error.to_string())
+    MaskError::Failed(error.to_string().lines().next().unwrap_or_default().to_owned())
 }
 
 fn clear(mask: &mut [u32], id: u32) {

@@ -41,6 +41,10 @@ fn write(mask: &mut GrammarMask, text: &str) -> Result<(), MaskError> {
     })
 }
 
+fn write_ids(mask: &mut GrammarMask, ids: &[u32]) {
+    ids.iter().try_for_each(|id| mask.advance(*id)).unwrap();
+}
+
 #[test]
 fn what_may_come_is_what_goes_on_with_the_grammar_and_its_end() {
     let mut mask = mask("start: \"ab\" \"c\"?");
@@ -83,11 +87,11 @@ fn drafts_are_validated_taken_and_taken_back() {
     assert_eq!(mask.validate(&draft), ids("ab").len());
     let before = allowed(&mut mask);
     let good = [ids("abc"), vec![stop()]].concat();
-    good.iter().for_each(|id| mask.advance(*id).unwrap());
+    write_ids(&mut mask, &good);
     assert_eq!(mask.validate(&ids("a")), 0);
     mask.rollback(good.len()).unwrap();
     assert_eq!(allowed(&mut mask), before);
-    good.iter().for_each(|id| mask.advance(*id).unwrap());
+    write_ids(&mut mask, &good);
 }
 
 #[test]
@@ -159,7 +163,7 @@ fn json_alone_begins_at_once_or_behind_the_end_of_the_reasoning() {
         if !before.is_empty() {
             write(&mut mask, "So it is.").unwrap();
         }
-        before.iter().for_each(|id| mask.advance(*id).unwrap());
+        write_ids(&mut mask, before);
         write(&mut mask, "\n{\"a\": true}").unwrap();
         mask.advance(stop()).unwrap();
     }

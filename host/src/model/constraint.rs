@@ -48,7 +48,7 @@ pub(super) enum AnswerConstraint {
     /// What masks are made of, elsewhere.
     Source(Arc<Constraint>),
     /// Where each answer's mask begins.
-    Masks(MaskStart),
+    Masks(Box<MaskStart>),
 }
 
 impl AnswerConstraint {
@@ -80,7 +80,7 @@ impl Served {
         let samples = Samples { parser, job, opening };
         let maker = Maker { job, parser, samples, engine: self.source.info(), grammars: &self.grammars };
         match job.demand() {
-            Some(field) if maker.engine.constraints.masks => maker.masks(field).map(AnswerConstraint::Masks),
+            Some(field) if maker.engine.constraints.masks => maker.masks(field),
             Some(field) => Ok(AnswerConstraint::Source(Arc::new(maker.demanded(field)?))),
             None if job.has_strict_tools() => Ok(maker.wished()),
             None => Ok(AnswerConstraint::Free),
@@ -102,7 +102,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// Masks of the parser's grammar, or of the schema where the parser has none.
-    fn masks(&self, field: ConstraintField) -> Result<MaskStart, StartError> {
+    fn masks(&self, field: ConstraintField) -> Result<AnswerConstraint, StartError> {
         self.check_beginning(field)?;
         let refused = |error: GrammarError| at_fault(field, error.placed(self.schemas()).to_string());
         let (grammar, opening) = match self.parser_grammar(field) {
@@ -110,7 +110,8 @@ impl Maker<'_> {
             Err(error) => (json_grammar(&self.json().ok_or(error)?).map_err(refused)?, &[][..]),
         };
         let compiled = self.grammars.compile(&grammar).map_err(refused)?;
-        compiled.start(opening, &self.parser.stop_ids).map_err(refused)
+        let start = compiled.start(opening, &self.parser.stop_ids).map_err(refused)?;
+        Ok(AnswerConstraint::Masks(Box::new(start)))
     }
 
     /// The schemas that are followed to the letter, and what each is of.
@@ -151,7 +152,7 @@ impl Maker<'_> {
     fn wished(&self) -> AnswerConstraint {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
-            self.masks(field).map(AnswerConstraint::Masks)
+            self.masks(field)
         } else if engine.grammar {
             let grammar = self.check_beginning(field).and_then(|()| self.grammar(field));
             let source = |grammar| Constraint { grammar: Some(grammar), json: None, is_optional: true };

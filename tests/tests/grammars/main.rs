@@ -148,7 +148,9 @@ fn judge(format: &Format, name: &str, request: &Request, expected: Expected, mar
         (Expected::Refused(word) | Expected::Either(word), Err(error)) if error.contains(word) => {}
         (Expected::Constrained | Expected::Either(_), Ok(Some(grammar))) => {
             if format.only_tokens(request) && markers == Markers::Text {
-                let error = format.judge(request, &grammar, markers, 0..1).unwrap_err();
+                let error = format
+                    .judge(request, &grammar, markers, 0..1)
+                    .expect_err("text can't be told from markers");
                 assert!(error.contains("no token"), "{name}: {error}");
                 return;
             }
@@ -175,7 +177,7 @@ fn the_oracle_notices_a_grammar_that_is_too_wide() {
             tool.parameters_json =
                 r#"{"type":"object","properties":{"stray":{"type":"null"}},"required":["stray"]}"#.into();
         }
-        let grammar = (QWEN3.constrain)(&wider).unwrap().unwrap();
+        let grammar = (QWEN3.constrain)(&wider).expect("it can be expressed").expect("it is demanded");
         assert!(QWEN3.judge(&request, &grammar, Markers::Tokens, 0..8).is_err(), "{name}");
     }
 }
@@ -185,8 +187,8 @@ fn the_oracle_notices_an_input_that_ignores_its_grammar() {
     let (_, request, _) = inputs::requests(Inputs::BeforeToken).swap_remove(0);
     let mut free = request.clone();
     free.tools[0].grammar = None;
-    let grammar = (GLM.constrain)(&free).unwrap().unwrap();
-    let error = GLM.judge(&request, &grammar, Markers::Tokens, 0..8).unwrap_err();
+    let grammar = (GLM.constrain)(&free).expect("it can be expressed").expect("it is demanded");
+    let error = GLM.judge(&request, &grammar, Markers::Tokens, 0..8).expect_err("the judge notices");
     assert!(error.contains("grammar"), "{error}");
 }
 
@@ -196,7 +198,7 @@ fn the_oracle_notices_a_grammar_that_ignores_the_choice() {
     let mut loose = request.clone();
     loose.tool_choice = ToolChoice::Auto;
     loose.tools[0].strict = true;
-    let grammar = (QWEN3.constrain)(&loose).unwrap().unwrap();
-    let error = QWEN3.judge(&request, &grammar, Markers::Tokens, 0..8).unwrap_err();
+    let grammar = (QWEN3.constrain)(&loose).expect("it can be expressed").expect("it is demanded");
+    let error = QWEN3.judge(&request, &grammar, Markers::Tokens, 0..8).expect_err("the judge notices");
     assert!(error.contains("no call") || error.contains("message"), "{error}");
 }

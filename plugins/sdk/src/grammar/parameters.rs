@@ -163,6 +163,9 @@ impl Object<'_> {
         if is_bare && types == Types::NUMBER {
             return Ok(Value::Json("NUMBER".into()));
         }
+        if refers_beyond_definitions(schema) {
+            return Err("a reference to anything but a definition can't be followed in this format".into());
+        }
         let mut alone = schema::members(schema.clone());
         for key in ["$defs", "definitions", "$schema"] {
             if let Some(value) = self.root.get(key) {
@@ -188,6 +191,19 @@ impl Object<'_> {
             }
         }
         Err("references lead nowhere".into())
+    }
+}
+
+/// Whether a schema, which is about to stand alone, refers to what won't stand beside it.
+fn refers_beyond_definitions(schema: &Json) -> bool {
+    let is_definition = |target: &str| ["#/$defs/", "#/definitions/"].iter().any(|at| target.starts_with(at));
+    match schema {
+        Json::Object(members) => members.iter().any(|(key, value)| match value {
+            Json::String(target) if key == "$ref" => !is_definition(target),
+            inner => refers_beyond_definitions(inner),
+        }),
+        Json::Array(items) => items.iter().any(refers_beyond_definitions),
+        _ => false,
     }
 }
 

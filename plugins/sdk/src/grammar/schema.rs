@@ -11,6 +11,8 @@ use super::closed::closed;
 const BYTES: usize = 256 << 10;
 /// Nesting of one schema.
 const DEPTH: usize = 64;
+/// What a number may have to be a multiple of: a regular expression of that has as many states.
+const DIVISOR: u64 = 10_000;
 /// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
 
@@ -36,7 +38,12 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     }
     let text = if text.trim().is_empty() { "{}" } else { text };
     match crate::json::value(text) {
-        Ok(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(schema),
+        Ok(schema @ (Value::Object(_) | Value::Bool(_))) => match divisors(&schema) {
+            Some(divisor) if divisor <= DIVISOR => Ok(schema),
+            _ => Err(format!(
+                "the schema of {what} has \"multipleOf\" too large to be followed (at most {DIVISOR} in all that are combined)"
+            )),
+        },
         Ok(_) => Err(format!("the schema of {what} is neither an object nor a boolean")),
         Err(error) => Err(format!("the schema of {what} is not JSON: {error}")),
     }
@@ -80,6 +87,29 @@ pub(super) fn of_object(schema: Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
+/// The largest number of states that a `multipleOf` calls for, or all of them together where schemas are combined; none: beyond counting.
+fn divisors(schema: &Value) -> Option<u64> {
+    let (mut largest, mut product, mut combines) = (1_u64, Some(1_u64), false);
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                combines |= members.contains_key("allOf") || members.contains_key("$ref");
+                if let Some(Value::Number(divisor)) = members.get("multipleOf") {
+                    let digits: String = divisor.to_string().chars().filter(char::is_ascii_digit).collect();
+                    let states = digits.parse::<u64>().ok()?.max(1);
+                    largest = largest.max(states);
+                    product = product.and_then(|product| product.checked_mul(states));
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    if combines { product } else { Some(largest) }
+}
+
 /// Deepest nesting of brackets outside strings.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
@@ -117,6 +147,21 @@ mod tests {
         let deep = "[".repeat(DEPTH + 1);
         assert!(parse(&deep, "f").unwrap_err().contains("deep"));
         assert!(parse(r#"{"title":"[[[[\"[["}"#, "f").is_ok());
+    }
+
+    #[test]
+    fn numbers_to_divide_by_are_bounded_alone_and_together() {
+        let number = |divisor: &str| format!(r#"{{"type":"number","multipleOf":{divisor}}}"#);
+        for small in ["1", "0.01", "250", "9973"] {
+            assert!(parse(&number(small), "f").is_ok(), "{small}");
+        }
+        for large in ["999983", "1e30", "0.123457"] {
+            assert!(parse(&number(large), "f").unwrap_err().contains("multipleOf"), "{large}");
+        }
+        let both = format!(r#"{{"allOf":[{},{}]}}"#, number("997"), number("991"));
+        assert!(parse(&both, "f").unwrap_err().contains("multipleOf"));
+        let apart = format!(r#"{{"properties":{{"a":{},"b":{}}}}}"#, number("997"), number("991"));
+        assert!(parse(&apart, "f").is_ok());
     }
 
     #[test]
