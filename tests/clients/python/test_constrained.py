@@ -11,6 +11,7 @@ from openai import BadRequestError, pydantic_function_tool
 from pydantic import BaseModel, Field
 
 MODEL = "qwen3-tiny"
+GREEDY = {"temperature": 0}
 QUESTION = [{"role": "user", "content": "What is the weather in Helsinki?"}]
 
 
@@ -116,14 +117,14 @@ def test_anthropic_forces_a_tool(embedded):
     other = {"name": "other", "input_schema": {"type": "object"}}
     for choice in [{"type": "tool", "name": "report"}, {"type": "any"}]:
         tools = [tool] if choice["type"] == "any" else [other, tool]
-        message = client.messages.create(model=MODEL, max_tokens=900, messages=QUESTION, tools=tools, tool_choice=choice, temperature=0)
+        message = client.messages.create(model=MODEL, max_tokens=900, messages=QUESTION, tools=tools, tool_choice=choice, extra_body=GREEDY)
         assert message.stop_reason == "tool_use"
         Weather.model_validate(message.content[-1].input)
 
 
 def test_anthropic_parses_an_answer(embedded):
     client = anthropic.Anthropic(base_url=embedded.address, api_key="none", max_retries=0, timeout=60)
-    message = client.messages.parse(model=MODEL, max_tokens=400, messages=QUESTION, output_format=Sky, temperature=0)
+    message = client.messages.parse(model=MODEL, max_tokens=400, messages=QUESTION, output_format=Sky, extra_body=GREEDY)
     assert isinstance(message.parsed_output, Sky)
 
 
