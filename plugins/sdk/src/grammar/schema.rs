@@ -96,7 +96,9 @@ fn divisors(schema: &Value) -> Option<u64> {
             Value::Object(members) => {
                 combines |= members.contains_key("allOf") || members.contains_key("$ref");
                 if let Some(Value::Number(divisor)) = members.get("multipleOf") {
-                    let digits: String = divisor.to_string().chars().filter(char::is_ascii_digit).collect();
+                    // Written out, without an exponent.
+                    let written = divisor.as_f64()?.to_string();
+                    let digits: String = written.chars().filter(char::is_ascii_digit).collect();
                     let states = digits.parse::<u64>().ok()?.max(1);
                     largest = largest.max(states);
                     product = product.and_then(|product| product.checked_mul(states));

@@ -130,6 +130,11 @@ impl<'a> Trial<'a> {
         };
         let (text, names) = (value.to_string(), names(self.schema));
         let is_undeclared = || has_key(value, &|key| !names.contains(&key));
+        // Objects that declare properties have no others, where the schema says nothing of others.
+        let closes = || {
+            let schema = self.schema.to_string();
+            schema.contains("\"properties\"") && !schema.contains("Properties\"")
+        };
         let settles = || ["type", "enum", "const"].iter().any(|keyword| self.schema.get(keyword).is_some());
         let combines = || {
             let schema = self.schema.to_string();
@@ -139,7 +144,7 @@ impl<'a> Trial<'a> {
             () if begins.iter().any(|literal| text.contains(&literal[..1])) => {
                 Some("it spells the beginning of a marker")
             }
-            () if (has_parameters || !begins.is_empty()) && is_undeclared() => {
+            () if (has_parameters || !begins.is_empty() || closes()) && is_undeclared() => {
                 Some("it has a property that isn't declared")
             }
             () if !begins.is_empty() && combines() && has_key(value, &|_| true) => {
