@@ -1,9 +1,9 @@
 //! Token masks of grammars: which tokens of one tokenizer may come next, so that what is generated is a text of the grammar.
 //!
-//! llguidance does the work; here are the vocabulary that it walks ([`vocabulary`]), grammars compiled once and kept by their content
-//! ([`grammars`]), and the mask of one sequence ([`GrammarMask`]).
+//! llguidance does the work; here are the vocabulary that it walks (`vocabulary.rs`), grammars compiled once and kept by their content
+//! ([`Grammars`]), and the mask of one sequence ([`GrammarMask`]).
 //! Invariants: the turn's end is no token of a grammar, it may come wherever the grammar may end; a sequence whose grammar fails ends with
-//! an error, never unconstrained; sizes and work per mask are bounded ([`limits`]).
+//! an error, never unconstrained; sizes and work per mask are bounded (`limits.rs`).
 
 mod error;
 mod grammar_mask;
