@@ -7,3 +7,4 @@ mod families;
 mod models;
 mod refusals;
 mod refused_bodies;
+mod trained;
