@@ -35,19 +35,20 @@ struct AllPositions {
     logits: Vec<Vec<f32>>,
 }
 
-/// Every folder with a golden: the tiny random models here, and the trained one where it has one.
+/// Every folder with a golden: the tiny random models here, and the trained ones.
 fn goldens() -> Vec<(PathBuf, Golden)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = std::fs::read_dir(root.join("tests/goldens")).unwrap().map(|entry| entry.unwrap().path());
     let mut found = Vec::new();
-    for folder in folders.chain([root.join("../models/qwen3-tiny")]) {
+    for folder in folders.chain(["qwen3-tiny", "gpt-oss-tiny"].map(|name| root.join("../models").join(name)))
+    {
         if let Ok(text) = std::fs::read(folder.join("golden.json")) {
             let golden =
                 serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 23, "only {} goldens", found.len());
+    assert!(found.len() >= 24, "only {} goldens", found.len());
     found
 }
 

@@ -1,72 +1,20 @@
-"""Batches of token ids and labels: the copy drill and the transcripts.
+"""Batches of Qwen3 transcripts: ids and labels, none on the empty think block of turns without thinking."""
+from rendering import SPACED, TURN, render
 
-Invariant: labels are -100 wherever the model does not have to predict. The loss leaves out what users,
-tools and the template write, among it the empty think block of turns without thinking.
-"""
-import random
-
-import torch
-
-import names
-from transcripts import SPACED, Transcripts, render
-
-IGNORE = -100
-TURN = "<|im_start|>assistant\n"
-DRILL_LENGTH = 128
+from recipe import batches
+from recipe.batches import IGNORE
+from recipe.transcripts import Transcripts
 
 
-class Batches:
-    """An endless stream of batches from a seed."""
-
+class Batches(batches.Batches):
     def __init__(self, tokenizer, words, seed):
-        self.tokenizer, self.r = tokenizer, random.Random(seed)
+        super().__init__(tokenizer, words, seed, pad="<|endoftext|>")
         self.stream = Transcripts(seed + 1)
-        self.words = [w.replace("Ġ", " ") for w in words if w.startswith("Ġ") and w[1:].isalpha()]
         self.turn = self.encode(TURN)
         self.end = tokenizer.token_to_id("<|im_end|>")
         self.think = tokenizer.token_to_id("<think>")
-        self.pad = tokenizer.token_to_id("<|endoftext|>")
         self.no_thought = self.encode("<think>\n\n</think>\n\n")
-        self.pool = []
 
-    def encode(self, text):
-        return self.tokenizer.encode(text).ids
-
-    # -------------------------------------------------------------- copy drill
-    def drill(self):
-        """Names behind key words, then the same names asked for by key word in other frames.
-
-        Only the repeats are learnt. An odd lower-case word often follows the name: it must not be copied.
-        """
-        r, ids, labels = self.r, [], []
-
-        def add(text, learn=False):
-            tokens = self.encode(text)
-            ids.extend(tokens)
-            labels.extend(tokens if learn else [IGNORE] * len(tokens))
-
-        pairs = [(key, names.name(r)) for key in r.sample(self.words, r.randint(1, 4))]
-        link = r.choice([" in", " for", " and", " to", " of"])
-        for key, name in pairs:
-            odd = " " + names.lowercase_word(r) if r.random() < 0.3 else ""
-            stop = r.choice([".", "?", " and", "\n", " today?", " please"])
-            filler = "".join(r.choice(self.words) for _ in range(r.randint(0, 6)))
-            add(f"{key}{link} {name}{odd}{stop}{filler}")
-        while len(ids) < DRILL_LENGTH - 18:
-            r.shuffle(pairs)
-            for key, name in pairs:
-                if r.random() < 0.5:
-                    add(key + ' {"')
-                    add('city": "')
-                    add(name, learn=True)
-                    add('"}}\n', learn=True)
-                else:
-                    add(key + link)
-                    add(f" {name}", learn=True)
-                    add(".", learn=True)
-        return ids[:DRILL_LENGTH], labels[:DRILL_LENGTH]
-
-    # -------------------------------------------------------------- transcripts
     def earlier_turns(self, ids):
         """Labels of the assistant turns in the prompt: everything but the choice to think or not."""
         labels, width = [IGNORE] * len(ids), len(self.turn)
@@ -95,25 +43,3 @@ class Batches:
             text = f"<think>\n{messages[-1]['reasoning_content']}\n</think>\n\n{text}"
         target = self.encode(text)
         return prompt + target, self.earlier_turns(prompt) + target
-
-    # -------------------------------------------------------------- tensors
-    def pack(self, examples):
-        """Right-padded tensors; with causal attention the padding needs no mask."""
-        length = max(len(ids) for ids, _ in examples)
-        x = torch.full((len(examples), length), self.pad)
-        y = torch.full((len(examples), length), IGNORE)
-        for row, (ids, labels) in enumerate(examples):
-            x[row, : len(ids)] = torch.tensor(ids)
-            y[row, : len(labels)] = torch.tensor(labels)
-        return x, y
-
-    def drills(self, size):
-        return self.pack([self.drill() for _ in range(size)])
-
-    def transcripts(self, size):
-        """A batch of transcripts of about equal length: eight batches are made and sorted at a time."""
-        if not self.pool:
-            examples = sorted((self.transcript() for _ in range(size * 8)), key=lambda e: len(e[0]))
-            self.pool = [examples[i: i + size] for i in range(0, len(examples), size)]
-            self.r.shuffle(self.pool)
-        return self.pack(self.pool.pop())

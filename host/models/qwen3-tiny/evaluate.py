@@ -6,45 +6,16 @@
 Every figure counts exact matches of the generated text; the city names are in no training text.
 Weights are as stored, arithmetic is float32. With --bad, the first N failures go to stderr.
 """
-import argparse
 import json
-import random
 import re
-import sys
 
+import rendering
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-import names
-import phrases
-from transcripts import Transcripts, assistant, call, result, user
+from recipe import evaluation, names, phrases
+from recipe.transcripts import assistant, call, result, user
+from transformers import AutoModelForCausalLM
 
 END = "<|im_end|>"
-BATCH = 25
-LONGEST = 150
-
-
-class Generator:
-    def __init__(self, directory):
-        self.tokenizer = AutoTokenizer.from_pretrained(directory, padding_side="left")
-        self.model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32).eval()
-
-    def prompt(self, messages, tools, thinking):
-        options = {} if thinking else {"enable_thinking": False}
-        return self.tokenizer.apply_chat_template(
-            messages, tools=tools, add_generation_prompt=True, tokenize=False, **options
-        )
-
-    @torch.no_grad()
-    def __call__(self, items):
-        texts = []
-        for i in range(0, len(items), BATCH):
-            prompts = [self.prompt(*item) for item in items[i: i + BATCH]]
-            x = self.tokenizer(prompts, return_tensors="pt", padding=True)
-            out = self.model.generate(**x, max_new_tokens=LONGEST, do_sample=False)
-            for row in out[:, x.input_ids.shape[1]:]:
-                texts.append(self.tokenizer.decode(row).replace("<|endoftext|>", ""))
-        return texts
 
 
 def written(function, **arguments):
@@ -66,33 +37,16 @@ def same_tool(got, want, thinking):
     return re.findall(r'<tool_call>\n\{"name": "(\w+)"', got) == [want]
 
 
-class Evaluation:
-    """The tests; each prints one row. An item is (messages, tools, thinking), its result a text."""
+class Generator(evaluation.Generator):
+    def prompt(self, messages, tools, thinking):
+        return super().prompt(messages, tools, {} if thinking else {"enable_thinking": False})
+
+
+class Evaluation(evaluation.Rows):
+    """A case's mode is whether the model thinks."""
 
     def __init__(self, generate, bad):
-        self.generate, self.bad = generate, bad
-        self.r = random.Random(99)
-        self.stream = Transcripts(99)
-        self.tools = [self.stream.schema(tool, plain=True) for tool in phrases.TOOLS]
-
-    def row(self, title, cases, ok=exact):
-        """`cases` are (messages, tools, thinking, wanted text)."""
-        got = self.generate([case[:3] for case in cases])
-        failed = [
-            (case[3], text) for case, text in zip(cases, got) if not ok(text, case[3], case[2])
-        ]
-        print(f"| {title} | {len(cases) - len(failed)}/{len(cases)} |", flush=True)
-        for want, text in failed[: self.bad]:
-            print(f"    want {want!r}\n    got  {text!r}", file=sys.stderr)
-
-    def weather(self):
-        sky, degrees = self.r.choice(phrases.SKY), self.r.randint(-9, 35)
-        content = json.dumps({"temperature": degrees, "condition": sky})
-        return content, f"{sky} with {degrees} degrees"
-
-    def clock(self):
-        time = f"{self.r.randint(0, 23):02d}:{self.r.randint(0, 59):02d}"
-        return json.dumps({"time": time}), time
+        super().__init__(generate, exact, bad)
 
     def one_call(self, title, cities, questions, tool, thinking=True):
         cases = []
@@ -103,7 +57,7 @@ class Evaluation:
 
     def copying(self):
         real, made = names.REAL_CITIES[:100], names.INVENTED
-        two = names.TWO_WORD_CITIES + [f"{a} {b}" for a, b in zip(made, reversed(made))]
+        two = evaluation.two_word_names()
         lower = [city.lower() for city in real]
         weather, time = phrases.WEATHER, phrases.TIME
         self.one_call("real cities, weather, thinking", real, weather, "get_weather")
@@ -139,9 +93,8 @@ class Evaluation:
         """Tool schemas in every spelling the training knows, system prompts, unneeded tools."""
         cases = []
         for i, city in enumerate(names.REAL_CITIES[:100]):
-            tools = [self.stream.schema(tool) for tool in phrases.TOOLS] + [self.stream.other_schema()]
-            self.r.shuffle(tools)
-            system = [{"role": "system", "content": self.r.choice(phrases.SYSTEM)}] if i % 2 else []
+            tools = self.any_spelling()
+            system = self.maybe_system(i % 2)
             question = self.r.choice(phrases.WEATHER).format(c=city)
             messages = system + [user(question)]
             cases.append((messages, tools, i % 4 < 2, written("get_weather", city=city)))
@@ -270,7 +223,7 @@ class Evaluation:
         self.row("second request after an answered first one", cases)
 
     def everything(self):
-        print("| test | exact |\n|---|---|")
+        self.header()
         self.copying()
         self.typing()
         self.odd_words()
@@ -289,13 +242,10 @@ def on(thinking):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", help="directory of the model")
-    parser.add_argument("--bad", type=int, default=0, help="failures to show for each test")
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
+    args = evaluation.parser(__doc__.split("\n")[0]).parse_args()
     torch.set_num_threads(args.threads)
-    Evaluation(Generator(args.model), args.bad).everything()
+    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=torch.float32)
+    Evaluation(Generator(args.model, model), args.bad).everything()
 
 
 if __name__ == "__main__":

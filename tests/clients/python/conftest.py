@@ -21,6 +21,12 @@ def embedded():
 
 
 @pytest.fixture(scope="session")
+def gpt_oss():
+    """A trained model of another family, from its directory."""
+    yield from running("--model", str(ROOT / "host/models/gpt-oss-tiny"))
+
+
+@pytest.fixture(scope="session")
 def replay(tmp_path_factory):
     """The real tokenizer, template and parser; the model's words are scripted."""
     yield from running("--engine", replay_file(tmp_path_factory.mktemp("replay"), rules()))

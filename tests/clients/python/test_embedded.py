@@ -2,28 +2,14 @@
 import json
 
 from conftest import client_of
-from openai import OpenAI
-from transcripts import CHAT_TOOLS, RESPONSES_TOOLS
+from round_trip import weather_round_trip
+from transcripts import CHAT_TOOLS
 
 MODEL = "qwen3-tiny"
 
 
-def weather_round_trip(client: OpenAI, city: str):
-    """Ask, run the tool, answer: what an agent does, with the Responses API."""
-    question = {"role": "user", "content": f"What is the weather in {city}?"}
-    with client.responses.stream(model=MODEL, input=[question], tools=RESPONSES_TOOLS, temperature=0) as stream:
-        for _ in stream:
-            pass
-        first = stream.get_final_response()
-    call = next(item for item in first.output if item.type == "function_call")
-    result = {"type": "function_call_output", "call_id": call.call_id, "output": '{"temperature": 21, "condition": "sunny"}'}
-    history = [question, *[item.to_dict() for item in first.output], result]
-    second = client.responses.create(model=MODEL, input=history, tools=RESPONSES_TOOLS, temperature=0)
-    return first, call, second
-
-
 def test_a_tools_round_trip_with_reasoning(embedded):
-    first, call, second = weather_round_trip(client_of(embedded), "Helsinki")
+    first, call, second = weather_round_trip(client_of(embedded), MODEL, "Helsinki")
     assert [item.type for item in first.output] == ["reasoning", "function_call"]
     assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Helsinki"})
     assert first.usage.output_tokens_details.reasoning_tokens > 0

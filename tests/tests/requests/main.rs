@@ -7,4 +7,5 @@ mod families;
 mod models;
 mod refusals;
 mod refused_bodies;
+mod trained;
 mod waiting;

@@ -1,6 +1,6 @@
 """What transformers computes for a model directory: logits and greedy tokens, in float32 arithmetic.
 
-Shared by `make_models.py` and `make_embedded.py`. The layout of a golden:
+Shared by `make_models.py` and `make_trained.py`. The layout of a golden:
 
     {"prompts": [{"ids": [...], "logits": [...], "greedy": [...]}, ...],
      "all_positions": {"ids": [...], "logits": [[...], ...]},

@@ -77,3 +77,18 @@ class Mxfp4:
         # The lower half of a byte comes first.
         packed = (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8)
         return packed, (exponents.squeeze(-1) + 127).to(torch.uint8), values
+
+    @classmethod
+    def unpack(cls, tensors):
+        """The inverse of `pack`, in bf16, which holds every value."""
+        plain = {}
+        for name, tensor in tensors.items():
+            if name.endswith("_blocks"):
+                name = name.removesuffix("_blocks")
+                codes = torch.stack([tensor & 15, tensor >> 4], -1).flatten(-2)
+                factors = (tensors[f"{name}_scales"].float() - 127).exp2()[..., None]
+                values = (cls.VALUES[codes.long()] * factors).flatten(-2)
+                plain[name] = values.transpose(1, 2).contiguous().to(torch.bfloat16)
+            elif not name.endswith("_scales"):
+                plain[name] = tensor
+        return plain

@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).parent
 MODEL = HERE / "../../../models/qwen3-tiny"
 TEMPLATES = {
     "qwen3-tiny": "../../../models/qwen3-tiny/chat_template.jinja",
+    "gpt-oss-tiny": "../../../models/gpt-oss-tiny/chat_template.jinja",
     "thinking": "thinking.jinja",
     "typescript": "typescript.jinja",
 }
@@ -64,7 +65,7 @@ def main():
         old.unlink()
     for name, path in TEMPLATES.items():
         template = (HERE / path).read_text(encoding="utf-8")
-        for chat, (messages, tools, kwargs) in (chats.CHATS | chats.MORE[name]).items():
+        for chat, (messages, tools, kwargs) in (chats.CHATS | chats.MORE.get(name, {})).items():
             kwargs = kwargs | (DATE if name == "typescript" else {})
             case = golden(tokenizer, name, template, messages, tools, kwargs)
             assert ("error" in case) == chat.startswith("error"), (name, chat, case)

@@ -1,19 +1,11 @@
-"""Random conversations with tools, and their rendering by the chat template.
+"""Random conversations with tools, as messages: every model renders them with its own chat template.
 
-`Transcripts.conversation` is the only source of training text; `tokenizer.py` counts words in it with
-all names replaced by a marker, so that no name can become a word of the vocabulary.
+`Transcripts.conversation` is the only source of training text.
 """
 import json
-import pathlib
 import random
 
-import jinja2
-
-import names
-import phrases
-
-HERE = pathlib.Path(__file__).parent
-TEMPLATE = (HERE / "chat_template.jinja").read_text(encoding="utf-8")
+from recipe import names, phrases
 
 # kind -> (weight, questions, tools called in order, or the cities they are called with)
 KINDS = {
@@ -56,28 +48,6 @@ def needed(kind):
     return {tool for tool, _ in KINDS[kind][2]}
 
 
-def environment(separators):
-    """A jinja environment as transformers sets it up, with the given JSON separators."""
-    env = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
-    env.filters["tojson"] = lambda x: json.dumps(x, ensure_ascii=False, separators=separators)
-    return env.from_string(TEMPLATE)
-
-
-SPACED, COMPACT = environment((", ", ": ")), environment((",", ":"))
-
-
-def render(messages, tools, thinking, prompt=False, compact=False):
-    """The text of a conversation. `compact` writes the schemas, never the calls, without spaces."""
-    options = {} if thinking else {"enable_thinking": False}
-    text = SPACED.render(messages=messages, tools=tools, add_generation_prompt=prompt, **options)
-    if compact and tools:
-        first = {"messages": messages[:1], "tools": tools, "add_generation_prompt": False}
-        spaced = SPACED.render(**first)
-        assert text.startswith(spaced)
-        text = COMPACT.render(**first) + text[len(spaced):]
-    return text
-
-
 def user(content):
     return {"role": "user", "content": content}
 
@@ -97,6 +67,8 @@ def result(content):
 
 class Transcripts:
     """A stream of conversations from a seed. `name` and `word` make the names and the odd words."""
+
+    weights = {kind: weight for kind, (weight, _, _) in KINDS.items()}
 
     def __init__(self, seed, name=names.name, word=names.lowercase_word):
         self.r = random.Random(seed)
@@ -277,8 +249,8 @@ class Transcripts:
     def kinds(self):
         """The kinds of a conversation's requests; a follow-up is a pair (kind, questions)."""
         count = self.r.choices([1, 2, 3], [0.68, 0.22, 0.1])[0]
-        names_, weights = list(KINDS), [weight for weight, _, _ in KINDS.values()]
-        kinds = [(self.r.choices(names_, weights)[0], None) for _ in range(count)]
+        kinds, weights = list(self.weights), list(self.weights.values())
+        kinds = [(self.r.choices(kinds, weights)[0], None) for _ in range(count)]
         for i in range(1, count):
             if kinds[i - 1][0] in ("weather", "time") and self.chance(0.25):
                 kinds[i] = (kinds[i - 1][0], phrases.FOLLOW_UP)

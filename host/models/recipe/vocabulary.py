@@ -2,47 +2,43 @@
 
 Byte-level BPE without merges whose vocabulary holds whole words (`ignore_merges`). A pre-token is
 either one of the words or is spelt in bytes, so every name is spelt letter by letter and copying it is
-induction over a small alphabet.
+induction over a small alphabet. Names are replaced by a marker before words are counted, so that no name
+can become a word.
 """
 import collections
-import random
+import itertools
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
-import names
-from transcripts import Transcripts, render
+from recipe import names
 
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-# Added, but not special: decoding keeps them, as in the published Qwen3 tokenizers.
-ADDED = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 SPLIT = r" ?\p{L}+|[0-9]| ?[^\s\p{L}0-9]+|\s"
 COMMON = """ today tomorrow now please there right this that week day night morning evening and or of for
 at on with by from""".split()
 MARK = "\x00"
+MARKED = {"name": lambda r: MARK, "word": lambda r: MARK}  # arguments of `Transcripts`
 SPACE = "Ġ"  # how byte-level tokenizers write a blank
 
 
-def count_words(pre, samples, seed):
+def count_words(pre, texts, added):
     """How often each pre-token occurs in training text without its names."""
-    stream = Transcripts(seed, name=lambda r: MARK, word=lambda r: MARK)
-    style, counts = random.Random(seed), collections.Counter()
-    for _ in range(samples):
-        messages, tools, thinking = stream.conversation()
-        text = render(messages, tools, thinking, compact=style.random() < 0.5)
-        for token in SPECIAL + ADDED:
+    counts = collections.Counter()
+    for text in texts:
+        for token in added:
             text = text.replace(token, MARK)
         for part in text.split(MARK):
             counts.update(word for word, _ in pre.pre_tokenize_str(part))
     return counts
 
 
-def build(samples=6000, seed=7):
-    """-> (tokenizer, the words of its vocabulary)"""
+def build(texts, special, added=(), samples=6000):
+    """-> (tokenizer, the words of its vocabulary). `texts` are made with `MARKED`; decoding keeps `added`."""
     split = pre_tokenizers.Split(Regex(SPLIT), "isolated")
     pre = pre_tokenizers.Sequence(
         [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
-    counts = count_words(pre, samples, seed)
+    counts = count_words(pre, itertools.islice(texts, samples), [*special, *added])
     counts.update({SPACE + word: 99 for word in COMMON})
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = sorted(w for w, count in counts.items() if count >= 3 and len(w) > 1)
@@ -50,6 +46,22 @@ def build(samples=6000, seed=7):
     vocab = {token: i for i, token in enumerate(alphabet + words)}
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[], ignore_merges=True))
     tokenizer.pre_tokenizer, tokenizer.decoder = pre, decoders.ByteLevel()
-    tokenizer.add_special_tokens(SPECIAL)
-    tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in ADDED])
+    tokenizer.add_special_tokens(list(special))
+    tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in added])
     return tokenizer, words
+
+
+def padded_size(tokenizer):
+    """Rows of the embedding."""
+    return (tokenizer.get_vocab_size() + 63) // 64 * 64
+
+
+def save(tokenizer, out, eos, pad, template):
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token=eos,
+        pad_token=pad,
+        chat_template=template,
+        clean_up_tokenization_spaces=False,
+        model_max_length=4096,
+    ).save_pretrained(out)

@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""What transformers computes with the embedded model: host/models/qwen3-tiny/golden.json.
+"""What transformers computes with the tiny trained models: host/models/*/golden.json.
 
-    python make_embedded.py
+    python make_trained.py [NAME ...]
 
 The prompts are rendered chats, as token ids; run it again when the weights change. Greedy paths end with
-the end-of-sequence token or after 24 tokens.
+an end-of-sequence token or after 24 tokens.
 """
+import json
 import pathlib
+import shutil
+import sys
+import tempfile
 
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import golden
+from packed import Mxfp4
 
-MODEL = pathlib.Path(__file__).parent / "../../../models/qwen3-tiny"
+MODELS = pathlib.Path(__file__).parent / "../../../models"
 CITY = {"city": {"type": "string", "description": "The city name"}}
 
 
@@ -45,12 +51,25 @@ CHATS = [
 ]
 
 
-def main():
-    torch.set_num_threads(1)
-    tokenizer = AutoTokenizer.from_pretrained(MODEL)
-    model = AutoModelForCausalLM.from_pretrained(
-        MODEL, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
+def plain(directory, folder):
+    """Where the model is with its packed tensors as the values that these mean."""
+    config = json.loads((directory / "config.json").read_text())
+    if config.pop("quantization_config", None) is None:
+        return directory
+    shutil.copytree(directory, folder, dirs_exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    tensors = Mxfp4.unpack(load_file(directory / "model.safetensors"))
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def make(directory):
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    with tempfile.TemporaryDirectory() as folder:
+        model = AutoModelForCausalLM.from_pretrained(
+            plain(directory, pathlib.Path(folder)), dtype=torch.float32, attn_implementation="eager",
+            experts_implementation="eager",
+        ).eval()
     stop = set(model.generation_config.eos_token_id)
     prompts, least = [], 1.0
     for messages, tools, kwargs in CHATS:
@@ -64,7 +83,13 @@ def main():
         least = min(least, gap)
     short = tokenizer("Hello!", add_special_tokens=False).input_ids + [model.config.eos_token_id]
     table = [golden.rounded(row) for row in golden.logits(model, short)]
-    golden.write(MODEL / "golden.json", prompts, (short, table), least)
+    golden.write(directory / "golden.json", prompts, (short, table), least)
+
+
+def main():
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or ["qwen3-tiny", "gpt-oss-tiny"]:
+        make(MODELS / name)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+//! A trained model of another family from its directory: real tokens, through its own template and parser, in every protocol.
+
+use std::path::Path;
+
+use host::model::{EngineChoice, ModelOptions};
+use serde_json::{Value, json};
+use tests::client::{Answer, post};
+use tests::server::{Setup, TestServer};
+use tests::tools::item;
+use tests::transcripts::{chat_tools, messages_tools, responses_tools};
+
+const MODEL: &str = "gpt-oss-tiny";
+const ASKED: &str = "What is the weather in Helsinki?";
+const THOUGHT: &str = "The user wants the weather in Helsinki. I call get_weather.";
+const RESULT: &str = r#"{"temperature": 21, "condition": "sunny"}"#;
+const ANSWER: &str = "It is sunny with 21 degrees in Helsinki.";
+
+async fn server() -> TestServer {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models").join(MODEL);
+    let model = ModelOptions {
+        model: Some(directory.to_string_lossy().into_owned()),
+        engine: EngineChoice::Cpu,
+        ..Setup::default().model
+    };
+    TestServer::start(Setup { model, ..Setup::default() }).await
+}
+
+async fn answered(server: &TestServer, path: &str, body: &Value) -> Answer {
+    let answer = post(server.address, path, body).await;
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    answer
+}
+
+/// Arguments as the client reads them.
+fn city(arguments: &Value) -> Value {
+    serde_json::from_str::<Value>(arguments.as_str().expect("text")).expect("JSON")["city"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tools_round_trip_with_responses() {
+    let server = server().await;
+    let question = json!({ "role": "user", "content": ASKED });
+    let ask = async |input: &Value, stream: bool| {
+        let body = json!({ "model": MODEL, "temperature": 0, "input": input, "tools": responses_tools(), "stream": stream });
+        let answer = answered(&server, "/v1/responses", &body).await;
+        if stream { answer.events().last().expect("an event")["response"].clone() } else { answer.json() }
+    };
+    for stream in [false, true] {
+        let first = ask(&json!([question]), stream).await;
+        assert_eq!(tests::tools::types(&first), ["reasoning", "function_call"]);
+        assert_eq!(item(&first, "reasoning")["content"][0]["text"], THOUGHT);
+        let call = item(&first, "function_call");
+        assert_eq!(
+            (call["name"].as_str(), city(&call["arguments"])),
+            (Some("get_weather"), json!("Helsinki"))
+        );
+        let result = json!({ "type": "function_call_output", "call_id": call["call_id"], "output": RESULT });
+        let mut input = vec![question.clone()];
+        input.extend_from_slice(first["output"].as_array().expect("items"));
+        input.push(result);
+        let second = ask(&json!(input), stream).await;
+        assert_eq!(tests::tools::types(&second), ["reasoning", "message"]);
+        assert_eq!(item(&second, "message")["content"][0]["text"], ANSWER);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tools_round_trip_with_chat_completions() {
+    let server = server().await;
+    let mut messages = vec![json!({ "role": "user", "content": ASKED })];
+    let ask = async |messages: &[Value]| {
+        let body = json!({ "model": MODEL, "temperature": 0, "messages": messages, "tools": chat_tools() });
+        answered(&server, "/v1/chat/completions", &body).await.json()["choices"][0].clone()
+    };
+    let first = ask(&messages).await;
+    assert_eq!(first["finish_reason"], "tool_calls");
+    assert_eq!(first["message"]["reasoning_content"], THOUGHT);
+    let calls = first["message"]["tool_calls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 1, "{first}");
+    assert_eq!(calls[0]["function"]["name"], "get_weather");
+    assert_eq!(city(&calls[0]["function"]["arguments"]), "Helsinki");
+    messages.push(first["message"].clone());
+    messages.push(json!({ "role": "tool", "tool_call_id": calls[0]["id"], "content": RESULT }));
+    let second = ask(&messages).await;
+    assert_eq!((&second["message"]["content"], &second["finish_reason"]), (&json!(ANSWER), &json!("stop")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tools_round_trip_with_messages() {
+    let server = server().await;
+    let mut messages = vec![json!({ "role": "user", "content": ASKED })];
+    let ask = async |messages: &[Value]| {
+        let body = json!({ "model": MODEL, "temperature": 0, "max_tokens": 200, "messages": messages, "tools": messages_tools(),
+                           "thinking": { "type": "adaptive" } });
+        answered(&server, "/v1/messages", &body).await.json()
+    };
+    let first = ask(&messages).await;
+    assert_eq!(first["stop_reason"], "tool_use");
+    let [thinking, call] = first["content"].as_array().expect("blocks").as_slice() else { panic!("{first}") };
+    assert_eq!(thinking["thinking"], THOUGHT);
+    assert_eq!((&call["name"], &call["input"]), (&json!("get_weather"), &json!({ "city": "Helsinki" })));
+    messages.push(json!({ "role": "assistant", "content": first["content"] }));
+    let result = json!({ "type": "tool_result", "tool_use_id": call["id"], "content": RESULT });
+    messages.push(json!({ "role": "user", "content": [result] }));
+    let second = ask(&messages).await;
+    assert_eq!(
+        second["content"].as_array().and_then(|blocks| blocks.last()).expect("a block")["text"],
+        ANSWER
+    );
+    assert_eq!(second["stop_reason"], "end_turn");
+}
