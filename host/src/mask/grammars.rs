@@ -11,19 +11,19 @@ use quick_cache::sync::Cache;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
-use super::vocabulary::{self, Vocabulary};
+use super::vocabulary::{self, MaskVocabulary};
 use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
 
 /// Makes masks of grammars. Shared by all answers of a model.
 pub struct Grammars {
     tokenizer: Arc<Tokenizer>,
-    workshop: OnceLock<Option<Workshop>>,
+    compiler: OnceLock<Option<GrammarCompiler>>,
     compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
 }
 
 /// What grammars are compiled with, and threads for masks. Made with the first grammar: half a second for a large vocabulary.
-struct Workshop {
+struct GrammarCompiler {
     factory: ParserFactory,
     pool: Arc<ThreadPool>,
 }
@@ -52,7 +52,7 @@ impl Grammars {
     pub fn new(tokenizer: Arc<Tokenizer>) -> Self {
         Self {
             tokenizer,
-            workshop: OnceLock::new(),
+            compiler: OnceLock::new(),
             compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, BySource),
         }
     }
@@ -77,7 +77,7 @@ impl Grammars {
             let reason = format!("its grammar has {bytes} bytes, at most {GRAMMAR_BYTES} are allowed");
             return Err(GrammarError::new(reason));
         }
-        let Workshop { factory, pool } = self.workshop()?;
+        let GrammarCompiler { factory, pool } = self.compiler()?;
         let parser = factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned()));
         let parser = parser.map_err(|error| GrammarError::of_llguidance(&error.to_string()))?;
         let matcher = Matcher::new(Ok(parser.clone()));
@@ -92,18 +92,18 @@ impl Grammars {
         }
     }
 
-    fn workshop(&self) -> Result<&Workshop, GrammarError> {
-        let workshop = self.workshop.get_or_init(|| Workshop::new(&self.tokenizer));
-        workshop.as_ref().ok_or_else(|| {
+    fn compiler(&self) -> Result<&GrammarCompiler, GrammarError> {
+        let compiler = self.compiler.get_or_init(|| GrammarCompiler::new(&self.tokenizer));
+        compiler.as_ref().ok_or_else(|| {
             let reason = "the model's tokenizer isn't byte-level: its output can't be constrained here";
             GrammarError::new(reason)
         })
     }
 }
 
-impl Workshop {
+impl GrammarCompiler {
     fn new(tokenizer: &Arc<Tokenizer>) -> Option<Self> {
-        let environment = Vocabulary::new(Arc::clone(tokenizer))?.into_environment();
+        let environment = MaskVocabulary::new(Arc::clone(tokenizer))?.into_environment();
         let capabilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
         let mut factory = ParserFactory::new(&environment, capabilities, &slices())
             .inspect_err(|error| tracing::error!(%error, "the vocabulary can't be made ready for grammars"))

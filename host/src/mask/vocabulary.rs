@@ -10,12 +10,12 @@ use crate::prompt::Tokenizer;
 const LONGEST: usize = 1000;
 
 /// Tokens as bytes. Control tokens are no text: a grammar names them by id.
-pub(super) struct Vocabulary {
+pub(super) struct MaskVocabulary {
     trie: TokTrie,
     tokenizer: Arc<Tokenizer>,
 }
 
-impl Vocabulary {
+impl MaskVocabulary {
     /// The vocabulary of a byte-level tokenizer, and [`end`] behind it; none of any other tokenizer.
     pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Option<Self> {
         if !tokenizer.is_byte_level() {
@@ -51,7 +51,7 @@ fn special(literal: &str) -> Vec<u8> {
     [&[TokTrie::SPECIAL_TOKEN_MARKER], literal.as_bytes()].concat()
 }
 
-impl TokenizerEnv for Vocabulary {
+impl TokenizerEnv for MaskVocabulary {
     fn tok_trie(&self) -> &TokTrie {
         &self.trie
     }
