@@ -1,5 +1,5 @@
-//! Thousands of instances, one after another: memory stays where it was after a few hundred, also if each of them traps.
-//! `SLUICE_INSTANCES` says how many (`tests/nightly.sh` runs ten thousand).
+//! Thousands of instances, one after another, and hundreds of builds: memory stays where it was after the first of them, also if each
+//! instance traps. `SLUICE_INSTANCES` says how many (`tests/nightly.sh` runs ten thousand).
 //!
 //! One test: resident memory is the process's.
 
@@ -10,6 +10,8 @@ use tests::streams::{Stream, load_guest};
 
 /// What may come to be resident while they run, in KiB. One leaked page for each of 2,000 would be 8,000.
 const GROWTH: u64 = 4096;
+/// Builds that are loaded and dropped. One kept for each would be tens of KiB.
+const BUILDS: usize = 400;
 /// Instances before memory is looked at first.
 const WARM: usize = 500;
 
@@ -28,8 +30,17 @@ fn run(plugin: &Plugin, streams: usize) -> usize {
     (0..streams).filter(|_| stream()).count()
 }
 
+/// Builds of a plugin, each loaded, used once and dropped.
+fn load_and_drop(runtime: &Runtime, builds: usize) {
+    for build in 0..builds {
+        let name = ["healthy", "to_reasoning"][build % 2];
+        let plugin = load_guest(runtime, name).expect("it loads");
+        assert_eq!(run(&plugin, 1), 0, "{name}");
+    }
+}
+
 #[test]
-fn instances_leave_nothing_behind() {
+fn instances_and_builds_leave_nothing_behind() {
     let runtime = Runtime::new(&ParserLimits::default()).expect("a sandbox");
     let count = instances();
     for (name, faults) in [("healthy", 0), ("trap_in_text", WARM + count)] {
@@ -41,4 +52,9 @@ fn instances_leave_nothing_behind() {
         assert_eq!(failed, faults, "{name}");
         assert!(grown < GROWTH, "{name}: {grown} KiB more after {count} instances");
     }
+    load_and_drop(&runtime, BUILDS / 4);
+    let before = resident_kib();
+    load_and_drop(&runtime, BUILDS);
+    let grown = resident_kib().saturating_sub(before);
+    assert!(grown < GROWTH, "{grown} KiB more after {BUILDS} builds");
 }

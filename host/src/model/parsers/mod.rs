@@ -14,7 +14,7 @@ mod watch;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
@@ -36,6 +36,8 @@ pub(super) struct Parsers {
     /// Whose they are, for logs and metrics.
     model: Arc<str>,
     current: RwLock<Arc<ParserBinding>>,
+    /// Builds that streams may still have, the current one's among them.
+    in_memory: Mutex<Vec<Weak<ParserBinding>>>,
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
     model_tokens: ModelTokens,
@@ -76,6 +78,7 @@ impl Parsers {
         Ok(Self {
             model,
             bare,
+            in_memory: Mutex::new(vec![Arc::downgrade(&binding)]),
             current: RwLock::new(binding),
             report: RwLock::new(report),
             loader: Mutex::new(loader),
@@ -99,7 +102,15 @@ impl Parsers {
 
     /// How things stand.
     pub(super) fn report(&self) -> ParserReport {
-        self.report.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let report = self.report.read().unwrap_or_else(PoisonError::into_inner).clone();
+        ParserReport { in_memory: self.in_memory(), ..report }
+    }
+
+    /// Builds that are in memory; forgets those that no stream has any more.
+    fn in_memory(&self) -> usize {
+        let mut builds = self.in_memory.lock().unwrap_or_else(PoisonError::into_inner);
+        builds.retain(|build| build.strong_count() > 0);
+        builds.len()
     }
 
     /// Looks at the files again and swaps the parser if its content is another. Takes as long as compiling does; streams
@@ -137,6 +148,7 @@ impl Parsers {
             return Ok(None);
         }
         let binding = bind(choice, &self.model_tokens)?;
+        self.in_memory.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&binding));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = binding;
         Ok(Some(serving))
     }
@@ -145,9 +157,9 @@ impl Parsers {
         log(&self.model, &report);
         let (model, result) = (Arc::clone(&self.model), report.last_load.result.name());
         metrics::counter!("sluice_parser_reloads_total", "model" => model, "result" => result).increment(1);
-        *self.report.write().unwrap_or_else(PoisonError::into_inner) = report.clone();
+        *self.report.write().unwrap_or_else(PoisonError::into_inner) = report;
         self.loaded.notify_waiters();
-        report
+        self.report()
     }
 }
 
@@ -180,7 +192,7 @@ fn serving(choice: &ParserChoice) -> Serving {
 fn first_report(choice: &ParserChoice, candidates: &[CandidateReport]) -> ParserReport {
     let last_load = LastLoad { at: now(), cause: "start", result: LoadResult::Swapped, error: None };
     let loads = Loads { swapped: 1, ..Loads::default() };
-    ParserReport { serving: serving(choice), candidates: candidates.to_vec(), last_load, loads }
+    ParserReport { serving: serving(choice), in_memory: 1, candidates: candidates.to_vec(), last_load, loads }
 }
 
 /// The report after a load.
@@ -195,7 +207,7 @@ fn note(
     let mut loads = before.loads;
     loads.count(result);
     let last_load = LastLoad { at: now(), cause, result, error };
-    ParserReport { serving: serving.unwrap_or(before.serving), candidates, last_load, loads }
+    ParserReport { serving: serving.unwrap_or(before.serving), candidates, last_load, loads, ..before }
 }
 
 /// What is wrong with a file that wasn't wrong in this way before.

@@ -12,6 +12,8 @@ use crate::parser::{LoadProblem, PluginSource};
 pub struct ParserReport {
     /// The parser of streams that start now.
     pub serving: Serving,
+    /// Builds in memory: the one that serves, and older ones that streams under way keep.
+    pub in_memory: usize,
     /// Everything that the last load looked at, with the reason where it can't be used.
     pub candidates: Vec<CandidateReport>,
     /// How the last load went.
