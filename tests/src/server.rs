@@ -51,6 +51,8 @@ impl Default for Setup {
             engine_key: None,
             engine_ca: None,
             kv_cache_bytes: 64 << 20,
+            dtype: engine::cpu::InputDtype::default(),
+            quantize: None,
             speculation: SpeculationOptions::default(),
             queue_timeout: None,
             context: None,

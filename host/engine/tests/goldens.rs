@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
-use engine::cpu::{self, CpuOptions, CpuRunner, Threads};
+use engine::cpu::{self, CpuOptions, CpuRunner, InputDtype, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
 
@@ -52,9 +52,9 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
     found
 }
 
-/// A runner with room for a few hundred blocks.
+/// A runner with room for a few hundred blocks, that rounds nothing.
 fn runner(files: &ModelFiles, threads: usize) -> CpuRunner {
-    let options = CpuOptions { kv_cache_bytes: 64 << 20, ..CpuOptions::default() };
+    let options = CpuOptions { kv_cache_bytes: 64 << 20, dtype: InputDtype::F32, ..CpuOptions::default() };
     cpu::load(files, &Threads::start(Some(threads)).unwrap(), &options, &mut |_| {}).unwrap()
 }
 

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use engine::SamplingParams;
-use engine::cpu::{CpuOptions, CpuRunner, Threads};
+use engine::cpu::{CpuOptions, CpuRunner, InputDtype, QuantizeTo, Threads};
 use engine::models::{ModelConfig, Progress, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::{Value, json};
@@ -10,6 +10,14 @@ use serde_json::{Value, json};
 mod steps;
 use steps::{Sequence, advance, batch, run};
 
+/// Bounds below what the models have.
+const SHORT: CpuOptions = CpuOptions {
+    kv_cache_bytes: 16 << 20,
+    context: Some(100),
+    batch_tokens: 7,
+    dtype: InputDtype::Auto,
+    quantize: None,
+};
 const DRAW: Draw = Draw { sampling: SamplingParams::GREEDY, position: 7, top_logprobs: None };
 
 fn config(tied: bool, bias: bool) -> ModelConfig {
@@ -57,8 +65,23 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
-    let options = CpuOptions { kv_cache_bytes: 16 << 20, ..CpuOptions::default() };
+    runner_with(config, seed, threads, CpuOptions::default())
+}
+
+fn runner_with(config: &ModelConfig, seed: u64, threads: usize, options: CpuOptions) -> CpuRunner {
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, ..options };
     CpuRunner::new(config, &Weights::random(seed), &start(threads), &options, &mut |_| {}).unwrap()
+}
+
+/// Every way to compute.
+fn numbers() -> [CpuOptions; 4] {
+    let auto = CpuOptions::default();
+    [
+        auto,
+        CpuOptions { dtype: InputDtype::F32, ..auto },
+        CpuOptions { quantize: Some(QuantizeTo::Q8), ..auto },
+        CpuOptions { quantize: Some(QuantizeTo::Q4), ..auto },
+    ]
 }
 
 fn start(threads: usize) -> Threads {
@@ -82,18 +105,20 @@ fn the_same_seed_gives_the_same_model_and_another_another() {
 
 #[test]
 fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
-    for (name, config) in families() {
+    for ((name, config), options) in
+        families().into_iter().flat_map(|family| numbers().map(|options| (family.clone(), options)))
+    {
         let length = 300;
         let all = |threads| {
             let batch = batch(&[&prompt(300)], &[length], true);
-            run(&mut runner(&config, 7, threads), &batch).unwrap()
+            run(&mut runner_with(&config, 7, threads, options), &batch).unwrap()
         };
         let whole = all(1);
         assert!(whole.iter().all(|x| x.is_finite()), "{name}");
         for threads in [2, 3, 5] {
             assert!(all(threads) == whole, "{name}, {threads} threads");
         }
-        let mut runner = runner(&config, 7, 2);
+        let mut runner = runner_with(&config, 7, 2, options);
         let (mut one, mut other) = (prompt(300), Sequence::new(&prompt(300).tokens, 1, 2));
         for step in 0..20 {
             let counts = [1 + step % 3, 14 - step % 5];
@@ -110,7 +135,7 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
 #[test]
 fn progress_counts_every_part_and_all_bytes() {
     let mut seen: Vec<Progress> = Vec::new();
-    let options = CpuOptions { kv_cache_bytes: 1 << 20, context: Some(100), batch_tokens: 7 };
+    let options = CpuOptions { kv_cache_bytes: 1 << 20, ..SHORT };
     let runner =
         CpuRunner::new(&config(true, false), &Weights::random(1), &start(1), &options, &mut |p| seen.push(p))
             .unwrap();
@@ -125,7 +150,7 @@ fn progress_counts_every_part_and_all_bytes() {
 
 #[test]
 fn calls_out_of_order_and_batches_beyond_the_activations_are_errors() {
-    let options = CpuOptions { kv_cache_bytes: 16 << 20, context: Some(100), batch_tokens: 7 };
+    let options = SHORT;
     let mut runner =
         CpuRunner::new(&config(true, false), &Weights::random(1), &start(1), &options, &mut |_| {}).unwrap();
     let draws = Draws { rows: &[DRAW], ..Draws::default() };

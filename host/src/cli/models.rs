@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use engine::SpeculationOptions;
-use engine::cpu::MAX_THREADS;
+use engine::cpu::{InputDtype, MAX_THREADS, QuantizeTo};
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
 use host::turn::FaultPolicy;
@@ -13,7 +13,7 @@ use host::turn::FaultPolicy;
 use super::cache;
 use super::engines::EngineArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::values::{key_value, number, parsed, speculation, text};
+use super::values::{dtype, key_value, number, parsed, quantize, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -59,6 +59,14 @@ pub(super) struct ModelArguments {
     /// Tokens of prompt and answer together, no more than the model has [default: what it has].
     #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
     context: Vec<ForModel<usize>>,
+    /// What linear layers on the CPU round their inputs to: `auto` to bf16 where weights are bf16, as such models were trained; `f32`
+    /// to nothing, which is slower [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|f32", value_parser = for_model(dtype))]
+    dtype: Vec<ForModel<InputDtype>>,
+    /// Fewer bits for the weights on the CPU, made at the start: 8 or 4, and scales; the head has 8. Takes less memory and less time for
+    /// each token (docs/quantization.md says what it costs) [default: as they are stored].
+    #[arg(long, value_name = "[NAME=]q8|q4", value_parser = for_model(quantize))]
+    quantize: Vec<ForModel<QuantizeTo>>,
     /// Drafts, which save steps where an answer repeats the prompt or itself, and never change a token: `auto` drafts at most 8
     /// tokens, fewer where few are accepted; a number is another bound; `off`: none [default: auto].
     #[arg(long, value_name = "[NAME=]auto|off|TOKENS", value_parser = for_model(speculation))]
@@ -107,6 +115,8 @@ impl ModelArguments {
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let elsewhere = self.engines_elsewhere.per_model(&names)?;
         let context = PerModel::single("--context", &self.context, &names)?;
+        let dtype = PerModel::single("--dtype", &self.dtype, &names)?;
+        let quantize = PerModel::single("--quantize", &self.quantize, &names)?;
         let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
@@ -126,6 +136,8 @@ impl ModelArguments {
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
                 kv_cache_bytes: caches[model],
+                dtype: dtype.one(model).copied().unwrap_or_default(),
+                quantize: quantize.one(model).copied(),
                 speculation: speculation.one(model).copied().unwrap_or_default(),
                 queue_timeout: queue_timeout.one(model).map(|seconds| Duration::from_secs((*seconds).into())),
                 context: context.one(model).copied(),

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
+use engine::cpu::{InputDtype, QuantizeTo};
 use host::api::{Protocol, ReasoningEvents};
 use host::turn::FaultPolicy;
 
@@ -59,6 +60,24 @@ pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
             let draft_tokens = given.map_err(|error| format!("{error}, and neither `auto` nor `off`"))?;
             Ok(SpeculationOptions { draft_tokens, decode_rows: auto.decode_rows.max(2 * draft_tokens) })
         }
+    }
+}
+
+/// What `--dtype` says.
+pub(super) fn dtype(text: &str) -> Result<InputDtype, String> {
+    match text {
+        "auto" => Ok(InputDtype::Auto),
+        "f32" => Ok(InputDtype::F32),
+        other => Err(format!("{other} is neither `auto` nor `f32`")),
+    }
+}
+
+/// What `--quantize` says.
+pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
+    match text {
+        "q8" => Ok(QuantizeTo::Q8),
+        "q4" => Ok(QuantizeTo::Q4),
+        other => Err(format!("{other} is neither `q8` nor `q4`")),
     }
 }
 

@@ -103,6 +103,8 @@ fn load_engine(
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
+        dtype: options.dtype,
+        quantize: options.quantize,
     };
     let runner = cpu::load(files, shared.threads()?, &cpu, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))

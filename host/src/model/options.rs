@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::SpeculationOptions;
+use engine::cpu::{InputDtype, QuantizeTo};
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
@@ -35,6 +36,10 @@ pub struct ModelOptions {
     pub engine_ca: Option<PathBuf>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
+    /// What linear layers of an engine that computes here round their inputs to.
+    pub dtype: InputDtype,
+    /// Fewer bits for the weights of an engine that computes here.
+    pub quantize: Option<QuantizeTo>,
     /// Drafts of an engine that computes here.
     pub speculation: SpeculationOptions,
     /// How long a request may wait for an engine that computes here; none: for ever.

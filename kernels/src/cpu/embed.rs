@@ -26,16 +26,22 @@ impl Kernel for Embed<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let cols = self.table.cols();
         for (token, out) in self.tokens.iter().zip(self.out.chunks_exact_mut(cols)) {
-            let row = *token as usize;
-            let at = row * cols;
-            match self.table.elements() {
-                Elements::F32(all) => out.copy_from_slice(&all[at..at + cols]),
-                Elements::Bf16(all) => widen(lanes, &all[at..at + cols], out),
-                Elements::F16(all) => widen(lanes, &all[at..at + cols], out),
-                Elements::Fp8(all) => all.widen(lanes, row, out),
-                Elements::Mxfp4(all) => all.widen(lanes, row, out),
-            }
+            widen_row(lanes, &self.table, *token as usize, out);
         }
+    }
+}
+
+/// One row of a matrix, as f32.
+#[inline(always)]
+pub(super) fn widen_row<L: Lanes>(lanes: L, matrix: &Matrix<'_>, row: usize, out: &mut [f32]) {
+    let at = row * matrix.cols()..(row + 1) * matrix.cols();
+    match matrix.elements() {
+        Elements::F32(all) => out.copy_from_slice(&all[at]),
+        Elements::Bf16(all) => widen(lanes, &all[at], out),
+        Elements::F16(all) => widen(lanes, &all[at], out),
+        Elements::Fp8(all) => all.widen(lanes, row, out),
+        Elements::Mxfp4(all) => all.widen(lanes, row, out),
+        Elements::Quantized(all) => all.widen(row, out),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which vector instructions this machine has, and the one place where code compiled for them is entered.
 
-use super::lanes::Lanes;
+use super::lanes::dots::Dots;
 use super::lanes::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
@@ -16,12 +16,15 @@ enum Level {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// With `avx512_bf16`.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bf16,
 }
 
-/// A computation written once over [`Lanes`]. `run` must be `#[inline(always)]`, so that it is compiled with the
+/// A computation written once over [`Dots`] and its lanes. `run` must be `#[inline(always)]`, so that it is compiled with the
 /// instructions of the caller below.
 pub(super) trait Kernel {
-    fn run<L: Lanes>(self, lanes: L);
+    fn run<L: Dots>(self, lanes: L);
 }
 
 impl Isa {
@@ -42,9 +45,12 @@ impl Isa {
                 && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vnni");
+            let bf16 = avx512 && is_x86_feature_detected!("avx512bf16");
             all.extend(avx2.then_some(Self(Level::Avx2)));
             all.extend(avx512.then_some(Self(Level::Avx512)));
+            all.extend(bf16.then_some(Self(Level::Avx512Bf16)));
         }
         all
     }
@@ -57,6 +63,8 @@ impl Isa {
             Level::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Bf16 => "avx512 bf16",
         }
     }
 
@@ -73,6 +81,9 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::Avx512 => unsafe { run_avx512(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512Bf16 => unsafe { run_avx512_bf16(kernel) },
         }
     }
 }
@@ -86,9 +97,17 @@ fn run_avx2(kernel: impl Kernel) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+#[target_feature(enable = "avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 #[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
 fn run_avx512(kernel: impl Kernel) {
-    // SAFETY: this function runs only where avx512f is there.
-    kernel.run(unsafe { Avx512::new() });
+    // SAFETY: this function runs only where these are there.
+    kernel.run(unsafe { Avx512::<false>::new() });
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+#[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
+fn run_avx512_bf16(kernel: impl Kernel) {
+    // SAFETY: as above.
+    kernel.run(unsafe { Avx512::<true>::new() });
 }

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::packed::{Fp8Blocks, Mxfp4};
+use super::quantized::QuantizedMatrix;
 
 /// Elements of a weight.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,8 @@ pub enum Elements<'a> {
     Fp8(Fp8Blocks<'a>),
     /// Four bits, and a power of two for 32 of a row.
     Mxfp4(Mxfp4<'a>),
+    /// Eight or four bits, made at load.
+    Quantized(&'a QuantizedMatrix),
 }
 
 impl Elements<'_> {
@@ -28,6 +31,7 @@ impl Elements<'_> {
             Self::F16(all) => all.len(),
             Self::Fp8(all) => all.len(),
             Self::Mxfp4(all) => all.len(),
+            Self::Quantized(all) => all.len(),
         }
     }
 
@@ -44,6 +48,7 @@ impl Elements<'_> {
             Self::F16(all) => all[i].to_f32(),
             Self::Fp8(all) => all.get(i),
             Self::Mxfp4(all) => all.get(i),
+            Self::Quantized(all) => all.get(i),
         }
     }
 }
@@ -54,6 +59,16 @@ pub struct Matrix<'a> {
     elements: Elements<'a>,
     rows: usize,
     cols: usize,
+    inputs: Inputs,
+}
+
+/// What a linear layer rounds its inputs to before it multiplies them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// Nothing: f32. Quantised weights round to eight bits whatever is said here.
+    F32,
+    /// bf16, as its weights are; others stay f32.
+    AsWeights,
 }
 
 impl<'a> Matrix<'a> {
@@ -61,7 +76,21 @@ impl<'a> Matrix<'a> {
     /// Where there are not `rows * cols` elements.
     pub fn new(elements: Elements<'a>, rows: usize, cols: usize) -> Self {
         assert_eq!(Some(elements.len()), rows.checked_mul(cols), "elements of a matrix [{rows}, {cols}]");
-        Self { elements, rows, cols }
+        Self { elements, rows, cols, inputs: Inputs::F32 }
+    }
+
+    /// The same, rounding inputs otherwise.
+    #[must_use]
+    pub fn with_inputs(self, inputs: Inputs) -> Self {
+        Self { inputs, ..self }
+    }
+
+    /// The weights and inputs, where both are bf16.
+    pub(super) fn as_pairs(&self) -> Option<&'a [bf16]> {
+        match (self.elements, self.inputs) {
+            (Elements::Bf16(all), Inputs::AsWeights) => Some(all),
+            _ => None,
+        }
     }
 
     /// All elements.

@@ -9,12 +9,13 @@ use kernels::cpu::{
 
 use super::mla::{self, MlaWeights};
 use super::moe::{self, Experts};
-use super::storage::StackedMatrix;
+use super::options::CpuOptions;
+use super::storage::{StackedMatrix, Storage};
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
     AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store,
 };
-use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightTensor};
+use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
 
 /// Threads, KV cache, and what the current step needs.
@@ -22,6 +23,7 @@ use crate::runner::RunnerShape;
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
     cache: KvCache,
+    storage: Storage,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
     /// Tokens that a step may have.
@@ -53,12 +55,13 @@ struct RopeTable {
 }
 
 impl CpuBackend {
-    pub(super) fn new(cpu: Arc<Cpu>, cache: KvCache, batch_tokens: usize) -> Self {
+    pub(super) fn new(cpu: Arc<Cpu>, cache: KvCache, options: &CpuOptions) -> Self {
         Self {
             cpu,
             cache,
+            storage: Storage::new(options),
             types: Vec::new(),
-            batch_tokens,
+            batch_tokens: options.batch_tokens.max(1),
             tables: BlockTables::default(),
             batch: Batch::default(),
             ropes: Vec::new(),
@@ -82,6 +85,10 @@ impl CpuBackend {
         if !self.types.contains(&matrix.type_name()) {
             self.types.push(matrix.type_name());
         }
+    }
+
+    pub(super) fn batch_tokens(&self) -> usize {
+        self.batch_tokens
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -140,8 +147,8 @@ impl Backend for CpuBackend {
     type Routes = Routes;
     type MlaWeights = MlaWeights;
 
-    fn matrix(&mut self, parts: &[StoredMatrix]) -> Result<StackedMatrix, LoadError> {
-        let matrix = StackedMatrix::new(parts)?;
+    fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<StackedMatrix, LoadError> {
+        let matrix = self.storage.matrix(&self.cpu, parts, role)?;
         self.note_type(&matrix);
         Ok(matrix)
     }
@@ -171,7 +178,7 @@ impl Backend for CpuBackend {
         per_token: usize,
         activation: ExpertActivation,
     ) -> Result<Experts, LoadError> {
-        let experts = Experts::new(experts, activation)?;
+        let experts = Experts::new((&self.cpu, self.storage), experts, activation)?;
         self.note_type(experts.first());
         let rows = self.batch_tokens.saturating_mul(per_token);
         if self.expert_scratch.reserve(rows, experts.hidden(), experts.intermediate()) {
@@ -186,7 +193,7 @@ impl Backend for CpuBackend {
     }
 
     fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<MlaWeights, LoadError> {
-        let weights = MlaWeights::new(spec, projection)?;
+        let weights = MlaWeights::new(&self.cpu, spec, projection)?;
         if self.mla_scratch.reserve(self.batch_tokens, mla::shape(spec)) {
             return Ok(weights);
         }
@@ -196,7 +203,7 @@ impl Backend for CpuBackend {
     }
 
     fn embed(&mut self, table: &StackedMatrix, out: &mut Tensor) {
-        cpu::embed(&self.cpu, table.parts()[0], &self.batch.tokens, out.rows_mut(self.rows()));
+        cpu::embed(&self.cpu, table.table(), &self.batch.tokens, out.rows_mut(self.rows()));
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, Vec<f32>>, out: &mut Tensor) {

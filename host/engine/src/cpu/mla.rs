@@ -2,9 +2,9 @@
 
 use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, MlaShape, Sequence};
 
-use super::storage::StackedMatrix;
+use super::storage::Storage;
 use crate::models::ops::MlaSpec;
-use crate::models::{LoadError, StoredMatrix};
+use crate::models::{LoadError, StoredMatrix, WeightRole};
 
 /// What makes keys and values of compressed rows, and the factor of scores.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub(super) struct MlaWeights {
 
 impl MlaWeights {
     /// Widens the projection, however it is stored: the absorbed form needs half of it the other way round.
-    pub(super) fn new(spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
-        let stored = StackedMatrix::new(std::slice::from_ref(projection))?;
+    pub(super) fn new(cpu: &Cpu, spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
+        let stored = Storage::AS_STORED.matrix(cpu, std::slice::from_ref(projection), WeightRole::Linear)?;
         let widened: Vec<f32> = stored.parts().iter().flat_map(cpu::Matrix::to_f32).collect();
         Ok(Self { weights: cpu::MlaWeights::new(shape(spec), &widened), scale: spec.scale })
     }

@@ -7,6 +7,7 @@
 mod backend;
 mod mla;
 mod moe;
+mod options;
 mod sampler;
 mod storage;
 mod threads;
@@ -23,25 +24,9 @@ use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
+pub use options::{CpuOptions, InputDtype, QuantizeTo};
 pub(crate) use sampler::Sampler;
 pub use threads::Threads;
-
-/// What a CPU runner may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CpuOptions {
-    /// Memory for keys and values.
-    pub kv_cache_bytes: usize,
-    /// A bound on a sequence's length; at least one, at most the model's own.
-    pub context: Option<usize>,
-    /// Tokens of a step, at least one: what the activations are sized for.
-    pub batch_tokens: usize,
-}
-
-impl Default for CpuOptions {
-    fn default() -> Self {
-        Self { kv_cache_bytes: 1 << 30, context: None, batch_tokens: 512 }
-    }
-}
 
 /// A model on the CPU.
 #[derive(Debug)]
@@ -80,14 +65,13 @@ impl CpuRunner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
-        let batch_tokens = options.batch_tokens.max(1);
-        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, batch_tokens);
+        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
             name: backend.name(),
             vocab: config.vocab,
             context,
-            batch_tokens,
+            batch_tokens: backend.batch_tokens(),
             block_size: BLOCK_SIZE,
             blocks: backend.blocks(),
             // A block table takes next to nothing here: as many as there can be.

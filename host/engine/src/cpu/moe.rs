@@ -2,9 +2,9 @@
 
 use kernels::cpu::{self, Cpu, Expert, ExpertScratch, RouteParams, Routes};
 
-use super::storage::StackedMatrix;
+use super::storage::{StackedMatrix, Storage};
 use crate::models::ops::{ExpertActivation, Routing, Scoring};
-use crate::models::{ExpertWeights, LoadError};
+use crate::models::{ExpertWeights, LoadError, WeightRole};
 
 /// The experts of a layer.
 #[derive(Debug)]
@@ -23,11 +23,16 @@ struct OneExpert {
 
 impl Experts {
     /// Takes over the experts of a layer; there is at least one.
-    pub(super) fn new(experts: &[ExpertWeights], activation: ExpertActivation) -> Result<Self, LoadError> {
+    pub(super) fn new(
+        (cpu, storage): (&Cpu, Storage),
+        experts: &[ExpertWeights],
+        activation: ExpertActivation,
+    ) -> Result<Self, LoadError> {
+        let matrix = |parts: &[_]| storage.matrix(cpu, parts, WeightRole::Linear);
         let one = |expert: &ExpertWeights| {
             Ok(OneExpert {
-                gate_up: StackedMatrix::new(&expert.gate_up)?,
-                down: StackedMatrix::new(std::slice::from_ref(&expert.down))?,
+                gate_up: matrix(&expert.gate_up)?,
+                down: matrix(std::slice::from_ref(&expert.down))?,
                 biases: expert.biases.as_ref().map(|(gate_up, down)| (gate_up.to_f32(), down.to_f32())),
             })
         };

@@ -1,18 +1,29 @@
-//! Weights where they lie: slices of mapped files (or of the binary), copied only where they aren't aligned for their type.
+//! Weights where they lie: slices of mapped files (or of the binary), copied only where they aren't aligned for their type or are
+//! quantised.
 
 use half::{bf16, f16};
-use kernels::cpu::{Elements, Fp8Blocks, Matrix, Mxfp4};
+use kernels::cpu::{Cpu, Elements, Fp8Blocks, Inputs, Matrix, Mxfp4, QuantizeError, QuantizedMatrix};
 use memmap2::MmapMut;
 
-use crate::models::{Codes, Dtype, LoadError, StoredMatrix, WeightTensor};
+use super::options::{CpuOptions, InputDtype, QuantizeTo};
+use crate::models::{Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
 /// Operations read elements as the machine does.
 const _: () = assert!(cfg!(target_endian = "little"), "weights are little endian");
+
+/// How weights are kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Storage {
+    dtype: InputDtype,
+    quantize: Option<QuantizeTo>,
+}
 
 /// A weight matrix of one or several parts, stacked by rows.
 #[derive(Debug)]
 pub(super) struct StackedMatrix {
     parts: Vec<Part>,
+    /// The same as stored, where rows are taken from a matrix that is also multiplied, and kept otherwise for that.
+    table: Option<Part>,
 }
 
 #[derive(Debug)]
@@ -20,6 +31,7 @@ struct Part {
     weights: PartWeights,
     rows: usize,
     cols: usize,
+    inputs: Inputs,
 }
 
 #[derive(Debug)]
@@ -27,6 +39,7 @@ enum PartWeights {
     Plain { bytes: Bytes, dtype: Dtype },
     Fp8 { codes: Codes, scales: Vec<f32>, block: (usize, usize) },
     Mxfp4 { codes: Codes, scales: Codes },
+    Quantized(QuantizedMatrix),
 }
 
 #[derive(Debug)]
@@ -35,16 +48,68 @@ enum Bytes {
     Copied(MmapMut),
 }
 
-impl StackedMatrix {
-    /// Takes over matrices that have as many columns.
-    pub(super) fn new(matrices: &[StoredMatrix]) -> Result<Self, LoadError> {
-        let parts = matrices.iter().map(Part::new).collect::<Result<_, _>>()?;
-        Ok(Self { parts })
+impl Storage {
+    pub(super) fn new(options: &CpuOptions) -> Self {
+        Self { dtype: options.dtype, quantize: options.quantize }
     }
 
+    /// As files have them, with exact inputs.
+    pub(super) const AS_STORED: Self = Self { dtype: InputDtype::F32, quantize: None };
+
+    /// Takes over matrices that have as many columns.
+    pub(super) fn matrix(
+        self,
+        cpu: &Cpu,
+        matrices: &[StoredMatrix],
+        role: WeightRole,
+    ) -> Result<StackedMatrix, LoadError> {
+        let plain = || matrices.iter().map(Part::new).collect::<Result<Vec<_>, _>>();
+        let (parts, table) = match (role, self.quantize) {
+            // The choice of experts hangs on small differences, and rows of a table aren't multiplied.
+            (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => (plain()?, None),
+            (WeightRole::Embedding { tied: true }, None) | (WeightRole::Linear | WeightRole::Head, None) => {
+                (self.with_inputs(plain()?), None)
+            }
+            (WeightRole::Embedding { tied: true }, Some(_)) => {
+                let quantized = quantized(cpu, &plain()?, QuantizeTo::Q8)?;
+                (quantized, plain()?.into_iter().next())
+            }
+            // A head's errors are those of the logits.
+            (WeightRole::Head, Some(_)) => (quantized(cpu, &plain()?, QuantizeTo::Q8)?, None),
+            (WeightRole::Linear, Some(to)) => (quantized(cpu, &plain()?, to)?, None),
+        };
+        Ok(StackedMatrix { parts, table })
+    }
+
+    fn with_inputs(self, parts: Vec<Part>) -> Vec<Part> {
+        let inputs = match self.dtype {
+            InputDtype::Auto => Inputs::AsWeights,
+            InputDtype::F32 => Inputs::F32,
+        };
+        parts.into_iter().map(|part| Part { inputs, ..part }).collect()
+    }
+}
+
+fn quantized(cpu: &Cpu, parts: &[Part], to: QuantizeTo) -> Result<Vec<Part>, LoadError> {
+    let one = |part: &Part| {
+        let matrix = QuantizedMatrix::new(cpu, part.view(), to).map_err(|error| match error {
+            QuantizeError::Memory(bytes) => LoadError::Memory { what: "quantised weights", bytes },
+            QuantizeError::Range(row) => LoadError::Quantize { row, rows: part.rows, cols: part.cols },
+        })?;
+        Ok(Part { weights: PartWeights::Quantized(matrix), ..*part })
+    };
+    parts.iter().map(one).collect()
+}
+
+impl StackedMatrix {
     /// The parts as the operations take them.
     pub(super) fn parts(&self) -> Vec<Matrix<'_>> {
         self.parts.iter().map(Part::view).collect()
+    }
+
+    /// What rows are taken from.
+    pub(super) fn table(&self) -> Matrix<'_> {
+        self.table.as_ref().unwrap_or(&self.parts[0]).view()
     }
 
     /// Its element type, for people.
@@ -55,6 +120,7 @@ impl StackedMatrix {
             PartWeights::Plain { dtype: Dtype::F32, .. } => "f32",
             PartWeights::Fp8 { .. } => "fp8",
             PartWeights::Mxfp4 { .. } => "mxfp4",
+            PartWeights::Quantized(matrix) => matrix.type_name(),
         }
     }
 
@@ -82,7 +148,7 @@ impl Part {
                 PartWeights::Mxfp4 { codes: codes.clone(), scales: scales.clone() }
             }
         };
-        Ok(Self { weights, rows, cols })
+        Ok(Self { weights, rows, cols, inputs: Inputs::F32 })
     }
 
     fn view(&self) -> Matrix<'_> {
@@ -94,8 +160,9 @@ impl Part {
             PartWeights::Mxfp4 { codes, scales } => {
                 Elements::Mxfp4(Mxfp4::new(codes.bytes(), scales.bytes(), self.cols))
             }
+            PartWeights::Quantized(matrix) => Elements::Quantized(matrix),
         };
-        Matrix::new(elements, self.rows, self.cols)
+        Matrix::new(elements, self.rows, self.cols).with_inputs(self.inputs)
     }
 }
 

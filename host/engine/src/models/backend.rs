@@ -6,7 +6,7 @@
 
 use super::LoadError;
 use super::ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store};
-use super::stored::{ExpertWeights, StoredMatrix};
+use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
 
 /// A device with its KV cache. `n` is the number of tokens of the step.
@@ -46,8 +46,8 @@ pub trait Backend {
     /// What makes keys and values of the rows of a compressed cache.
     type MlaWeights: std::fmt::Debug;
 
-    /// Takes over a weight of one or several parts, stacked by rows.
-    fn matrix(&mut self, parts: &[StoredMatrix]) -> Result<Self::Matrix, LoadError>;
+    /// Takes over a weight of one or several parts, stacked by rows; an embedding has one.
+    fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<Self::Matrix, LoadError>;
     /// Takes over a vector of one or several parts, one after the other.
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
     /// Makes room for the activations of the largest step.

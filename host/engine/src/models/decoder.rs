@@ -4,7 +4,7 @@
 use super::layers::{Layer, Scratch};
 use super::loading::Loading;
 use super::ops::Norm;
-use super::{AttentionConfig, Backend, LoadError, ModelConfig, Progress, Weights};
+use super::{AttentionConfig, Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
 
 /// A model's weights on a backend, and the activations of a step.
 #[derive(Debug)]
@@ -36,13 +36,16 @@ impl<B: Backend> Model<B> {
         let rope = backend.rope(&config.rope, rotated)?;
         let (vocab, hidden) = (config.vocab, config.hidden);
         let mut loading = Loading::new(backend, config, weights, progress);
-        let embedding = loading.matrix("model.embed_tokens.weight", vocab, hidden)?;
+        let role = WeightRole::Embedding { tied: config.tied };
+        let embedding = loading.matrix_for(role, "model.embed_tokens.weight", vocab, hidden)?;
         loading.part_done();
         let layers = (0..config.layers.len())
             .map(|index| Layer::load(&mut loading, config, index))
             .collect::<Result<_, _>>()?;
         let norm = loading.vector("model.norm.weight", hidden)?;
-        let head = if config.tied { None } else { Some(loading.matrix("lm_head.weight", vocab, hidden)?) };
+        let head = (!config.tied)
+            .then(|| loading.matrix_for(WeightRole::Head, "lm_head.weight", vocab, hidden))
+            .transpose()?;
         loading.part_done();
         loading.finish()?;
         // Last: sizes are those of the weights by now.

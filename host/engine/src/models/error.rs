@@ -60,6 +60,18 @@ pub enum LoadError {
         /// How much.
         bytes: u64,
     },
+    /// A weight has values too large for the scales of quantised ones.
+    #[error(
+        "row {row} of a weight [{rows}, {cols}] is too large to be quantised; run the model without --quantize"
+    )]
+    Quantize {
+        /// The row.
+        row: usize,
+        /// Rows of the weight.
+        rows: usize,
+        /// Its columns.
+        cols: usize,
+    },
     /// The machine doesn't have the memory for the cache.
     #[error("not enough memory for a KV cache of {bytes} bytes")]
     CacheTooLarge {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::stored::{CodeKind, Codes, StoredMatrix};
+use super::stored::{CodeKind, Codes, StoredMatrix, WeightRole};
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
 
 /// What a model's parts are loaded with.
@@ -38,15 +38,27 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.quantization
     }
 
-    /// One tensor `[rows, cols]`.
+    /// One tensor `[rows, cols]`, for a linear layer.
     pub(super) fn matrix(&mut self, name: &str, rows: usize, cols: usize) -> Result<B::Matrix, LoadError> {
-        self.stacked(&vec![(name.to_owned(), rows)], cols)
+        self.matrix_for(WeightRole::Linear, name, rows, cols)
     }
 
-    /// Several, stacked by rows.
+    /// The same, for whatever it is.
+    pub(super) fn matrix_for(
+        &mut self,
+        role: WeightRole,
+        name: &str,
+        rows: usize,
+        cols: usize,
+    ) -> Result<B::Matrix, LoadError> {
+        let stored = self.stored_matrix(name, rows, cols)?;
+        self.backend.matrix(&[stored], role)
+    }
+
+    /// Several, stacked by rows, for a linear layer.
     pub(super) fn stacked(&mut self, parts: &Parts, cols: usize) -> Result<B::Matrix, LoadError> {
         let stored = self.stored(parts, cols)?;
-        self.backend.matrix(&stored)
+        self.backend.matrix(&stored, WeightRole::Linear)
     }
 
     /// Several, as they are stored.

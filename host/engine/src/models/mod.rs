@@ -26,7 +26,7 @@ pub use config::{
 };
 pub use decoder::Model;
 pub use error::LoadError;
-pub use stored::{Codes, ExpertWeights, StoredMatrix};
+pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{Dtype, WeightTensor};
 pub use weights::Weights;
 

@@ -117,6 +117,22 @@ impl StoredMatrix {
     }
 }
 
+/// What a model does with a weight: devices may keep weights of different roles in different numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeightRole {
+    /// Rows are taken from it.
+    Embedding {
+        /// It is the head, too.
+        tied: bool,
+    },
+    /// Hidden states are multiplied with it.
+    Linear,
+    /// It makes the scores that experts are chosen by.
+    Router,
+    /// It makes the logits.
+    Head,
+}
+
 /// One expert's weights: gate and up, and back. Biases belong to all rows of each.
 #[derive(Debug, Clone)]
 pub struct ExpertWeights {

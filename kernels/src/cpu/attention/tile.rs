@@ -6,7 +6,7 @@ use super::softmax::{exp, exponentials, maximum, scale};
 use super::{AttentionParams, SPAN, Tile};
 use crate::cpu::isa::Kernel;
 use crate::cpu::kv::{BLOCK_SIZE, KvLayer};
-use crate::cpu::lanes::{LANES, Lanes};
+use crate::cpu::lanes::{LANES, Lanes, Prefetch};
 use crate::cpu::linear::dot_tile;
 use crate::cpu::output::Output;
 
@@ -205,7 +205,8 @@ fn scores_of<L: Lanes, const M: usize>(
 ) {
     for key in (0..BLOCK_SIZE).step_by(4) {
         let queries = &running.queries[row * stride..];
-        let scores = dot_tile::<L, f32, M, 4>(lanes, queries, &keys[key * stride..], stride);
+        let scores =
+            dot_tile::<L, f32, M, 4>(lanes, queries, &keys[key * stride..], stride, Prefetch::none());
         for (m, scores) in scores.iter().enumerate() {
             running.weights[(row + m) * SPAN + i * BLOCK_SIZE + key..][..4].copy_from_slice(scores);
         }

@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::dots::{CODES, Dots, PAIRS};
 use super::{LANES, Lanes};
 
 /// Proof of avx2, fma and f16c.
@@ -125,5 +126,91 @@ impl Lanes for Avx2 {
                 _mm256_castsi256_ps(_mm256_add_epi32(high, one)),
             ]
         }
+    }
+}
+
+// SAFETY of every block below: as above; references to codes have 64 bytes, to pairs 32 elements.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
+impl Dots for Avx2 {
+    /// Of each pair the first, then of each pair the second, in f32.
+    type Pairs = [<Self as Lanes>::V; 2];
+    type Sums = [__m256i; 2];
+    type Codes = [__m256i; 2];
+
+    #[inline(always)]
+    fn no_pairs(self) -> Self::Pairs {
+        [self.splat(0.0); 2]
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[bf16; PAIRS]) -> Self::Pairs {
+        let p = from.as_ptr();
+        unsafe {
+            let (low, high) = (_mm256_loadu_si256(p.cast()), _mm256_loadu_si256(p.add(16).cast()));
+            let upper = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
+            let first = [_mm256_slli_epi32::<16>(low), _mm256_slli_epi32::<16>(high)];
+            let second = [_mm256_and_si256(low, upper), _mm256_and_si256(high, upper)];
+            [
+                [_mm256_castsi256_ps(first[0]), _mm256_castsi256_ps(first[1])],
+                [_mm256_castsi256_ps(second[0]), _mm256_castsi256_ps(second[1])],
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V {
+        self.fma(a[1], b[1], self.fma(a[0], b[0], c))
+    }
+
+    #[inline(always)]
+    fn splat_sum(self, x: i32) -> Self::Sums {
+        unsafe { [_mm256_set1_epi32(x); 2] }
+    }
+
+    #[inline(always)]
+    fn load_codes(self, from: &[u8; CODES]) -> Self::Codes {
+        let p = from.as_ptr();
+        unsafe { [_mm256_loadu_si256(p.cast()), _mm256_loadu_si256(p.add(32).cast())] }
+    }
+
+    #[inline(always)]
+    fn halves(self, codes: Self::Codes) -> [Self::Codes; 2] {
+        unsafe {
+            let lower = _mm256_set1_epi8(15);
+            let upper = [_mm256_srli_epi16::<4>(codes[0]), _mm256_srli_epi16::<4>(codes[1])];
+            [
+                [_mm256_and_si256(codes[0], lower), _mm256_and_si256(codes[1], lower)],
+                [_mm256_and_si256(upper[0], lower), _mm256_and_si256(upper[1], lower)],
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
+        unsafe {
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
+            [_mm256_shuffle_epi8(table, codes[0]), _mm256_shuffle_epi8(table, codes[1])]
+        }
+    }
+
+    /// Bytes at even and at odd places apart, widened: products of bytes would overflow sixteen bits.
+    #[inline(always)]
+    fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums {
+        unsafe {
+            let even = _mm256_set1_epi32(i32::from(x[2]) << 16 | i32::from(x[0]) & 0xffff);
+            let odd = _mm256_set1_epi32(i32::from(x[3]) << 16 | i32::from(x[1]) & 0xffff);
+            let (low, mut sums) = (_mm256_set1_epi16(0xff), sums);
+            for (sums, codes) in sums.iter_mut().zip(codes) {
+                let of_even = _mm256_madd_epi16(_mm256_and_si256(codes, low), even);
+                let of_odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(codes), odd);
+                *sums = _mm256_add_epi32(*sums, _mm256_add_epi32(of_even, of_odd));
+            }
+            sums
+        }
+    }
+
+    #[inline(always)]
+    fn to_f32(self, sums: Self::Sums) -> Self::V {
+        unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
     }
 }

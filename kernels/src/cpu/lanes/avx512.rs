@@ -1,4 +1,4 @@
-//! Lanes as one 512-bit register.
+//! Lanes as one 512-bit register; products of narrow numbers by instructions of their own.
 #![expect(unsafe_code, reason = "vector instructions; the token proves that they are there")]
 
 #[allow(clippy::wildcard_imports, reason = "two dozen intrinsics with names of their own")]
@@ -6,25 +6,26 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::dots::{CODES, Dots, PAIRS};
 use super::{LANES, Lanes};
 
-/// Proof of avx512f.
+/// Proof of avx512f, avx512bw, avx512dq and `avx512_vnni`, and of `avx512_bf16` where `BF16`.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cpu) struct Avx512(());
+pub(in crate::cpu) struct Avx512<const BF16: bool>(());
 
-impl Avx512 {
+impl<const BF16: bool> Avx512<BF16> {
     /// # Safety
-    /// The machine has avx512f.
+    /// The machine has them.
     #[inline(always)]
     pub(in crate::cpu) unsafe fn new() -> Self {
         Self(())
     }
 }
 
-// SAFETY of every block below: `Avx512` exists only where avx512f does (`new`); loads and stores go through references to
+// SAFETY of every block below: `Avx512` exists only where its instructions do (`new`); loads and stores go through references to
 // sixteen elements, and the unaligned instructions are used.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
-impl Lanes for Avx512 {
+impl<const BF16: bool> Lanes for Avx512<BF16> {
     type V = __m512;
     const WIDE: bool = true;
 
@@ -102,11 +103,114 @@ impl Lanes for Avx512 {
         }
     }
 
+    /// The four trees share their instructions: a step makes one register of two.
+    #[inline(always)]
+    fn sum_each(self, v: [Self::V; 4]) -> [f32; 4] {
+        const LOWER_HALVES: i32 = 0b01_00_01_00;
+        const UPPER_HALVES: i32 = 0b11_10_11_10;
+        const EVEN_QUARTERS: i32 = 0b10_00_10_00;
+        const ODD_QUARTERS: i32 = 0b11_01_11_01;
+        unsafe {
+            let ab = _mm512_add_ps(
+                _mm512_shuffle_f32x4::<LOWER_HALVES>(v[0], v[1]),
+                _mm512_shuffle_f32x4::<UPPER_HALVES>(v[0], v[1]),
+            );
+            let cd = _mm512_add_ps(
+                _mm512_shuffle_f32x4::<LOWER_HALVES>(v[2], v[3]),
+                _mm512_shuffle_f32x4::<UPPER_HALVES>(v[2], v[3]),
+            );
+            let v = _mm512_add_ps(
+                _mm512_shuffle_f32x4::<EVEN_QUARTERS>(ab, cd),
+                _mm512_shuffle_f32x4::<ODD_QUARTERS>(ab, cd),
+            );
+            let v = _mm512_add_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
+            let v = _mm512_add_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v));
+            let mut all = [0.0; LANES];
+            _mm512_storeu_ps(all.as_mut_ptr(), v);
+            [all[0], all[4], all[8], all[12]]
+        }
+    }
+
     #[inline(always)]
     fn power_of_two(self, shifted: Self::V) -> Self::V {
         unsafe {
             let bits = _mm512_slli_epi32::<23>(_mm512_castps_si512(shifted));
             _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f80_0000)))
         }
+    }
+}
+
+// SAFETY of every block below: as above; references to codes have 64 bytes, to pairs 32 elements.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
+impl<const BF16: bool> Dots for Avx512<BF16> {
+    type Pairs = __m512i;
+    type Sums = __m512i;
+    type Codes = __m512i;
+
+    #[inline(always)]
+    fn no_pairs(self) -> Self::Pairs {
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[bf16; PAIRS]) -> Self::Pairs {
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V {
+        if BF16 {
+            // Both types are 512 bits of a register.
+            return unsafe {
+                _mm512_dpbf16_ps(
+                    c,
+                    std::mem::transmute::<__m512i, __m512bh>(a),
+                    std::mem::transmute::<__m512i, __m512bh>(b),
+                )
+            };
+        }
+        unsafe {
+            let upper = _mm512_set1_epi32(0xffff_0000_u32.cast_signed());
+            let first = [_mm512_slli_epi32::<16>(a), _mm512_slli_epi32::<16>(b)];
+            let second = [_mm512_and_si512(a, upper), _mm512_and_si512(b, upper)];
+            let c = _mm512_fmadd_ps(_mm512_castsi512_ps(first[0]), _mm512_castsi512_ps(first[1]), c);
+            _mm512_fmadd_ps(_mm512_castsi512_ps(second[0]), _mm512_castsi512_ps(second[1]), c)
+        }
+    }
+
+    #[inline(always)]
+    fn splat_sum(self, x: i32) -> Self::Sums {
+        unsafe { _mm512_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    fn load_codes(self, from: &[u8; CODES]) -> Self::Codes {
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn halves(self, codes: Self::Codes) -> [Self::Codes; 2] {
+        unsafe {
+            let lower = _mm512_set1_epi8(15);
+            [_mm512_and_si512(codes, lower), _mm512_and_si512(_mm512_srli_epi16::<4>(codes), lower)]
+        }
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
+        unsafe {
+            let table = _mm512_broadcast_i32x4(_mm_loadu_si128(table.as_ptr().cast()));
+            _mm512_shuffle_epi8(table, codes)
+        }
+    }
+
+    #[inline(always)]
+    fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums {
+        unsafe { _mm512_dpbusd_epi32(sums, codes, _mm512_set1_epi32(bytemuck::cast(x))) }
+    }
+
+    #[inline(always)]
+    fn to_f32(self, sums: Self::Sums) -> Self::V {
+        unsafe { _mm512_cvtepi32_ps(sums) }
     }
 }

@@ -7,6 +7,7 @@
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+pub(super) mod dots;
 pub(super) mod portable;
 
 use half::{bf16, f16};
@@ -36,6 +37,11 @@ pub(super) trait Lanes: Copy {
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to lane `i + width / 2`.
     fn sum(self, v: Self::V) -> f32;
+    /// [`Self::sum`] of each.
+    #[inline(always)]
+    fn sum_each(self, v: [Self::V; 4]) -> [f32; 4] {
+        [self.sum(v[0]), self.sum(v[1]), self.sum(v[2]), self.sum(v[3])]
+    }
     /// 2ⁿ from the bits of `n + 1.5 · 2²³`, for n in -126 ..= 127.
     fn power_of_two(self, shifted: Self::V) -> Self::V;
 
@@ -78,6 +84,28 @@ pub(super) trait Lanes: Copy {
     }
 }
 
+/// The sum of each register of a tile.
+#[inline(always)]
+pub(super) fn sums_of_tile<L: Lanes, const M: usize, const N: usize>(
+    lanes: L,
+    tile: &[[L::V; N]; M],
+) -> [[f32; N]; M] {
+    let mut out = [[0.0; N]; M];
+    for n in 0..N {
+        if M == 4 {
+            let four = lanes.sum_each([tile[0][n], tile[1][n], tile[2][n], tile[3][n]]);
+            for m in 0..M {
+                out[m][n] = four[m];
+            }
+        } else {
+            for m in 0..M {
+                out[m][n] = lanes.sum(tile[m][n]);
+            }
+        }
+    }
+    out
+}
+
 /// A type that weights are stored in.
 pub(super) trait Element: Copy + Sync + 'static {
     const ZERO: Self;
@@ -110,3 +138,49 @@ impl Element for f16 {
         lanes.load_f16(from)
     }
 }
+
+/// What is to be in the cache soon: some bytes behind those in use, a few lines at each step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prefetch {
+    at: *const u8,
+    lines_per_step: usize,
+}
+
+impl Prefetch {
+    const LINE: usize = 64;
+
+    /// Nothing.
+    pub(super) fn none() -> Self {
+        Self { at: std::ptr::null(), lines_per_step: 0 }
+    }
+
+    /// Part `part` of `parts` of the `bytes` behind `in_use`, in so many steps. They needn't exist.
+    #[inline(always)]
+    pub(super) fn behind<T>(in_use: &[T], bytes: usize, (part, parts): (usize, usize), steps: usize) -> Self {
+        let part_bytes = bytes.div_ceil(parts).next_multiple_of(Self::LINE);
+        let at = in_use.as_ptr_range().end.cast::<u8>().wrapping_add(part * part_bytes);
+        let left = bytes.saturating_sub(part * part_bytes).min(part_bytes);
+        Self { at, lines_per_step: left.div_ceil(Self::LINE).div_ceil(steps.max(1)) }
+    }
+
+    #[inline(always)]
+    pub(super) fn step(&mut self) {
+        for _ in 0..self.lines_per_step {
+            prefetch(self.at);
+            self.at = self.at.wrapping_add(Self::LINE);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[expect(unsafe_code, reason = "an intrinsic")]
+fn prefetch(at: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: it changes nothing but caches, whatever the address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn prefetch(_at: *const u8) {}

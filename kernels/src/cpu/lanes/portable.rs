@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::dots::{CODES, Dots, PAIRS};
 use super::{LANES, Lanes};
 
 /// No instructions beyond those that the binary was compiled for.
@@ -94,5 +95,64 @@ impl Lanes for Portable {
     #[inline(always)]
     fn power_of_two(self, shifted: Self::V) -> Self::V {
         shifted.map(|x| f32::from_bits((x.to_bits() << 23).wrapping_add(0x3f80_0000)))
+    }
+}
+
+impl Dots for Portable {
+    type Pairs = [f32; PAIRS];
+    type Sums = [i32; LANES];
+    type Codes = [u8; CODES];
+
+    #[inline(always)]
+    fn no_pairs(self) -> Self::Pairs {
+        [0.0; PAIRS]
+    }
+
+    #[inline(always)]
+    fn load_pairs(self, from: &[bf16; PAIRS]) -> Self::Pairs {
+        from.map(|x| f32::from_bits(u32::from(x.to_bits()) << 16))
+    }
+
+    #[inline(always)]
+    fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, mut c: Self::V) -> Self::V {
+        for i in 0..LANES {
+            c[i] = c[i] + a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+        }
+        c
+    }
+
+    #[inline(always)]
+    fn splat_sum(self, x: i32) -> Self::Sums {
+        [x; LANES]
+    }
+
+    #[inline(always)]
+    fn load_codes(self, from: &[u8; CODES]) -> Self::Codes {
+        *from
+    }
+
+    #[inline(always)]
+    fn halves(self, codes: Self::Codes) -> [Self::Codes; 2] {
+        [codes.map(|code| code & 15), codes.map(|code| code >> 4)]
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes {
+        codes.map(|code| table[usize::from(code & 15)])
+    }
+
+    #[inline(always)]
+    fn dot_codes(self, codes: Self::Codes, x: [i8; 4], mut sums: Self::Sums) -> Self::Sums {
+        for (sum, codes) in sums.iter_mut().zip(codes.as_chunks::<4>().0) {
+            for (code, x) in codes.iter().zip(x) {
+                *sum += i32::from(*code) * i32::from(x);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn to_f32(self, sums: Self::Sums) -> Self::V {
+        sums.map(|sum| sum as f32)
     }
 }

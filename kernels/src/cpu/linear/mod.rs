@@ -1,12 +1,18 @@
-//! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 activations, weights widened in registers, f32 accumulation.
-//! Fuses the bias and the residual addition.
+//! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 accumulation. Fuses the bias and the residual addition.
 //!
-//! One tile of outputs (4 × 6 with 32 wide registers) is computed at a time, each output in one register of sixteen lanes over
-//! the whole of k. One row of x or hundreds take the same path: with few rows each weight is read from memory once and used
-//! for all of them; with many, a block of weight rows stays in the second-level cache while rows of x pass by. Weights of eight
-//! bits and less are widened a tile at a time.
-//! The order of a sum is that of the lanes alone, so a row's result doesn't depend on the rows beside it.
+//! A tile of outputs (4 × 6 with 32 wide registers) is computed at a time. One row of x or hundreds take the same path: with few
+//! rows each weight is read from memory once and used for all of them, and what the next tile needs is fetched meanwhile; with
+//! many, a block of weight rows stays in the second-level cache while rows of x pass by.
+//!
+//! - f32, f16 and packed weights are multiplied with x in f32 ([`tile`]): packed ones are widened a tile at a time;
+//! - bf16 weights with x in f32, or rounded to bf16, two products at a time ([`pairs`]);
+//! - quantised weights with x rounded to eight bits, in integers ([`panels`]).
+//!
+//! The order of a sum is that of the row's elements alone, so a row's result doesn't depend on the rows beside it.
 
+mod inputs;
+mod pairs;
+mod panels;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -18,6 +24,7 @@ pub(super) use tile::dot_tile;
 use super::Cpu;
 use super::matrix::Matrix;
 use super::output::Output;
+use inputs::LinearInputs;
 use tile::{Columns, Tiles};
 
 /// Weight rows of one task: a multiple of every tile's width.
@@ -77,12 +84,13 @@ pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, 
     assert!(groups.iter().all(|group| group.fits(k, width, rows)), "parts of linear");
     let tasks: Vec<Task> = groups.iter().enumerate().flat_map(|(i, group)| tasks(i, &group.parts)).collect();
     let cost = groups.iter().map(|group| group.rows.len()).sum::<usize>() * width * k;
+    let inputs = LinearInputs::new(cpu, x, k, groups);
     let out = Output::new(out);
     cpu.share(tasks.len(), cost, |i| {
         let Task { group, part, cols, at } = &tasks[i];
         let Group { rows, parts, bias } = &groups[*group];
         let bias = bias.map(|b| &b[*at..at + cols.len()]);
-        let (x, at) = (&x[rows.start * k..rows.end * k], rows.start * width + at);
+        let (x, at) = (inputs.rows(rows.clone()), rows.start * width + at);
         let tiles = Tiles { x, k, rows: rows.len(), bias, store, out: &out, stride: width, at };
         cpu.isa().run(Columns { tiles, weight: parts[*part], cols: cols.clone() });
     });
@@ -123,7 +131,7 @@ fn tasks(group: usize, parts: &[Matrix<'_>]) -> Vec<Task> {
     tasks
 }
 
-/// What it means, in f64, without bias.
+/// What it means, in f64, without bias and with inputs as they are.
 pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
     let k = weight.cols();
     let mut out = Vec::new();

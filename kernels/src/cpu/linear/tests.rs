@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cpu::{Elements, Fp8Blocks, Isa, Mxfp4};
+use crate::cpu::{Elements, Fp8Blocks, Inputs, Isa, Mxfp4};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -120,8 +120,11 @@ fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads
     let (rows, n, k) = (150, 200, 777);
     let (x, w) = (values(rows * k, 3), values(n * k, 4));
     let w: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
-    let weight = [Matrix::new(Elements::Bf16(&w), n, k)];
-    for isa in Isa::available() {
+    let weight = Matrix::new(Elements::Bf16(&w), n, k);
+    for (isa, inputs) in
+        Isa::available().into_iter().flat_map(|isa| [Inputs::F32, Inputs::AsWeights].map(|i| (isa, i)))
+    {
+        let weight = [weight.with_inputs(inputs)];
         let mut all = vec![0.0; rows * n];
         linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Overwrite, &mut all);
         let one_thread = Cpu::with_isa(1, isa);

@@ -36,6 +36,12 @@ impl<'a> Mxfp4<'a> {
         self.codes.len() * 2
     }
 
+    /// Codes and scales of a row, as they are stored.
+    pub(in crate::cpu) fn row(&self, row: usize) -> (&'a [u8], &'a [u8]) {
+        let (codes, scales) = (self.cols / 2, self.cols / BLOCK);
+        (&self.codes[row * codes..][..codes], &self.scales[row * scales..][..scales])
+    }
+
     pub(in crate::cpu) fn get(&self, i: usize) -> f32 {
         let code = self.codes[i / 2] >> (i % 2 * 4) & 15;
         VALUES[code as usize] * power_of_two(self.scales[i / BLOCK])
@@ -73,7 +79,7 @@ fn half(code: u8) -> f16 {
 
 /// 2 to the power of `scale - 127`; 255 is NaN.
 #[inline(always)]
-fn power_of_two(scale: u8) -> f32 {
+pub(in crate::cpu) fn power_of_two(scale: u8) -> f32 {
     match scale {
         0 => f32::from_bits(1 << 22),
         255 => f32::NAN,

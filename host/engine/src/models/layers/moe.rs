@@ -5,7 +5,7 @@ use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
 use crate::models::loading::Loading;
 use crate::models::ops::{Routing, Store};
 use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
-use crate::models::{Backend, LoadError};
+use crate::models::{Backend, LoadError, WeightRole};
 
 /// A mixture of experts on a backend.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl<B: Backend> MoeMlp<B> {
                 ("gate.weight", None, correction.then_some("gate.e_score_correction_bias"))
             }
         };
-        let router = loading.matrix(&name(router), count, hidden)?;
+        let router = loading.matrix_for(WeightRole::Router, &name(router), count, hidden)?;
         let router_bias = bias.map(|bias| loading.vector(&name(bias), count)).transpose()?;
         let correction = correction.map(|part| loading.vector(&name(part), count)).transpose()?;
         let sizes = (hidden, config.intermediate);

@@ -65,6 +65,8 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        dtype: engine::cpu::InputDtype::default(),
+        quantize: None,
         speculation: SpeculationOptions::default(),
         queue_timeout: None,
         context: None,

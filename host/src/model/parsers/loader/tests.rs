@@ -35,6 +35,8 @@ fn options(folder: &Path) -> ModelOptions {
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        dtype: engine::cpu::InputDtype::default(),
+        quantize: None,
         speculation: SpeculationOptions::default(),
         queue_timeout: None,
         context: None,

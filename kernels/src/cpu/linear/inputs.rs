@@ -1,0 +1,85 @@
+//! x, as the weights of a call want it: as it is, in bf16, or in eight bits.
+
+use std::ops::Range;
+
+use half::bf16;
+
+use super::Group;
+use crate::cpu::Cpu;
+use crate::cpu::isa::Kernel;
+use crate::cpu::lanes::dots::Dots;
+use crate::cpu::matrix::{Elements, Matrix};
+use crate::cpu::output::Output;
+use crate::cpu::quantized::QuantizedRows;
+
+/// Rows of x of one call; rounded ones only where a part wants them.
+#[derive(Debug)]
+pub(super) struct LinearInputs<'a> {
+    x: &'a [f32],
+    k: usize,
+    pairs: Vec<bf16>,
+    quantized: Option<QuantizedRows>,
+}
+
+/// Some of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InputRows<'a> {
+    /// `[rows, k]`.
+    pub(super) x: &'a [f32],
+    /// `[rows, k]`, or nothing.
+    pub(super) pairs: &'a [bf16],
+    /// Of all rows; these begin at `first`.
+    pub(super) quantized: Option<&'a QuantizedRows>,
+    pub(super) first: usize,
+}
+
+impl<'a> LinearInputs<'a> {
+    /// Rounds what has to be rounded.
+    pub(super) fn new(cpu: &Cpu, x: &'a [f32], k: usize, groups: &[Group<'_>]) -> Self {
+        let any = |wants: fn(&Matrix<'_>) -> bool| groups.iter().any(|group| group.parts.iter().any(wants));
+        let pairs = if any(|part| part.as_pairs().is_some()) { rounded(cpu, x, k) } else { Vec::new() };
+        let quantized = any(|part| matches!(part.elements(), Elements::Quantized(_)))
+            .then(|| QuantizedRows::new(cpu, x, k));
+        Self { x, k, pairs, quantized }
+    }
+
+    pub(super) fn rows(&self, rows: Range<usize>) -> InputRows<'_> {
+        let elements = rows.start * self.k..rows.end * self.k;
+        let pairs = if self.pairs.is_empty() { &[] } else { &self.pairs[elements.clone()] };
+        InputRows { x: &self.x[elements], pairs, quantized: self.quantized.as_ref(), first: rows.start }
+    }
+}
+
+fn rounded(cpu: &Cpu, x: &[f32], k: usize) -> Vec<bf16> {
+    let mut all = vec![bf16::ZERO; x.len()];
+    let out = Output::new(&mut all);
+    cpu.share(x.len() / k, x.len() * 2, |row| {
+        #[expect(unsafe_code, reason = "each task its row")]
+        // SAFETY: a task is a row, and has it alone.
+        let to = unsafe { out.part(row * k, k) };
+        cpu.isa().run(Round { x: &x[row * k..][..k], to });
+    });
+    all
+}
+
+struct Round<'a> {
+    x: &'a [f32],
+    to: &'a mut [bf16],
+}
+
+impl Kernel for Round<'_> {
+    #[inline(always)]
+    fn run<L: Dots>(self, _: L) {
+        for (x, to) in self.x.iter().zip(self.to) {
+            *to = bf16::from_bits(round(x.to_bits()));
+        }
+    }
+}
+
+/// To the nearest bf16, halves to even; what isn't a number stays so.
+#[inline(always)]
+fn round(bits: u32) -> u16 {
+    let upper = (bits >> 16) as u16;
+    let rounded = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+    if bits & 0x7fff_ffff > 0x7f80_0000 { upper | 0x40 } else { rounded }
+}

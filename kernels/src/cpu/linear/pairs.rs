@@ -1,0 +1,60 @@
+//! The tile kernel of bf16 with bf16: pairs of products are added to f32.
+
+use half::bf16;
+
+use crate::cpu::lanes::dots::{Dots, PAIRS};
+use crate::cpu::lanes::{Prefetch, sums_of_tile};
+
+/// The dot products of `M` rows of x with `N` rows of weight, all `k` long and one after the other.
+#[inline(always)]
+#[expect(
+    unsafe_code,
+    reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
+)]
+#[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
+pub(super) fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
+    lanes: L,
+    x: &[bf16],
+    weight: &[bf16],
+    k: usize,
+    mut next: Prefetch,
+) -> [[f32; N]; M] {
+    assert!(x.len() >= M * k && weight.len() >= N * k, "rows of a tile");
+    let mut sums = [[lanes.splat(0.0); N]; M];
+    let whole = k - k % PAIRS;
+    for at in (0..whole).step_by(PAIRS) {
+        next.step();
+        let mut xs = [lanes.no_pairs(); M];
+        for m in 0..M {
+            // SAFETY: row m < M of x ends at or before M * k, and at + PAIRS <= whole <= k.
+            xs[m] = lanes.load_pairs(unsafe { chunk(x, m * k + at) });
+        }
+        for n in 0..N {
+            // SAFETY: as above, with N rows of weight.
+            let w = lanes.load_pairs(unsafe { chunk(weight, n * k + at) });
+            for m in 0..M {
+                sums[m][n] = lanes.dot_pairs(xs[m], w, sums[m][n]);
+            }
+        }
+    }
+    if whole < k {
+        for n in 0..N {
+            let w = lanes.load_some_pairs(&weight[n * k + whole..(n + 1) * k]);
+            for m in 0..M {
+                let x = lanes.load_some_pairs(&x[m * k + whole..(m + 1) * k]);
+                sums[m][n] = lanes.dot_pairs(x, w, sums[m][n]);
+            }
+        }
+    }
+    sums_of_tile(lanes, &sums)
+}
+
+/// # Safety
+/// `at + PAIRS` is not beyond the end.
+#[inline(always)]
+#[expect(unsafe_code, reason = "see `dot_tile_of_pairs`")]
+unsafe fn chunk(all: &[bf16], at: usize) -> &[bf16; PAIRS] {
+    debug_assert!(at + PAIRS <= all.len());
+    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
+    unsafe { &*all.as_ptr().add(at).cast() }
+}

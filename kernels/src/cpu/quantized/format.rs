@@ -1,0 +1,134 @@
+//! How codes lie in a panel, and what they are worth.
+//!
+//! A group is eight steps of four columns. With eight bits, a step is a line; with four, line `i` has step `i` in the lower
+//! halves of its bytes and step `i + 4` in the upper ones.
+
+use half::{bf16, f16};
+
+use super::PanelRow;
+use crate::cpu::lanes::LANES;
+use crate::cpu::lanes::dots::Dots;
+
+/// What codes mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cpu) enum Format {
+    /// Eight bits: the value, plus 128.
+    Q8,
+    /// Four bits: the value.
+    Q4,
+    /// E2M1 in four bits: the value is twice the number's, the scale half the stored one, so that all are integers.
+    Mxfp4,
+}
+
+/// Twice the value of each E2M1 code.
+const E2M1: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+/// The same, plus 12.
+const E2M1_RAISED: [u8; 16] = {
+    let mut raised = [0; 16];
+    let mut code = 0;
+    while code < 16 {
+        raised[code] = (E2M1[code] + 12).cast_unsigned();
+        code += 1;
+    }
+    raised
+};
+
+impl Format {
+    /// Lines of a group.
+    pub(super) fn lines(self) -> usize {
+        match self {
+            Self::Q8 => Q8Panels::LINES,
+            Self::Q4 | Self::Mxfp4 => Q4Panels::LINES,
+        }
+    }
+
+    /// Where the codes of a step are: line, shift and mask.
+    pub(super) fn place(self, step: usize) -> (usize, u32, u8) {
+        match (self, step) {
+            (Self::Q8, step) => (step, 0, 0xff),
+            (_, 0..4) => (step, 0, 15),
+            (_, step) => (step - 4, 4, 15),
+        }
+    }
+
+    /// The value of a code.
+    pub(super) fn value(self, code: u8) -> i8 {
+        match self {
+            Self::Q8 => code.wrapping_sub(128).cast_signed(),
+            Self::Q4 => code.cast_signed(),
+            Self::Mxfp4 => E2M1[usize::from(code)],
+        }
+    }
+}
+
+/// A format as the tile kernel is compiled for it. Everything is `#[inline(always)]`.
+pub(in crate::cpu) trait PanelFormat {
+    /// Lines of a group.
+    const LINES: usize;
+    /// Steps of a line.
+    const PER_LINE: usize;
+    /// What unsigned codes are above the values.
+    const RAISED: i32;
+    /// Groups have least values.
+    const LEAST: bool;
+
+    /// Unsigned codes of each step of a line; the second counts only where there are two.
+    fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2];
+    fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V;
+}
+
+pub(in crate::cpu) struct Q8Panels;
+pub(in crate::cpu) struct Q4Panels;
+pub(in crate::cpu) struct Mxfp4Panels;
+
+impl PanelFormat for Q8Panels {
+    const LINES: usize = 8;
+    const PER_LINE: usize = 1;
+    const RAISED: i32 = 128;
+    const LEAST: bool = false;
+
+    #[inline(always)]
+    fn unpack<L: Dots>(_: L, line: L::Codes) -> [L::Codes; 2] {
+        [line; 2]
+    }
+
+    #[inline(always)]
+    fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V {
+        lanes.load_f16(bytemuck::cast_ref::<PanelRow, [f16; LANES]>(scale))
+    }
+}
+
+impl PanelFormat for Q4Panels {
+    const LINES: usize = 4;
+    const PER_LINE: usize = 2;
+    const RAISED: i32 = 0;
+    const LEAST: bool = true;
+
+    #[inline(always)]
+    fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2] {
+        lanes.halves(line)
+    }
+
+    #[inline(always)]
+    fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V {
+        Q8Panels::scale(lanes, scale)
+    }
+}
+
+impl PanelFormat for Mxfp4Panels {
+    const LINES: usize = 4;
+    const PER_LINE: usize = 2;
+    const RAISED: i32 = 12;
+    const LEAST: bool = false;
+
+    #[inline(always)]
+    fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2] {
+        let [lower, upper] = lanes.halves(line);
+        [lanes.look_up(&E2M1_RAISED, lower), lanes.look_up(&E2M1_RAISED, upper)]
+    }
+
+    #[inline(always)]
+    fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V {
+        lanes.load_bf16(bytemuck::cast_ref::<PanelRow, [bf16; LANES]>(scale))
+    }
+}

@@ -1,0 +1,92 @@
+//! Inputs of quantised layers: eight bits each, with a scale for each group of a row, `x ≈ scale * code`.
+
+use super::GROUP;
+use crate::cpu::Cpu;
+use crate::cpu::isa::Kernel;
+use crate::cpu::lanes::dots::Dots;
+use crate::cpu::output::Output;
+
+/// Four neighbours at a time.
+const STEPS: usize = GROUP / 4;
+
+/// Rows of x; the last group of each is filled up with zeros.
+#[derive(Debug)]
+pub(in crate::cpu) struct QuantizedRows {
+    /// `[rows, groups]`.
+    pub(in crate::cpu) codes: Vec<[[i8; 4]; STEPS]>,
+    /// `[rows, groups]`: NaN where one of the inputs isn't finite.
+    pub(in crate::cpu) factors: Vec<GroupFactors>,
+}
+
+/// What belongs to a group's codes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cpu) struct GroupFactors {
+    /// What a code is worth.
+    pub(in crate::cpu) scale: f32,
+    /// Of all codes.
+    pub(in crate::cpu) sum: i32,
+    /// What all codes are worth together.
+    pub(in crate::cpu) total: f32,
+}
+
+impl QuantizedRows {
+    /// Rounds rows `[rows, k]`.
+    pub(in crate::cpu) fn new(cpu: &Cpu, x: &[f32], k: usize) -> Self {
+        let (rows, groups) = (x.len() / k, k.div_ceil(GROUP));
+        let mut all = Self {
+            codes: vec![[[0; 4]; STEPS]; rows * groups],
+            factors: vec![GroupFactors::default(); rows * groups],
+        };
+        let (codes, factors) = (Output::new(&mut all.codes), Output::new(&mut all.factors));
+        cpu.share(rows, x.len() * 4, |row| {
+            #[expect(unsafe_code, reason = "each task its row")]
+            // SAFETY: a task is a row, and has its groups alone.
+            let (codes, factors) =
+                unsafe { (codes.part(row * groups, groups), factors.part(row * groups, groups)) };
+            cpu.isa().run(Row { x: &x[row * k..][..k], codes, factors });
+        });
+        all
+    }
+}
+
+struct Row<'a> {
+    x: &'a [f32],
+    codes: &'a mut [[[i8; 4]; STEPS]],
+    factors: &'a mut [GroupFactors],
+}
+
+impl Kernel for Row<'_> {
+    #[inline(always)]
+    fn run<L: Dots>(self, _: L) {
+        for ((x, codes), factors) in self.x.chunks(GROUP).zip(self.codes).zip(self.factors) {
+            let mut group = [0.0; GROUP];
+            group[..x.len()].copy_from_slice(x);
+            *factors = round(&group, codes);
+        }
+    }
+}
+
+/// Plain loops, for the compiler to make vectors of.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
+fn round(group: &[f32; GROUP], codes: &mut [[i8; 4]; STEPS]) -> GroupFactors {
+    let mut lanes = [0.0f32; 8];
+    // Zero, or NaN where one of them isn't finite: the greatest alone would hide that.
+    let mut odd = [0.0f32; 8];
+    for chunk in group.as_chunks::<8>().0 {
+        for i in 0..8 {
+            lanes[i] = if chunk[i].abs() > lanes[i] { chunk[i].abs() } else { lanes[i] };
+            odd[i] += chunk[i] * 0.0;
+        }
+    }
+    let most = lanes.iter().fold(0.0f32, |a, b| a.max(*b));
+    let factor = if most > 0.0 { 127.0 / most } else { 0.0 };
+    let mut sum = 0;
+    for (code, x) in codes.as_flattened_mut().iter_mut().zip(group) {
+        let rounded = (x * factor).round_ties_even() as i32;
+        sum += rounded;
+        *code = rounded as i8;
+    }
+    let scale = most / 127.0 + odd.iter().sum::<f32>();
+    GroupFactors { scale, sum, total: scale * sum as f32 }
+}

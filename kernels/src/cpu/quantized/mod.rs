@@ -1,0 +1,138 @@
+//! Weights of eight or four bits, made at load, as integer instructions want them: sixteen rows (a panel) interleaved, so that
+//! each lane sums up one row.
+//!
+//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + least`. What linear layers multiply such weights
+//! with is rounded to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so a result
+//! doesn't depend on what is computed beside it.
+
+mod format;
+mod inputs;
+mod pack;
+#[cfg(test)]
+mod tests;
+
+use half::{bf16, f16};
+
+pub(super) use format::{Format, Mxfp4Panels, PanelFormat, Q4Panels, Q8Panels};
+pub(super) use inputs::QuantizedRows;
+
+use super::lanes::LANES;
+use super::lanes::dots::CODES;
+
+/// Neighbours of a row that share a scale.
+pub(super) const GROUP: usize = 32;
+
+/// How weights are stored that a model has in sixteen bits or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuantizeTo {
+    /// Eight bits, and half a bit for scales.
+    Q8,
+    /// Four bits, and one bit for scales and least values.
+    Q4,
+}
+
+/// Why a matrix can't be quantised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuantizeError {
+    /// The system doesn't grant so many bytes.
+    Memory(u64),
+    /// A group of this row has a scale that isn't finite in sixteen bits.
+    Range(usize),
+}
+
+/// Codes of sixteen rows, four neighbours of each: a line of the cache.
+#[derive(Debug, Clone, Copy, bytemuck::Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct CodeLine(pub(super) [u8; CODES]);
+
+/// One number for each row of a panel, in sixteen bits.
+type PanelRow = [u16; LANES];
+
+/// A matrix `[rows, cols]` of panels; rows and columns beyond the last are zero.
+#[derive(Debug)]
+pub struct QuantizedMatrix {
+    format: Format,
+    rows: usize,
+    cols: usize,
+    /// `[panels, groups, lines of a group]`.
+    lines: Vec<CodeLine>,
+    /// `[panels, groups]`: f16, or bf16 for MXFP4.
+    scales: Vec<PanelRow>,
+    /// `[panels, groups]`: f16; empty where codes are signed.
+    least: Vec<PanelRow>,
+}
+
+impl QuantizedMatrix {
+    /// Its name, for people.
+    pub fn type_name(&self) -> &'static str {
+        match self.format {
+            Format::Q8 => "q8",
+            Format::Q4 => "q4",
+            Format::Mxfp4 => "mxfp4 with inputs of 8 bits",
+        }
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.lines) + size_of_val(&*self.scales) + size_of_val(&*self.least)
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows * self.cols
+    }
+
+    /// Groups of a row.
+    pub(super) fn groups(&self) -> usize {
+        self.cols.div_ceil(GROUP)
+    }
+
+    pub(super) fn get(&self, i: usize) -> f32 {
+        self.at(i / self.cols, i % self.cols)
+    }
+
+    /// Row `row`, as f32.
+    pub(super) fn widen(&self, row: usize, to: &mut [f32]) {
+        to.iter_mut().enumerate().for_each(|(col, to)| *to = self.at(row, col));
+    }
+
+    fn at(&self, row: usize, col: usize) -> f32 {
+        let (panel, lane) = (row / LANES, row % LANES);
+        let (group, col) = (panel * self.groups() + col / GROUP, col % GROUP);
+        let (at, shift, mask) = self.format.place(col / 4);
+        let byte = self.lines[group * self.format.lines() + at].0[lane * 4 + col % 4];
+        let code = f32::from(self.format.value(byte >> shift & mask));
+        let scale = self.scales[group][lane];
+        match self.format {
+            Format::Mxfp4 => bf16::from_bits(scale).to_f32() * code,
+            Format::Q8 => f16::from_bits(scale).to_f32() * code,
+            Format::Q4 => {
+                f16::from_bits(scale).to_f32() * code + f16::from_bits(self.least[group][lane]).to_f32()
+            }
+        }
+    }
+
+    /// Codes of panel `panel`.
+    #[inline(always)]
+    pub(super) fn panel_lines(&self, panels: std::ops::Range<usize>) -> &[CodeLine] {
+        let size = self.groups() * self.format.lines();
+        &self.lines[panels.start * size..panels.end * size]
+    }
+
+    #[inline(always)]
+    pub(super) fn panel_scales(&self, panels: std::ops::Range<usize>) -> &[PanelRow] {
+        &self.scales[panels.start * self.groups()..panels.end * self.groups()]
+    }
+
+    /// Empty where codes are signed.
+    #[inline(always)]
+    pub(super) fn panel_least(&self, panels: std::ops::Range<usize>) -> &[PanelRow] {
+        if self.least.is_empty() {
+            return &[];
+        }
+        &self.least[panels.start * self.groups()..panels.end * self.groups()]
+    }
+}

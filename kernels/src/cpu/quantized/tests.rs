@@ -1,0 +1,148 @@
+//! Quantised matrices: what they keep of a matrix, and linear layers with them against sums of their own values.
+
+use half::bf16;
+use proptest::prelude::*;
+
+use super::*;
+use crate::cpu::{Cpu, Elements, Group, Isa, Matrix, Mxfp4, Store, grouped_linear, linear};
+
+fn values(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+}
+
+fn quantized(values: &[f32], rows: usize, to: QuantizeTo) -> QuantizedMatrix {
+    let matrix = Matrix::new(Elements::F32(values), rows, values.len() / rows);
+    QuantizedMatrix::new(&Cpu::new(2), matrix, to).expect("it can be quantised")
+}
+
+/// Rows `[rows, k]` as the kernel rounds them.
+fn rounded(x: &[f32], k: usize) -> Vec<f64> {
+    let rows = QuantizedRows::new(&Cpu::new(1), x, k);
+    let groups = k.div_ceil(GROUP);
+    let at = |i: usize| {
+        let (group, place) = (i / k * groups + i % k / GROUP, i % k % GROUP);
+        f64::from(rows.factors[group].scale) * f64::from(rows.codes[group].as_flattened()[place])
+    };
+    (0..x.len()).map(at).collect()
+}
+
+#[test]
+fn a_value_is_off_by_at_most_half_a_step_of_its_group() {
+    let (rows, cols) = (37, 75);
+    let all = values(rows * cols, 3);
+    for (to, codes) in [(QuantizeTo::Q8, 254.0), (QuantizeTo::Q4, 15.0)] {
+        let packed = quantized(&all, rows, to);
+        for (i, value) in all.iter().enumerate() {
+            // A group spans two at most. Sixteen bits of the scale add a little, and scales that are smaller for most cut the ends.
+            let step = 2.0 / codes;
+            assert!((packed.get(i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", packed.get(i));
+        }
+    }
+}
+
+#[test]
+fn mxfp4_stays_exact() {
+    let (rows, cols) = (21, 96);
+    let codes: Vec<u8> = (0..rows * cols / 2).map(|i| u8::try_from(i * 89 % 256).expect("a byte")).collect();
+    let scales: Vec<u8> = (0..rows * cols / 32).map(|i| u8::try_from(i % 250).expect("a byte")).collect();
+    let matrix = Matrix::new(Elements::Mxfp4(Mxfp4::new(&codes, &scales, cols)), rows, cols);
+    for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+        let packed = QuantizedMatrix::new(&Cpu::new(1), matrix, to).expect("it can be packed");
+        for i in 0..rows * cols {
+            assert_eq!(packed.get(i).to_bits() << 1, matrix.elements().get(i).to_bits() << 1, "{i}");
+        }
+    }
+}
+
+#[test]
+fn scales_beyond_sixteen_bits_are_refused_by_row() {
+    let mut all = values(20 * 40, 1);
+    all[17 * 40 + 35] = 1e9;
+    for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+        let matrix = Matrix::new(Elements::F32(&all), 20, 40);
+        assert_eq!(QuantizedMatrix::new(&Cpu::new(1), matrix, to).err(), Some(QuantizeError::Range(17)));
+    }
+}
+
+#[test]
+fn what_is_not_finite_makes_results_that_are_not() {
+    let packed = quantized(&values(5 * 64, 1), 5, QuantizeTo::Q8);
+    for odd in [f32::NAN, f32::INFINITY] {
+        let mut x = values(64, 2);
+        x[40] = odd;
+        let mut out = vec![0.0; 5];
+        let weight = [Matrix::new(Elements::Quantized(&packed), 5, 64)];
+        linear(&Cpu::new(1), &x, &weight, None, Store::Overwrite, &mut out);
+        assert!(out.iter().all(|x| x.is_nan()), "{out:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_linear_layer_sums_up_the_rounded_values(
+        rows in 1usize..12, n in 1usize..120, k in 1usize..100, seed in 0usize..100,
+    ) {
+        let (x, w, bias) = (values(rows * k, seed), values(n * k, seed + 1), values(n, seed + 2));
+        let inputs = rounded(&x, k);
+        for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+            let packed = quantized(&w, n, to);
+            let weight = Matrix::new(Elements::Quantized(&packed), n, k);
+            for isa in Isa::available() {
+                let mut out = vec![0.5; rows * n];
+                linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), Store::Accumulate, &mut out);
+                for (i, got) in out.iter().enumerate() {
+                    let (m, j) = (i / n, i % n);
+                    let products = (0..k).map(|c| inputs[m * k + c] * f64::from(packed.get(j * k + c)));
+                    let wanted = 0.5 + products.sum::<f64>() + f64::from(bias[j]);
+                    prop_assert!((f64::from(*got) - wanted).abs() < 1e-4, "{} {got} {wanted}", isa.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_rows_alone_in_a_batch_and_in_a_group() {
+    let (rows, n, k) = (70, 200, 420);
+    let (x, w) = (values(rows * k, 3), values(n * k, 4));
+    for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+        let packed = quantized(&w, n, to);
+        let weight = Matrix::new(Elements::Quantized(&packed), n, k);
+        for isa in Isa::available() {
+            let cpu = Cpu::with_isa(3, isa);
+            let mut all = vec![0.0; rows * n];
+            linear(&cpu, &x, &[weight], None, Store::Overwrite, &mut all);
+            let groups = [
+                Group { rows: 0..13, parts: vec![weight], bias: None },
+                Group { rows: 13..rows, parts: vec![weight], bias: None },
+            ];
+            let mut grouped = vec![0.0; rows * n];
+            grouped_linear(&cpu, &x, &groups, Store::Overwrite, &mut grouped);
+            assert_eq!(all, grouped, "{}", isa.name());
+            for row in 0..rows {
+                let mut alone = vec![0.0; n];
+                linear(&cpu, &x[row * k..][..k], &[weight], None, Store::Overwrite, &mut alone);
+                assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn bf16_inputs_are_rounded_to_the_nearest_and_halves_to_even() {
+    let (n, k) = (33, 70);
+    let w: Vec<bf16> = values(n * k, 2).iter().map(|w| bf16::from_f32(*w)).collect();
+    let x = values(7 * k, 1);
+    let narrow: Vec<f32> = x.iter().map(|x| bf16::from_f32(*x).to_f32()).collect();
+    let weight = Matrix::new(Elements::Bf16(&w), n, k);
+    for isa in Isa::available() {
+        let cpu = Cpu::with_isa(1, isa);
+        let (mut rounded, mut exact) = (vec![0.0; 7 * n], vec![0.0; 7 * n]);
+        let pairs = weight.with_inputs(crate::cpu::Inputs::AsWeights);
+        linear(&cpu, &x, &[pairs], None, Store::Overwrite, &mut rounded);
+        linear(&cpu, &narrow, &[weight], None, Store::Overwrite, &mut exact);
+        for (a, b) in rounded.iter().zip(&exact) {
+            assert!((a - b).abs() < 1e-4, "{} {a} {b}", isa.name());
+        }
+    }
+}
