@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::cpu::{CpuOptions, CpuRunner, Threads};
+use engine::cpu::{CpuOptions, CpuRunner, InputDtype, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::{
     Engine, Finish, Generation, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError,
@@ -39,7 +39,11 @@ fn engine() -> LocalEngine {
     });
     let config = ModelConfig::parse("config.json", text.to_string().as_bytes()).unwrap();
     // 28 blocks of 16 tokens, where all sequences together would need three times that.
-    let options = CpuOptions { kv_cache_bytes: 28 * 16 * 2 * 3 * 2 * 48 * 4, ..CpuOptions::default() };
+    let options = CpuOptions {
+        kv_cache_bytes: 28 * 16 * 2 * 3 * 2 * 48 * 4,
+        dtype: InputDtype::F32,
+        ..CpuOptions::default()
+    };
     let runner = CpuRunner::new(
         &config,
         &Weights::random(11),

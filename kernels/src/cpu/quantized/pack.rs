@@ -158,38 +158,75 @@ fn q8(values: &[f32]) -> (f16, f16, [u8; GROUP]) {
     (scale, f16::ZERO, codes)
 }
 
-/// Scale, least value and codes: of several scales around the one that spans all values, the one with the least squared error.
+/// Scale, least value and codes: the scale that spans all values, and some that span less, each fitted to the codes that it makes;
+/// the least squared error wins.
 #[inline(always)]
 fn q4(values: &[f32]) -> (f16, f16, [u8; GROUP]) {
-    const TRIES: i16 = 8;
-    let (low, high) =
-        values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
-    let mut best = (f32::INFINITY, (f16::ZERO, f16::ZERO, [0; GROUP]));
+    const TRIES: u8 = 8;
+    let (low, high) = range(values);
+    let mut best = q4_with(values, (high - low) / 15.0, low);
     for shrink in 0..TRIES {
         let margin = (high - low) * 0.01 * f32::from(shrink);
-        let (low, high) = (low + margin, high - margin);
-        let (scale, least) = (f16::from_f32((high - low) / 15.0), f16::from_f32(low));
-        let (error, codes) = q4_with(values, scale, least);
-        if shrink == 0 || error < best.0 {
-            best = (error, (scale, least, codes));
+        let first = q4_with(values, (high - low - 2.0 * margin) / 15.0, low + margin);
+        let (scale, least) = fit(values, &first.codes);
+        let fitted = q4_with(values, scale, least);
+        for tried in [first, fitted] {
+            if tried.error < best.error {
+                best = tried;
+            }
         }
     }
-    best.1
+    (best.scale, best.least, best.codes)
+}
+
+#[derive(Clone, Copy)]
+struct Q4 {
+    error: f32,
+    scale: f16,
+    least: f16,
+    codes: [u8; GROUP],
 }
 
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 15")]
-fn q4_with(values: &[f32], scale: f16, least: f16) -> (f32, [u8; GROUP]) {
-    let (factor, scale, least) = (reciprocal(scale), scale.to_f32(), least.to_f32());
+fn q4_with(values: &[f32], scale: f32, least: f32) -> Q4 {
+    let (scale, least) = (f16::from_f32(scale), f16::from_f32(least));
+    let (factor, step, first) = (reciprocal(scale), scale.to_f32(), least.to_f32());
     let mut codes = [0; GROUP];
     let mut error = 0.0;
     for (code, x) in codes.iter_mut().zip(values) {
-        let rounded = ((x - least) * factor).round_ties_even().clamp(0.0, 15.0);
-        let off = x - (rounded * scale + least);
+        let rounded = ((x - first) * factor).round_ties_even().clamp(0.0, 15.0);
+        let off = x - (rounded * step + first);
         error += off * off;
         *code = rounded as u8;
     }
-    (error, codes)
+    Q4 { error, scale, least, codes }
+}
+
+/// Scale and least value by least squares, for these codes.
+#[inline(always)]
+fn fit(values: &[f32], codes: &[u8; GROUP]) -> (f32, f32) {
+    let n = values.len() as f32;
+    let (mut c, mut cc, mut x, mut cx) = (0.0, 0.0, 0.0, 0.0);
+    for (code, value) in codes.iter().zip(values) {
+        let code = f32::from(*code);
+        c += code;
+        cc += code * code;
+        x += value;
+        cx += code * value;
+    }
+    let spread = n * cc - c * c;
+    let scale = if spread > 0.0 { ((n * cx - c * x) / spread).max(0.0) } else { 0.0 };
+    (scale, (x - scale * c) / n)
+}
+
+#[inline(always)]
+fn range(values: &[f32]) -> (f32, f32) {
+    let mut range = (f32::INFINITY, f32::NEG_INFINITY);
+    for value in values {
+        range = (range.0.min(*value), range.1.max(*value));
+    }
+    range
 }
 
 /// Zero for zero.
