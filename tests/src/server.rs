@@ -51,6 +51,7 @@ impl Default for Setup {
             engine_key: None,
             engine_ca: None,
             kv_cache_bytes: 64 << 20,
+            kv_cache_dtype: engine::cpu::KvDtype::default(),
             dtype: engine::cpu::InputDtype::default(),
             quantize: None,
             speculation: SpeculationOptions::default(),

@@ -34,7 +34,7 @@ fn one_thread() -> Threads {
 }
 
 fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
-    let options = CpuOptions { kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
+    let options = CpuOptions { kv_cache_bytes: 2 << 20, ..CpuOptions::default() };
     cpu::load(&ModelFiles::Directory(folder.to_owned()), &one_thread(), &options, &mut |_| {})
 }
 
@@ -116,7 +116,7 @@ fn a_cache_too_small_for_a_block_says_what_a_block_takes() {
     let options = CpuOptions { kv_cache_bytes: 1000, ..CpuOptions::default() };
     let files = ModelFiles::Directory(golden("odd-f32"));
     let error = cpu::load(&files, &one_thread(), &options, &mut |_| {}).unwrap_err().to_string();
-    assert_eq!(error, "a KV cache of 1000 bytes holds no block; one block of 16 tokens takes 16384 bytes");
+    assert_eq!(error, "a KV cache of 1000 bytes holds no block; one block of 16 tokens takes 8192 bytes");
 }
 
 #[test]

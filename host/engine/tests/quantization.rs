@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use engine::ModelFiles;
-use engine::cpu::{self, CpuOptions, InputDtype, QuantizeTo, Threads};
+use engine::cpu::{self, CpuOptions, InputDtype, KvDtype, QuantizeTo, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
 
@@ -61,7 +61,7 @@ fn likeliest(logits: &[f32]) -> usize {
 #[test]
 fn fewer_bits_change_little_of_what_the_trained_models_say() {
     let auto = CpuOptions::default();
-    let exact = CpuOptions { dtype: InputDtype::F32, ..auto };
+    let exact = CpuOptions { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, ..auto };
     for (model, bounds) in [("qwen3-tiny", [0.001, 0.005, 0.1]), ("gpt-oss-tiny", [0.001, 0.005, 0.1])] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
         let golden: Golden =

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use engine::SamplingParams;
-use engine::cpu::{CpuOptions, CpuRunner, InputDtype, QuantizeTo, Threads};
+use engine::cpu::{CpuOptions, CpuRunner, InputDtype, KvDtype, QuantizeTo, Threads};
 use engine::models::{ModelConfig, Progress, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ const SHORT: CpuOptions = CpuOptions {
     kv_cache_bytes: 16 << 20,
     context: Some(100),
     batch_tokens: 7,
+    kv_cache_dtype: KvDtype::F16,
     dtype: InputDtype::Auto,
     quantize: None,
 };
@@ -78,7 +79,7 @@ fn numbers() -> [CpuOptions; 4] {
     let auto = CpuOptions::default();
     [
         auto,
-        CpuOptions { dtype: InputDtype::F32, ..auto },
+        CpuOptions { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, ..auto },
         CpuOptions { quantize: Some(QuantizeTo::Q8), ..auto },
         CpuOptions { quantize: Some(QuantizeTo::Q4), ..auto },
     ]

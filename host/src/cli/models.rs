@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, MAX_THREADS, QuantizeTo};
+use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, QuantizeTo};
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
 use host::turn::FaultPolicy;
@@ -13,7 +13,7 @@ use host::turn::FaultPolicy;
 use super::cache;
 use super::engines::EngineArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::values::{dtype, key_value, number, parsed, quantize, speculation, text};
+use super::values::{dtype, key_value, kv_cache_dtype, number, parsed, quantize, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -53,6 +53,9 @@ pub(super) struct ModelArguments {
     /// Memory of the KV caches of all models together, in MiB.
     #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: usize,
+    /// What the CPU keeps keys and values in: `f16`, or `f32` in twice the memory [default: f16].
+    #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
+    kv_cache_dtype: Vec<ForModel<KvDtype>>,
     /// A model's part of that memory, beside the parts of the others [default: 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
     kv_share: Vec<ForModel<u32>>,
@@ -115,6 +118,7 @@ impl ModelArguments {
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let elsewhere = self.engines_elsewhere.per_model(&names)?;
         let context = PerModel::single("--context", &self.context, &names)?;
+        let kv_dtype = PerModel::single("--kv-cache-dtype", &self.kv_cache_dtype, &names)?;
         let dtype = PerModel::single("--dtype", &self.dtype, &names)?;
         let quantize = PerModel::single("--quantize", &self.quantize, &names)?;
         let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
@@ -136,6 +140,7 @@ impl ModelArguments {
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
                 kv_cache_bytes: caches[model],
+                kv_cache_dtype: kv_dtype.one(model).copied().unwrap_or_default(),
                 dtype: dtype.one(model).copied().unwrap_or_default(),
                 quantize: quantize.one(model).copied(),
                 speculation: speculation.one(model).copied().unwrap_or_default(),

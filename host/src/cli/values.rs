@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, QuantizeTo};
+use engine::cpu::{InputDtype, KvDtype, QuantizeTo};
 use host::api::{Protocol, ReasoningEvents};
 use host::turn::FaultPolicy;
 
@@ -69,6 +69,15 @@ pub(super) fn dtype(text: &str) -> Result<InputDtype, String> {
         "auto" => Ok(InputDtype::Auto),
         "f32" => Ok(InputDtype::F32),
         other => Err(format!("{other} is neither `auto` nor `f32`")),
+    }
+}
+
+/// What `--kv-cache-dtype` says.
+pub(super) fn kv_cache_dtype(text: &str) -> Result<KvDtype, String> {
+    match text {
+        "f16" => Ok(KvDtype::F16),
+        "f32" => Ok(KvDtype::F32),
+        other => Err(format!("{other} is neither `f16` nor `f32`")),
     }
 }
 

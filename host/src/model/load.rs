@@ -103,6 +103,7 @@ fn load_engine(
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
+        kv_cache_dtype: options.kv_cache_dtype,
         dtype: options.dtype,
         quantize: options.quantize,
     };

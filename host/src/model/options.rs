@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, QuantizeTo};
+use engine::cpu::{InputDtype, KvDtype, QuantizeTo};
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
@@ -36,6 +36,8 @@ pub struct ModelOptions {
     pub engine_ca: Option<PathBuf>,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
+    /// What keys and values of an engine that computes here are kept in.
+    pub kv_cache_dtype: KvDtype,
     /// What linear layers of an engine that computes here round their inputs to.
     pub dtype: InputDtype,
     /// Fewer bits for the weights of an engine that computes here.

@@ -35,7 +35,7 @@ pub use clamped_swiglu::{clamped_swiglu, clamped_swiglu_reference};
 pub use embed::embed;
 pub use experts::{Expert, ExpertActivation, ExpertScratch, experts};
 pub use isa::Isa;
-pub use kv::{BLOCK_SIZE, KvCache, KvLayer, KvShape};
+pub use kv::{BLOCK_SIZE, KvCache, KvDtype, KvLayer, KvShape};
 pub use linear::{Group, Store, grouped_linear, linear, linear_reference};
 pub use matrix::{Elements, Inputs, Matrix};
 pub use mla::{MlaScratch, MlaShape, MlaWeights, mla_attention, mla_write};

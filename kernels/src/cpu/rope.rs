@@ -94,8 +94,7 @@ pub fn qk_norm_rope_write(
     );
     let cost = qkv.len() * 4;
     let place = cache.shape;
-    let (qkv, keys, values) =
-        (Output::new(qkv), Output::new(&mut cache.keys), Output::new(&mut cache.values));
+    let (qkv, keys, values) = (Output::new(qkv), cache.keys.output(), cache.values.output());
     cpu.share(shape.kv_heads, cost, |head| {
         cpu.isa().run(Heads { shape, norms, angles, head, rows: slots.len(), qkv: &qkv });
         for (row, slot) in slots.iter().enumerate() {
@@ -105,8 +104,8 @@ pub fn qk_norm_rope_write(
             // SAFETY: a task touches its own head's columns of qkv and its own head's rows of the cache only.
             unsafe {
                 let d = shape.head_dim;
-                keys.part(to, d).copy_from_slice(qkv.part(at(shape.heads), d));
-                values.part(to, d).copy_from_slice(qkv.part(at(shape.heads + shape.kv_heads), d));
+                keys.write(to, qkv.part(at(shape.heads), d));
+                values.write(to, qkv.part(at(shape.heads + shape.kv_heads), d));
             }
         }
     });
@@ -187,7 +186,7 @@ pub fn qk_norm_rope_write_reference(
 
 #[cfg(test)]
 mod tests {
-    use super::super::kv::{KvCache, KvShape};
+    use super::super::kv::{KvCache, KvData, KvDtype, KvShape};
     use super::*;
     use crate::cpu::Isa;
 
@@ -206,8 +205,15 @@ mod tests {
         let cases = Isa::available().into_iter().flat_map(|isa| [(isa, Some(norms)), (isa, None)]);
         for (isa, norms) in cases {
             let cpu = Cpu::with_isa(2, isa);
-            let mut cache =
-                KvCache::new(KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false }).unwrap();
+            let mut cache = KvCache::new(KvShape {
+                layers: 1,
+                blocks: 3,
+                kv_heads,
+                head_dim,
+                latent: false,
+                dtype: KvDtype::F32,
+            })
+            .unwrap();
             let mut qkv = before.clone();
             qk_norm_rope_write(&cpu, shape, &mut qkv, norms, &angles, &slots, cache.layer_mut(0));
             for row in 0..3 {
@@ -216,9 +222,9 @@ mod tests {
                     let x = &before[at..at + head_dim];
                     let norm = norms.map(|norms| (if head < heads { norms.q } else { norms.k }, norms.eps));
                     let rotated = qk_norm_rope_write_reference(x, norm, positions[row], &frequencies, 1.25);
-                    let cached = |all: &[f32], head| {
+                    let cached = |all: &KvData, head| {
                         let from = cache.shape().row_at(slots[row] as usize, head);
-                        all[from..from + head_dim].to_vec()
+                        all.to_f32(from..from + head_dim)
                     };
                     let (got, wanted) = if head < heads {
                         (qkv[at..at + head_dim].to_vec(), rotated)

@@ -24,7 +24,7 @@ use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
-pub use options::{CpuOptions, InputDtype, QuantizeTo};
+pub use options::{CpuOptions, InputDtype, KvDtype, QuantizeTo};
 pub(crate) use sampler::Sampler;
 pub use threads::Threads;
 
@@ -142,7 +142,7 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
 
 /// As many blocks as the memory allows.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
-    let shape = kv_shape(&config.cache())?;
+    let shape = kv_shape(&config.cache(), options.kv_cache_dtype)?;
     let block = shape.block_bytes().unwrap_or(usize::MAX);
     // Slots are u32.
     let blocks = (options.kv_cache_bytes / block).min(u32::MAX as usize / BLOCK_SIZE);
@@ -154,7 +154,7 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
 }
 
 /// What a token takes. Windows keep all tokens here, and layers are alike.
-fn kv_shape(layers: &[LayerCache]) -> Result<KvShape, LoadError> {
+fn kv_shape(layers: &[LayerCache], dtype: KvDtype) -> Result<KvShape, LoadError> {
     let widths = |layer: &LayerCache| match *layer {
         LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
             (kv_heads, head_dim, false)
@@ -164,7 +164,7 @@ fn kv_shape(layers: &[LayerCache]) -> Result<KvShape, LoadError> {
     let first = layers.first().map(widths);
     match first.filter(|first| layers.iter().all(|layer| widths(layer) == *first)) {
         Some((kv_heads, head_dim, latent)) => {
-            Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim, latent })
+            Ok(KvShape { layers: layers.len(), blocks: 0, kv_heads, head_dim, latent, dtype })
         }
         None => Err(LoadError::Layers),
     }
@@ -176,16 +176,17 @@ mod tests {
 
     #[test]
     fn a_cache_is_made_for_layers_that_keep_the_same_and_for_no_others() {
+        let dtype = KvDtype::F16;
         let full = LayerCache::Full { kv_heads: 2, head_dim: 8 };
         let window = LayerCache::Window { kv_heads: 2, head_dim: 8, window: 4 };
         let wide = LayerCache::Full { kv_heads: 2, head_dim: 16 };
         let latent = LayerCache::Latent { width: 576 };
-        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8, latent: false };
-        assert_eq!(kv_shape(&[full, window]).unwrap(), shape);
-        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 1, head_dim: 576, latent: true };
-        assert_eq!(kv_shape(&[latent, latent]).unwrap(), shape);
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 2, head_dim: 8, latent: false, dtype };
+        assert_eq!(kv_shape(&[full, window], dtype).unwrap(), shape);
+        let shape = KvShape { layers: 2, blocks: 0, kv_heads: 1, head_dim: 576, latent: true, dtype };
+        assert_eq!(kv_shape(&[latent, latent], dtype).unwrap(), shape);
         for layers in [&[full, wide][..], &[full, latent], &[]] {
-            assert!(matches!(kv_shape(layers), Err(LoadError::Layers)), "{layers:?}");
+            assert!(matches!(kv_shape(layers, dtype), Err(LoadError::Layers)), "{layers:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a CPU runner may use, and in which numbers it computes.
 
-pub use kernels::cpu::QuantizeTo;
+pub use kernels::cpu::{KvDtype, QuantizeTo};
 
 /// Bounds and numbers of a model on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct CpuOptions {
     pub context: Option<usize>,
     /// Tokens of a step, at least one: what the activations are sized for.
     pub batch_tokens: usize,
+    /// What keys and values are kept in.
+    pub kv_cache_dtype: KvDtype,
     /// What linear layers round their inputs to.
     pub dtype: InputDtype,
     /// Fewer bits for the weights of linear layers; none: as they are stored.
@@ -23,6 +25,7 @@ impl Default for CpuOptions {
             kv_cache_bytes: 1 << 30,
             context: None,
             batch_tokens: 512,
+            kv_cache_dtype: KvDtype::default(),
             dtype: InputDtype::Auto,
             quantize: None,
         }

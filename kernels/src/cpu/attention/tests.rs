@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::cpu::kv::{KvCache, KvShape};
+use crate::cpu::kv::{KvCache, KvData, KvDtype, KvShape};
 use crate::cpu::{
     AttentionParams, Cpu, Isa, QkvShape, RopeAngles, RopeNorms, Sequence, attention, attention_reference,
     qk_norm_rope_write,
@@ -27,13 +27,14 @@ fn value(i: usize) -> f32 {
 }
 
 /// A cache with `context` tokens of one sequence in scattered blocks, and the sequence's qkv rows after norm and rotation.
-fn filled(context: usize) -> (KvCache, Vec<u32>, Vec<f32>) {
+fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
     let shape = KvShape {
         layers: 1,
         blocks: BLOCKS,
         kv_heads: SHAPE.kv_heads,
         head_dim: SHAPE.head_dim,
         latent: false,
+        dtype,
     };
     let mut cache = KvCache::new(shape).unwrap();
     let blocks: Vec<u32> = (0..context.div_ceil(16) as u32).map(|i| (i * 7 + 3) % BLOCKS as u32).collect();
@@ -67,13 +68,19 @@ fn last(
 const SINKS: [f32; 4] = [-9.0, 0.5, 2.0, 40.0];
 
 fn equals_the_reference(params: AttentionParams<'_>) {
+    for dtype in [KvDtype::F16, KvDtype::F32] {
+        equals_the_reference_of(params, dtype);
+    }
+}
+
+fn equals_the_reference_of(params: AttentionParams<'_>, dtype: KvDtype) {
     let context = 300;
-    let all = filled(context);
+    let all = filled(context, dtype);
     let (cache, blocks, qkv) = &all;
     let d = SHAPE.head_dim;
-    let gather = |from: &[f32], head: usize, seen: Range<usize>| -> Vec<f32> {
+    let gather = |from: &KvData, head: usize, seen: Range<usize>| -> Vec<f32> {
         let row = |p: usize| cache.shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
-        seen.flat_map(|p| from[row(p)..row(p) + d].to_vec()).collect()
+        seen.flat_map(|p| from.to_f32(row(p)..row(p) + d)).collect()
     };
     for isa in Isa::available() {
         let out = last(&Cpu::with_isa(2, isa), params, &all, context, context);
@@ -112,7 +119,7 @@ fn a_window_hides_the_keys_before_it_and_a_sink_takes_its_share() {
 #[test]
 fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
     let context = 290;
-    let all = filled(context);
+    let all = filled(context, KvDtype::F16);
     let windowed = AttentionParams { window: Some(70), sinks: Some(&SINKS), ..PLAIN };
     for (isa, params) in Isa::available().into_iter().flat_map(|isa| [(isa, PLAIN), (isa, windowed)]) {
         let whole = last(&Cpu::with_isa(3, isa), params, &all, context, context);
@@ -134,28 +141,27 @@ fn spoil(cache: &mut KvCache, blocks: &[u32], positions: impl Iterator<Item = us
     for position in positions {
         for head in 0..SHAPE.kv_heads {
             let at = shape.row_at(blocks[position / 16] as usize * 16 + position % 16, head);
-            cache.layer_mut(0).values[at..at + SHAPE.head_dim].fill(if position % 2 == 0 {
-                f32::NAN
-            } else {
-                f32::INFINITY
-            });
+            let odd = if position % 2 == 0 { f32::NAN } else { f32::INFINITY };
+            cache.layer_mut(0).values.fill(at..at + SHAPE.head_dim, odd);
         }
     }
 }
 
 #[test]
 fn values_that_are_not_finite_reach_only_the_rows_that_see_them() {
-    for context in [1, 3, 17, 130, 200] {
-        let clean = filled(context);
+    let cases =
+        [1, 3, 17, 130, 200].map(|context| [KvDtype::F16, KvDtype::F32].map(|dtype| (context, dtype)));
+    for (context, dtype) in cases.into_iter().flatten() {
+        let clean = filled(context, dtype);
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(1, isa);
             let wanted = last(&cpu, PLAIN, &clean, context, context);
             // What a block held before, behind the sequence's last token.
-            let mut recycled = filled(context);
+            let mut recycled = filled(context, dtype);
             spoil(&mut recycled.0, &recycled.1, context..context.next_multiple_of(16));
             assert_eq!(last(&cpu, PLAIN, &recycled, context, context), wanted, "{} {context}", isa.name());
             // A token's own value: earlier rows of its chunk don't see it.
-            let mut own = filled(context);
+            let mut own = filled(context, dtype);
             spoil(&mut own.0, &own.1, context - 1..context);
             let (got, width) = (last(&cpu, PLAIN, &own, context, context), SHAPE.heads * SHAPE.head_dim);
             let before = (context - 1) * width;

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::softmax::{exp, exponentials, maximum, scale};
 use super::{AttentionParams, SPAN, Tile};
 use crate::cpu::isa::Kernel;
-use crate::cpu::kv::{BLOCK_SIZE, KvLayer};
-use crate::cpu::lanes::{LANES, Lanes, Prefetch};
+use crate::cpu::kv::{BLOCK_SIZE, KvData, KvLayer};
+use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
 use crate::cpu::linear::dot_tile;
 use crate::cpu::output::Output;
 
@@ -23,6 +24,13 @@ pub(super) struct TileOfHead<'a> {
     pub(super) out: &'a Output<'a, f32>,
 }
 
+/// The same, with the cache's keys and values in their type.
+struct TypedTile<'a, W> {
+    tile: &'a TileOfHead<'a>,
+    keys: &'a [W],
+    values: &'a [W],
+}
+
 /// Running softmax of `rows` query rows: row `i` is head `i % heads` of token `i / heads`.
 struct RunningSoftmax {
     /// `[rows, stride]`, scaled.
@@ -37,18 +45,96 @@ struct RunningSoftmax {
 
 impl Kernel for TileOfHead<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let mut running = self.start();
-        let end = self.tile.position + self.tile.rows;
+    fn run<L: Dots>(self, lanes: L) {
+        match (&self.cache.keys, self.cache.value_rows()) {
+            (KvData::F16(keys), KvData::F16(values)) => TypedTile { tile: &self, keys, values }.run(lanes),
+            (KvData::F32(keys), KvData::F32(values)) => TypedTile { tile: &self, keys, values }.run(lanes),
+            _ => unreachable!("a layer is of one type"),
+        }
+    }
+}
+
+impl<W: Element> TypedTile<'_, W> {
+    #[inline(always)]
+    fn run<L: Lanes>(&self, lanes: L) {
+        let Self { tile, .. } = self;
+        let mut running = tile.start();
+        let end = tile.tile.position + tile.tile.rows;
         // Spans before the window of the first row are nobody's.
-        let first = self.visible(0).start / SPAN * SPAN;
+        let first = tile.visible(0).start / SPAN * SPAN;
         for start in (first..end).step_by(SPAN) {
             let keys = SPAN.min(end - start);
             self.scores(lanes, &mut running, start, keys);
-            self.softmax(lanes, &mut running, start, keys);
+            tile.softmax(lanes, &mut running, start, keys);
             self.values(lanes, &mut running, start, keys);
         }
-        self.finish(&running);
+        tile.finish(&running);
+    }
+
+    #[inline(always)]
+    fn scores<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
+        let stride = self.tile.cache.shape.stride();
+        let rows = running.state.len();
+        for (i, at) in self.tile.blocks(start, keys).enumerate() {
+            let block = &self.keys[at..at + BLOCK_SIZE * stride];
+            let mut row = 0;
+            while row + 4 <= rows {
+                scores_of::<L, W, 4>(lanes, running, row, i, block, stride);
+                row += 4;
+            }
+            while row + 2 <= rows {
+                scores_of::<L, W, 2>(lanes, running, row, i, block, stride);
+                row += 2;
+            }
+            if row < rows {
+                scores_of::<L, W, 1>(lanes, running, row, i, block, stride);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn values<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
+        let stride = self.tile.cache.shape.stride();
+        let rows = running.state.len();
+        for (i, at) in self.tile.blocks(start, keys).enumerate() {
+            let block = &self.values[at..at + BLOCK_SIZE * stride];
+            let mut row = 0;
+            while row + 4 <= rows {
+                self.values_of::<L, 4>(lanes, running, row, (start, i), block);
+                row += 4;
+            }
+            while row + 2 <= rows {
+                self.values_of::<L, 2>(lanes, running, row, (start, i), block);
+                row += 2;
+            }
+            if row < rows {
+                self.values_of::<L, 1>(lanes, running, row, (start, i), block);
+            }
+        }
+    }
+
+    /// Adds the weighted values of block `i` of the span from `start` on to `M` rows, those that a row sees only: what lies behind
+    /// them was another sequence's, and may not be finite.
+    #[inline(always)]
+    fn values_of<L: Lanes, const M: usize>(
+        &self,
+        lanes: L,
+        running: &mut RunningSoftmax,
+        row: usize,
+        (start, i): (usize, usize),
+        block: &[W],
+    ) {
+        let tile = self.tile;
+        let widths = (tile.params.value_dim, tile.cache.shape.stride());
+        let seen = |row: usize| within(tile.visible(row), start + i * BLOCK_SIZE, BLOCK_SIZE);
+        // Later rows begin and end later: this is what all of them see.
+        let all = seen(row + M - 1).start..seen(row).end;
+        if all == seen(row) && all == seen(row + M - 1) {
+            return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths);
+        }
+        for row in row..row + M {
+            add_values::<L, W, 1>(lanes, running, row, (i, seen(row)), block, widths);
+        }
     }
 }
 
@@ -77,24 +163,6 @@ impl TileOfHead<'_> {
     }
 
     #[inline(always)]
-    fn scores<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
-        let stride = self.cache.shape.stride();
-        let rows = running.state.len();
-        for (i, at) in self.blocks(start, keys).enumerate() {
-            let block = &self.cache.keys[at..at + BLOCK_SIZE * stride];
-            let mut row = 0;
-            while row + 4 <= rows {
-                scores_of::<L, 4>(lanes, running, row, i, block, stride);
-                row += 4;
-            }
-            while row < rows {
-                scores_of::<L, 1>(lanes, running, row, i, block, stride);
-                row += 1;
-            }
-        }
-    }
-
-    #[inline(always)]
     fn softmax<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
         let stride = self.cache.shape.stride();
         let padded = keys.next_multiple_of(BLOCK_SIZE);
@@ -112,47 +180,6 @@ impl TileOfHead<'_> {
             *total = *total * fade + exponentials(lanes, weights, visible, new);
             *greatest = new;
             scale(lanes, &mut running.sums[i * stride..][..stride], fade);
-        }
-    }
-
-    #[inline(always)]
-    fn values<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
-        let stride = self.cache.shape.stride();
-        let rows = running.state.len();
-        for (i, at) in self.blocks(start, keys).enumerate() {
-            let block = &self.cache.value_rows()[at..at + BLOCK_SIZE * stride];
-            let mut row = 0;
-            while row + 4 <= rows {
-                self.values_of::<L, 4>(lanes, running, row, (start, i), block);
-                row += 4;
-            }
-            while row < rows {
-                self.values_of::<L, 1>(lanes, running, row, (start, i), block);
-                row += 1;
-            }
-        }
-    }
-
-    /// Adds the weighted values of block `i` of the span from `start` on to `M` rows, those that a row sees only: what lies behind
-    /// them was another sequence's, and may not be finite.
-    #[inline(always)]
-    fn values_of<L: Lanes, const M: usize>(
-        &self,
-        lanes: L,
-        running: &mut RunningSoftmax,
-        row: usize,
-        (start, i): (usize, usize),
-        block: &[f32],
-    ) {
-        let widths = (self.params.value_dim, self.cache.shape.stride());
-        let seen = |row: usize| within(self.visible(row), start + i * BLOCK_SIZE, BLOCK_SIZE);
-        // Later rows begin and end later: this is what all of them see.
-        let all = seen(row + M - 1).start..seen(row).end;
-        if all == seen(row) && all == seen(row + M - 1) {
-            return add_values::<L, M>(lanes, running, row, (i, all), block, widths);
-        }
-        for row in row..row + M {
-            add_values::<L, 1>(lanes, running, row, (i, seen(row)), block, widths);
         }
     }
 
@@ -195,18 +222,17 @@ fn within(visible: Range<usize>, start: usize, count: usize) -> Range<usize> {
 
 /// Scores of `M` rows with the sixteen keys of block `i` of the span.
 #[inline(always)]
-fn scores_of<L: Lanes, const M: usize>(
+fn scores_of<L: Lanes, W: Element, const M: usize>(
     lanes: L,
     running: &mut RunningSoftmax,
     row: usize,
     i: usize,
-    keys: &[f32],
+    keys: &[W],
     stride: usize,
 ) {
     for key in (0..BLOCK_SIZE).step_by(4) {
         let queries = &running.queries[row * stride..];
-        let scores =
-            dot_tile::<L, f32, M, 4>(lanes, queries, &keys[key * stride..], stride, Prefetch::none());
+        let scores = dot_tile::<L, W, M, 4>(lanes, queries, &keys[key * stride..], stride, Prefetch::none());
         for (m, scores) in scores.iter().enumerate() {
             running.weights[(row + m) * SPAN + i * BLOCK_SIZE + key..][..4].copy_from_slice(scores);
         }
@@ -215,12 +241,12 @@ fn scores_of<L: Lanes, const M: usize>(
 
 /// Adds the weighted values of some keys of block `i` of the span to `M` rows, key after key.
 #[inline(always)]
-fn add_values<L: Lanes, const M: usize>(
+fn add_values<L: Lanes, W: Element, const M: usize>(
     lanes: L,
     running: &mut RunningSoftmax,
     row: usize,
     (i, keys): (usize, Range<usize>),
-    values: &[f32],
+    values: &[W],
     (width, stride): (usize, usize),
 ) {
     let values = &values[keys.start * stride..keys.end * stride];
@@ -228,11 +254,11 @@ fn add_values<L: Lanes, const M: usize>(
     let mut dim = 0;
     // Beyond the width, whole vectors are added that nobody reads.
     while dim + 4 * LANES <= width {
-        values_tile::<L, M, 4>(lanes, running, row, first, values, (dim, stride));
+        values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride));
         dim += 4 * LANES;
     }
     while dim < width {
-        values_tile::<L, M, 1>(lanes, running, row, first, values, (dim, stride));
+        values_tile::<L, W, M, 1>(lanes, running, row, first, values, (dim, stride));
         dim += LANES;
     }
 }
@@ -240,12 +266,12 @@ fn add_values<L: Lanes, const M: usize>(
 /// `values`: those of the span's keys from `first` on.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
-fn values_tile<L: Lanes, const M: usize, const D: usize>(
+fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(
     lanes: L,
     running: &mut RunningSoftmax,
     row: usize,
     first: usize,
-    values: &[f32],
+    values: &[W],
     (dim, stride): (usize, usize),
 ) {
     let mut sums = [[lanes.splat(0.0); D]; M];
@@ -259,7 +285,7 @@ fn values_tile<L: Lanes, const M: usize, const D: usize>(
         let value = value[dim..].as_chunks::<LANES>().0;
         let mut loaded = [lanes.splat(0.0); D];
         for d in 0..D {
-            loaded[d] = lanes.load(&value[d]);
+            loaded[d] = W::load(lanes, &value[d]);
         }
         for m in 0..M {
             let weight = lanes.splat(running.weights[(row + m) * SPAN + first + j]);

@@ -2,7 +2,7 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
-use crate::cpu::kv::{KvCache, KvShape};
+use crate::cpu::kv::{KvCache, KvDtype, KvShape};
 use crate::cpu::{
     Cpu, Isa, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence, attention_reference, mla_attention,
     mla_write, rms_norm_reference,
@@ -40,8 +40,8 @@ fn layer(context: usize) -> Layer {
 
 /// Attention of a whole sequence that comes in chunks.
 fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
-    let shape =
-        KvShape { layers: 1, blocks: BLOCKS, kv_heads: 1, head_dim: SHAPE.cached_width(), latent: true };
+    let (head_dim, dtype) = (SHAPE.cached_width(), KvDtype::F32);
+    let shape = KvShape { layers: 1, blocks: BLOCKS, kv_heads: 1, head_dim, latent: true, dtype };
     let mut cache = KvCache::new(shape).unwrap();
     let weights = MlaWeights::new(SHAPE, &layer.projection);
     let mut scratch = MlaScratch::default();

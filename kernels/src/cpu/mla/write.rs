@@ -3,7 +3,7 @@
 
 use super::MlaShape;
 use crate::cpu::isa::Kernel;
-use crate::cpu::kv::KvLayer;
+use crate::cpu::kv::{KvLayer, KvOutput, KvShape};
 use crate::cpu::lanes::Lanes;
 use crate::cpu::norm::scale_row;
 use crate::cpu::output::Output;
@@ -30,7 +30,7 @@ pub fn mla_write(
         "rows of the cache"
     );
     assert_eq!(norm.0.len(), shape.rank, "weight of the norm");
-    cpu.isa().run(Write { shape, norm, angles, slots, kv, cache });
+    cpu.isa().run(Write { shape, norm, angles, slots, kv, place: cache.shape, keys: cache.keys.output() });
     let cost = queries.len() * 2;
     let queries = Output::new(queries);
     cpu.share(rows, cost, |row| {
@@ -49,21 +49,26 @@ struct Write<'a> {
     angles: &'a RopeAngles,
     slots: &'a [u32],
     kv: &'a [f32],
-    cache: &'a mut KvLayer,
+    place: KvShape,
+    keys: KvOutput<'a>,
 }
 
 impl Kernel for Write<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let width = self.shape.cached_width();
+        let mut to = vec![0.0; width];
         for (row, (slot, kv)) in self.slots.iter().zip(self.kv.chunks_exact(width)).enumerate() {
-            let at = self.cache.shape.row_at(*slot as usize, 0);
-            let to = &mut self.cache.keys[at..at + width];
             let (latent, key) = kv.split_at(self.shape.rank);
             let (to_latent, to_key) = to.split_at_mut(self.shape.rank);
             scale_row(lanes, latent, self.norm.0, self.norm.1, to_latent);
             to_key.copy_from_slice(key);
             rotate(to_key, self.angles.row(row));
+            #[expect(unsafe_code, reason = "this thread writes all rows")]
+            // SAFETY: one row after the other.
+            unsafe {
+                self.keys.write(self.place.row_at(*slot as usize, 0), &to);
+            }
         }
     }
 }

@@ -65,6 +65,7 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        kv_cache_dtype: engine::cpu::KvDtype::default(),
         dtype: engine::cpu::InputDtype::default(),
         quantize: None,
         speculation: SpeculationOptions::default(),

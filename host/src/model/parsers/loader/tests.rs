@@ -35,6 +35,7 @@ fn options(folder: &Path) -> ModelOptions {
         engine_key: None,
         engine_ca: None,
         kv_cache_bytes: 0,
+        kv_cache_dtype: engine::cpu::KvDtype::default(),
         dtype: engine::cpu::InputDtype::default(),
         quantize: None,
         speculation: SpeculationOptions::default(),
