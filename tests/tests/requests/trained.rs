@@ -140,10 +140,10 @@ async fn two_calls_in_one_section_are_two_calls_and_both_results_are_read() {
     assert_eq!(cities, ["Riga", "Oslo"], "{first}");
     assert_ne!(calls[0]["id"], calls[1]["id"]);
     messages.push(first["message"].clone());
-    for (call, result) in calls.iter().zip([("windy", 4), ("foggy", 7)]) {
-        let (sky, degrees) = result;
-        let content = json!({ "temperature": degrees, "condition": sky }).to_string();
-        messages.push(json!({ "role": "tool", "tool_call_id": call["id"], "content": content }));
+    let results =
+        [r#"{"temperature": 4, "condition": "windy"}"#, r#"{"temperature": 7, "condition": "foggy"}"#];
+    for (call, result) in calls.iter().zip(results) {
+        messages.push(json!({ "role": "tool", "tool_call_id": call["id"], "content": result }));
     }
     let second = chat(&server, KIMI, &messages).await;
     assert_eq!(
