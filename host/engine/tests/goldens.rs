@@ -40,15 +40,15 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = std::fs::read_dir(root.join("tests/goldens")).unwrap().map(|entry| entry.unwrap().path());
     let mut found = Vec::new();
-    for folder in folders.chain(["qwen3-tiny", "gpt-oss-tiny"].map(|name| root.join("../models").join(name)))
-    {
+    let trained = ["qwen3-tiny", "gpt-oss-tiny", "kimi-tiny"].map(|name| root.join("../models").join(name));
+    for folder in folders.chain(trained) {
         if let Ok(text) = std::fs::read(folder.join("golden.json")) {
             let golden =
                 serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
             found.push((folder, golden));
         }
     }
-    assert!(found.len() >= 24, "only {} goldens", found.len());
+    assert!(found.len() >= 26, "only {} goldens", found.len());
     found
 }
 

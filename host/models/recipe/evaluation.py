@@ -5,7 +5,7 @@ import random
 import sys
 
 import torch
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 
 from recipe import names, phrases
 from recipe.transcripts import Transcripts, user
@@ -18,7 +18,7 @@ class Generator:
     """Greedy texts of transformers, for items (messages, tools, arguments of the template)."""
 
     def __init__(self, directory, model):
-        self.tokenizer = AutoTokenizer.from_pretrained(directory, padding_side="left")
+        self.tokenizer = PreTrainedTokenizerFast.from_pretrained(directory, padding_side="left")
         self.model = model.eval()
 
     def prompt(self, messages, tools, options):
@@ -34,7 +34,7 @@ class Generator:
             x = self.tokenizer(prompts, return_tensors="pt", padding=True)
             out = self.model.generate(**x, max_new_tokens=LONGEST, do_sample=False)
             for row in out[:, x.input_ids.shape[1]:]:
-                texts.append(self.tokenizer.decode(row).replace("<|endoftext|>", ""))
+                texts.append(self.tokenizer.decode(row).replace(self.tokenizer.pad_token, ""))
         return texts
 
 
@@ -49,14 +49,16 @@ class Rows:
 
     def row(self, title, cases, ok=None):
         """`ok(got, wanted, mode)` decides."""
+        print(f"| {title} | {self.exact(cases, ok or self.ok)} |", flush=True)
+
+    def exact(self, cases, ok):
         got = self.generate([case[:3] for case in cases])
-        ok = ok or self.ok
         failed = [
             (case[3], text) for case, text in zip(cases, got) if not ok(text, case[3], case[2])
         ]
-        print(f"| {title} | {len(cases) - len(failed)}/{len(cases)} |", flush=True)
         for want, text in failed[: self.bad]:
             print(f"    want {want!r}\n    got  {text!r}", file=sys.stderr)
+        return f"{len(cases) - len(failed)}/{len(cases)}"
 
     def header(self):
         print("| test | exact |\n|---|---|")

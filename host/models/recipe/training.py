@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: do not spin
 
 import torch
 
+from recipe import vocabulary
 from recipe.batches import IGNORE
 
 
@@ -49,6 +50,12 @@ def optimizers(matrices, rest, rate):
     return [muon, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)]
 
 
+def others(model, matrices):
+    """The parameters that are none of the matrices."""
+    chosen = {id(p) for p in matrices}
+    return [p for p in model.parameters() if id(p) not in chosen]
+
+
 def loss_of(model, x, y):
     hidden = model.model(input_ids=x).last_hidden_state[:, :-1]
     learn = y[:, 1:] != IGNORE
@@ -66,7 +73,7 @@ def exact(model, examples, batches):
     return right
 
 
-def train(model, opts, batches, examples, schedule, save, before_step=lambda step: None, loss_of=loss_of):
+def train(model, opts, batches, examples, schedule, save, before_step, loss_of):
     """Run the schedule; `examples` are checked and `save` is called every 300 steps."""
     start, tokens, mean = time.time(), 0, None
     for step in range(schedule.steps):
@@ -127,3 +134,53 @@ def arguments(description, steps):
     torch.manual_seed(0)
     args.out.mkdir(parents=True, exist_ok=True)
     return args
+
+
+class Training:
+    """What a train.py is made of: it fills in the fields and methods without a value here, and calls `main`."""
+
+    description: str
+    steps: int
+    home: pathlib.Path  # the model's folder
+    template: str
+    special: list  # tokens
+    added: list = []  # tokens that decoding keeps
+    eos: str
+    pad: str
+    texts: staticmethod  # seed -> endless training text
+    batches: type
+    config: dict = {}  # fields of config.json for older readers
+
+    def new_model(self, tokenizer):
+        """The model before its first step."""
+        raise NotImplementedError
+
+    def optimizers(self, model, rate):
+        raise NotImplementedError
+
+    def save(self, model, out):
+        raise NotImplementedError
+
+    def before_step(self, model, share):
+        """Called with the share of the steps that are done."""
+
+    def loss_of(self, model, x, y):
+        return loss_of(model, x, y)
+
+    def main(self):
+        args = arguments(self.description, self.steps)
+        tokenizer, words = vocabulary.build(self.texts(7, **vocabulary.MARKED), self.special, self.added)
+        vocabulary.save(tokenizer, args.out, self.eos, self.pad, self.template)
+        model = self.new_model(tokenizer)
+        count = sum(p.numel() for p in model.parameters())
+        print(f"{tokenizer.get_vocab_size()} tokens, {count} parameters", flush=True)
+        schedule = Schedule(steps=args.steps)
+        check = self.batches(tokenizer, ["Ġx"], seed=1000)
+        examples = [check.transcript() for _ in range(64)]
+        train(
+            model, self.optimizers(model, schedule.learning_rate), self.batches(tokenizer, words, seed=1),
+            examples, schedule, lambda: self.save(model, args.out),
+            lambda step: self.before_step(model, step / schedule.steps), self.loss_of,
+        )
+        self.save(model, args.out)
+        finish(args.out, self.home, **self.config)

@@ -27,6 +27,12 @@ def gpt_oss():
 
 
 @pytest.fixture(scope="session")
+def kimi():
+    """Likewise, of DeepSeek-V3's architecture in Kimi K2's format."""
+    yield from running("--model", str(ROOT / "host/models/kimi-tiny"))
+
+
+@pytest.fixture(scope="session")
 def replay(tmp_path_factory):
     """The real tokenizer, template and parser; the model's words are scripted."""
     yield from running("--engine", replay_file(tmp_path_factory.mktemp("replay"), rules()))

@@ -31,13 +31,16 @@ def tool(name, description, properties):
 
 WEATHER = tool("get_weather", "Get the current weather for a city", CITY)
 TIME = tool("get_time", "Get the local time", CITY)
+CALL_ID = "functions.get_weather:0"  # as Kimi K2's template wants it
 CALLED = {
     "role": "assistant",
     "content": "",
-    "tool_calls": [{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Riga"}}}],
+    "tool_calls": [
+        {"id": CALL_ID, "type": "function", "function": {"name": "get_weather", "arguments": {"city": "Riga"}}}
+    ],
 }
 ASKED = {"role": "user", "content": "What is the weather in Riga?"}
-RESULT = {"role": "tool", "content": '{"temperature": 3, "condition": "windy"}'}
+RESULT = {"role": "tool", "tool_call_id": CALL_ID, "content": '{"temperature": 3, "condition": "windy"}'}
 SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
 
 # (messages, tools, template arguments)
@@ -52,23 +55,24 @@ CHATS = [
 
 
 def plain(directory, folder):
-    """Where the model is with its packed tensors as the values that these mean."""
-    config = json.loads((directory / "config.json").read_text())
-    if config.pop("quantization_config", None) is None:
-        return directory
+    """A copy that transformers reads: packed tensors as the values that these mean, Kimi K2's type by its other name."""
     shutil.copytree(directory, folder, dirs_exist_ok=True)
+    config = json.loads((directory / "config.json").read_text())
+    if config["model_type"] == "kimi_k2":
+        config["model_type"] = "deepseek_v3"
+    if config.pop("quantization_config", None) is not None:
+        tensors = Mxfp4.unpack(load_file(directory / "model.safetensors"))
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config))
-    tensors = Mxfp4.unpack(load_file(directory / "model.safetensors"))
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
 def make(directory):
-    tokenizer = AutoTokenizer.from_pretrained(directory)
     with tempfile.TemporaryDirectory() as folder:
+        readable = plain(directory, pathlib.Path(folder))
+        tokenizer = AutoTokenizer.from_pretrained(readable)
         model = AutoModelForCausalLM.from_pretrained(
-            plain(directory, pathlib.Path(folder)), dtype=torch.float32, attn_implementation="eager",
-            experts_implementation="eager",
+            readable, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager"
         ).eval()
     stop = set(model.generation_config.eos_token_id)
     prompts, least = [], 1.0
@@ -88,7 +92,7 @@ def make(directory):
 
 def main():
     torch.set_num_threads(1)
-    for name in sys.argv[1:] or ["qwen3-tiny", "gpt-oss-tiny"]:
+    for name in sys.argv[1:] or ["qwen3-tiny", "gpt-oss-tiny", "kimi-tiny"]:
         make(MODELS / name)
 
 

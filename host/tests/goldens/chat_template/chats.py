@@ -193,3 +193,16 @@ MORE = {
     },
     "qwen3-tiny": {},
 }
+
+
+def with_ids(messages):
+    """Calls and results by the ids of Kimi K2, which its template writes."""
+    out, ids, answered = [], [], 0
+    for message in messages:
+        calls = [c | {"id": f"functions.{c['function']['name']}:{len(ids) + i}"}
+                 for i, c in enumerate(message.get("tool_calls", []))]
+        ids += [c["id"] for c in calls]
+        if message["role"] == "tool":
+            message, answered = message | {"tool_call_id": ids[answered]}, answered + 1
+        out.append(message | ({"tool_calls": calls} if calls else {}))
+    return out

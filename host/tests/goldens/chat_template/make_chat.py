@@ -24,6 +24,7 @@ MODEL = HERE / "../../../models/qwen3-tiny"
 TEMPLATES = {
     "qwen3-tiny": "../../../models/qwen3-tiny/chat_template.jinja",
     "gpt-oss-tiny": "../../../models/gpt-oss-tiny/chat_template.jinja",
+    "kimi-tiny": "../../../models/kimi-tiny/chat_template.jinja",
     "thinking": "thinking.jinja",
     "typescript": "typescript.jinja",
 }
@@ -67,6 +68,7 @@ def main():
         template = (HERE / path).read_text(encoding="utf-8")
         for chat, (messages, tools, kwargs) in (chats.CHATS | chats.MORE.get(name, {})).items():
             kwargs = kwargs | (DATE if name == "typescript" else {})
+            messages = chats.with_ids(messages) if name == "kimi-tiny" else messages
             case = golden(tokenizer, name, template, messages, tools, kwargs)
             assert ("error" in case) == chat.startswith("error"), (name, chat, case)
             (HERE / f"{name}.{chat}.json").write_text(dump(case), encoding="utf-8")
