@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod agent;
 pub mod api;
+pub mod bench;
 pub mod conformance;
 pub mod cpu_clock;
 pub mod grammar;

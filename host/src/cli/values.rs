@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
 use host::api::{Protocol, ReasoningEvents};
+use host::model::LoadFormat;
 use host::turn::FaultPolicy;
 
 /// A parser for whole numbers in `range`; whatever is none is refused with the range.
@@ -59,6 +60,15 @@ pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
             let draft_tokens = given.map_err(|error| format!("{error}, and neither `auto` nor `off`"))?;
             Ok(SpeculationOptions { draft_tokens, decode_rows: auto.decode_rows.max(2 * draft_tokens) })
         }
+    }
+}
+
+/// What `--load-format` says.
+pub(super) fn load_format(text: &str) -> Result<LoadFormat, String> {
+    match text {
+        "auto" => Ok(LoadFormat::Auto),
+        "dummy" => Ok(LoadFormat::Dummy),
+        _ => Err("expected `auto` or `dummy`".to_owned()),
     }
 }
 

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::cpu::{self, CpuOptions};
 use engine::models::Progress;
 use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles};
 
@@ -15,6 +14,7 @@ use super::load_error::ModelLoadError;
 use super::locate::{Located, locate};
 use super::options::ModelOptions;
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
+use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::Shared;
 use super::source::{EngineChoice, Source};
@@ -97,14 +97,16 @@ fn load_engine(
         waiting: limits.waiting_requests,
         queue_timeout: options.queue_timeout,
         speculation: options.speculation,
+        prefix_cache: options.prefix_cache,
         ..LocalOptions::default()
     };
-    let cpu = CpuOptions {
+    let runner = RunnerOptions {
+        load_format: options.load_format,
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
     };
-    let runner = cpu::load(files, shared.threads()?, &cpu, progress)?;
+    let runner = runner.load(files, shared.threads()?, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, QkvShape, RopeAngles, RopeNorms, Routes,
-    Sequence,
+    self, AttentionParams, Cpu, ExpertScratch, KvCache, KvShape, MlaScratch, QkvShape, RopeAngles, RopeNorms,
+    Routes, Sequence,
 };
 
 use super::mla::{self, MlaWeights};
@@ -86,6 +86,15 @@ impl CpuBackend {
 
     pub(super) fn blocks(&self) -> usize {
         self.cache.shape().blocks
+    }
+
+    /// Sizes of the cache, and how long each of the step's sequences is.
+    pub(super) fn cache_shape(&self) -> KvShape {
+        self.cache.shape()
+    }
+
+    pub(super) fn step_contexts(&self) -> &[u32] {
+        &self.batch.context_lens
     }
 
     /// Begins a step: checks it, and prepares what the operations need to know of it.

@@ -5,11 +5,13 @@
 //! engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
+mod bandwidth;
 mod mla;
 mod moe;
 mod sampler;
 mod storage;
 mod threads;
+mod traffic;
 
 use std::sync::Arc;
 
@@ -19,10 +21,11 @@ use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
-use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights};
+use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress, Timed, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
+pub use bandwidth::read_bandwidth;
 pub(crate) use sampler::Sampler;
 pub use threads::Threads;
 
@@ -46,8 +49,8 @@ impl Default for CpuOptions {
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
-    model: Model<CpuBackend>,
-    backend: CpuBackend,
+    model: Model<Timed<CpuBackend>>,
+    backend: Timed<CpuBackend>,
     device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
     sampler: Sampler,
@@ -81,17 +84,18 @@ impl CpuRunner {
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
         let batch_tokens = options.batch_tokens.max(1);
-        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, batch_tokens);
+        let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, batch_tokens);
+        let mut backend = Timed::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
-            name: backend.name(),
+            name: backend.inner().name(),
             vocab: config.vocab,
             context,
             batch_tokens,
             block_size: BLOCK_SIZE,
-            blocks: backend.blocks(),
+            blocks: backend.inner().blocks(),
             // A block table takes next to nothing here: as many as there can be.
-            lanes: backend.blocks(),
+            lanes: backend.inner().blocks(),
             ahead: 0,
         };
         Ok(Self {
@@ -108,7 +112,17 @@ impl CpuRunner {
 
     /// Logits `[logit_rows, vocab]` of the last step, for tests and measurements.
     pub fn logits(&self) -> &[f32] {
-        self.backend.step_logits()
+        self.backend.inner().step_logits()
+    }
+
+    /// Begins to count what operations cost.
+    pub fn start_counting(&mut self) {
+        self.backend.start();
+    }
+
+    /// What the operations since then cost; they are counted no longer.
+    pub fn stop_counting(&mut self) -> OpCosts {
+        self.backend.stop()
     }
 }
 
@@ -123,7 +137,7 @@ impl Runner for CpuRunner {
 
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
         (self.forwarded, self.drawn) = (None, false);
-        self.backend.begin(batch, &self.shape)?;
+        self.backend.inner_mut().begin(batch, &self.shape)?;
         if !batch.tokens.is_empty() {
             self.model.forward(&mut self.backend);
         }
@@ -134,7 +148,7 @@ impl Runner for CpuRunner {
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
         let rows = self.forwarded.take().ok_or(RunError::Order("sample"))?;
         draws.check(rows, self.shape.vocab)?;
-        self.sampler.sample(self.backend.step_logits(), draws, &mut self.sampled);
+        self.sampler.sample(self.backend.inner().step_logits(), draws, &mut self.sampled);
         self.drawn = true;
         Ok(())
     }

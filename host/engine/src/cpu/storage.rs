@@ -58,6 +58,11 @@ impl StackedMatrix {
         }
     }
 
+    /// Bytes that are read where all of it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+
     /// Its rows: outputs.
     pub(super) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.rows).sum()
@@ -83,6 +88,14 @@ impl Part {
             }
         };
         Ok(Self { weights, rows, cols })
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.weights {
+            PartWeights::Plain { dtype, .. } => self.rows * self.cols * dtype.size(),
+            PartWeights::Fp8 { codes, scales, .. } => codes.bytes().len() + size_of_val(&scales[..]),
+            PartWeights::Mxfp4 { codes, scales } => codes.bytes().len() + scales.bytes().len(),
+        }
     }
 
     fn view(&self) -> Matrix<'_> {
