@@ -18,5 +18,6 @@ pub mod prompt;
 mod random;
 pub mod remote;
 pub mod replay;
+mod sse;
 mod tls;
 pub mod turn;

@@ -59,7 +59,7 @@ pub(crate) fn main() -> ExitCode {
     let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
-        Command::Bench(arguments) => bench::run(*arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn every_word_is_read() {
         let words: Vec<u64> = (0..4 * LANES as u64).collect();
-        assert_eq!(sum(&words), words.iter().sum());
+        assert_eq!(sum(&words), words.iter().sum::<u64>());
     }
 
     #[test]

@@ -22,11 +22,14 @@ impl Report {
         svg.text(LEFT, TOP - 32.0, "tokens/s (bars: beside others of the kind)");
         svg.text(shares, TOP - 32.0, "bandwidth, of what is read");
         svg.text(steps, TOP - 32.0, "share of a step");
-        for (i, part) in PARTS.iter().enumerate() {
-            let (column, line) = ((i % 5) as u8, f64::from((i / 5) as u8));
-            let x = steps + f64::from(column) * 75.0;
-            svg.bar(x, TOP - 26.0 + 17.0 * line - 2.0, 6.0, COLOURS[i]);
-            svg.text(x + 9.0, TOP - 14.0 + 17.0 * line, part);
+        let (mut x, mut y) = (steps, TOP - 14.0);
+        for (part, colour) in PARTS.iter().zip(COLOURS) {
+            if x + 70.0 > steps + STEPS {
+                (x, y) = (steps, y + 17.0);
+            }
+            svg.bar(x, y - 14.0, 6.0, colour);
+            svg.text(x + 9.0, y, part);
+            x += 75.0;
         }
         let mut top = TOP + 18.0;
         for measured in &self.tests {

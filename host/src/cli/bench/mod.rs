@@ -22,9 +22,9 @@ enum Command {
     Serve(serve::Arguments),
 }
 
-pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    match arguments.command {
-        Command::Model(arguments) => model::run(&arguments),
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        Command::Model(arguments) => model::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),
     }
 }
