@@ -35,9 +35,7 @@ pub fn run(
     progress: &mut dyn FnMut(Test, usize, usize),
 ) -> Result<Vec<Measured>, BenchError> {
     let tests = plan.tests();
-    for test in &tests {
-        test.check(runner.shape())?;
-    }
+    plan.check(runner.shape())?;
     warm_up(runner)?;
     let measure = |(place, test): (usize, &Test)| {
         progress(*test, place, tests.len());

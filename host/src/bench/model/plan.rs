@@ -84,6 +84,14 @@ impl Plan {
         let decodes = parallel.chain(deep).map(decode).filter(|_| tokens > 0);
         prompts.chain(decodes).collect()
     }
+
+    /// Whether a runner of this shape has room for all tests.
+    ///
+    /// # Errors
+    /// It hasn't.
+    pub fn check(&self, shape: &RunnerShape) -> Result<(), PlanError> {
+        self.tests().into_iter().try_for_each(|test| test.check(shape))
+    }
 }
 
 impl Test {
@@ -112,7 +120,7 @@ impl Test {
     }
 
     /// Whether a runner of this shape has room for it.
-    pub(super) fn check(self, shape: &RunnerShape) -> Result<(), PlanError> {
+    fn check(self, shape: &RunnerShape) -> Result<(), PlanError> {
         let each = match self {
             Self::Prefill { tokens } => tokens,
             Self::Decode { tokens, depth, .. } => depth + tokens,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::LocalOptions;
 use engine::cpu::{Threads, read_bandwidth};
@@ -67,17 +67,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let loaded: Result<_, ModelLoadError> =
         load_runner(arguments.model.as_deref(), options, &threads, progress);
     let mut runner = loaded.map_err(with_switch)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "model    {name}, loaded in {:.1} s", begin.elapsed().as_secs_f64())?;
-    writeln!(out, "engine   {}", runner.shape().name)?;
+    let (loaded, plan) = (begin.elapsed(), arguments.plan());
+    plan.check(runner.shape())?;
     let before = read(arguments, &threads)?;
     let announce = |test, place, of| show(&format!("{place} of {of}: {test}"), false);
-    let tests = model::run(&mut runner, &arguments.plan(), &mut { announce })?;
+    let tests = model::run(&mut runner, &plan, &mut { announce })?;
     show("", true);
     let read_bandwidth = read(arguments, &threads)?.max(before);
     let engine = runner.shape().name.clone();
     let report = Report { model: name, engine, read_bandwidth, tests };
-    print(&mut out, &report)?;
+    print(&mut std::io::stdout().lock(), &report, loaded)?;
     output.write(|| report.csv().to_string(), || report.svg())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -101,7 +100,9 @@ impl Arguments {
     }
 }
 
-fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Result<()> {
+    writeln!(out, "model    {}, loaded in {:.1} s", report.model, loaded.as_secs_f64())?;
+    writeln!(out, "engine   {}", report.engine)?;
     writeln!(out, "reads    {:.1} GB/s of memory with these threads", report.read_bandwidth / 1e9)?;
     let mut table = Table::new(["TEST", "TOKENS/S", "BEST", "MB/TOKEN", "OF KV", "GB/S", "OF READS"]);
     for measured in &report.tests {
@@ -126,8 +127,8 @@ fn rates(measured: &Measured, read_bandwidth: f64) -> [String; 7] {
         measured.test.to_string(),
         format!("{:.1}", measured.rate(measured.median())),
         format!("{:.1}", measured.rate(measured.best())),
-        format!("{:.2}", weights / 1e6),
-        format!("{:.2}", cache / 1e6),
+        format!("{:.3}", weights / 1e6),
+        format!("{:.3}", cache / 1e6),
         format!("{:.2}", bandwidth / 1e9),
         format!("{:.0} %", 100.0 * bandwidth / read_bandwidth),
     ]
