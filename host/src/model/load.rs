@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::config::Config;
 use super::load_error::ModelLoadError;
 use super::locate::{Located, locate};
-use super::options::ModelOptions;
+use super::options::{LoadFormat, ModelOptions};
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::runner::RunnerOptions;
 use super::served::{Model, Served};
@@ -50,6 +50,9 @@ impl Model {
         let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
             EngineChoice::Cpu => {
+                if options.load_format == LoadFormat::Dummy {
+                    tracing::warn!(model = %label, "weights are random: what the model says means nothing");
+                }
                 load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
             }
             EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,

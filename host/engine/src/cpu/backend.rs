@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kernels::cpu::{
-    self, AttentionParams, Cpu, ExpertScratch, KvCache, KvShape, MlaScratch, QkvShape, RopeAngles, RopeNorms,
-    Routes, Sequence,
+    self, AttentionParams, Cpu, ExpertScratch, KvCache, MlaScratch, QkvShape, RopeAngles, RopeNorms, Routes,
+    Sequence,
 };
 
 use super::mla::{self, MlaWeights};
@@ -21,13 +21,13 @@ use crate::runner::RunnerShape;
 #[derive(Debug)]
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
-    cache: KvCache,
+    pub(super) cache: KvCache,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
     /// Tokens that a step may have.
     batch_tokens: usize,
     tables: BlockTables,
-    batch: Batch,
+    pub(super) batch: Batch,
     ropes: Vec<RopeTable>,
     /// Rows of the last hidden state whose logits are wanted, and the same after the norm.
     gathered: Vec<f32>,
@@ -86,15 +86,6 @@ impl CpuBackend {
 
     pub(super) fn blocks(&self) -> usize {
         self.cache.shape().blocks
-    }
-
-    /// Sizes of the cache, and how long each of the step's sequences is.
-    pub(super) fn cache_shape(&self) -> KvShape {
-        self.cache.shape()
-    }
-
-    pub(super) fn step_contexts(&self) -> &[u32] {
-        &self.batch.context_lens
     }
 
     /// Begins a step: checks it, and prepares what the operations need to know of it.

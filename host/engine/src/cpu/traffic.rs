@@ -25,9 +25,9 @@ impl Traffic for CpuBackend {
     }
 
     fn cache_bytes(&self, window: Option<usize>) -> u64 {
-        let shape = self.cache_shape();
+        let shape = self.cache.shape();
         let row = shape.block_bytes().unwrap_or(0) / BLOCK_SIZE / shape.layers.max(1);
         let seen = |context: &u32| (*context as usize).min(window.unwrap_or(usize::MAX));
-        self.step_contexts().iter().map(|context| (seen(context) * row) as u64).sum()
+        self.batch.context_lens.iter().map(|context| (seen(context) * row) as u64).sum()
     }
 }
