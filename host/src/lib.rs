@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod agent;
 pub mod api;
+pub mod bench;
 pub mod conformance;
 pub mod cpu_clock;
 pub mod grammar;
@@ -17,5 +18,6 @@ pub mod prompt;
 mod random;
 pub mod remote;
 pub mod replay;
+mod sse;
 mod tls;
 pub mod turn;

@@ -8,7 +8,7 @@ use host::api::Defaults;
 use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
 use host::limits::Limits;
 use host::mcp::McpServers;
-use host::model::{EngineChoice, Model, ModelOptions, Models, SharedOptions};
+use host::model::{EngineChoice, LoadFormat, Model, ModelOptions, Models, SharedOptions};
 use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -50,10 +50,10 @@ impl Default for Setup {
             engine_kind: None,
             engine_key: None,
             engine_ca: None,
+            load_format: LoadFormat::Auto,
             kv_cache_bytes: 64 << 20,
-            kv_cache_dtype: engine::cpu::KvDtype::default(),
-            dtype: engine::cpu::InputDtype::default(),
-            quantize: None,
+            numerics: engine::cpu::Numerics::default(),
+            prefix_cache: true,
             speculation: SpeculationOptions::default(),
             queue_timeout: None,
             context: None,

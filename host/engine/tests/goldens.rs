@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
-use engine::cpu::{self, CpuOptions, CpuRunner, InputDtype, KvDtype, Threads};
+use engine::cpu::{self, CpuOptions, CpuRunner, Numerics, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
 
@@ -54,12 +54,7 @@ fn goldens() -> Vec<(PathBuf, Golden)> {
 
 /// A runner with room for a few hundred blocks, that rounds nothing.
 fn runner(files: &ModelFiles, threads: usize) -> CpuRunner {
-    let options = CpuOptions {
-        kv_cache_bytes: 64 << 20,
-        kv_cache_dtype: KvDtype::F32,
-        dtype: InputDtype::F32,
-        ..CpuOptions::default()
-    };
+    let options = CpuOptions { kv_cache_bytes: 64 << 20, numerics: Numerics::EXACT, ..CpuOptions::default() };
     cpu::load(files, &Threads::start(Some(threads)).unwrap(), &options, &mut |_| {}).unwrap()
 }
 

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use engine::ModelFiles;
-use engine::cpu::{self, CpuOptions, InputDtype, KvDtype, QuantizeTo, Threads};
+use engine::cpu::{self, CpuOptions, Numerics, QuantizeTo, Threads};
 use engine::runner::Runner;
 use serde::Deserialize;
 
@@ -28,8 +28,8 @@ struct Prompt {
 }
 
 /// Logits of all positions of all transcripts, a row for each.
-fn logits(folder: &Path, prompts: &[Prompt], options: CpuOptions) -> Vec<Vec<f32>> {
-    let options = CpuOptions { kv_cache_bytes: 64 << 20, ..options };
+fn logits(folder: &Path, prompts: &[Prompt], numerics: Numerics) -> Vec<Vec<f32>> {
+    let options = CpuOptions { kv_cache_bytes: 64 << 20, numerics, ..CpuOptions::default() };
     let files = ModelFiles::Directory(folder.to_owned());
     let mut runner = cpu::load(&files, &Threads::start(Some(2)).unwrap(), &options, &mut |_| {}).unwrap();
     let vocab = runner.shape().vocab;
@@ -60,16 +60,14 @@ fn likeliest(logits: &[f32]) -> usize {
 
 #[test]
 fn fewer_bits_change_little_of_what_the_trained_models_say() {
-    let auto = CpuOptions::default();
-    let exact = CpuOptions { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, ..auto };
     for (model, bounds) in [("qwen3-tiny", [0.001, 0.005, 0.1]), ("gpt-oss-tiny", [0.001, 0.005, 0.1])] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models").join(model);
         let golden: Golden =
             serde_json::from_slice(&std::fs::read(folder.join("golden.json")).unwrap()).unwrap();
-        let wanted = logits(&folder, &golden.prompts, exact);
+        let wanted = logits(&folder, &golden.prompts, Numerics::EXACT);
         let numbers = [("auto", None), ("q8", Some(QuantizeTo::Q8)), ("q4", Some(QuantizeTo::Q4))];
         for ((name, quantize), bound) in numbers.into_iter().zip(bounds) {
-            let got = logits(&folder, &golden.prompts, CpuOptions { quantize, ..auto });
+            let got = logits(&folder, &golden.prompts, Numerics { quantize, ..Numerics::default() });
             let pairs = || wanted.iter().zip(&got);
             let mean = pairs().map(|(a, b)| divergence(a, b)).sum::<f64>() / wanted.len() as f64;
             let same = pairs().filter(|(a, b)| likeliest(a) == likeliest(b)).count();

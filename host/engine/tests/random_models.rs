@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use engine::SamplingParams;
-use engine::cpu::{CpuOptions, CpuRunner, InputDtype, KvDtype, QuantizeTo, Threads};
-use engine::models::{ModelConfig, Progress, Weights};
+use engine::cpu::{CpuOptions, CpuRunner, InputDtype, KvDtype, Numerics, QuantizeTo, Threads};
+use engine::models::{ModelConfig, Op, Progress, Weights};
 use engine::runner::{Draw, Draws, RunError, Runner};
 use serde_json::{Value, json};
 
@@ -15,9 +15,7 @@ const SHORT: CpuOptions = CpuOptions {
     kv_cache_bytes: 16 << 20,
     context: Some(100),
     batch_tokens: 7,
-    kv_cache_dtype: KvDtype::F16,
-    dtype: InputDtype::Auto,
-    quantize: None,
+    numerics: Numerics { kv_cache_dtype: KvDtype::F16, dtype: InputDtype::Auto, quantize: None },
 };
 const DRAW: Draw = Draw { sampling: SamplingParams::GREEDY, position: 7, top_logprobs: None };
 
@@ -56,8 +54,16 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
         "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2, "routed_scaling_factor": 2.5,
         "q_lora_rank": 72, "kv_lora_rank": 96, "qk_nope_head_dim": 40, "qk_rope_head_dim": 16, "v_head_dim": 24,
     });
+    let fp8 = json!({"quantization_config": {"quant_method": "fp8", "weight_block_size": [48, 32]}});
+    let with_fp8 = |fields: &Value| {
+        let mut fields = fields.clone();
+        fields.as_object_mut().unwrap().extend(fp8.as_object().unwrap().clone());
+        fields
+    };
     vec![
         ("qwen3", config(false, true)),
+        ("qwen3 with experts, fp8", with("Qwen3MoeForCausalLM", with_fp8(&experts))),
+        ("deepseek, fp8", with("DeepseekV3ForCausalLM", with_fp8(&latent))),
         ("mistral", with("MistralForCausalLM", json!({"head_dim": 24, "sliding_window": 50}))),
         ("qwen3 with experts", with("Qwen3MoeForCausalLM", experts)),
         ("gpt-oss", with("GptOssForCausalLM", packed)),
@@ -66,22 +72,23 @@ fn families() -> Vec<(&'static str, ModelConfig)> {
 }
 
 fn runner(config: &ModelConfig, seed: u64, threads: usize) -> CpuRunner {
-    runner_with(config, seed, threads, CpuOptions::default())
+    runner_with(config, seed, threads, Numerics::default())
 }
 
-fn runner_with(config: &ModelConfig, seed: u64, threads: usize, options: CpuOptions) -> CpuRunner {
-    let options = CpuOptions { kv_cache_bytes: 16 << 20, ..options };
-    CpuRunner::new(config, &Weights::random(seed), &start(threads), &options, &mut |_| {}).unwrap()
+fn runner_with(config: &ModelConfig, seed: u64, threads: usize, numerics: Numerics) -> CpuRunner {
+    let options = CpuOptions { kv_cache_bytes: 16 << 20, numerics, ..CpuOptions::default() };
+    let weights = Weights::random_as(config.quantization, seed);
+    CpuRunner::new(config, &weights, &start(threads), &options, &mut |_| {}).unwrap()
 }
 
 /// Every way to compute.
-fn numbers() -> [CpuOptions; 4] {
-    let auto = CpuOptions::default();
+fn numbers() -> [Numerics; 4] {
+    let auto = Numerics::default();
     [
         auto,
-        CpuOptions { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, ..auto },
-        CpuOptions { quantize: Some(QuantizeTo::Q8), ..auto },
-        CpuOptions { quantize: Some(QuantizeTo::Q4), ..auto },
+        Numerics::EXACT,
+        Numerics { quantize: Some(QuantizeTo::Q8), ..auto },
+        Numerics { quantize: Some(QuantizeTo::Q4), ..auto },
     ]
 }
 
@@ -131,6 +138,46 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
             other.done += counts[1];
         }
     }
+}
+
+#[test]
+fn weights_are_stored_as_the_configuration_says() {
+    for (name, config) in families() {
+        let types = match name {
+            "gpt-oss" => "bf16, mxfp4",
+            "qwen3 with experts, fp8" | "deepseek, fp8" => "bf16, fp8",
+            _ => "bf16",
+        };
+        let runner = runner(&config, 1, 1);
+        // `cpu, 1 thread, ISA, types`.
+        let found = runner.shape().name.splitn(4, ", ").nth(3);
+        assert_eq!(found, Some(types), "{name}");
+    }
+}
+
+#[test]
+fn what_operations_read_is_counted_while_it_is_asked_for() {
+    for (name, config) in families() {
+        let mut runner = runner(&config, 3, 2);
+        let plain = run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
+        runner.start_counting();
+        assert!(plain == run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap(), "{name}");
+        let costs = runner.stop_counting();
+        let calls = |op| costs.of(op).calls;
+        let layers = config.layers.len() as u64;
+        assert_eq!((calls(Op::Embedding), calls(Op::Attention), calls(Op::Head)), (1, layers, 1), "{name}");
+        assert_eq!(costs.of(Op::Head).weight_bytes, 2 * 1001 * 160, "{name}");
+        run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
+        assert_eq!(runner.stop_counting().total().calls, 0, "{name}: nobody asks any more");
+    }
+    let config = config(true, false);
+    let mut runner = runner(&config, 3, 1);
+    runner.start_counting();
+    run(&mut runner, &batch(&[&prompt(20)], &[20], true)).unwrap();
+    let costs = runner.stop_counting();
+    let layer = 160 * 400 + 240 * 160 + 3 * 160 * 488;
+    assert_eq!((costs.of(Op::Linear).calls, costs.of(Op::Linear).weight_bytes), (3 * 4, 2 * 3 * layer));
+    assert_eq!(costs.of(Op::Attention).cache_bytes % (20 * 3), 0, "twenty tokens, three layers");
 }
 
 #[test]

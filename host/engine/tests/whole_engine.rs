@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::cpu::{CpuOptions, CpuRunner, InputDtype, KvDtype, Threads};
+use engine::cpu::{CpuOptions, CpuRunner, Numerics, Threads};
 use engine::models::{ModelConfig, Weights};
 use engine::{
     Engine, Finish, Generation, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, MaskError,
@@ -41,8 +41,7 @@ fn engine() -> LocalEngine {
     // 28 blocks of 16 tokens, where all sequences together would need three times that.
     let options = CpuOptions {
         kv_cache_bytes: 28 * 16 * 2 * 3 * 2 * 48 * 4,
-        kv_cache_dtype: KvDtype::F32,
-        dtype: InputDtype::F32,
+        numerics: Numerics::EXACT,
         ..CpuOptions::default()
     };
     let runner = CpuRunner::new(

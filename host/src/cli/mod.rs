@@ -1,17 +1,21 @@
 //! The command line: parses arguments, prints one line for each error, and leaves the work to the library.
 
 mod access;
+mod bench;
 mod cache;
 mod engines;
 mod limits;
 mod lint;
 mod listen;
+mod load;
 mod mcp;
 mod models;
 mod parser;
 mod per_model;
+mod progress;
 mod seal;
 mod serve;
+mod table;
 mod values;
 
 use std::process::ExitCode;
@@ -31,6 +35,8 @@ struct Arguments {
 enum Command {
     /// Serve a model over HTTP (Responses API, Chat Completions).
     Serve(Box<serve::Arguments>),
+    /// Measure a model on this machine, or a server.
+    Bench(Box<bench::Arguments>),
     /// Work on output parsers.
     Parser(Box<parser::Arguments>),
     /// Work on recorded event streams.
@@ -53,6 +59,7 @@ pub(crate) fn main() -> ExitCode {
     let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };

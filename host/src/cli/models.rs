@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::Context;
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, QuantizeTo};
 use host::limits::RemoteLimits;
 use host::model::{EngineChoice, ModelOptions, Pin, SharedOptions, default_name};
 use host::turn::FaultPolicy;
 
 use super::cache;
 use super::engines::EngineArguments;
+use super::load::LoadArguments;
 use super::per_model::{ForModel, PerModel, for_model, pair_for_model};
-use super::values::{dtype, key_value, kv_cache_dtype, number, parsed, quantize, speculation, text};
+use super::values::{key_value, number, parsed, speculation, text};
 
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
@@ -47,29 +47,14 @@ pub(super) struct ModelArguments {
     engine: Vec<ForModel<EngineChoice>>,
     #[command(flatten)]
     engines_elsewhere: EngineArguments,
-    /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
-    #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
-    threads: Option<usize>,
-    /// Memory of the KV caches of all models together, in MiB.
-    #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
-    kv_cache: usize,
-    /// What the CPU keeps keys and values in: `f16`, or `f32` in twice the memory [default: f16].
-    #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
-    kv_cache_dtype: Vec<ForModel<KvDtype>>,
+    #[command(flatten)]
+    load: LoadArguments,
     /// A model's part of that memory, beside the parts of the others [default: 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
     kv_share: Vec<ForModel<u32>>,
-    /// Tokens of prompt and answer together, no more than the model has [default: what it has].
-    #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
-    context: Vec<ForModel<usize>>,
-    /// What linear layers on the CPU round their inputs to: `auto` to bf16 where weights are bf16, as such models were trained; `f32`
-    /// to nothing, which is slower [default: auto].
-    #[arg(long, value_name = "[NAME=]auto|f32", value_parser = for_model(dtype))]
-    dtype: Vec<ForModel<InputDtype>>,
-    /// Fewer bits for the weights on the CPU, made at the start: 8 or 4, and scales; the head has 8. Takes less memory and less time for
-    /// each token (docs/quantization.md says what it costs) [default: as they are stored].
-    #[arg(long, value_name = "[NAME=]q8|q4", value_parser = for_model(quantize))]
-    quantize: Vec<ForModel<QuantizeTo>>,
+    /// Compute every prompt from its beginning, also what the KV cache has of earlier ones.
+    #[arg(long)]
+    no_enable_prefix_caching: bool,
     /// Drafts, which save steps where an answer repeats the prompt or itself, and never change a token: `auto` drafts at most 8
     /// tokens, fewer where few are accepted; a number is another bound; `off`: none [default: auto].
     #[arg(long, value_name = "[NAME=]auto|off|TOKENS", value_parser = for_model(speculation))]
@@ -86,19 +71,18 @@ pub(super) struct ModelArguments {
     served_model_name: Vec<ForModel<String>>,
 }
 
-/// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
-const MAX_KV_CACHE_MIB: u64 = 1 << 24;
 /// Parts of one model: finer than anybody divides memory.
 const MAX_KV_PARTS: u64 = 1_000_000;
 /// The longest that a request may be told to wait: a day.
 const MAX_QUEUE_SECONDS: u64 = 86_400;
-/// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
-const MAX_CONTEXT: u64 = 1 << 24;
 
 impl ModelArguments {
     /// What models share.
     pub(super) fn shared(&self) -> SharedOptions {
-        SharedOptions { parser_cache: cache::folder(self.parser_cache.as_deref()), threads: self.threads }
+        SharedOptions {
+            parser_cache: cache::folder(self.parser_cache.as_deref()),
+            threads: self.load.threads(),
+        }
     }
 
     /// Bounds of engines elsewhere.
@@ -117,10 +101,7 @@ impl ModelArguments {
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
         let elsewhere = self.engines_elsewhere.per_model(&names)?;
-        let context = PerModel::single("--context", &self.context, &names)?;
-        let kv_dtype = PerModel::single("--kv-cache-dtype", &self.kv_cache_dtype, &names)?;
-        let dtype = PerModel::single("--dtype", &self.dtype, &names)?;
-        let quantize = PerModel::single("--quantize", &self.quantize, &names)?;
+        let load = self.load.per_model(&names)?;
         let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
@@ -139,13 +120,13 @@ impl ModelArguments {
                 engine_kind: elsewhere.kind(model),
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
+                load_format: load.load_format(model),
                 kv_cache_bytes: caches[model],
-                kv_cache_dtype: kv_dtype.one(model).copied().unwrap_or_default(),
-                dtype: dtype.one(model).copied().unwrap_or_default(),
-                quantize: quantize.one(model).copied(),
+                numerics: load.numerics(model),
+                prefix_cache: !self.no_enable_prefix_caching,
                 speculation: speculation.one(model).copied().unwrap_or_default(),
                 queue_timeout: queue_timeout.one(model).map(|seconds| Duration::from_secs((*seconds).into())),
-                context: context.one(model).copied(),
+                context: load.context(model),
                 chat_template: template.one(model).map(|file| read_template(file)).transpose()?,
                 served_names: names[model].clone(),
             })
@@ -186,7 +167,7 @@ impl ModelArguments {
                 EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();
-        Ok(divide(self.kv_cache << 20, &parts))
+        Ok(divide(self.load.kv_cache_bytes(), &parts))
     }
 }
 

@@ -7,19 +7,20 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::builder::NonEmptyStringValueParser;
-use engine::models::{self, Progress};
 use host::api::{Defaults, ReasoningEvents};
 use host::http::{App, Server, largest_body};
 use host::limits::{Limits, ParserLimits};
-use host::model::{Model, ModelLoadError, Models};
+use host::model::{Model, Models};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::access::AccessArguments;
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
+use super::load::with_switch;
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
+use super::progress::show_loading;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -115,7 +116,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         Some(address) => Some(address.bind("--admin-listen").await?),
         None => None,
     };
-    let load = || Models::load(&first, &others, &shared, &limits, &mut show_progress);
+    let load = || Models::load(&first, &others, &shared, &limits, &mut show_loading);
     let models = tokio::task::block_in_place(load).map_err(with_switch)?;
     let defaults = Defaults {
         template_arguments: arguments.template_argument.clone(),
@@ -143,19 +144,6 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         () = reload_on_hangup(&models, hangup) => {}
     }
     Ok(())
-}
-
-/// An error of the engine with the switch that it is about.
-fn with_switch(error: ModelLoadError) -> anyhow::Error {
-    let switch = match error.cause() {
-        ModelLoadError::Engine(models::LoadError::Threads { .. }) => "--threads",
-        ModelLoadError::Engine(models::LoadError::Context { .. }) => "--context",
-        ModelLoadError::Engine(
-            models::LoadError::CacheTooSmall { .. } | models::LoadError::CacheTooLarge { .. },
-        ) => "--kv-cache",
-        _ => return error.into(),
-    };
-    anyhow::Error::from(error).context(switch)
 }
 
 /// SIGHUP loads the parsers again; never ready.
@@ -200,19 +188,6 @@ fn log_to_stderr(json: bool) {
     } else {
         subscriber.init();
     }
-}
-
-/// One line that is written over while weights load; nothing where stderr isn't a terminal or loading is instant.
-fn show_progress(model: &str, progress: Progress) {
-    let mut error = std::io::stderr();
-    let Progress { parts, of, bytes } = progress;
-    if !error.is_terminal() {
-        return;
-    }
-    let end = if parts >= of { "\n" } else { "" };
-    // Progress is decoration: a closed stderr must not stop the server.
-    let _ = write!(error, "\rloading weights of {model}: {parts} of {of} parts, {} MiB{end}", bytes >> 20);
-    let _ = error.flush();
 }
 
 /// What is served, and a line to try.

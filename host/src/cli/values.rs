@@ -6,6 +6,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
 use engine::cpu::{InputDtype, KvDtype, QuantizeTo};
 use host::api::{Protocol, ReasoningEvents};
+use host::bench::serve::Api;
+use host::model::LoadFormat;
 use host::turn::FaultPolicy;
 
 /// A parser for whole numbers in `range`; whatever is none is refused with the range.
@@ -87,6 +89,31 @@ pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
         "q8" => Ok(QuantizeTo::Q8),
         "q4" => Ok(QuantizeTo::Q4),
         other => Err(format!("{other} is neither `q8` nor `q4`")),
+    }
+}
+
+pub(super) fn api() -> impl TypedValueParser<Value = Api> {
+    word(&[("chat", Api::Chat), ("responses", Api::Responses), ("completions", Api::Completions)])
+}
+
+/// Some number per second above zero, or `inf` for any: none.
+pub(super) fn rate(text: &str) -> Result<Option<f64>, String> {
+    if text == "inf" {
+        return Ok(None);
+    }
+    let given = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate >= MIN_RATE);
+    given.map(Some).ok_or_else(|| format!("{text} is neither a number from {MIN_RATE} on nor `inf`"))
+}
+
+/// The lowest rate, 3.6 in an hour: so the times between arrivals are times that a clock has.
+const MIN_RATE: f64 = 0.001;
+
+/// What `--load-format` says.
+pub(super) fn load_format(text: &str) -> Result<LoadFormat, String> {
+    match text {
+        "auto" => Ok(LoadFormat::Auto),
+        "dummy" => Ok(LoadFormat::Dummy),
+        _ => Err("expected `auto` or `dummy`".to_owned()),
     }
 }
 

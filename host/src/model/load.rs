@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::cpu::{self, CpuOptions};
 use engine::models::Progress;
 use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles};
 
@@ -13,8 +12,9 @@ use tokio::sync::Semaphore;
 use super::config::Config;
 use super::load_error::ModelLoadError;
 use super::locate::{Located, locate};
-use super::options::ModelOptions;
+use super::options::{LoadFormat, ModelOptions};
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
+use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::Shared;
 use super::source::{EngineChoice, Source};
@@ -50,6 +50,9 @@ impl Model {
         let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
             EngineChoice::Cpu => {
+                if options.load_format == LoadFormat::Dummy {
+                    tracing::warn!(model = %label, "weights are random: what the model says means nothing");
+                }
                 load_engine(options, shared, limits, &files, &mut |parts| progress(&label, parts))?
             }
             EngineChoice::Replay(file) => load_script(file, &name, context, &tokenizer)?,
@@ -97,17 +100,17 @@ fn load_engine(
         waiting: limits.waiting_requests,
         queue_timeout: options.queue_timeout,
         speculation: options.speculation,
+        prefix_cache: options.prefix_cache,
         ..LocalOptions::default()
     };
-    let cpu = CpuOptions {
+    let runner = RunnerOptions {
+        load_format: options.load_format,
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
-        kv_cache_dtype: options.kv_cache_dtype,
-        dtype: options.dtype,
-        quantize: options.quantize,
+        numerics: options.numerics,
     };
-    let runner = cpu::load(files, shared.threads()?, &cpu, progress)?;
+    let runner = runner.load(files, shared.threads()?, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 

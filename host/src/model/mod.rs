@@ -17,6 +17,7 @@ mod models;
 mod options;
 mod parsers;
 mod raw;
+mod runner;
 mod served;
 mod shared;
 mod shipped;
@@ -33,11 +34,12 @@ pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};
 pub use models::Models;
-pub use options::ModelOptions;
+pub use options::{LoadFormat, ModelOptions};
 pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
 };
 pub use raw::{RawText, RawTurn};
+pub use runner::{RunnerOptions, load_runner};
 pub use served::Model;
 pub use shared::SharedOptions;
 pub use shipped::{find_parser, shipped_parsers};

@@ -4,12 +4,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, KvDtype, QuantizeTo};
+use engine::cpu::Numerics;
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
 use crate::remote::{EngineKey, EngineKind};
 use crate::turn::FaultPolicy;
+
+/// Where weights come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoadFormat {
+    /// The model's files.
+    #[default]
+    Auto,
+    /// Nowhere: they are random, of the types that the configuration says.
+    Dummy,
+}
 
 /// One model to serve.
 #[derive(Debug, Clone)]
@@ -34,14 +44,14 @@ pub struct ModelOptions {
     pub engine_key: Option<EngineKey>,
     /// File of the only certificates that they are trusted by.
     pub engine_ca: Option<PathBuf>,
+    /// Where weights of an engine that computes here come from.
+    pub load_format: LoadFormat,
     /// Bytes of the KV cache.
     pub kv_cache_bytes: usize,
-    /// What keys and values of an engine that computes here are kept in.
-    pub kv_cache_dtype: KvDtype,
-    /// What linear layers of an engine that computes here round their inputs to.
-    pub dtype: InputDtype,
-    /// Fewer bits for the weights of an engine that computes here.
-    pub quantize: Option<QuantizeTo>,
+    /// What an engine computes in that computes here.
+    pub numerics: Numerics,
+    /// Whether prompts reuse what earlier ones with the same beginning computed, in an engine that computes here.
+    pub prefix_cache: bool,
     /// Drafts of an engine that computes here.
     pub speculation: SpeculationOptions,
     /// How long a request may wait for an engine that computes here; none: for ever.

@@ -18,7 +18,6 @@ mod reading;
 mod request;
 pub mod routing;
 
-mod sse;
 mod stream;
 mod upstream;
 mod vocabulary;
@@ -32,6 +31,7 @@ pub use engine::{RemoteEngine, RemoteError, RemoteModel};
 pub(crate) use metrics::describe;
 pub use options::{EngineKey, EngineList, EngineUrl, RemoteOptions};
 pub use probe::ProbeError;
+pub(crate) use upstream::{connection_words, read_body};
 pub use wire::EngineKind;
 
 /// Time for an engine to say something of itself.

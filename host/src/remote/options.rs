@@ -95,15 +95,21 @@ impl EngineUrl {
         self.0.as_str().trim_end_matches('/')
     }
 
-    pub(super) fn is_https(&self) -> bool {
+    pub(crate) fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
     /// The URL of one of the engine's routes.
-    pub(super) fn route(&self, path: &str) -> Url {
+    pub(crate) fn route(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(&format!("{}{path}", self.0.path()));
         url
+    }
+}
+
+impl std::fmt::Display for EngineUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -118,7 +124,9 @@ impl FromStr for EngineUrl {
             return Err(expected());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("an engine's URL holds a name or a password: give the key by --engine-key".to_owned());
+            return Err(
+                "an engine's URL holds a name or a password: give the key by the switch for it".to_owned()
+            );
         }
         // Other clients of the same engines want the `/v1` of their base URL said.
         let path = url.path().trim_end_matches('/');
@@ -130,7 +138,7 @@ impl FromStr for EngineUrl {
 
 impl EngineKey {
     /// The header that it is sent as.
-    pub(super) fn header(&self) -> HeaderValue {
+    pub(crate) fn header(&self) -> HeaderValue {
         self.0.clone()
     }
 

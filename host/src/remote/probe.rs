@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::facts::{Facts, Gauges};
 use super::request::RemoteRequest;
-use super::sse::{MAX_EVENT, SseReader};
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
 use super::wire::{Chunk, EngineKind, Piece};
+use crate::sse::{MAX_EVENT, SseReader};
 
 /// Bytes of an answer that is no stream.
 const MAX_BODY: usize = 4 << 20;

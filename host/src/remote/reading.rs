@@ -8,9 +8,9 @@ use hyper::body::Body as _;
 use tokio::time::{Sleep, sleep_until};
 
 use super::attempt::Attempt;
-use super::sse::{MAX_EVENT, SseReader};
 use super::wire::{Chunk, WireFault};
 use crate::limits::RemoteLimits;
+use crate::sse::{MAX_EVENT, SseReader};
 
 /// Bytes of an id in JSON.
 const BYTES_OF_AN_ID: usize = 16;

@@ -119,7 +119,7 @@ pub(super) fn client(
 }
 
 /// At most so many bytes of a body that isn't a stream.
-pub(super) async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
+pub(crate) async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| connection_words(&error))? {
         if body.len() + chunk.len() > most {
@@ -131,7 +131,7 @@ pub(super) async fn read_body(mut response: Response, most: usize) -> Result<Vec
 }
 
 /// Why a connection failed, without the URL that the error would name again.
-pub(super) fn connection_words(error: &reqwest::Error) -> String {
+pub(crate) fn connection_words(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;

@@ -4,6 +4,8 @@
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
 mod guests;
 
+mod bench_model;
+mod bench_serve;
 mod commands;
 mod parser_commands;
 mod parser_new;

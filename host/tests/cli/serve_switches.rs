@@ -77,6 +77,11 @@ impl Serving {
         Self { running, address }
     }
 
+    /// Its base URL.
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
     /// What it answers to this body.
     pub(super) fn post(&self, path: &str, body: &str) -> String {
         self.send("POST", path, body)

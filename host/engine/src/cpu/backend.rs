@@ -22,14 +22,14 @@ use crate::runner::RunnerShape;
 #[derive(Debug)]
 pub(super) struct CpuBackend {
     cpu: Arc<Cpu>,
-    cache: KvCache,
+    pub(super) cache: KvCache,
     storage: Storage,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
     /// Tokens that a step may have.
     batch_tokens: usize,
     tables: BlockTables,
-    batch: Batch,
+    pub(super) batch: Batch,
     ropes: Vec<RopeTable>,
     /// Rows of the last hidden state whose logits are wanted, and the same after the norm.
     gathered: Vec<f32>,

@@ -10,6 +10,7 @@ use crate::models::{LoadError, StoredMatrix, WeightRole};
 #[derive(Debug)]
 pub(super) struct MlaWeights {
     weights: cpu::MlaWeights,
+    bytes: usize,
     scale: f32,
 }
 
@@ -18,7 +19,13 @@ impl MlaWeights {
     pub(super) fn new(cpu: &Cpu, spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
         let stored = Storage::AS_STORED.matrix(cpu, std::slice::from_ref(projection), WeightRole::Linear)?;
         let widened: Vec<f32> = stored.parts().iter().flat_map(cpu::Matrix::to_f32).collect();
-        Ok(Self { weights: cpu::MlaWeights::new(shape(spec), &widened), scale: spec.scale })
+        let weights = cpu::MlaWeights::new(shape(spec), &widened);
+        Ok(Self { weights, bytes: size_of_val(&widened[..]), scale: spec.scale })
+    }
+
+    /// Bytes of the widened projection.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(super) fn attend(

@@ -5,12 +5,14 @@
 //! engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
+mod bandwidth;
 mod mla;
 mod moe;
 mod options;
 mod sampler;
 mod storage;
 mod threads;
+mod traffic;
 
 use std::sync::Arc;
 
@@ -20,19 +22,20 @@ use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
-use crate::models::{LayerCache, LoadError, Model, ModelConfig, Progress, Weights};
+use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress, Timed, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
-pub use options::{CpuOptions, InputDtype, KvDtype, QuantizeTo};
+pub use bandwidth::read_bandwidth;
+pub use options::{CpuOptions, InputDtype, KvDtype, Numerics, QuantizeTo};
 pub(crate) use sampler::Sampler;
 pub use threads::Threads;
 
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
-    model: Model<CpuBackend>,
-    backend: CpuBackend,
+    model: Model<Timed<CpuBackend>>,
+    backend: Timed<CpuBackend>,
     device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
     sampler: Sampler,
@@ -65,17 +68,18 @@ impl CpuRunner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
-        let mut backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
+        let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
+        let mut backend = Timed::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
         let shape = RunnerShape {
-            name: backend.name(),
+            name: backend.inner().name(),
             vocab: config.vocab,
             context,
-            batch_tokens: backend.batch_tokens(),
+            batch_tokens: backend.inner().batch_tokens(),
             block_size: BLOCK_SIZE,
-            blocks: backend.blocks(),
+            blocks: backend.inner().blocks(),
             // A block table takes next to nothing here: as many as there can be.
-            lanes: backend.blocks(),
+            lanes: backend.inner().blocks(),
             ahead: 0,
         };
         Ok(Self {
@@ -92,7 +96,17 @@ impl CpuRunner {
 
     /// Logits `[logit_rows, vocab]` of the last step, for tests and measurements.
     pub fn logits(&self) -> &[f32] {
-        self.backend.step_logits()
+        self.backend.inner().step_logits()
+    }
+
+    /// Begins to count what operations cost.
+    pub fn start_counting(&mut self) {
+        self.backend.start();
+    }
+
+    /// What the operations since then cost; they are counted no longer.
+    pub fn stop_counting(&mut self) -> OpCosts {
+        self.backend.stop()
     }
 }
 
@@ -107,7 +121,7 @@ impl Runner for CpuRunner {
 
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
         (self.forwarded, self.drawn) = (None, false);
-        self.backend.begin(batch, &self.shape)?;
+        self.backend.inner_mut().begin(batch, &self.shape)?;
         if !batch.tokens.is_empty() {
             self.model.forward(&mut self.backend);
         }
@@ -118,7 +132,7 @@ impl Runner for CpuRunner {
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
         let rows = self.forwarded.take().ok_or(RunError::Order("sample"))?;
         draws.check(rows, self.shape.vocab)?;
-        self.sampler.sample(self.backend.step_logits(), draws, &mut self.sampled);
+        self.sampler.sample(self.backend.inner().step_logits(), draws, &mut self.sampled);
         self.drawn = true;
         Ok(())
     }
@@ -142,7 +156,7 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
 
 /// As many blocks as the memory allows.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
-    let shape = kv_shape(&config.cache(), options.kv_cache_dtype)?;
+    let shape = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?;
     let block = shape.block_bytes().unwrap_or(usize::MAX);
     // Slots are u32.
     let blocks = (options.kv_cache_bytes / block).min(u32::MAX as usize / BLOCK_SIZE);

@@ -50,6 +50,12 @@ impl Experts {
         &self.experts[0].gate_up
     }
 
+    /// Bytes of one expert's matrices.
+    pub(super) fn bytes_of(&self, expert: usize) -> usize {
+        let OneExpert { gate_up, down, .. } = &self.experts[expert];
+        gate_up.bytes() + down.bytes()
+    }
+
     pub(super) fn hidden(&self) -> usize {
         self.experts[0].down.rows()
     }

@@ -2,7 +2,7 @@
 
 pub use kernels::cpu::{KvDtype, QuantizeTo};
 
-/// Bounds and numbers of a model on the CPU.
+/// Bounds of a model on the CPU, and its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuOptions {
     /// Memory for keys and values.
@@ -11,6 +11,19 @@ pub struct CpuOptions {
     pub context: Option<usize>,
     /// Tokens of a step, at least one: what the activations are sized for.
     pub batch_tokens: usize,
+    /// What it computes in.
+    pub numerics: Numerics,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        Self { kv_cache_bytes: 1 << 30, context: None, batch_tokens: 512, numerics: Numerics::default() }
+    }
+}
+
+/// Where fewer bits are used than f32 has. Every sum is f32, whatever this says, and a row's results never depend on its batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Numerics {
     /// What keys and values are kept in.
     pub kv_cache_dtype: KvDtype,
     /// What linear layers round their inputs to.
@@ -19,20 +32,12 @@ pub struct CpuOptions {
     pub quantize: Option<QuantizeTo>,
 }
 
-impl Default for CpuOptions {
-    fn default() -> Self {
-        Self {
-            kv_cache_bytes: 1 << 30,
-            context: None,
-            batch_tokens: 512,
-            kv_cache_dtype: KvDtype::default(),
-            dtype: InputDtype::Auto,
-            quantize: None,
-        }
-    }
+impl Numerics {
+    /// Nothing is rounded but the weights that are stored so.
+    pub const EXACT: Self = Self { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, quantize: None };
 }
 
-/// What linear layers round their inputs to. Everything else is f32, and so is every sum.
+/// What linear layers round their inputs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputDtype {
     /// bf16 for bf16 weights, as such models were trained; f32 for others.

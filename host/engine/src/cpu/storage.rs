@@ -50,7 +50,7 @@ enum Bytes {
 
 impl Storage {
     pub(super) fn new(options: &CpuOptions) -> Self {
-        Self { dtype: options.dtype, quantize: options.quantize }
+        Self { dtype: options.numerics.dtype, quantize: options.numerics.quantize }
     }
 
     /// As files have them, with exact inputs.
@@ -124,6 +124,11 @@ impl StackedMatrix {
         }
     }
 
+    /// Bytes that are read where all of it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+
     /// Its rows: outputs.
     pub(super) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.rows).sum()
@@ -149,6 +154,15 @@ impl Part {
             }
         };
         Ok(Self { weights, rows, cols, inputs: Inputs::F32 })
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.weights {
+            PartWeights::Plain { dtype, .. } => self.rows * self.cols * dtype.size(),
+            PartWeights::Fp8 { codes, scales, .. } => codes.bytes().len() + size_of_val(&scales[..]),
+            PartWeights::Mxfp4 { codes, scales } => codes.bytes().len() + scales.bytes().len(),
+            PartWeights::Quantized(matrix) => matrix.bytes(),
+        }
     }
 
     fn view(&self) -> Matrix<'_> {

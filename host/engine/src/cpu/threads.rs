@@ -32,4 +32,9 @@ impl Threads {
             _ => Ok(Self { cpu: Arc::new(cpu), device_lock: Arc::default() }),
         }
     }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.cpu.threads()
+    }
 }

@@ -61,9 +61,7 @@ pub enum LoadError {
         bytes: u64,
     },
     /// A weight has values too large for the scales of quantised ones.
-    #[error(
-        "row {row} of a weight [{rows}, {cols}] is too large to be quantised; run the model without --quantize"
-    )]
+    #[error("row {row} of a weight [{rows}, {cols}] is too large to be quantised")]
     Quantize {
         /// The row.
         row: usize,

@@ -17,6 +17,7 @@ mod random;
 mod rope;
 mod stored;
 mod tensor;
+mod timed;
 mod weights;
 
 pub use backend::Backend;
@@ -28,6 +29,8 @@ pub use decoder::Model;
 pub use error::LoadError;
 pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{Dtype, WeightTensor};
+pub use timed::{Op, OpCost, OpCosts};
+pub(crate) use timed::{Timed, Traffic};
 pub use weights::Weights;
 
 /// How far the loading of a model is.

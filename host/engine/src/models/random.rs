@@ -4,22 +4,40 @@ use std::ops::Range;
 
 use memmap2::MmapMut;
 
-use super::LoadError;
 use super::stored::{CodeKind, Codes};
 use super::tensor::{Dtype, WeightTensor};
+use super::{LoadError, Quantization};
 use crate::files::FileBytes;
 
 #[derive(Debug)]
 pub(super) struct RandomWeights {
     pub(super) seed: u64,
+    /// How linear layers are stored. Experts that are asked for as codes are codes anyway.
+    pub(super) quantization: Option<Quantization>,
 }
 
+/// The mean square of E4M3 codes whose highest bit of the exponent is zero, all as likely.
+const MEAN_SQUARE: f32 = 0.358;
+
 impl RandomWeights {
-    /// Norms are near 1; everything else is uniform with a variance of one over the length of a row.
+    /// Whether a tensor is FP8: in checkpoints that have it, the projections of layers are, and neither the router nor the embedding.
+    pub(super) fn is_fp8(&self, name: &str) -> bool {
+        matches!(self.quantization, Some(Quantization::Fp8 { .. }))
+            && name.starts_with("model.layers.")
+            && name.strip_suffix(".weight").is_some_and(|name| name.contains("_proj"))
+    }
+
+    /// Norms are near 1; everything else is uniform with a variance of one over the length of a row, and so are codes with their factors.
     #[expect(clippy::cast_precision_loss, reason = "a width is far below 2²³")]
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let width = shape.last().copied().unwrap_or(1) as f32;
-        let (middle, spread) = if name.contains("norm") { (1.0, 0.1) } else { (0.0, (3.0 / width).sqrt()) };
+        let (middle, spread) = match self.quantization {
+            Some(Quantization::Fp8 { block: (_, cols) }) if name.ends_with("_scale_inv") => {
+                ((width * cols as f32 * MEAN_SQUARE).sqrt().recip(), 0.0)
+            }
+            _ if name.contains("norm") => (1.0, 0.1),
+            _ => (0.0, (3.0 / width).sqrt()),
+        };
         let seed = self.seed ^ hash(name);
         let (file, range) = made(shape, Dtype::Bf16.size(), |map| fill(map, seed, middle, spread))?;
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })

@@ -7,12 +7,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use safetensors::tensor::Dtype as StoredDtype;
 use serde::Deserialize;
 
-use super::LoadError;
 use super::finite;
 use super::header::{self, Entry};
 use super::random::RandomWeights;
 use super::stored::{CodeKind, Codes};
 use super::tensor::{Dtype, WeightTensor};
+use super::{LoadError, Quantization};
 use crate::files::{FileBytes, ModelFiles};
 
 const SINGLE: &str = "model.safetensors";
@@ -51,7 +51,12 @@ impl Weights {
 
     /// Random bf16 weights of any model, the same for the same seed; tensors are made when they are asked for.
     pub fn random(seed: u64) -> Self {
-        Self(Source::Random(RandomWeights { seed }))
+        Self::random_as(None, seed)
+    }
+
+    /// The same, with linear layers as such a checkpoint stores them.
+    pub fn random_as(quantization: Option<Quantization>, seed: u64) -> Self {
+        Self(Source::Random(RandomWeights { seed, quantization }))
     }
 
     fn sharded(files: &ModelFiles, index: &[u8]) -> Result<Self, LoadError> {
@@ -84,7 +89,7 @@ impl Weights {
             Source::Files { tensors, .. } => {
                 tensors.get(name).is_some_and(|(_, entry)| entry.dtype == StoredDtype::F8_E4M3)
             }
-            Source::Random(_) => false,
+            Source::Random(weights) => weights.is_fp8(name),
         }
     }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use host::conformance::{Cost, cost};
 
 use super::source::Which;
-use super::table::Table;
+use crate::cli::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

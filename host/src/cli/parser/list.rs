@@ -9,8 +9,8 @@ use host::model::shipped_parsers;
 use host::parser::{LoadProblem, Plugin, PluginSource, Runtime};
 use serde_json::{Value, json};
 
-use super::table::Table;
 use crate::cli::cache::CacheArgument;
+use crate::cli::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -7,7 +7,6 @@ mod new;
 mod paint;
 mod run;
 mod source;
-mod table;
 mod test;
 mod trace;
 

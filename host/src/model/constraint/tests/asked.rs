@@ -20,7 +20,7 @@ use crate::model::served::Model;
 use crate::model::shared::Shared;
 use crate::model::source::Source;
 use crate::model::standing::tests::{function, job};
-use crate::model::{EngineChoice, ModelOptions, SharedOptions};
+use crate::model::{EngineChoice, LoadFormat, ModelOptions, SharedOptions};
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
 use crate::turn::FaultPolicy;
 
@@ -64,10 +64,10 @@ fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequ
         engine_kind: None,
         engine_key: None,
         engine_ca: None,
+        load_format: LoadFormat::Auto,
         kv_cache_bytes: 0,
-        kv_cache_dtype: engine::cpu::KvDtype::default(),
-        dtype: engine::cpu::InputDtype::default(),
-        quantize: None,
+        numerics: engine::cpu::Numerics::default(),
+        prefix_cache: true,
         speculation: SpeculationOptions::default(),
         queue_timeout: None,
         context: None,

@@ -6,7 +6,7 @@ use engine::SpeculationOptions;
 
 use super::*;
 use crate::limits::ParserLimits;
-use crate::model::EngineChoice;
+use crate::model::{EngineChoice, LoadFormat};
 use crate::turn::FaultPolicy;
 
 #[path = "../../../../../tests/src/guests.rs"]
@@ -34,10 +34,10 @@ fn options(folder: &Path) -> ModelOptions {
         engine_kind: None,
         engine_key: None,
         engine_ca: None,
+        load_format: LoadFormat::Auto,
         kv_cache_bytes: 0,
-        kv_cache_dtype: engine::cpu::KvDtype::default(),
-        dtype: engine::cpu::InputDtype::default(),
-        quantize: None,
+        numerics: engine::cpu::Numerics::default(),
+        prefix_cache: true,
         speculation: SpeculationOptions::default(),
         queue_timeout: None,
         context: None,

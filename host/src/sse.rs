@@ -1,20 +1,20 @@
-//! Server-sent events of an engine elsewhere, from bytes in any pieces: the data of each event, one after the other.
+//! Server-sent events of a server elsewhere, from bytes in any pieces: the data of each event, one after the other.
 //!
 //! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are passed over; lines end in `\n` or `\r\n`.
-//! Invariants: no event is held that is longer than the bound, and what was read is dropped.
+//! Invariants: no event is held that is longer than the bound, and what was read is dropped. Called for engines elsewhere, and for servers that are measured.
 
 use bytes::{Buf, BytesMut};
 
-/// The longest event that is taken of an engine, in bytes, beside what it may echo of the request.
-pub(super) const MAX_EVENT: usize = 1 << 20;
+/// The longest event that is taken of a server, in bytes, beside what it may echo of the request.
+pub(crate) const MAX_EVENT: usize = 1 << 20;
 
 /// An event that is longer than it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct SseReader {
+pub(crate) struct SseReader {
     /// Bytes of the longest event.
     most: usize,
     /// Bytes that came and weren't read.
@@ -28,17 +28,17 @@ pub(super) struct SseReader {
 
 impl SseReader {
     /// A reader of events of at most so many bytes.
-    pub(super) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, bytes: BytesMut::new(), searched: 0, data: Vec::new(), has_data: false }
     }
 
     /// Takes bytes as they come.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Takes the data of the next whole event into `data`; false if there is none yet.
-    pub(super) fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
+    pub(crate) fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
         while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
             let end = self.searched + end;
             self.searched = 0;

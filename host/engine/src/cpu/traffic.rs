@@ -1,0 +1,33 @@
+//! What the operations of a step read on the CPU, for measurements.
+
+use kernels::cpu::{BLOCK_SIZE, Routes};
+
+use super::backend::CpuBackend;
+use super::mla::MlaWeights;
+use super::moe::Experts;
+use super::storage::StackedMatrix;
+use crate::models::Traffic;
+
+impl Traffic for CpuBackend {
+    fn matrix_bytes(&self, matrix: &StackedMatrix) -> u64 {
+        matrix.bytes() as u64
+    }
+
+    fn experts_bytes(&self, experts: &Experts, routes: &Routes) -> u64 {
+        let mut chosen = routes.experts.clone();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen.into_iter().map(|expert| experts.bytes_of(expert as usize) as u64).sum()
+    }
+
+    fn mla_bytes(&self, weights: &MlaWeights) -> u64 {
+        weights.bytes() as u64
+    }
+
+    fn cache_bytes(&self, window: Option<usize>) -> u64 {
+        let shape = self.cache.shape();
+        let row = shape.block_bytes().unwrap_or(0) / BLOCK_SIZE / shape.layers.max(1);
+        let seen = |context: &u32| (*context as usize).min(window.unwrap_or(usize::MAX));
+        self.batch.context_lens.iter().map(|context| (seen(context) * row) as u64).sum()
+    }
+}

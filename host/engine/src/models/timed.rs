@@ -1,0 +1,278 @@
+//! A backend that can say what the operations of another one cost: how long each kind took, and what it read of weights and cache.
+//!
+//! Invariant: while nobody asks, an operation costs one look at a field more. A time is that of the call, so it says something only of
+//! devices whose calls return when their work is done. Asked by benchmarks.
+
+use std::time::{Duration, Instant};
+
+use super::ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store};
+use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
+use super::tensor::WeightTensor;
+use super::{Backend, LoadError};
+
+/// Kinds of operations, in the order of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// Rows of the embedding.
+    Embedding,
+    /// Norms, rotation, and writing the cache.
+    NormRope,
+    /// Projections by one matrix.
+    Linear,
+    /// Attention over the cache.
+    Attention,
+    /// The activation between projections.
+    Activation,
+    /// The choice of experts, and the experts.
+    Experts,
+    /// The last norm and the logits.
+    Head,
+}
+
+impl Op {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Embedding,
+        Self::NormRope,
+        Self::Linear,
+        Self::Attention,
+        Self::Activation,
+        Self::Experts,
+        Self::Head,
+    ];
+
+    /// For people, and for columns.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::NormRope => "norm_rope",
+            Self::Linear => "linear",
+            Self::Attention => "attention",
+            Self::Activation => "activation",
+            Self::Experts => "experts",
+            Self::Head => "head",
+        }
+    }
+}
+
+/// What operations of one kind cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpCost {
+    /// How long they took.
+    pub time: Duration,
+    /// How many there were.
+    pub calls: u64,
+    /// Bytes of weights that they read; of the embedding none are counted.
+    pub weight_bytes: u64,
+    /// Bytes of the KV cache that they read, once for each sequence.
+    pub cache_bytes: u64,
+}
+
+/// What the operations of some steps cost, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpCosts([OpCost; Op::ALL.len()]);
+
+impl OpCosts {
+    /// That of one kind.
+    pub fn of(&self, op: Op) -> OpCost {
+        self.0[op as usize]
+    }
+
+    /// That of all kinds together.
+    pub fn total(&self) -> OpCost {
+        self.0.iter().fold(OpCost::default(), |all, one| OpCost {
+            time: all.time + one.time,
+            calls: all.calls + one.calls,
+            weight_bytes: all.weight_bytes + one.weight_bytes,
+            cache_bytes: all.cache_bytes + one.cache_bytes,
+        })
+    }
+}
+
+/// What operations of the current step read.
+pub(crate) trait Traffic: Backend {
+    /// Bytes of a matrix, as it is stored.
+    fn matrix_bytes(&self, matrix: &Self::Matrix) -> u64;
+    /// Bytes of the experts that any token goes to.
+    fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
+    /// Bytes of the projection of compressed rows.
+    fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
+    /// Bytes of one layer's cache that the step's sequences see, of each the last `window` tokens.
+    fn cache_bytes(&self, window: Option<usize>) -> u64;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Timed<B> {
+    inner: B,
+    /// None: nobody asks.
+    costs: Option<Box<OpCosts>>,
+}
+
+impl<B> Timed<B> {
+    pub(crate) fn new(inner: B) -> Self {
+        Self { inner, costs: None }
+    }
+
+    pub(crate) fn inner(&self) -> &B {
+        &self.inner
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut B {
+        &mut self.inner
+    }
+
+    /// Begins to count.
+    pub(crate) fn start(&mut self) {
+        self.costs = Some(Box::default());
+    }
+
+    /// What was counted; nothing is counted any more.
+    pub(crate) fn stop(&mut self) -> OpCosts {
+        self.costs.take().map(|costs| *costs).unwrap_or_default()
+    }
+}
+
+impl<B: Traffic> Timed<B> {
+    /// Runs an operation; `reads` says what it reads of weights and cache, once it has run.
+    fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
+        let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
+        let begin = Instant::now();
+        work(&mut self.inner);
+        let took = begin.elapsed();
+        let (weights, cache) = reads(&self.inner);
+        let cost = &mut costs.0[op as usize];
+        cost.time += took;
+        cost.calls += 1;
+        cost.weight_bytes += weights;
+        cost.cache_bytes += cache;
+    }
+}
+
+impl<B: Traffic> Backend for Timed<B> {
+    type Matrix = B::Matrix;
+    type Vector = B::Vector;
+    type Tensor = B::Tensor;
+    type Rope = B::Rope;
+    type Experts = B::Experts;
+    type Routes = B::Routes;
+    type MlaWeights = B::MlaWeights;
+
+    fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<B::Matrix, LoadError> {
+        self.inner.matrix(parts, role)
+    }
+
+    fn vector(&mut self, parts: &[WeightTensor]) -> Result<B::Vector, LoadError> {
+        self.inner.vector(parts)
+    }
+
+    fn tensor(&mut self, cols: usize) -> Result<B::Tensor, LoadError> {
+        self.inner.tensor(cols)
+    }
+
+    fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<B::Rope, LoadError> {
+        self.inner.rope(spec, head_dim)
+    }
+
+    fn expert_weights(
+        &mut self,
+        experts: &[ExpertWeights],
+        per_token: usize,
+        activation: ExpertActivation,
+    ) -> Result<B::Experts, LoadError> {
+        self.inner.expert_weights(experts, per_token, activation)
+    }
+
+    fn routes(&mut self, per_token: usize) -> Result<B::Routes, LoadError> {
+        self.inner.routes(per_token)
+    }
+
+    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<B::MlaWeights, LoadError> {
+        self.inner.mla_weights(spec, projection)
+    }
+
+    fn embed(&mut self, table: &B::Matrix, out: &mut B::Tensor) {
+        self.run(Op::Embedding, |_| (0, 0), |inner| inner.embed(table, out));
+    }
+
+    fn rms_norm(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, out: &mut B::Tensor) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.rms_norm(x, norm, out));
+    }
+
+    fn linear(
+        &mut self,
+        x: &B::Tensor,
+        weight: &B::Matrix,
+        bias: Option<&B::Vector>,
+        store: Store,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (inner.matrix_bytes(weight), 0);
+        self.run(Op::Linear, reads, |inner| inner.linear(x, weight, bias, store, out));
+    }
+
+    fn qk_norm_rope_write(
+        &mut self,
+        layer: usize,
+        spec: AttentionSpec<'_, B::Vector>,
+        norms: Option<HeadNorms<'_, B::Vector>>,
+        rope: &B::Rope,
+        qkv: &mut B::Tensor,
+    ) {
+        let work = |inner: &mut B| inner.qk_norm_rope_write(layer, spec, norms, rope, qkv);
+        self.run(Op::NormRope, |_| (0, 0), work);
+    }
+
+    fn attention(
+        &mut self,
+        layer: usize,
+        spec: AttentionSpec<'_, B::Vector>,
+        qkv: &B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let window = spec.window;
+        let reads = |inner: &B| (0, inner.cache_bytes(window));
+        self.run(Op::Attention, reads, |inner| inner.attention(layer, spec, qkv, out));
+    }
+
+    fn silu_mul(&mut self, gate_up: &B::Tensor, out: &mut B::Tensor) {
+        self.run(Op::Activation, |_| (0, 0), |inner| inner.silu_mul(gate_up, out));
+    }
+
+    fn route(&mut self, scores: &B::Tensor, routing: Routing<'_, B::Vector>, out: &mut B::Routes) {
+        self.run(Op::Experts, |_| (0, 0), |inner| inner.route(scores, routing, out));
+    }
+
+    fn experts(&mut self, x: &B::Tensor, routes: &B::Routes, experts: &B::Experts, out: &mut B::Tensor) {
+        let reads = |inner: &B| (inner.experts_bytes(experts, routes), 0);
+        self.run(Op::Experts, reads, |inner| inner.experts(x, routes, experts, out));
+    }
+
+    fn mla_write(
+        &mut self,
+        layer: usize,
+        spec: MlaSpec,
+        norm: Norm<'_, B::Vector>,
+        rope: &B::Rope,
+        queries: &mut B::Tensor,
+        kv: &B::Tensor,
+    ) {
+        self.run(Op::NormRope, |_| (0, 0), |inner| inner.mla_write(layer, spec, norm, rope, queries, kv));
+    }
+
+    fn mla_attention(
+        &mut self,
+        layer: usize,
+        weights: &B::MlaWeights,
+        queries: &B::Tensor,
+        out: &mut B::Tensor,
+    ) {
+        let reads = |inner: &B| (inner.mla_bytes(weights), inner.cache_bytes(None));
+        self.run(Op::Attention, reads, |inner| inner.mla_attention(layer, weights, queries, out));
+    }
+
+    fn logits(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, head: &B::Matrix) {
+        let reads = |inner: &B| (inner.matrix_bytes(head), 0);
+        self.run(Op::Head, reads, |inner| inner.logits(x, norm, head));
+    }
+}

@@ -1,0 +1,10 @@
+//! Measurements: of a model on this machine (`model`), and of any server behind a URL (`serve`).
+//!
+//! They print nothing: what they find are values, rows of CSV, and plots. Called by `host bench`.
+
+mod csv;
+pub mod model;
+pub mod serve;
+mod svg;
+
+pub use csv::Csv;

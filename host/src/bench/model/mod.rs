@@ -1,0 +1,83 @@
+//! A model's speed on this machine, without HTTP, scheduler and text: steps of the engine's runner, one after the other.
+//!
+//! Invariants: what a test runs follows from the plan alone; times are those of steps in which nothing was counted, counts those of one more
+//! repetition. Called by `host bench model`.
+
+mod measured;
+mod plan;
+mod plot;
+mod sequences;
+
+use std::time::{Duration, Instant};
+
+use engine::cpu::CpuRunner;
+use engine::runner::{RunError, Runner};
+
+pub use measured::{Counted, Measured, PARTS, Report};
+pub use plan::{Plan, PlanError, Test};
+use sequences::Sequences;
+
+/// A measurement that can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The runner has no room for what is planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A step failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Runs the tests of a plan; `progress` hears of each before it begins, with its place and how many there are.
+pub fn run(
+    runner: &mut CpuRunner,
+    plan: &Plan,
+    progress: &mut dyn FnMut(Test, usize, usize),
+) -> Result<Vec<Measured>, BenchError> {
+    let tests = plan.tests();
+    plan.check(runner.shape())?;
+    warm_up(runner)?;
+    let measure = |(place, test): (usize, &Test)| {
+        progress(*test, place, tests.len());
+        measure(runner, *test, plan.repetitions)
+    };
+    tests.iter().enumerate().map(measure).collect()
+}
+
+/// What comes first pays for pages that nobody has written yet.
+fn warm_up(runner: &mut CpuRunner) -> Result<(), RunError> {
+    let rows = runner.shape().context.min(runner.shape().batch_tokens).min(16);
+    Sequences::new(runner.shape(), 1).prefill(runner, rows).map(drop)
+}
+
+fn measure(runner: &mut CpuRunner, test: Test, repetitions: usize) -> Result<Measured, BenchError> {
+    let mut sequences = Sequences::new(runner.shape(), test.parallel());
+    if test.depth() > 0 {
+        sequences.prefill(runner, test.depth())?;
+    }
+    let mut times = Vec::with_capacity(repetitions);
+    for _ in 0..repetitions {
+        times.push(repetition(runner, test, &mut sequences)?.0);
+    }
+    runner.start_counting();
+    let counted = repetition(runner, test, &mut sequences);
+    let ops = runner.stop_counting();
+    let (time, sampling) = counted?;
+    Ok(Measured { test, times, counted: Counted { time, sampling, ops } })
+}
+
+/// The time of a test's steps, and that of choosing tokens among it.
+fn repetition(
+    runner: &mut CpuRunner,
+    test: Test,
+    sequences: &mut Sequences,
+) -> Result<(Duration, Duration), RunError> {
+    sequences.rewind(test.depth());
+    let begin = Instant::now();
+    let sampling = match test {
+        Test::Prefill { tokens } => sequences.prefill(runner, tokens)?,
+        Test::Decode { tokens, .. } => (0..tokens)
+            .try_fold(Duration::ZERO, |all, _| Ok::<_, RunError>(all + sequences.decode(runner)?))?,
+    };
+    Ok((begin.elapsed(), sampling))
+}

@@ -1,0 +1,112 @@
+//! Sequences of one length that run through a model in step, each with blocks of its own.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "rows, lanes and slots are u32 in a batch, whose check compares them"
+)]
+
+use std::time::{Duration, Instant};
+
+use engine::SamplingParams;
+use engine::batch::{Batch, TableEdit};
+use engine::cpu::CpuRunner;
+use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape};
+
+/// See the module.
+pub(super) struct Sequences {
+    count: usize,
+    /// Tokens of each that were run.
+    done: usize,
+    block_size: usize,
+    /// Blocks that each may use.
+    blocks: usize,
+    vocab: usize,
+    batch_tokens: usize,
+    batch: Batch,
+}
+
+impl Sequences {
+    /// `count` of them, which share the cache in equal parts.
+    pub(super) fn new(shape: &RunnerShape, count: usize) -> Self {
+        let RunnerShape { block_size, blocks, vocab, batch_tokens, .. } = *shape;
+        Self {
+            count,
+            done: 0,
+            block_size,
+            blocks: blocks / count,
+            vocab,
+            batch_tokens,
+            batch: Batch::default(),
+        }
+    }
+
+    /// Goes back to a length: what comes is written over.
+    pub(super) fn rewind(&mut self, done: usize) {
+        self.done = done;
+    }
+
+    /// Runs the next `tokens` of each, one sequence after the other, in steps as large as may be, and draws a token behind each. The time
+    /// of the draws.
+    pub(super) fn prefill(&mut self, runner: &mut CpuRunner, tokens: usize) -> Result<Duration, RunError> {
+        let end = self.done + tokens;
+        let mut sampling = Duration::ZERO;
+        for sequence in 0..self.count {
+            let mut from = self.done;
+            while from < end {
+                let to = end.min(from + self.batch_tokens);
+                self.batch.clear();
+                self.push(sequence, from..to, to == end);
+                sampling += step(runner, &self.batch)?;
+                from = to;
+            }
+        }
+        self.done = end;
+        Ok(sampling)
+    }
+
+    /// Runs one token of each in one step, and draws the next of each. The time of the draws.
+    pub(super) fn decode(&mut self, runner: &mut CpuRunner) -> Result<Duration, RunError> {
+        self.batch.clear();
+        for sequence in 0..self.count {
+            self.push(sequence, self.done..self.done + 1, true);
+        }
+        self.done += 1;
+        step(runner, &self.batch)
+    }
+
+    /// Adds tokens of one sequence. They are spread over the vocabulary, not those that were drawn: random weights soon repeat themselves,
+    /// and then all sequences ask for the same experts.
+    fn push(&mut self, sequence: usize, positions: std::ops::Range<usize>, is_drawn: bool) {
+        let (batch, first) = (&mut self.batch, sequence * self.blocks);
+        for position in positions.clone() {
+            let (at, offset) = (position / self.block_size, position % self.block_size);
+            batch.tokens.push(((position * 7919 + sequence * 104_729) % self.vocab) as u32);
+            batch.positions.push(position as u32);
+            batch.slots.push(((first + at) * self.block_size + offset) as u32);
+            if offset == 0 {
+                let edit = TableEdit { lane: sequence as u32, at: at as u32, block: (first + at) as u32 };
+                batch.table_edits.push(edit);
+            }
+        }
+        batch.starts.push(batch.tokens.len() as u32);
+        batch.context_lens.push(positions.end as u32);
+        batch.lanes.push(sequence as u32);
+        if is_drawn {
+            batch.logit_rows.push(batch.tokens.len() as u32 - 1);
+        }
+    }
+}
+
+/// Runs one step, greedily.
+fn step(runner: &mut CpuRunner, batch: &Batch) -> Result<Duration, RunError> {
+    runner.forward(batch)?;
+    let draw = |row: &u32| Draw {
+        sampling: SamplingParams::GREEDY,
+        position: batch.positions[*row as usize] as usize + 1,
+        top_logprobs: None,
+    };
+    let rows: Vec<Draw> = batch.logit_rows.iter().map(draw).collect();
+    let begin = Instant::now();
+    runner.sample(&Draws { rows: &rows, ..Draws::default() })?;
+    runner.collect()?;
+    Ok(begin.elapsed())
+}

@@ -1,0 +1,287 @@
+//! What the three APIs call things: bodies of requests, and what events say.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// An API of OpenAI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/responses`.
+    Responses,
+    /// `/v1/completions`: messages are texts, one behind the other.
+    Completions,
+}
+
+/// Whose a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Prompt {
+    pub(super) messages: Vec<(Role, String)>,
+    /// Most tokens of the answer.
+    pub(super) output_len: usize,
+}
+
+/// What one event says.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Told {
+    /// Something that the model wrote.
+    pub(super) has_token: bool,
+    /// Text of the answer, neither reasoning nor calls.
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+    pub(super) end: Option<End>,
+}
+
+/// What the stream's end may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// All is said that matters; usage may follow.
+    Answered,
+    /// Nothing follows.
+    Over,
+    Failed,
+}
+
+/// Tokens as the server counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) struct Usage {
+    #[serde(alias = "input_tokens")]
+    pub(super) prompt_tokens: u64,
+    #[serde(alias = "output_tokens")]
+    pub(super) completion_tokens: u64,
+    #[serde(alias = "input_tokens_details", default)]
+    prompt_tokens_details: Option<Details>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+struct Details {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Tokens of the prompt that a cache had; a server that doesn't say so has none.
+    pub(super) fn cached_tokens(&self) -> u64 {
+        self.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0)
+    }
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    delta: Option<Map<String, Value>>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    delta: Option<Value>,
+    #[serde(default)]
+    response: Option<Response>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    usage: Option<Usage>,
+}
+
+impl Api {
+    /// Behind `/v1/`.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "v1/chat/completions",
+            Self::Responses => "v1/responses",
+            Self::Completions => "v1/completions",
+        }
+    }
+
+    /// A streaming request's body.
+    pub(super) fn body(self, model: &str, prompt: &Prompt) -> Map<String, Value> {
+        let Prompt { messages, output_len } = prompt;
+        let listed = || -> Vec<Value> {
+            let message = |(role, text): &(Role, String)| json!({ "role": role.name(), "content": text });
+            messages.iter().map(message).collect()
+        };
+        let joined = || messages.iter().flat_map(|(_, text)| [text.as_str(), "\n\n"]).collect::<String>();
+        let body = match self {
+            Self::Chat => json!({
+                "messages": listed(), "max_completion_tokens": output_len, "stream_options": { "include_usage": true },
+            }),
+            Self::Responses => {
+                json!({ "input": listed(), "max_output_tokens": output_len, "store": false })
+            }
+            Self::Completions => json!({
+                "prompt": joined(), "max_tokens": output_len, "stream_options": { "include_usage": true },
+            }),
+        };
+        let Value::Object(mut body) = body else { unreachable!("it is an object") };
+        body.insert("model".to_owned(), model.into());
+        body.insert("stream".to_owned(), true.into());
+        body
+    }
+
+    /// Reads an event's data; none: it is none of this API's.
+    pub(super) fn read(self, data: &[u8]) -> Option<Told> {
+        if data == b"[DONE]" {
+            return Some(Told { end: Some(End::Over), ..Told::default() });
+        }
+        match self {
+            Self::Chat | Self::Completions => Some(serde_json::from_slice::<Chunk>(data).ok()?.told()),
+            Self::Responses => Some(serde_json::from_slice::<Event>(data).ok()?.told()),
+        }
+    }
+}
+
+impl Chunk {
+    fn told(self) -> Told {
+        let mut told = Told { usage: self.usage, ..Told::default() };
+        for Choice { text, delta, finish_reason } in self.choices {
+            let content = delta.as_ref().and_then(|delta| delta.get("content")).and_then(Value::as_str);
+            let text = text.as_deref().or(content).unwrap_or_default();
+            told.text.push_str(text);
+            let others = delta.iter().flatten().filter(|(name, _)| *name != "role");
+            told.has_token |= !text.is_empty() || others.into_iter().any(|(_, value)| says_something(value));
+            if finish_reason.is_some() {
+                told.end = Some(End::Answered);
+            }
+        }
+        if self.error.is_some() {
+            told.end = Some(End::Failed);
+        }
+        told
+    }
+}
+
+/// Whether a field of a delta has something in it: reasoning, calls, a refusal.
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl Event {
+    fn told(self) -> Told {
+        let Self { kind, delta, response } = self;
+        let end = match kind.as_str() {
+            "response.completed" | "response.incomplete" => Some(End::Over),
+            "response.failed" | "error" => Some(End::Failed),
+            _ => None,
+        };
+        let delta =
+            delta.as_ref().and_then(Value::as_str).filter(|_| kind.rsplit('.').next() == Some("delta"));
+        let delta = delta.unwrap_or_default();
+        let text = if kind == "response.output_text.delta" { delta } else { "" };
+        Told {
+            has_token: !delta.is_empty(),
+            text: text.to_owned(),
+            usage: response.and_then(|response| response.usage),
+            end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(api: Api, data: &Value) -> Told {
+        api.read(data.to_string().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_the_model_writes_is_a_token_whatever_it_is() {
+        let chat = |delta: Value| {
+            told(Api::Chat, &json!({ "choices": [{ "delta": delta, "finish_reason": null }] }))
+        };
+        assert!(!chat(json!({ "role": "assistant", "content": "", "reasoning": null })).has_token);
+        assert_eq!(
+            chat(json!({ "content": "a" })),
+            Told { has_token: true, text: "a".into(), ..Told::default() }
+        );
+        for delta in [json!({ "reasoning_content": "r" }), json!({ "tool_calls": [{ "index": 0 }] })] {
+            assert_eq!(chat(delta), Told { has_token: true, ..Told::default() });
+        }
+        let text = told(Api::Completions, &json!({ "choices": [{ "text": "a", "finish_reason": "stop" }] }));
+        assert_eq!((text.has_token, text.end), (true, Some(End::Answered)));
+        let event = |kind: &str| told(Api::Responses, &json!({ "type": kind, "delta": "a" }));
+        assert_eq!(event("response.output_text.delta").text, "a");
+        assert_eq!(event("response.reasoning_text.delta"), Told { has_token: true, ..Told::default() });
+        assert_eq!(event("response.output_item.added"), Told::default());
+    }
+
+    #[test]
+    fn usage_is_read_by_either_of_its_names() {
+        let usage = json!({ "prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 3 } });
+        let found = told(Api::Chat, &json!({ "choices": [], "usage": usage })).usage.unwrap();
+        assert_eq!((found.prompt_tokens, found.completion_tokens, found.cached_tokens()), (5, 2, 3));
+        let usage =
+            json!({ "input_tokens": 5, "output_tokens": 2, "input_tokens_details": { "cached_tokens": 3 } });
+        let event = json!({ "type": "response.completed", "response": { "usage": usage } });
+        let other = told(Api::Responses, &event);
+        assert_eq!((other.usage, other.end), (Some(found), Some(End::Over)));
+        let none = json!({ "prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": null });
+        assert_eq!(told(Api::Chat, &json!({ "usage": none })).usage.unwrap().cached_tokens(), 0);
+    }
+
+    #[test]
+    fn failures_and_nonsense_are_told_from_answers() {
+        assert_eq!(told(Api::Chat, &json!({ "error": { "message": "x" } })).end, Some(End::Failed));
+        assert_eq!(told(Api::Responses, &json!({ "type": "response.failed" })).end, Some(End::Failed));
+        for (api, data) in [(Api::Chat, "x"), (Api::Responses, "{}"), (Api::Completions, "[1]")] {
+            assert_eq!(api.read(data.as_bytes()), None, "{data}");
+        }
+        assert_eq!(Api::Chat.read(b"[DONE]").unwrap().end, Some(End::Over));
+    }
+
+    #[test]
+    fn a_conversation_as_text_begins_as_it_did_a_turn_before() {
+        let said = |messages: &[(Role, &str)]| {
+            let messages = messages.iter().map(|(role, text)| (*role, (*text).to_owned())).collect();
+            let body = Api::Completions.body("m", &Prompt { messages, output_len: 4 });
+            body["prompt"].as_str().unwrap().to_owned()
+        };
+        let first = said(&[(Role::System, "s"), (Role::User, "a")]);
+        let second =
+            said(&[(Role::System, "s"), (Role::User, "a"), (Role::Assistant, "b"), (Role::User, "c")]);
+        assert_eq!(second, format!("{first}b\n\nc\n\n"));
+    }
+}

@@ -1,0 +1,182 @@
+//! Sends requests as the plan says, and keeps a record of each.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::api::{Prompt, Role};
+use super::conversations::{Conversation, Conversations, Lengths};
+use super::exchange::{Answer, exchange};
+use super::failure::Failure;
+use super::record::{Figures, Record};
+use super::target::Target;
+use super::words::Random;
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// When.
+    pub arrivals: Arrivals,
+    /// Words of a system prompt that all share; zero: there is none.
+    pub system_len: usize,
+    /// Words of each question.
+    pub input_len: usize,
+    /// Most tokens of each answer.
+    pub output_len: usize,
+    /// What the words and the arrivals follow from.
+    pub seed: u64,
+}
+
+/// When requests are sent.
+#[derive(Debug, Clone, Copy)]
+pub enum Arrivals {
+    /// Requests that know nothing of each other.
+    Single {
+        /// How many.
+        requests: usize,
+        /// Per second, in the mean; none: as soon as they may.
+        rate: Option<f64>,
+        /// Most at a time; none: any number.
+        concurrency: Option<usize>,
+    },
+    /// Each as soon as the one before it in its conversation is answered.
+    Conversations(Conversations),
+}
+
+/// How far a load is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Requests that ended.
+    pub done: usize,
+    /// Those of them that failed.
+    pub failed: usize,
+    /// Requests under way.
+    pub running: usize,
+}
+
+/// Runs a load; the records in the order in which requests ended, and how long all took.
+pub async fn run(
+    target: Arc<Target>,
+    load: &Load,
+    progress: &mut dyn FnMut(Progress),
+) -> (Vec<Record>, Duration) {
+    let mut sender = Sender {
+        target,
+        begin: Instant::now(),
+        running: JoinSet::new(),
+        records: Vec::new(),
+        failed: 0,
+        progress,
+    };
+    match load.arrivals {
+        Arrivals::Single { requests, rate, concurrency } => {
+            sender.single(load, requests, rate, concurrency.unwrap_or(usize::MAX)).await;
+        }
+        Arrivals::Conversations(conversations) => sender.conversations(load, conversations).await,
+    }
+    let took = sender.begin.elapsed();
+    (sender.records, took)
+}
+
+impl Load {
+    fn system(&self) -> Option<String> {
+        (self.system_len > 0).then(|| Random::new(self.seed, 0).words(self.system_len))
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths { input_len: self.input_len, output_len: self.output_len }
+    }
+
+    fn prompt(&self, index: usize, system: Option<&String>) -> Prompt {
+        let words = Random::new(self.seed, index as u64 + 1).words(self.input_len);
+        let mut messages: Vec<_> = system.map(|system| (Role::System, system.clone())).into_iter().collect();
+        messages.push((Role::User, words));
+        Prompt { messages, output_len: self.output_len }
+    }
+}
+
+/// A request that ended: whose it is, when it was sent, and its answer.
+struct Ended {
+    conversation: Option<usize>,
+    turn: usize,
+    sent: Duration,
+    result: Result<Answer, Failure>,
+}
+
+/// Requests under way, and the records of those that ended. Dropped, it ends them.
+struct Sender<'a> {
+    target: Arc<Target>,
+    begin: Instant,
+    running: JoinSet<Ended>,
+    records: Vec<Record>,
+    failed: usize,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Sender<'_> {
+    async fn single(&mut self, load: &Load, requests: usize, rate: Option<f64>, concurrency: usize) {
+        let (system, mut random) = (load.system(), Random::new(load.seed, u64::MAX));
+        let mut due = tokio::time::Instant::from_std(self.begin);
+        for index in 0..requests {
+            while self.running.len() >= concurrency {
+                self.one_ended().await;
+            }
+            self.ended_until(due).await;
+            self.send(None, index, load.prompt(index, system.as_ref()));
+            due += Duration::from_secs_f64(rate.map_or(0.0, |rate| random.interval(rate)));
+        }
+        while !self.running.is_empty() {
+            self.one_ended().await;
+        }
+    }
+
+    async fn conversations(&mut self, load: &Load, Conversations { count, grow_to }: Conversations) {
+        let system = load.system();
+        let new = |index| Conversation::new(load.seed, index, system.as_deref());
+        let mut all: Vec<Conversation> = (0..count).map(new).collect();
+        for (index, conversation) in all.iter_mut().enumerate() {
+            let (turn, prompt) = conversation.next(load.lengths());
+            self.send(Some(index), turn, prompt);
+        }
+        while let Some((Some(index), answer)) = self.one_ended().await {
+            let conversation = &mut all[index];
+            if answer.is_some_and(|answer| conversation.answered(&answer, grow_to)) {
+                let (turn, prompt) = conversation.next(load.lengths());
+                self.send(Some(index), turn, prompt);
+            }
+        }
+    }
+
+    fn send(&mut self, conversation: Option<usize>, turn: usize, prompt: Prompt) {
+        let (target, begin) = (Arc::clone(&self.target), self.begin);
+        self.running.spawn(async move {
+            let sent = begin.elapsed();
+            Ended { conversation, turn, sent, result: exchange(&target, &prompt).await }
+        });
+        self.tell();
+    }
+
+    /// Takes requests that end before `due`.
+    async fn ended_until(&mut self, due: tokio::time::Instant) {
+        while tokio::time::timeout_at(due, self.one_ended()).await.is_ok_and(|ended| ended.is_some()) {}
+        tokio::time::sleep_until(due).await;
+    }
+
+    /// Waits for the next request that ends: whose it was, and its answer. None: there is none under way.
+    async fn one_ended(&mut self) -> Option<(Option<usize>, Option<Answer>)> {
+        let ended = self.running.join_next().await?;
+        let Ended { conversation, turn, sent, result } =
+            ended.expect("a request neither panics nor is cancelled");
+        self.failed += usize::from(result.is_err());
+        let figures = result.as_ref().map(Figures::of).map_err(|failure| *failure);
+        self.records.push(Record { conversation, turn, sent, result: figures });
+        self.tell();
+        Some((conversation, result.ok()))
+    }
+
+    fn tell(&mut self) {
+        let (done, failed, running) = (self.records.len(), self.failed, self.running.len());
+        (self.progress)(Progress { done, failed, running });
+    }
+}

@@ -1,0 +1,30 @@
+//! `host bench …`: measurements. One file per command; each has `Arguments` and `run`.
+
+mod model;
+mod output;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure a model on this machine, without HTTP: prompts, answers, memory bandwidth, where a step's time goes.
+    Model(model::Arguments),
+    /// Measure a server behind a URL, any that speaks OpenAI's API: latencies and throughput under a load.
+    Serve(serve::Arguments),
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        Command::Model(arguments) => model::run(arguments),
+        Command::Serve(arguments) => serve::run(arguments),
+    }
+}

@@ -1,0 +1,145 @@
+//! `host bench model`: a model's speed on this machine. Names of switches are llama-bench's where it has them.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use engine::LocalOptions;
+use engine::cpu::{Threads, read_bandwidth};
+use engine::runner::Runner;
+use host::bench::model::{self, Measured, PARTS, Plan, Report};
+use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
+
+use super::output::OutputArguments;
+use crate::cli::load::{LoadArguments, with_switch};
+use crate::cli::progress::{show, show_loading};
+use crate::cli::table::Table;
+use crate::cli::values::number;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache; of a directory only config.json is
+    /// read with `--load-format dummy` [default: the tiny test model inside the binary].
+    #[arg(long, value_name = "DIR|ORG/NAME")]
+    model: Option<String>,
+    #[command(flatten)]
+    load: LoadArguments,
+    /// Lengths of prompts; 0: none.
+    #[arg(short = 'p', long, value_name = "TOKENS,…", value_delimiter = ',', default_value = "128,512", value_parser = number::<usize>(0..=MAX_TOKENS))]
+    n_prompt: Vec<usize>,
+    /// Tokens that each sequence generates; 0: none.
+    #[arg(short = 'n', long, value_name = "TOKENS", default_value = "64", value_parser = number::<usize>(0..=MAX_TOKENS))]
+    n_gen: usize,
+    /// Sequences that generate at a time; 0: none.
+    #[arg(long, value_name = "SEQUENCES,…", value_delimiter = ',', default_value = "1,4,16", value_parser = number::<usize>(0..=1024))]
+    parallel: Vec<usize>,
+    /// Lengths of contexts behind which one sequence generates, too; they are computed first, which takes its time [default: none].
+    #[arg(short = 'd', long, value_name = "TOKENS,…", value_delimiter = ',', value_parser = number::<usize>(1..=MAX_TOKENS))]
+    n_depth: Vec<usize>,
+    /// How often each test is timed.
+    #[arg(short = 'r', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
+    repetitions: usize,
+    /// Memory that is read to measure the bandwidth: more than the caches hold.
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = number::<usize>(1..=1 << 20))]
+    read_buffer: usize,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// The longest of sequences, beyond that of any model.
+const MAX_TOKENS: u64 = 1 << 24;
+/// How often memory is read before the tests, and again behind them: the best counts.
+const READ_PASSES: usize = 5;
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let output = arguments.output.open()?;
+    let name = default_name(arguments.model.as_deref())?;
+    let load = arguments.load.per_model(&[vec![name.clone()]])?;
+    let options = RunnerOptions {
+        load_format: load.load_format(0),
+        kv_cache_bytes: arguments.load.kv_cache_bytes(),
+        context: load.context(0),
+        batch_tokens: LocalOptions::default().batch_tokens,
+        numerics: load.numerics(0),
+    };
+    let threads = Threads::start(arguments.load.threads()).map_err(|error| with_switch(error.into()))?;
+    let begin = Instant::now();
+    let progress = &mut |parts| show_loading(&name, parts);
+    let loaded: Result<_, ModelLoadError> =
+        load_runner(arguments.model.as_deref(), options, &threads, progress);
+    let mut runner = loaded.map_err(with_switch)?;
+    let (loaded, plan) = (begin.elapsed(), arguments.plan());
+    plan.check(runner.shape())?;
+    let before = read(arguments, &threads)?;
+    let announce = |test, place, of| show(&format!("{place} of {of}: {test}"), false);
+    let tests = model::run(&mut runner, &plan, &mut { announce })?;
+    show("", true);
+    let read_bandwidth = read(arguments, &threads)?.max(before);
+    let engine = runner.shape().name.clone();
+    let report = Report { model: name, engine, read_bandwidth, tests };
+    print(&mut std::io::stdout().lock(), &report, loaded)?;
+    output.write(|| report.csv().to_string(), || report.svg())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(arguments: &Arguments, threads: &Threads) -> anyhow::Result<f64> {
+    let bytes = arguments.read_buffer << 20;
+    read_bandwidth(threads.count(), bytes, READ_PASSES)
+        .map_err(|error| anyhow::Error::from(error).context("--read-buffer"))
+}
+
+impl Arguments {
+    fn plan(&self) -> Plan {
+        let some = |list: &[usize]| list.iter().copied().filter(|n| *n > 0).collect();
+        Plan {
+            prompts: some(&self.n_prompt),
+            generate: self.n_gen,
+            parallel: some(&self.parallel),
+            depths: self.n_depth.clone(),
+            repetitions: self.repetitions,
+        }
+    }
+}
+
+fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Result<()> {
+    writeln!(out, "model    {}, loaded in {:.1} s", report.model, loaded.as_secs_f64())?;
+    writeln!(out, "engine   {}", report.engine)?;
+    writeln!(out, "reads    {:.1} GB/s of memory with these threads", report.read_bandwidth / 1e9)?;
+    let mut table = Table::new(["TEST", "TOKENS/S", "BEST", "MB/TOKEN", "OF KV", "GB/S", "OF READS"]);
+    for measured in &report.tests {
+        table.row(rates(measured, report.read_bandwidth));
+    }
+    write!(out, "\n{table}")?;
+    let mut head = [""; PARTS.len() + 1];
+    head[0] = "% OF STEP";
+    head[1..].copy_from_slice(&PARTS);
+    let mut table = Table::new(head);
+    for measured in &report.tests {
+        table.row(shares(measured));
+    }
+    write!(out, "\n{table}")
+}
+
+/// Rates by the clock in the middle and at its best; bandwidth is that of the best.
+fn rates(measured: &Measured, read_bandwidth: f64) -> [String; 7] {
+    let (weights, cache) = measured.bytes_per_token();
+    let bandwidth = measured.bandwidth();
+    [
+        measured.test.to_string(),
+        format!("{:.1}", measured.rate(measured.median())),
+        format!("{:.1}", measured.rate(measured.best())),
+        format!("{:.3}", weights / 1e6),
+        format!("{:.3}", cache / 1e6),
+        format!("{:.2}", bandwidth / 1e9),
+        format!("{:.0} %", 100.0 * bandwidth / read_bandwidth),
+    ]
+}
+
+fn shares(measured: &Measured) -> [String; PARTS.len() + 1] {
+    let mut cells = [const { String::new() }; PARTS.len() + 1];
+    cells[0] = measured.test.to_string();
+    for (cell, share) in cells[1..].iter_mut().zip(measured.counted.shares()) {
+        *cell = format!("{:.1}", 100.0 * share);
+    }
+    cells
+}
