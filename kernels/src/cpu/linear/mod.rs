@@ -27,8 +27,12 @@ use super::output::Output;
 use inputs::LinearInputs;
 use tile::{Columns, Tiles};
 
-/// Weight rows of one task: a multiple of every tile's width.
+/// Weight rows of a small task: a multiple of every tile's width. They stay in the second-level cache while rows of x pass by.
 const TASK_COLS: usize = 96;
+/// Rows of x that are few: weights are read once, and the longer they are read in one go the better.
+const FEW_ROWS: usize = 16;
+/// Tasks of a thread where rows are few: enough that threads end together.
+const LONG_TASKS: usize = 4;
 
 /// What becomes of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +86,8 @@ pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, 
         out.len()
     );
     assert!(groups.iter().all(|group| group.fits(k, width, rows)), "parts of linear");
-    let tasks: Vec<Task> = groups.iter().enumerate().flat_map(|(i, group)| tasks(i, &group.parts)).collect();
+    let task = |(i, group): (usize, &Group<'_>)| tasks(i, &group.parts, task_cols(cpu, groups, group));
+    let tasks: Vec<Task> = groups.iter().enumerate().flat_map(task).collect();
     let cost = groups.iter().map(|group| group.rows.len()).sum::<usize>() * width * k;
     let inputs = LinearInputs::new(cpu, x, k, groups);
     let out = Output::new(out);
@@ -118,12 +123,21 @@ struct Task {
     at: usize,
 }
 
-fn tasks(group: usize, parts: &[Matrix<'_>]) -> Vec<Task> {
+/// Weight rows of a task of this group.
+fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
+    if group.rows.len() > FEW_ROWS {
+        return TASK_COLS;
+    }
+    let tasks = (cpu.threads() * LONG_TASKS).div_ceil(groups.len());
+    group.width().div_ceil(tasks).next_multiple_of(TASK_COLS)
+}
+
+fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut start = 0;
     for (part, matrix) in parts.iter().enumerate() {
-        for first in (0..matrix.rows()).step_by(TASK_COLS) {
-            let cols = first..(first + TASK_COLS).min(matrix.rows());
+        for first in (0..matrix.rows()).step_by(task_cols) {
+            let cols = first..(first + task_cols).min(matrix.rows());
             tasks.push(Task { group, part, cols, at: start + first });
         }
         start += matrix.rows();

@@ -1,5 +1,6 @@
 //! The tile kernel of quantised weights: codes of eight bits are multiplied and added in integers, group by group, then scaled.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::tile::{RowTile, Tiles, by_rows};
@@ -7,7 +8,8 @@ use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{LANES, Prefetch};
 
 use crate::cpu::quantized::{
-    Format, Mxfp4Panels, PanelFormat, Q4Panels, Q8Panels, QuantizedMatrix, QuantizedRows,
+    CodeLine, Format, GroupCodes, GroupFactors, Mxfp4Panels, PanelFormat, PanelRow, Q4Panels, Q8Panels,
+    QuantizedMatrix, QuantizedRows,
 };
 
 /// All panels of the rows `cols` of a weight, with all rows of x. Both ends of `cols` are those of panels or of the weight.
@@ -51,14 +53,14 @@ fn each<L: Dots, F: PanelFormat, const M: usize, const N: usize>(
     let panels = cols.start / LANES..cols.end.div_ceil(LANES);
     let tile = |panel| PanelTile { lanes, tiles, x, weight, panel, cols };
     for rows in tiles.blocks() {
-        let mut panel = panels.start;
-        while panel + N <= panels.end {
-            by_rows::<M, _>(rows.clone(), &Several::<L, F, N>(tile(panel), std::marker::PhantomData));
-            panel += N;
+        // For one row, memory is read in one go.
+        let together = if rows.len() > 1 { panels.len() / N * N } else { 0 };
+        let (several, single) = (panels.start..panels.start + together, panels.start + together..panels.end);
+        for panel in several.step_by(N) {
+            by_rows::<M, _>(rows.clone(), &Several::<L, F, N>(tile(panel), PhantomData));
         }
-        while panel < panels.end {
-            by_rows::<M, _>(rows.clone(), &Several::<L, F, 1>(tile(panel), std::marker::PhantomData));
-            panel += 1;
+        for panel in single {
+            by_rows::<M, _>(rows.clone(), &Several::<L, F, 1>(tile(panel), PhantomData));
         }
     }
 }
@@ -74,7 +76,7 @@ struct PanelTile<'a, L> {
     cols: &'a Range<usize>,
 }
 
-struct Several<'a, L, F, const N: usize>(PanelTile<'a, L>, std::marker::PhantomData<F>);
+struct Several<'a, L, F, const N: usize>(PanelTile<'a, L>, PhantomData<F>);
 
 impl<L: Dots, F: PanelFormat, const N: usize> RowTile for Several<'_, L, F, N> {
     #[inline(always)]
@@ -94,8 +96,6 @@ impl<L: Dots, F: PanelFormat, const N: usize> RowTile for Several<'_, L, F, N> {
 impl<L: Dots> PanelTile<'_, L> {
     /// Sixteen sums of each of `M` rows with each of `N` panels.
     #[inline(always)]
-    #[expect(unsafe_code, reason = "the innermost loop: the assertions have checked all loads")]
-    #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
     fn sums<F: PanelFormat, const M: usize, const N: usize>(
         &self,
         row: usize,
@@ -103,65 +103,123 @@ impl<L: Dots> PanelTile<'_, L> {
     ) -> [[L::V; N]; M] {
         let (lanes, groups) = (self.lanes, self.weight.groups());
         let panels = self.panel..self.panel + N;
-        let weights = self.weight.panel_lines(panels.clone());
-        let (scales, least) = (self.weight.panel_scales(panels.clone()), self.weight.panel_least(panels));
         let first = (self.tiles.x.first + row) * groups;
-        let (x, factors) = (&self.x.codes[first..][..M * groups], &self.x.factors[first..][..M * groups]);
-        assert!(weights.len() == N * groups * F::LINES && scales.len() == N * groups, "codes of panels");
-        assert!(!F::LEAST || least.len() == N * groups, "least values of panels");
-        let mut next = Prefetch::behind(weights, size_of_val(weights), pass, groups * F::LINES);
+        let operands = Operands::<F, M, N> {
+            weights: self.weight.panel_lines(panels.clone()),
+            scales: self.weight.panel_scales(panels.clone()),
+            least: self.weight.panel_least(panels),
+            x: &self.x.codes[first..][..M * groups],
+            factors: &self.x.factors[first..][..M * groups],
+            groups,
+            format: PhantomData,
+        };
+        operands.check();
+        let bytes = size_of_val(operands.weights);
+        let mut next = Prefetch::behind(operands.weights, bytes, pass, groups * F::LINES);
         let mut sums = [[lanes.splat(0.0); N]; M];
         for group in 0..groups {
-            let mut whole = [[lanes.splat_sum(0); N]; M];
-            if F::RAISED != 0 {
-                for m in 0..M {
-                    // SAFETY: there are M * groups factors.
-                    let sum = unsafe { factors.get_unchecked(m * groups + group) }.sum;
-                    whole[m] = [lanes.splat_sum(-F::RAISED * sum); N];
+            #[expect(unsafe_code, reason = "no bounds checks on loads that `check` has checked")]
+            // SAFETY: `group < groups`, and the sizes were checked.
+            unsafe {
+                let mut whole = operands.start(lanes, group);
+                for line in 0..F::LINES {
+                    next.step();
+                    operands.add_line(lanes, group, line, &mut whole);
                 }
-            }
-            for line in 0..F::LINES {
-                next.step();
-                for n in 0..N {
-                    // SAFETY: there are N * groups * LINES lines.
-                    let codes = unsafe { weights.get_unchecked((n * groups + group) * F::LINES + line) };
-                    let [first, second] = F::unpack(lanes, lanes.load_codes(&codes.0));
-                    for m in 0..M {
-                        // SAFETY: there are M * groups codes of eight steps, and a line's are among them.
-                        let x = unsafe { *x.get_unchecked(m * groups + group).get_unchecked(line) };
-                        whole[m][n] = lanes.dot_codes(first, x, whole[m][n]);
-                    }
-                    if F::PER_LINE == 2 {
-                        for m in 0..M {
-                            // SAFETY: as above.
-                            let x = unsafe {
-                                *x.get_unchecked(m * groups + group).get_unchecked(F::LINES + line)
-                            };
-                            whole[m][n] = lanes.dot_codes(second, x, whole[m][n]);
-                        }
-                    }
-                }
-            }
-            for n in 0..N {
-                // SAFETY: there are N * groups scales, and least values where there are any.
-                let scale = F::scale(lanes, unsafe { scales.get_unchecked(n * groups + group) });
-                for m in 0..M {
-                    // SAFETY: as above.
-                    let factors = unsafe { factors.get_unchecked(m * groups + group) };
-                    let scale = lanes.mul(scale, lanes.splat(factors.scale));
-                    sums[m][n] = lanes.fma(lanes.to_f32(whole[m][n]), scale, sums[m][n]);
-                }
-                if F::LEAST {
-                    // SAFETY: as above.
-                    let least = F::scale(lanes, unsafe { least.get_unchecked(n * groups + group) });
-                    for m in 0..M {
-                        // SAFETY: as above.
-                        let factors = unsafe { factors.get_unchecked(m * groups + group) };
-                        sums[m][n] = lanes.fma(least, lanes.splat(factors.total), sums[m][n]);
-                    }
-                }
+                operands.add_scaled(lanes, group, &whole, &mut sums);
             }
         }
         sums
+    }
+}
+
+/// What a tile multiplies: `N` panels, and `M` rows of x.
+struct Operands<'a, F, const M: usize, const N: usize> {
+    /// `[N, groups, LINES]`.
+    weights: &'a [CodeLine],
+    /// `[N, groups]`.
+    scales: &'a [PanelRow],
+    /// `[N, groups]` where the format has least values.
+    least: &'a [PanelRow],
+    /// `[M, groups]`.
+    x: &'a [GroupCodes],
+    /// `[M, groups]`.
+    factors: &'a [GroupFactors],
+    groups: usize,
+    format: PhantomData<F>,
+}
+
+/// # Safety
+/// Of every function but `check`: `check` has returned, `group < groups` and `line < LINES`.
+#[expect(unsafe_code, reason = "the innermost loops; one contract for all, above")]
+#[expect(clippy::undocumented_unsafe_blocks, reason = "places below the sizes that `check` compares")]
+#[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
+impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
+    fn check(&self) {
+        let Self { weights, scales, least, x, factors, groups, .. } = self;
+        assert!(weights.len() == N * groups * F::LINES && scales.len() == N * groups, "codes of panels");
+        assert!(!F::LEAST || least.len() == N * groups, "least values of panels");
+        assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
+    }
+
+    /// Sums before a group: what raised codes will be too much.
+    #[inline(always)]
+    unsafe fn start<L: Dots>(&self, lanes: L, group: usize) -> [[L::Sums; N]; M] {
+        let mut sums = [[lanes.splat_sum(0); N]; M];
+        if F::RAISED != 0 {
+            for m in 0..M {
+                let sum = unsafe { self.factors.get_unchecked(m * self.groups + group) }.sum;
+                sums[m] = [lanes.splat_sum(-F::RAISED * sum); N];
+            }
+        }
+        sums
+    }
+
+    /// Adds the products of the steps of one line.
+    #[inline(always)]
+    unsafe fn add_line<L: Dots>(&self, lanes: L, group: usize, line: usize, sums: &mut [[L::Sums; N]; M]) {
+        for n in 0..N {
+            let codes = unsafe { self.weights.get_unchecked((n * self.groups + group) * F::LINES + line) };
+            let [first, second] = F::unpack(lanes, lanes.load_codes(&codes.0));
+            for m in 0..M {
+                let x = unsafe { *self.x.get_unchecked(m * self.groups + group).get_unchecked(line) };
+                sums[m][n] = lanes.dot_codes(first, x, sums[m][n]);
+            }
+            if F::PER_LINE == 1 {
+                continue;
+            }
+            let line = F::LINES + line;
+            for m in 0..M {
+                let x = unsafe { *self.x.get_unchecked(m * self.groups + group).get_unchecked(line) };
+                sums[m][n] = lanes.dot_codes(second, x, sums[m][n]);
+            }
+        }
+    }
+
+    /// Adds a group's sums, scaled.
+    #[inline(always)]
+    unsafe fn add_scaled<L: Dots>(
+        &self,
+        lanes: L,
+        group: usize,
+        whole: &[[L::Sums; N]; M],
+        sums: &mut [[L::V; N]; M],
+    ) {
+        for n in 0..N {
+            let scale = F::scale(lanes, unsafe { self.scales.get_unchecked(n * self.groups + group) });
+            for m in 0..M {
+                let factors = unsafe { self.factors.get_unchecked(m * self.groups + group) };
+                let scale = lanes.mul(scale, lanes.splat(factors.scale));
+                sums[m][n] = lanes.fma(lanes.to_f32(whole[m][n]), scale, sums[m][n]);
+            }
+            if !F::LEAST {
+                continue;
+            }
+            let least = F::scale(lanes, unsafe { self.least.get_unchecked(n * self.groups + group) });
+            for m in 0..M {
+                let factors = unsafe { self.factors.get_unchecked(m * self.groups + group) };
+                sums[m][n] = lanes.fma(least, lanes.splat(factors.total), sums[m][n]);
+            }
+        }
     }
 }

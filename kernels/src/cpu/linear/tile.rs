@@ -176,14 +176,13 @@ impl Tiles<'_> {
     #[inline(always)]
     fn by_columns<L: Dots, D: DotRows<L>, const M: usize, const N: usize>(&self, rows: &D, cols: usize) {
         for block in self.blocks() {
-            let mut col = 0;
-            while col + N <= cols {
+            // For one row, memory is read in one go.
+            let together = if block.len() > 1 { cols / N * N } else { 0 };
+            for col in (0..together).step_by(N) {
                 self.columns::<L, D, M, N>(rows, (col, col), block.clone());
-                col += N;
             }
-            while col < cols {
+            for col in together..cols {
                 self.columns::<L, D, M, 1>(rows, (col, col), block.clone());
-                col += 1;
             }
         }
     }

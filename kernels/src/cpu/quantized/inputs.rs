@@ -9,11 +9,14 @@ use crate::cpu::output::Output;
 /// Four neighbours at a time.
 const STEPS: usize = GROUP / 4;
 
+/// Codes of a group.
+pub(in crate::cpu) type GroupCodes = [[i8; 4]; STEPS];
+
 /// Rows of x; the last group of each is filled up with zeros.
 #[derive(Debug)]
 pub(in crate::cpu) struct QuantizedRows {
     /// `[rows, groups]`.
-    pub(in crate::cpu) codes: Vec<[[i8; 4]; STEPS]>,
+    pub(in crate::cpu) codes: Vec<GroupCodes>,
     /// `[rows, groups]`: NaN where one of the inputs isn't finite.
     pub(in crate::cpu) factors: Vec<GroupFactors>,
 }
@@ -51,7 +54,7 @@ impl QuantizedRows {
 
 struct Row<'a> {
     x: &'a [f32],
-    codes: &'a mut [[[i8; 4]; STEPS]],
+    codes: &'a mut [GroupCodes],
     factors: &'a mut [GroupFactors],
 }
 
@@ -69,7 +72,7 @@ impl Kernel for Row<'_> {
 /// Plain loops, for the compiler to make vectors of.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
-fn round(group: &[f32; GROUP], codes: &mut [[i8; 4]; STEPS]) -> GroupFactors {
+fn round(group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
     let mut lanes = [0.0f32; 8];
     // Zero, or NaN where one of them isn't finite: the greatest alone would hide that.
     let mut odd = [0.0f32; 8];

@@ -14,7 +14,7 @@ mod tests;
 use half::{bf16, f16};
 
 pub(super) use format::{Format, Mxfp4Panels, PanelFormat, Q4Panels, Q8Panels};
-pub(super) use inputs::QuantizedRows;
+pub(super) use inputs::{GroupCodes, GroupFactors, QuantizedRows};
 
 use super::lanes::LANES;
 use super::lanes::dots::CODES;
@@ -46,7 +46,7 @@ pub enum QuantizeError {
 pub(super) struct CodeLine(pub(super) [u8; CODES]);
 
 /// One number for each row of a panel, in sixteen bits.
-type PanelRow = [u16; LANES];
+pub(super) type PanelRow = [u16; LANES];
 
 /// A matrix `[rows, cols]` of panels; rows and columns beyond the last are zero.
 #[derive(Debug)]
