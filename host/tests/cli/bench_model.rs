@@ -95,8 +95,9 @@ fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
     }
 }
 
-/// Bytes of all matrices of the model inside the binary: each is read once for a token, the embedding as the head.
-fn matrices() -> u64 {
+/// Bytes of the matrices of the model inside the binary, each of which is read once for a token: of layers, and of the embedding, which is
+/// the head too.
+fn matrices() -> (u64, u64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny/model.safetensors");
     let bytes = std::fs::read(file).expect("the weights");
     let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight"));
@@ -106,18 +107,22 @@ fn matrices() -> u64 {
         let shape: Vec<u64> = serde_json::from_value(entry["shape"].clone()).ok()?;
         (shape.len() == 2).then(|| 2 * shape.iter().product::<u64>())
     };
-    header.values().filter_map(matrix).sum()
+    let head = matrix(&header["model.embed_tokens.weight"]).expect("a matrix");
+    (header.values().filter_map(matrix).sum::<u64>() - head, head)
 }
 
 #[test]
 fn a_step_reads_every_matrix_once_for_all_sequences_and_each_sequences_own_cache() {
     let rows = bench(&["-p", "600", "-n", "3", "--parallel", "1,4", "-d", "7"]);
     let all = |column| rows.iter().map(|row| count(row, column)).collect::<Vec<_>>();
-    let matrices = matrices();
-    // A prompt of 600 tokens takes two steps; the head is read for the last token of a prompt alone, but by both kinds of steps.
+    let (layers, head) = matrices();
     let weights = all("weight_bytes");
-    assert_eq!(weights[1..], [3 * matrices; 3]);
-    assert_eq!(weights[0], 2 * matrices);
+    assert_eq!(
+        weights[0],
+        2 * layers + head,
+        "600 tokens take two steps; the head is read for the last token"
+    );
+    assert_eq!(weights[1..], [3 * (layers + head); 3]);
     // Contexts of 1, 2, 3 tokens; of 8, 9, 10.
     let cache = all("cache_bytes");
     assert_eq!((cache[2], cache[3]), (4 * cache[1], cache[1] / 6 * 27));

@@ -13,6 +13,10 @@ impl Traffic for CpuBackend {
         matrix.bytes() as u64
     }
 
+    fn head_bytes(&self, head: &StackedMatrix) -> u64 {
+        if self.batch.logit_rows.is_empty() { 0 } else { self.matrix_bytes(head) }
+    }
+
     fn experts_bytes(&self, experts: &Experts, routes: &Routes) -> u64 {
         let mut chosen = routes.experts.clone();
         chosen.sort_unstable();

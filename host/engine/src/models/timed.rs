@@ -93,6 +93,8 @@ impl OpCosts {
 pub(crate) trait Traffic: Backend {
     /// Bytes of a matrix, as it is stored.
     fn matrix_bytes(&self, matrix: &Self::Matrix) -> u64;
+    /// Bytes of the head, where any row's logits are wanted.
+    fn head_bytes(&self, head: &Self::Matrix) -> u64;
     /// Bytes of the experts that any token goes to.
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
@@ -272,7 +274,7 @@ impl<B: Traffic> Backend for Timed<B> {
     }
 
     fn logits(&mut self, x: &B::Tensor, norm: Norm<'_, B::Vector>, head: &B::Matrix) {
-        let reads = |inner: &B| (inner.matrix_bytes(head), 0);
+        let reads = |inner: &B| (inner.head_bytes(head), 0);
         self.run(Op::Head, reads, |inner| inner.logits(x, norm, head));
     }
 }

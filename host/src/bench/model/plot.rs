@@ -20,7 +20,7 @@ impl Report {
         let read = self.read_bandwidth / 1e9;
         svg.text(8.0, 20.0, &format!("{}; {}; these threads read {read:.1} GB/s", self.model, self.engine));
         svg.text(LEFT, TOP - 32.0, "tokens/s (bars: beside others of the kind)");
-        svg.text(shares, TOP - 32.0, "bandwidth, of what is read");
+        svg.text(shares, TOP - 32.0, "bandwidth, of what was measured");
         svg.text(steps, TOP - 32.0, "share of a step");
         let (mut x, mut y) = (steps, TOP - 14.0);
         for (part, colour) in PARTS.iter().zip(COLOURS) {
@@ -29,7 +29,7 @@ impl Report {
             }
             svg.bar(x, y - 14.0, 6.0, colour);
             svg.text(x + 9.0, y, part);
-            x += 75.0;
+            x += 72.0;
         }
         let mut top = TOP + 18.0;
         for measured in &self.tests {
