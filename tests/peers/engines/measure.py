@@ -1,0 +1,86 @@
+"""Runs both engines' own benchmarks in turns and prints the best of each, beside each other.
+
+    python measure.py HOST LLAMA_BIN DIRECTORY
+
+DIRECTORY has config.json and the GGUF files. THREADS, ROUNDS and DEPTH are read from the environment.
+"""
+import csv
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+HOST, LLAMA, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+THREADS = os.environ.get("THREADS", str(os.cpu_count()))
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+DEPTH = os.environ.get("DEPTH", "16384")
+KINDS = [("bf16", "bf16", []), ("8 bits", "Q8_0", ["--quantize", "q8"]), ("4 bits", "Q4_K_M", ["--quantize", "q4"])]
+PARALLEL = [1, 4, 16]
+# What ours must reach: a multiple of llama.cpp's figure.
+BARS = {"pp128": 1.2, "pp512": 1.2, "tg64 x1": 1.0, "tg64 x4": 1.0, "tg64 x16": 2.0, f"tg16 x1 @ d{DEPTH}": 1.0}
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def ours(switches, tests):
+    """Tokens per second by test, and the share of the memory's bandwidth."""
+    out = DIRECTORY / "ours.csv"
+    command = [HOST, "bench", "model", "--model", DIRECTORY, "--load-format", "dummy", "--threads", THREADS]
+    run([*command, "--kv-cache", "4096", "--repetitions", "1", "--csv", out, *switches, *tests])
+    rows = list(csv.DictReader(out.open()))
+    return {row["test"]: (float(row["best_tokens_per_second"]), float(row["share_of_read_bandwidth"])) for row in rows}
+
+
+def llama_bench(model, tests):
+    rows = csv.DictReader(io.StringIO(run([LLAMA / "llama-bench", "-m", model, "-t", THREADS, "-r", "1", "-o", "csv", *tests])))
+    found = {}
+    for row in rows:
+        name = f"pp{row['n_prompt']}" if row["n_prompt"] != "0" else f"tg{row['n_gen']} x1"
+        depth = int(row.get("n_depth") or 0)
+        found[name + (f" @ d{depth}" if depth else "")] = float(row["avg_ts"])
+    return found
+
+
+def llama_parallel(model):
+    wide = ",".join(str(n) for n in PARALLEL if n > 1)
+    text = run([LLAMA / "llama-batched-bench", "-m", model, "-t", THREADS, "-c", "4096", "-npp", "32", "-ntg", "64", "-npl", wide])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    return {f"tg64 x{row[2]}": float(row[7]) for row in rows if row[0].isdigit()}
+
+
+def keep_best(best, found):
+    for test, figure in found.items():
+        best[test] = max(best.get(test, figure), figure)
+
+
+def measure(file, switches):
+    model = DIRECTORY / f"{file}.gguf"
+    mine, theirs = {}, {}
+    for _ in range(ROUNDS):
+        keep_best(mine, ours(switches, ["-p", "128,512", "-n", "64", "--parallel", ",".join(map(str, PARALLEL))]))
+        keep_best(theirs, llama_bench(model, ["-p", "128,512", "-n", "64"]))
+        keep_best(theirs, llama_parallel(model))
+    if DEPTH != "0":
+        keep_best(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))
+        keep_best(theirs, llama_bench(model, ["-p", "0", "-n", "16", "-d", DEPTH, "-fa", "1"]))
+    return mine, theirs
+
+
+def main():
+    print(f"{DIRECTORY.name}, {THREADS} threads, best of {ROUNDS}, tokens/s", flush=True)
+    print(f"{'':8}{'test':20}{'ours':>9}{'llama.cpp':>11}{'ratio':>8}{'bar':>7}{'of reads':>10}")
+    for name, file, switches in KINDS:
+        mine, theirs = measure(file, switches)
+        for test, (rate, share) in mine.items():
+            ratio, bar = rate / theirs[test], BARS[test]
+            missed = "" if ratio >= bar else "  missed"
+            print(f"{name:8}{test:20}{rate:9.1f}{theirs[test]:11.1f}{ratio:8.2f}{bar:7.1f}{share:10.0%}{missed}", flush=True)
+
+
+main()
