@@ -21,7 +21,7 @@ pub(super) const GRAMMAR_BYTES: usize = 4 << 20;
 /// CPU time of a mask from which on the next one of that answer is computed where it delays no other's.
 pub(super) const SLOW_MASK: Duration = Duration::from_millis(5);
 /// Tenths of a second after which a mask is given up.
-pub(super) const MASK_TICKS: u32 = 10;
+pub(super) const MASK_TICKS: u32 = 30;
 /// CPU time of a mask and those along a draft, beyond which the draft ends.
 pub(super) const DRAFT_TIME: Duration = Duration::from_millis(1);
 /// CPU time of the engine's thread that a grammar may take for one draft; one that takes more is asked for none for a while.
