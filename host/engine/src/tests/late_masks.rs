@@ -83,10 +83,10 @@ fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does()
         gate.set(true);
         // The step under way is drawn before the mask is late, and one more is computed in vain.
         rig.step();
-        let (at, steps) = (late.read(99), other.read(99));
+        let read = (late.read(99), other.read(99));
         let (before, rows) = (rig.scheduler.stats(), rig.runner.computed);
         steps(&mut rig, 20);
-        assert_eq!((late.read(99), other.read(99)), (0, 20), "behind {at} and {steps} tokens");
+        assert_eq!((late.read(99), other.read(99)), (0, 20), "behind {read:?} tokens");
         assert!(rig.runner.computed - rows <= 21, "one row of it at most is computed in vain");
         assert_eq!(rig.scheduler.stats().late_masks, 1, "{before:?}");
         gate.set(false);
