@@ -58,12 +58,12 @@ impl MaskPool {
             return self.slow.spawn_fifo(move || work(turn.take()));
         }
         let slow = Arc::clone(&self.slow);
-        self.usual.spawn_fifo(move || match turn.try_take() {
-            Some(taken) => work(taken),
-            None => {
-                let turn = turn.clone();
-                slow.spawn_fifo(move || work(turn.take()));
+        self.usual.spawn_fifo(move || {
+            if let Some(taken) = turn.try_take() {
+                return work(taken);
             }
+            let turn = turn.clone();
+            slow.spawn_fifo(move || work(turn.take()));
         });
     }
 }

@@ -45,7 +45,7 @@ fn quotable(pattern: &str) -> String {
         written.push_str(before);
         let escaped = here.chars().nth(1).filter(|_| here.starts_with('\\'));
         let taken = if let Some(escaped) = escaped {
-            written.push_str(&here[..1 + escaped.len_utf8()]);
+            written.push_str(&here[..=escaped.len_utf8()]);
             1 + escaped.len_utf8()
         } else if let Some(set) = here.strip_prefix("[^")
             && may_lack(set)
@@ -53,7 +53,9 @@ fn quotable(pattern: &str) -> String {
             written.push_str("[^\\x01");
             // What begins a set stands for itself there, and nowhere else.
             let first = set.chars().next().filter(|first| matches!(first, ']' | '-'));
-            first.into_iter().for_each(|first| written.extend(['\\', first]));
+            if let Some(first) = first {
+                written.extend(['\\', first]);
+            }
             2 + usize::from(first.is_some())
         } else {
             written.push_str(&here[..1]);

@@ -202,11 +202,13 @@ fn has_key(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// Whether a string or a key of the value is such.
-fn has_text(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
+fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => test(text),
-        Value::Array(values) => values.iter().any(|value| has_text(value, test)),
-        Value::Object(members) => members.iter().any(|(key, value)| test(key) || has_text(value, test)),
+        Value::String(text) => is_meant(text),
+        Value::Array(values) => values.iter().any(|value| has_text(value, is_meant)),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| is_meant(key) || has_text(value, is_meant))
+        }
         _ => false,
     }
 }
