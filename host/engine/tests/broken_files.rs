@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 mod steps;
+#[path = "broken_files/wrong_batches.rs"]
+mod wrong_batches;
 use steps::{Sequence, advance};
 
 fn golden(name: &str) -> PathBuf {

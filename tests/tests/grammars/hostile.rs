@@ -98,10 +98,7 @@ impl Server {
             Ok(start) => start,
             Err(reason) => {
                 assert!(!reason.trim().is_empty() && reason.lines().count() == 1, "{name}: {reason:?}");
-                println!(
-                    "{name:<40}{compiled:>10.1?}  refused: {}",
-                    reason.chars().take(90).collect::<String>()
-                );
+                println!("{name:<40}{compiled:>10.1?}  refused: {reason:.90}");
                 return Outcome::Refused(reason);
             }
         };
@@ -268,15 +265,14 @@ fn hold(requests: Vec<(&'static str, Request)>, refused: &[(&str, &str)], stoppe
         if std::env::var_os("SLUICE_TOKENIZER").is_some() {
             continue;
         }
-        let reason = refused.iter().find(|(of, _)| *of == name).map(|(_, reason)| *reason);
-        match (&outcome, reason) {
-            (Outcome::Refused(said), Some(reason)) => {
-                assert!(reason.split(" | ").any(|one| said.contains(one)), "{name}: {said}");
-            }
-            (Outcome::Stopped, None) => assert!(stopped.contains(&name), "{name} is stopped"),
-            (Outcome::Followed, None) => assert!(!stopped.contains(&name), "{name} is followed"),
-            _ => panic!("{name}: {outcome:?}"),
-        }
+        let reasons = refused.iter().find(|(of, _)| *of == name).map(|(_, reasons)| reasons.split(" | "));
+        let is_right = match (&outcome, reasons) {
+            (Outcome::Refused(said), Some(mut reasons)) => reasons.any(|reason| said.contains(reason)),
+            (Outcome::Stopped, None) => stopped.contains(&name),
+            (Outcome::Followed, None) => !stopped.contains(&name),
+            _ => false,
+        };
+        assert!(is_right, "{name}: {outcome:?}");
     }
 }
 
@@ -292,8 +288,7 @@ fn hostile_schemas_are_bounded() {
 
 #[test]
 fn hostile_patterns_are_bounded() {
-    let refused = [("eight patterns at once", "Unable to determine if regex is empty")];
-    hold(patterns(), &refused, &["(a?){3000}a{3000}"]);
+    hold(patterns(), &[("eight patterns at once", "Unable to determine if")], &["(a?){3000}a{3000}"]);
 }
 
 #[test]
@@ -301,7 +296,6 @@ fn hostile_grammars_are_bounded() {
     let refused = [
         ("almost 64 KiB of one choice", "Too many items | takes too long"),
         ("more than 64 KiB", "it has more than 65536 bytes"),
-        // It takes about as long as a mask may.
         ("a long regular expression", "too many expressions | takes too long"),
     ];
     hold(larks(), &refused, &["900 rules that begin alike"]);

@@ -1,23 +1,15 @@
 //! A batch that doesn't fit the runner is an error that says what is wrong, and the runner goes on with the next.
-#![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
-use std::path::Path;
-
-use engine::ModelFiles;
 use engine::batch::{Batch, LAST};
-use engine::cpu::{self, CpuOptions, Threads};
 
-mod steps;
-use steps::{Sequence, batch, run};
+use super::steps::{Sequence, batch, run};
+use super::{golden, load};
 
 type Edit = fn(&mut Batch);
 
 #[test]
 fn a_wrong_batch_is_an_error_and_the_runner_lives_on() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/odd-f32");
-    let options = CpuOptions { kv_cache_bytes: 4 << 20, ..CpuOptions::default() };
-    let threads = Threads::start(Some(1)).unwrap();
-    let mut runner = cpu::load(&ModelFiles::Directory(golden), &threads, &options, &mut |_| {}).unwrap();
+    let mut runner = load(&golden("odd-f32")).unwrap();
     let sequence = Sequence::new(&[5, 6, 7], 0, 1);
     let sound = batch(&[&sequence], &[3], false);
     let wanted = run(&mut runner, &sound).unwrap();
