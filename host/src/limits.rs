@@ -66,6 +66,8 @@ pub struct Limits {
     pub schema_bytes: usize,
     /// Nesting of it.
     pub schema_depth: usize,
+    /// CPU time that masks of a constrained answer may take, for each of its tokens on average; what 200 tokens may take is free.
+    pub mask_time: Duration,
     /// Metadata keys of a request.
     pub metadata: usize,
     /// Prompt text longer than this many bytes per token of context is refused before it is tokenised.
@@ -199,6 +201,7 @@ impl Default for Limits {
             tool_values: 1 << 16,
             schema_bytes: 256 << 10,
             schema_depth: 64,
+            mask_time: Duration::from_millis(5),
             metadata: 16,
             prompt_bytes_per_token: 8,
             template_fuel: 5_000_000,

@@ -95,7 +95,18 @@ pub enum MaskError {
     /// A token was chosen that it doesn't go on with.
     #[error("the mask refused token {0}")]
     Refused(u32),
-    /// It reached a limit of its own, or is in no state to go on.
+    /// What it follows has grown too large for it here; says which bound it reached.
+    #[error("the mask outgrew its limits: {0}")]
+    TooComplex(String),
+    /// It has taken more time than an answer of so many tokens may.
+    #[error("the masks of {tokens} tokens took {taken:.1?}")]
+    TooSlow {
+        /// Tokens so far.
+        tokens: usize,
+        /// CPU time of their masks.
+        taken: Duration,
+    },
+    /// It is in no state to go on.
     #[error("the mask failed: {0}")]
     Failed(String),
     /// It panicked.

@@ -128,8 +128,17 @@ pub trait TokenMask: Send + std::fmt::Debug {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
     /// Tells which token was chosen.
     fn advance(&mut self, token: u32) -> Result<(), MaskError>;
-    /// A step begins, and [`Self::apply`] will be called while it runs or behind it: work for that may be begun elsewhere.
-    fn prepare(&mut self) {}
+    /// A step begins, and [`Self::apply`] will be called while it runs or behind it: for the next token, and behind each token of
+    /// `draft` as if it had come. Work for that may be begun elsewhere. Called again with what is prepared, it does nothing.
+    fn prepare(&mut self, draft: &[u32]) {
+        let _ = draft;
+    }
+    /// Whether what was prepared is there, so that nothing waits for it; else the waker is woken once it may be. A sequence whose mask
+    /// isn't ready takes no part in steps, and nothing but this is asked of its mask.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let _ = cx;
+        Poll::Ready(())
+    }
     /// How many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut there. By default none, which
     /// is right for a mask that can't take tokens back: its sequence gets no drafts.
     fn validate(&mut self, tokens: &[u32]) -> usize {

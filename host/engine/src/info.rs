@@ -27,6 +27,8 @@ pub struct EngineStats {
     pub drafted_tokens: u64,
     /// Those of them that were accepted: generated without a step of their own.
     pub accepted_tokens: u64,
+    /// Times that a sequence's mask wasn't there in time, so that it left steps out.
+    pub late_masks: u64,
     /// Times that a sequence lost its blocks and had to be computed again.
     pub preemptions: u64,
     /// Sequences that ended because their client left.

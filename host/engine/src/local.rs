@@ -5,16 +5,18 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::device_lock::DeviceLock;
-use crate::engine_step::engine_step;
+use crate::engine_step::{MaskPatience, engine_step};
 use crate::error::{GenerationError, SubmitError};
 use crate::generation::{Engine, Finish, Generation, GenerationRequest};
 use crate::inbox::Inbox;
 use crate::info::{ConstraintSupport, EngineInfo, EngineStats};
 use crate::logits::LogitsProcessors;
+use crate::notify::Notify;
 use crate::options::LocalOptions;
 use crate::outlet::outlet;
 use crate::panics::panic_text;
@@ -38,7 +40,8 @@ impl LocalEngine {
         let shape = runner.shape().clone();
         let inbox = Arc::new(Inbox::new(options.waiting));
         let has_deadlines = options.queue_timeout.is_some();
-        let scheduler = Scheduler::new(&shape, options);
+        let waker = Waker::from(Arc::new(EngineWaker(inbox.notify().clone())));
+        let scheduler = Scheduler::new(&shape, options, waker);
         let stats = Arc::new(Mutex::new(scheduler.stats()));
         let device_lock = runner.device_lock();
         let worker = Worker { runner, device_lock, scheduler, inbox: inbox.clone(), stats: stats.clone() };
@@ -129,6 +132,15 @@ impl std::fmt::Debug for LocalEngine {
     }
 }
 
+/// Wakes the engine's thread when a mask is there.
+struct EngineWaker(Arc<Notify>);
+
+impl Wake for EngineWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.notify();
+    }
+}
+
 /// What the engine's thread owns.
 struct Worker {
     runner: Box<dyn Runner>,
@@ -162,7 +174,8 @@ impl Worker {
                 self.scheduler.add(sequence);
             }
             let device = self.device_lock.as_deref().map(DeviceLock::take);
-            let moved = engine_step(&mut self.scheduler, self.runner.as_mut());
+            let patience = MaskPatience::until_notified(self.inbox.notify());
+            let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), patience);
             drop(device);
             self.publish();
             if !moved {

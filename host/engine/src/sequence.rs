@@ -4,6 +4,7 @@
 //! without blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::blocks::{BlockPool, BlockTable};
@@ -14,6 +15,17 @@ use crate::logits::LogitsState;
 use crate::outlet::Outlet;
 use crate::speculation::{DraftRequest, Speculation, guarded};
 use crate::token::{SamplingParams, Token};
+
+/// Whether a sequence waits for its mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MaskWait {
+    #[default]
+    No,
+    /// Its mask wasn't there when its row was: it takes part in no step until it is.
+    Waits,
+    /// It is there: the next step draws its token, and tries no draft, whose masks might be late again.
+    Waited,
+}
 
 /// A request that was taken on.
 pub(crate) struct Sequence {
@@ -55,6 +67,8 @@ pub(crate) struct Sequence {
     pub(crate) top_logprobs: Option<u8>,
     /// Restricts each next token.
     pub(crate) mask: Option<Box<dyn TokenMask>>,
+    /// Whether it waits for that.
+    pub(crate) mask_wait: MaskWait,
     /// Its way out.
     pub(crate) outlet: Outlet,
     stop_ids: Arc<[u32]>,
@@ -87,6 +101,7 @@ impl Sequence {
             logits_state: LogitsState::new(request.processors, prompt),
             top_logprobs: request.top_logprobs,
             mask: request.mask,
+            mask_wait: MaskWait::default(),
             outlet,
             stop_ids: request.stop_ids,
             limit: prompt.saturating_add(request.max_tokens.max(1)).min(capacity),
@@ -166,13 +181,41 @@ impl Sequence {
     /// Lets the mask work while the step runs, where it knows all tokens before the next.
     pub(crate) fn prepare_mask(&mut self) {
         if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
-            self.fault = self.fault.take().or(guarded(|| mask.prepare()).err());
+            self.fault = self.fault.take().or(guarded(|| mask.prepare(&self.draft)).err());
+        }
+    }
+
+    /// Whether its mask is ready; if not, the waker is woken once it may be.
+    pub(crate) fn poll_mask(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, MaskError> {
+        self.mask.as_deref_mut().map_or(Ok(Poll::Ready(())), |mask| guarded(|| mask.poll_ready(cx)))
+    }
+
+    /// Its mask isn't there, though its rows are: they are computed anew once it is. Returns how many tokens remain computed.
+    pub(crate) fn wait_for_mask(&mut self) -> usize {
+        self.mask_wait = MaskWait::Waits;
+        self.computed = self.computed.min(self.tokens.len().saturating_sub(1));
+        self.computed
+    }
+
+    /// Looks whether the mask has come that it waits for.
+    pub(crate) fn end_mask_wait(&mut self, cx: &mut Context<'_>) {
+        if self.mask_wait != MaskWait::Waits {
+            return;
+        }
+        match self.poll_mask(cx) {
+            Ok(Poll::Pending) => {}
+            Ok(Poll::Ready(())) => self.mask_wait = MaskWait::Waited,
+            Err(fault) => {
+                self.mask_wait = MaskWait::Waited;
+                self.fault = self.fault.take().or(Some(fault));
+            }
         }
     }
 
     /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.
     pub(crate) fn accept(&mut self, tokens: Vec<Token>) -> Result<usize, GenerationError> {
         let mut accepted = Vec::with_capacity(tokens.len());
+        self.mask_wait = MaskWait::No;
         for token in tokens {
             let refused = self.mask.as_mut().and_then(|mask| mask.advance(token.id).err());
             if let Some(error) = refused {

@@ -181,7 +181,10 @@ impl ApiError {
     /// What a client that doesn't stream gets for a turn that failed.
     pub fn turn(failure: &TurnFailure) -> Self {
         let (status, kind) = match failure.code {
-            "context_length_exceeded" | "invalid_prompt" => (400, "invalid_request_error"),
+            "context_length_exceeded"
+            | "invalid_prompt"
+            | TurnFailure::CONSTRAINT_TOO_COMPLEX
+            | TurnFailure::CONSTRAINT_TOO_SLOW => (400, "invalid_request_error"),
             "rate_limit_exceeded" => (429, "rate_limit_error"),
             CANCELLED => (503, "server_error"),
             _ => (500, "server_error"),

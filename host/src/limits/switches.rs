@@ -38,6 +38,7 @@ impl Bounded for Limits {
         bound("prompt-bytes-per-token", Count("BYTES"), 1..=1024, "Text of a prompt per token of context; more is refused before it is tokenised", |l| Usize(&mut l.prompt_bytes_per_token)),
         bound("template-fuel", Count("INSTRUCTIONS"), 100_000..=10_000_000_000, "What a chat template may run for one prompt", |l| U64(&mut l.template_fuel)),
         bound("template-output", Mib, 1..=1024, "What a chat template may write beside the request's own text", |l| Usize(&mut l.template_output)),
+        bound("mask-time", Milliseconds, 1..=10_000, "CPU time that masks of a constrained answer may take, for each of its tokens on average; what 200 tokens may take is free", |l| Time(&mut l.mask_time)),
         bound("max-waiting", Count("ANSWERS"), 1..=1_000_000, "Answers that wait for the engine; more are refused with 429", |l| Usize(&mut l.waiting_requests)),
         bound("stream-queue", Count("STEPS"), 1..=65_536, "Steps of an answer that wait for its client; more, and the engine leaves it aside for that long", |l| Usize(&mut l.stream_queue)),
         bound("send-buffer", Kib, 4..=16_384, "The kernel's send buffer of a connection", |l| Usize(&mut l.send_buffer)),

@@ -1,131 +1,176 @@
 //! The mask of one sequence.
 //!
-//! Invariant: whatever is asked of it, the matcher is fetched back first, so the order of calls is the order of its states.
+//! Its matcher is at a place that it was told of; `path` are the tokens behind that. What may come along a draft from there is computed on
+//! a thread of the pool, which has the matcher meanwhile.
+//! Invariants: an engine that asks for what is ready waits for no matcher: tokens are checked against the mask that they were drawn under,
+//! and drafts are done without where a matcher would take long; whatever is asked, the matcher is fetched back first, so the order of calls
+//! is the order of its states.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use engine::{MaskError, TokenMask};
-use llguidance::Matcher;
 use llguidance::toktrie::SimpleVob;
-use rayon::ThreadPool;
+use llguidance::{CancellationHandle, Matcher};
+use tokio::sync::oneshot;
 
-use super::GrammarError;
-
-/// Where sequences begin in a grammar.
-pub struct MaskStart {
-    matcher: Matcher,
-    stops: Arc<[u32]>,
-    end: u32,
-    pool: Arc<ThreadPool>,
-}
+use super::limits::{FREE_TOKENS, REST_TOKENS, SLOW_CALL, SLOW_MASK};
+use super::prepared::{Prepared, compute, consume, failed};
+use super::start::Shared;
+use crate::cpu_clock::thread_cpu_time;
 
 /// Where a sequence stands in its grammar.
 pub struct GrammarMask {
     matcher: MatcherPlace,
-    /// The tokens that may come now, where they are known.
-    allowed: Option<Result<SimpleVob, MaskError>>,
+    /// Ends the work of a matcher that nobody waits for any more.
+    cancel: Option<CancellationHandle>,
+    /// Tokens that came, of which the matcher doesn't know.
+    path: Vec<u32>,
+    prepared: Prepared,
     /// Tokens that end the turn: they may come wherever the grammar may end.
     stops: Arc<[u32]>,
-    /// What stands for them in the matcher's masks.
-    end: u32,
     /// Stops that came. Nothing else may come behind one.
     ended: usize,
-    pool: Arc<ThreadPool>,
+    /// Tokens that came.
+    tokens: usize,
+    /// CPU time of all its masks.
+    taken: Duration,
+    /// The last mask took long, and so may the next.
+    is_slow: bool,
+    /// So many tokens have to come before it helps with drafts again.
+    rests_until: usize,
+    shared: Shared,
 }
 
 /// A matcher is large: it stays where it was allocated.
 enum MatcherPlace {
     Here(Box<Matcher>),
-    /// On a thread of the pool, which computes the next mask.
-    Away(Receiver<(Box<Matcher>, Result<SimpleVob, MaskError>)>),
+    /// On a thread of the pool.
+    Away(oneshot::Receiver<Returned>),
     /// That thread failed.
     Lost,
 }
 
-impl MaskStart {
-    pub(super) fn new(
-        mut matcher: Matcher,
-        opening: &[(Option<u32>, String)],
-        stops: Arc<[u32]>,
-        end: u32,
-        pool: Arc<ThreadPool>,
-    ) -> Result<Self, GrammarError> {
-        let said = |error: &dyn std::fmt::Display| GrammarError::of_llguidance(&error.to_string());
-        let environment = matcher.tok_env().map_err(|error| said(&error))?;
-        for (id, text) in opening {
-            let ids = id.map_or_else(|| environment.tokenize(text), |id| vec![id]);
-            if matcher.try_consume_tokens(&ids).map_err(|error| said(&error))? < ids.len() {
-                return Err(GrammarError::new(format!(
-                    "the model's template opens an answer with {text:?}, which the grammar doesn't know"
-                )));
-            }
-        }
-        // What can't begin, or is too much at once, is known before the engine is asked.
-        matcher.clone().compute_mask_or_eos().map_err(|error| said(&error))?;
-        Ok(Self { matcher, stops, end, pool })
-    }
-
-    /// The mask of one of them.
-    pub fn mask(&self) -> GrammarMask {
-        GrammarMask {
-            matcher: MatcherPlace::Here(Box::new(self.matcher.clone())),
-            allowed: None,
-            stops: Arc::clone(&self.stops),
-            end: self.end,
-            ended: 0,
-            pool: Arc::clone(&self.pool),
-        }
-    }
+struct Returned {
+    matcher: Box<Matcher>,
+    prepared: Prepared,
+    taken: Duration,
 }
 
 impl GrammarMask {
-    fn is_stop(&self, token: u32) -> bool {
-        self.stops.contains(&token)
+    /// Where no token has come.
+    pub(super) fn new(matcher: Matcher, stops: Arc<[u32]>, shared: Shared) -> Self {
+        Self {
+            cancel: matcher.cancellation_handle(),
+            matcher: MatcherPlace::Here(Box::new(matcher)),
+            path: Vec::new(),
+            prepared: Prepared::default(),
+            stops,
+            ended: 0,
+            tokens: 0,
+            taken: Duration::ZERO,
+            is_slow: false,
+            rests_until: 0,
+            shared,
+        }
     }
 
-    /// The matcher, once it is back.
-    fn matcher(&mut self) -> Result<&mut Matcher, MaskError> {
-        if let MatcherPlace::Away(returned) = &self.matcher {
-            self.matcher = match returned.recv() {
-                Ok((matcher, allowed)) => {
-                    self.allowed = Some(allowed);
-                    MatcherPlace::Here(matcher)
+    /// Takes the matcher back.
+    fn arrive(&mut self, returned: Option<Returned>) {
+        self.matcher = match returned {
+            Some(Returned { matcher, prepared, taken }) => {
+                self.path.clear();
+                self.prepared = prepared;
+                self.taken += taken;
+                self.is_slow = taken > SLOW_MASK;
+                let tokens = self.tokens;
+                let free = u32::try_from(tokens.saturating_add(FREE_TOKENS)).unwrap_or(u32::MAX);
+                if matcher.is_cancelled() || self.taken > self.shared.mask_time.saturating_mul(free) {
+                    let fault = MaskError::TooSlow { tokens, taken: self.taken };
+                    self.prepared = Prepared::failed(fault);
                 }
-                Err(_) => MatcherPlace::Lost,
-            };
+                MatcherPlace::Here(matcher)
+            }
+            None => MatcherPlace::Lost,
+        };
+    }
+
+    /// Waits for the matcher, if it is away.
+    fn fetch(&mut self) {
+        if !matches!(self.matcher, MatcherPlace::Away(_)) {
+            return;
         }
-        match &mut self.matcher {
-            MatcherPlace::Here(matcher) => Ok(matcher),
-            _ => Err(MaskError::Failed("the thread that computed it failed".to_owned())),
+        if let MatcherPlace::Away(returned) = std::mem::replace(&mut self.matcher, MatcherPlace::Lost) {
+            self.arrive(returned.blocking_recv().ok());
         }
     }
 
-    fn allowed(&mut self) -> Result<SimpleVob, MaskError> {
-        if self.ended > 0 {
-            return Ok(SimpleVob::default());
+    /// The matcher, once it is back, at the place where the sequence is.
+    fn matcher(&mut self) -> Result<&mut Matcher, MaskError> {
+        self.fetch();
+        let MatcherPlace::Here(matcher) = &mut self.matcher else { return Err(lost()) };
+        if !self.path.is_empty() {
+            self.prepared = Prepared::default();
+            consume(matcher, &std::mem::take(&mut self.path))?;
         }
-        self.matcher()?;
-        match self.allowed.take() {
-            Some(allowed) => allowed,
-            None => compute(self.matcher()?),
-        }
+        Ok(matcher)
     }
-}
 
-fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {
-    matcher.compute_mask_or_eos().map_err(failed)
+    /// What may come now, if it is known.
+    fn row(&self) -> Option<&SimpleVob> {
+        self.prepared.row(&self.path)
+    }
+
+    /// Lets a matcher help with drafts, where that won't take long: the engine waits for it.
+    fn help<T: Default>(&mut self, with: impl FnOnce(&mut Matcher) -> T) -> T {
+        // Before the turn is taken, which the matcher may be waiting for.
+        self.fetch();
+        if self.ended > 0 || self.is_slow || self.tokens < self.rests_until {
+            return T::default();
+        }
+        let turn = self.shared.turn.clone();
+        let Some(_turn) = turn.try_take() else { return T::default() };
+        let began = thread_cpu_time();
+        let helped = self.matcher().map(with).unwrap_or_default();
+        if thread_cpu_time().saturating_sub(began) > SLOW_CALL {
+            self.rests_until = self.tokens + REST_TOKENS;
+        }
+        helped
+    }
 }
 
 impl TokenMask for GrammarMask {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
-        let allowed = self.allowed()?;
+        if self.ended > 0 {
+            mask.fill(0);
+            self.stops.iter().for_each(|stop| set(mask, *stop));
+            return Ok(());
+        }
+        self.fetch();
+        if let Some(fault) = &self.prepared.fault {
+            return Err(fault.clone());
+        }
+        let computed;
+        let allowed = match self.row() {
+            Some(row) => row,
+            // So far the draft was too much: it ends here.
+            None if !self.path.is_empty() && self.prepared.covers(&self.path) => {
+                return Err(MaskError::Failed("no mask was prepared behind the draft".to_owned()));
+            }
+            None => {
+                computed = compute(self.matcher()?)?;
+                &computed
+            }
+        };
         let words = allowed.as_slice();
         for (at, word) in mask.iter_mut().enumerate() {
             *word &= words.get(at).copied().unwrap_or(0);
         }
-        let may_end = self.ended > 0 || allowed.is_allowed(self.end);
-        clear(mask, self.end);
+        let may_end = allowed.is_allowed(self.shared.end);
+        clear(mask, self.shared.end);
         if may_end {
             self.stops.iter().for_each(|stop| set(mask, *stop));
         }
@@ -133,66 +178,103 @@ impl TokenMask for GrammarMask {
     }
 
     fn advance(&mut self, token: u32) -> Result<(), MaskError> {
-        let (refused, is_stop, end, ended) =
-            (MaskError::Refused(token), self.is_stop(token), self.end, self.ended);
-        let matcher = self.matcher()?;
-        if is_stop {
-            let may_end = ended > 0 || matcher.is_stopped() || matcher.is_accepting().map_err(failed)?;
+        let refused = Err(MaskError::Refused(token));
+        let (ended, end) = (self.ended > 0, self.shared.end);
+        if self.stops.contains(&token) {
+            let may_end = match self.row() {
+                _ if ended => true,
+                Some(row) => row.is_allowed(end),
+                None => {
+                    let matcher = self.matcher()?;
+                    matcher.is_stopped() || matcher.is_accepting().map_err(failed)?
+                }
+            };
             self.ended += usize::from(may_end);
-            return if may_end { Ok(()) } else { Err(refused) };
+            return if may_end { Ok(()) } else { refused };
         }
-        if ended > 0 || token >= end || matcher.try_consume_tokens(&[token]).map_err(failed)? == 0 {
-            return Err(refused);
+        if ended || token >= end {
+            return refused;
         }
-        self.allowed = None;
+        match self.row() {
+            Some(row) if !row.is_allowed(token) => return refused,
+            Some(_) => self.path.push(token),
+            None => {
+                consume(self.matcher()?, &[token])?;
+                self.prepared = Prepared::default();
+            }
+        }
+        self.tokens += 1;
         Ok(())
     }
 
-    fn prepare(&mut self) {
-        let is_needed = self.ended == 0 && self.allowed.is_none();
+    fn prepare(&mut self, draft: &[u32]) {
+        let is_needed = self.ended == 0 && self.prepared.fault.is_none() && self.row().is_none();
         if !is_needed || !matches!(self.matcher, MatcherPlace::Here(_)) {
             return;
         }
-        let (back, returned) = sync_channel(1);
-        if let MatcherPlace::Here(mut matcher) =
-            std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned))
-        {
-            self.pool.spawn(move || {
-                let allowed = compute(&mut matcher);
+        let (back, returned) = oneshot::channel();
+        let place = std::mem::replace(&mut self.matcher, MatcherPlace::Away(returned));
+        if let MatcherPlace::Here(mut matcher) = place {
+            let (path, draft) = (self.path.clone(), draft.to_vec());
+            let watch = Arc::clone(&self.shared.pool.watch);
+            self.shared.pool.spawn(self.shared.turn.clone(), self.is_slow, move |turn| {
                 // Who isn't there any more needs no mask.
-                let _ = back.send((matcher, allowed));
+                if back.is_closed() {
+                    return;
+                }
+                let began = thread_cpu_time();
+                let prepared = Prepared::compute(&mut matcher, &path, draft, &watch);
+                let taken = thread_cpu_time().saturating_sub(began);
+                drop(turn);
+                let _ = back.send(Returned { matcher, prepared, taken });
             });
         }
     }
 
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let MatcherPlace::Away(returned) = &mut self.matcher {
+            let returned = ready!(Pin::new(returned).poll(cx)).ok();
+            self.arrive(returned);
+        }
+        Poll::Ready(())
+    }
+
     fn validate(&mut self, tokens: &[u32]) -> usize {
-        let texts = tokens.iter().position(|token| self.is_stop(*token) || *token >= self.end);
+        let end = self.shared.end;
+        let texts = tokens.iter().position(|token| self.stops.contains(token) || *token >= end);
         let tokens = &tokens[..texts.unwrap_or(tokens.len())];
-        let ended = self.ended > 0;
-        self.matcher()
-            .map_or(0, |matcher| if ended { 0 } else { matcher.validate_tokens(tokens).unwrap_or(0) })
+        self.help(|matcher| matcher.validate_tokens(tokens).unwrap_or(0))
     }
 
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         let stops = tokens.min(self.ended);
         self.ended -= stops;
-        self.matcher()?.rollback(tokens - stops).map_err(failed)?;
-        self.allowed = None;
+        let rest = tokens - stops;
+        self.tokens = self.tokens.saturating_sub(rest);
+        if rest <= self.path.len() && !matches!(self.matcher, MatcherPlace::Away(_)) {
+            self.path.truncate(self.path.len() - rest);
+            return Ok(());
+        }
+        self.matcher()?.rollback(rest).map_err(failed)?;
+        self.prepared = Prepared::default();
         Ok(())
     }
 
     fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
-        if self.ended == 0
-            && let Ok(matcher) = self.matcher()
-        {
-            out.extend(matcher.compute_ff_tokens().into_iter().take(most));
+        out.extend(self.help(Matcher::compute_ff_tokens).into_iter().take(most));
+    }
+}
+
+impl Drop for GrammarMask {
+    fn drop(&mut self) {
+        if let Some(cancel) = &self.cancel {
+            cancel.cancel();
         }
     }
 }
 
-/// llguidance's first line says what failed.
-fn failed(error: impl std::fmt::Display) -> MaskError {
-    MaskError::Failed(error.to_string().lines().next().unwrap_or_default().to_owned())
+fn lost() -> MaskError {
+    MaskError::Failed("the thread that computed it failed".to_owned())
 }
 
 fn clear(mask: &mut [u32], id: u32) {

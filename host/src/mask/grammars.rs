@@ -1,16 +1,17 @@
 //! Grammars of one tokenizer: compiled once, kept by their content.
 
 use std::sync::{Arc, OnceLock};
-use std::thread::available_parallelism;
+use std::time::Duration;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::InferenceCapabilities;
 use llguidance::{Matcher, ParserFactory, TokenParser};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
+use super::pool::{MaskPool, Turn};
+use super::start::Shared;
 use super::vocabulary::{self, MaskVocabulary};
 use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
@@ -20,12 +21,14 @@ pub struct Grammars {
     tokenizer: Arc<Tokenizer>,
     compiler: OnceLock<Option<GrammarCompiler>>,
     compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
+    /// CPU time of a token's mask, on average over an answer.
+    mask_time: Duration,
 }
 
 /// What grammars are compiled with, and threads for masks. Made with the first grammar: half a second for a large vocabulary.
 struct GrammarCompiler {
     factory: ParserFactory,
-    pool: Arc<ThreadPool>,
+    pool: Arc<MaskPool>,
 }
 
 /// A grammar at its beginning. Cheap to clone.
@@ -34,8 +37,7 @@ pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
     /// The same: it tells how large the lexer has grown that all matchers of the grammar share.
     parser: Arc<TokenParser>,
-    end: u32,
-    pool: Arc<ThreadPool>,
+    shared: Shared,
 }
 
 #[derive(Clone)]
@@ -48,12 +50,14 @@ impl Weighter<Arc<str>, CompiledGrammar> for BySource {
 }
 
 impl Grammars {
-    /// For a tokenizer. Nothing is made before the first grammar comes.
-    pub fn new(tokenizer: Arc<Tokenizer>) -> Self {
+    /// For a tokenizer. Nothing is made before the first grammar comes. An answer whose masks take more CPU time than so much for each token
+    /// fails; what 200 tokens may take is free.
+    pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration) -> Self {
         Self {
             tokenizer,
             compiler: OnceLock::new(),
             compiled: Cache::with_weighter(CACHED_GRAMMARS, CACHED_BYTES, BySource),
+            mask_time,
         }
     }
 
@@ -86,8 +90,12 @@ impl Grammars {
             None => Ok(CompiledGrammar {
                 matcher: Arc::new(matcher),
                 parser: Arc::new(parser),
-                end: vocabulary::end(&self.tokenizer),
-                pool: Arc::clone(pool),
+                shared: Shared {
+                    pool: Arc::clone(pool),
+                    turn: Turn::default(),
+                    mask_time: self.mask_time,
+                    end: vocabulary::end(&self.tokenizer),
+                },
             }),
         }
     }
@@ -110,12 +118,9 @@ impl GrammarCompiler {
             .ok()?;
         *factory.limits_mut() = parser_limits();
         factory.quiet();
-        let threads = (available_parallelism().map_or(1, usize::from) / 2).clamp(1, 4);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("mask-{index}"))
-            .build();
-        let pool = pool.inspect_err(|error| tracing::error!(%error, "threads for masks don't start")).ok()?;
+        let pool = MaskPool::new()
+            .inspect_err(|error| tracing::error!(%error, "threads for masks don't start"))
+            .ok()?;
         Some(Self { factory, pool: Arc::new(pool) })
     }
 }
@@ -134,6 +139,12 @@ impl CompiledGrammar {
         self.parser.parser.lexer_stats().num_states > WORN_STATES
     }
 
+    /// Who computes its masks.
+    #[cfg(test)]
+    pub(super) fn turn(&self) -> Turn {
+        self.shared.turn.clone()
+    }
+
     /// Where sequences begin that any of `stops` ends, behind what their prompt has written of the turn: tokens, or text.
     ///
     /// # Errors
@@ -143,7 +154,6 @@ impl CompiledGrammar {
         opening: &[(Option<u32>, String)],
         stops: &Arc<[u32]>,
     ) -> Result<MaskStart, GrammarError> {
-        let (matcher, pool) = (Matcher::clone(&self.matcher), Arc::clone(&self.pool));
-        MaskStart::new(matcher, opening, Arc::clone(stops), self.end, pool)
+        MaskStart::new(Matcher::clone(&self.matcher), opening, Arc::clone(stops), self.shared.clone())
     }
 }

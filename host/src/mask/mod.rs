@@ -10,11 +10,16 @@ mod grammar_mask;
 mod grammars;
 mod json;
 mod limits;
+mod pool;
+mod prepared;
+mod start;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
+mod watch;
 
 pub use error::GrammarError;
-pub use grammar_mask::{GrammarMask, MaskStart};
+pub use grammar_mask::GrammarMask;
 pub use grammars::{CompiledGrammar, Grammars};
 pub use json::json_grammar;
+pub use start::MaskStart;

@@ -5,13 +5,17 @@ use std::sync::{Arc, LazyLock};
 use engine::{JsonBegins, JsonConstraint, MaskError, ModelFiles, TokenMask};
 
 use super::{GrammarMask, Grammars, json_grammar};
+use crate::limits::Limits;
 use crate::prompt::Tokenizer;
+
+mod away;
 
 static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");
     Arc::new(Tokenizer::load(&ModelFiles::Directory(folder)).unwrap())
 });
-static GRAMMARS: LazyLock<Grammars> = LazyLock::new(|| Grammars::new(Arc::clone(&TOKENIZER)));
+static GRAMMARS: LazyLock<Grammars> =
+    LazyLock::new(|| Grammars::new(Arc::clone(&TOKENIZER), Limits::default().mask_time));
 /// More rows than the tokenizer has tokens, as models have.
 const ROWS: usize = 768;
 
@@ -99,21 +103,21 @@ fn what_was_prepared_is_what_would_be_computed() {
     let grammar = "start: /[a-f]{1,3}/ \"-\" /[0-9]+/";
     let (mut prepared, mut plain) = (mask(grammar), mask(grammar));
     for text in ["a", "b", "-", "7", "1"] {
-        prepared.prepare();
-        prepared.prepare();
+        prepared.prepare(&[]);
+        prepared.prepare(&[]);
         assert_eq!(allowed(&mut prepared), allowed(&mut plain));
         let id = TOKENIZER.encode_text(text).unwrap()[0];
-        prepared.prepare();
+        prepared.prepare(&[]);
         prepared.advance(id).unwrap();
         plain.advance(id).unwrap();
-        prepared.prepare();
+        prepared.prepare(&[]);
         assert_eq!(prepared.validate(&[id]), plain.validate(&[id]));
     }
-    prepared.prepare();
+    prepared.prepare(&[]);
     prepared.rollback(3).unwrap();
     plain.rollback(3).unwrap();
     assert_eq!(allowed(&mut prepared), allowed(&mut plain));
-    prepared.prepare();
+    prepared.prepare(&[]);
     drop(prepared);
 }
 

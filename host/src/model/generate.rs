@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use engine::{Finish, Generation, Step, SubmitError, Token};
+use engine::{Finish, Generation, GenerationError, MaskError, Step, SubmitError, Token};
 
 use super::raw::{RawTokens, RawTurn};
 use super::text::StreamText;
@@ -158,8 +158,11 @@ impl TurnStream {
             }
             Finish::Length => Some(self.finish(FinishReason::Length, None, out)),
             Finish::Error(error) => {
-                tracing::error!(%error, "the engine failed");
-                Some(self.abort(engine_failure(), out))
+                let failure = constraint_failure(&error).unwrap_or_else(|| {
+                    tracing::error!(%error, "the engine failed");
+                    engine_failure()
+                });
+                Some(self.abort(failure, out))
             }
             Finish::Refused(error) => {
                 tracing::error!(%error, "the engine refused a generation that it had taken on");
@@ -259,6 +262,23 @@ fn engine_failure() -> TurnFailure {
         code: "server_error",
         message: "The engine failed while it generated this answer; try again.".to_owned(),
     }
+}
+
+/// The failure of an answer whose schema or grammar turned out to be too much: the request is at fault, and fails again as it is.
+fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
+    let (code, what) = match error {
+        GenerationError::Mask(MaskError::TooComplex(bound)) => {
+            (TurnFailure::CONSTRAINT_TOO_COMPLEX, format!("grew too complex to follow ({bound})"))
+        }
+        GenerationError::Mask(MaskError::TooSlow { tokens, .. }) => {
+            (TurnFailure::CONSTRAINT_TOO_SLOW, format!("took too long to follow, at token {tokens}"))
+        }
+        _ => return None,
+    };
+    let message = format!(
+        "The schema or grammar that this answer has to satisfy {what}. Send a simpler one: fewer alternatives and optional properties at one place, shorter patterns and repetitions."
+    );
+    Some(TurnFailure { code, message })
 }
 
 fn report(model: &Arc<str>, fault: &Fault) {

@@ -77,7 +77,7 @@ impl Model {
             names,
             created,
             format,
-            grammars: Grammars::new(Arc::clone(&tokenizer)),
+            grammars: Grammars::new(Arc::clone(&tokenizer), limits.mask_time),
             tokenizer,
             parsers,
             fault_policy: options.fault_policy,

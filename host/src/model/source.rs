@@ -99,6 +99,7 @@ impl Source {
             ("generated_tokens", stats.generated_tokens as f64),
             ("drafted_tokens", stats.drafted_tokens as f64),
             ("accepted_tokens", stats.accepted_tokens as f64),
+            ("late_masks", stats.late_masks as f64),
             ("preemptions", stats.preemptions as f64),
             ("refused", stats.refused as f64),
         ];

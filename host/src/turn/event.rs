@@ -66,6 +66,13 @@ pub struct TurnFailure {
     pub message: String,
 }
 
+impl TurnFailure {
+    /// The code of an answer whose schema or grammar reached a bound on its way.
+    pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
+    /// The code of an answer whose schema or grammar took more than its share of time.
+    pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
+}
+
 /// Tokens of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {

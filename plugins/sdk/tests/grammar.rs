@@ -75,6 +75,36 @@ fn what_stands_beside_the_properties_is_refused_if_strict_and_left_out_if_not() 
 }
 
 #[test]
+fn properties_that_several_schemas_declare_are_refused_by_keyword_and_place_where_markers_are_text() {
+    let object = |key: &str| format!(r#"{{"type":"object","properties":{{"{key}":{{"type":"string"}}}}}}"#);
+    let (a, b) = (object("a"), object("b"));
+    let said = |keyword: &str, place: &str| {
+        format!(
+            "\"{keyword}\" joins properties of several schemas, which can't be kept from spelling markers, at #{place}"
+        )
+    };
+    for (schema, keyword, place) in [
+        (format!(r#"{{"allOf":[{a},{b}]}}"#), "allOf", "/allOf"),
+        (format!(r#"{{"type":"object","properties":{{"a":{{}}}},"allOf":[{b}]}}"#), "allOf", "/allOf"),
+        (format!(r#"{{"type":"array","items":{{"allOf":[{a},{b}]}}}}"#), "allOf", "/items/allOf"),
+        (format!(r#"{{"anyOf":[{{"type":"null"}},{{"allOf":[{a},{b}]}}]}}"#), "allOf", "/anyOf/1/allOf"),
+        (format!(r#"{{"properties":{{"x":{{}}}},"oneOf":[{a},{b}]}}"#), "oneOf", "/oneOf"),
+    ] {
+        let reason = refusal(&schema);
+        assert!(reason.contains(&said(keyword, place)), "{schema}: {reason}");
+    }
+    for schema in [
+        format!(r#"{{"allOf":[{a}]}}"#),
+        format!(r#"{{"anyOf":[{a},{b}]}}"#),
+        format!(r#"{{"allOf":[{a},{{"required":["a"]}}]}}"#),
+        r#"{"type":"array","items":{"allOf":[{"type":"string"},{"minLength":2}]}}"#.to_owned(),
+    ] {
+        let whole = format!(r#"{{"type":"object","properties":{{"p":{schema}}}}}"#);
+        written(&strict("f", &whole)).unwrap_or_else(|reason| panic!("{schema}: {reason}"));
+    }
+}
+
+#[test]
 fn references_are_followed_within_the_schema_only() {
     let schema = r##"{"$ref":"#/$defs/all","$defs":{"all":{"properties":{"n":{"$ref":"#/$defs/n"}}},"n":{"type":"integer"}}}"##;
     assert_eq!(written(&strict("f", schema)).unwrap(), r#"("n"=INTEGER)?"#);

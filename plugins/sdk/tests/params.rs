@@ -164,6 +164,17 @@ fn a_text_that_is_json_of_an_allowed_type_stays_as_it_is() {
 }
 
 #[test]
+fn an_integer_stays_as_it_is_however_long() {
+    for digits in [64, 65, 100, 400, 4095] {
+        let text = format!("-{}", "7".repeat(digits));
+        assert_eq!(coerce(&text, types("integer")), Coerced::Verbatim, "{digits}");
+    }
+    assert_eq!(coerce(&"7".repeat(4097), types("integer")), Coerced::Text);
+    assert_eq!(coerce(&"7".repeat(400), types("number")), Coerced::Text, "no double");
+    assert_eq!(coerce(&format!("{}.0", "7".repeat(400)), types("integer")), Coerced::As("7".repeat(400)));
+}
+
+#[test]
 fn other_spellings_of_a_type_become_its_json() {
     let cases = [
         ("null", "None", "null"),

@@ -17,6 +17,7 @@ use std::time::Duration;
 use cases::Case;
 use engine::{JsonBegins, JsonConstraint};
 use host::grammar::define_markers;
+use host::limits::Limits;
 use host::limits::ParserLimits;
 use host::mask::{Grammars, MaskStart, json_grammar};
 use host::parser::contract::{Request, ToolChoice};
@@ -104,7 +105,7 @@ impl Bench {
 
     /// With the vocabulary made ready, and nothing compiled.
     fn fresh(&self) -> Grammars {
-        let grammars = Grammars::new(Arc::clone(&self.tokenizer));
+        let grammars = Grammars::new(Arc::clone(&self.tokenizer), Limits::default().mask_time);
         grammars.compile("start: \"x\"").expect("a grammar");
         grammars
     }
@@ -156,7 +157,7 @@ fn exported(case: &Case, row: &Row) -> Value {
 fn main() {
     let bench = Bench::new();
     let began = thread_cpu();
-    let grammars = Grammars::new(Arc::clone(&bench.tokenizer));
+    let grammars = Grammars::new(Arc::clone(&bench.tokenizer), Limits::default().mask_time);
     grammars.compile("start: \"x\"").expect("a grammar");
     let ready = thread_cpu().saturating_sub(began);
     println!(

@@ -111,7 +111,67 @@ async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
     });
     let answer = post(server.address, "/v1/chat/completions", &body).await.json();
     let content = answer["choices"][0]["message"]["content"].as_str().unwrap_or_default();
-    assert!(content.starts_with('{'), "{answer}");
+    // All of it is the beginning of an object: nothing is wrong with it but that it ends.
+    assert!(content.starts_with('{') && content.len() > 10, "{answer}");
+    match serde_json::from_str::<Value>(content) {
+        Ok(whole) => assert!(whole.is_object(), "{answer}"),
+        Err(error) => assert!(error.is_eof(), "{error}: {answer}"),
+    }
+    server.stop().await;
+}
+
+/// A schema in which too much may come at once, behind its beginning: two thousand kinds of objects.
+fn outgrowing() -> Value {
+    let kind = |at: usize| {
+        let properties = json!({ (format!("kind_{at}")): { "const": at }, "v": { "type": "integer" } });
+        json!({ "type": "object", "properties": properties, "additionalProperties": false })
+    };
+    let any = json!({ "anyOf": (0..2000).map(kind).collect::<Vec<_>>() });
+    json!({ "type": "object", "properties": { "x": any }, "required": ["x"], "additionalProperties": false })
+}
+
+/// Endpoint, body, and the error's code and type.
+fn outgrowing_demands() -> [(&'static str, Value, Option<&'static str>, Option<&'static str>); 3] {
+    let schema = outgrowing();
+    let named = json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": schema } });
+    let format = json!({ "type": "json_schema", "name": "n", "schema": schema });
+    let messages = json!([{ "role": "user", "content": "x" }]);
+    let chat = json!({ "model": "qwen3-tiny", "messages": messages });
+    let anthropic = json!({ "max_tokens": 500, "output_config": { "format": format } });
+    let invalid = Some("invalid_request_error");
+    [
+        (
+            "/v1/responses",
+            json!({ "model": "qwen3-tiny", "input": "x", "text": { "format": format } }),
+            Some("invalid_prompt"),
+            None,
+        ),
+        (
+            "/v1/chat/completions",
+            merged(chat.clone(), &json!({ "response_format": named })),
+            Some("constraint_too_complex"),
+            invalid,
+        ),
+        ("/v1/messages", merged(chat, &anthropic), None, invalid),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_that_outgrows_the_limits_on_the_way_is_the_requests_fault() {
+    let server = TestServer::start(Setup::default()).await;
+    for (path, mut body, code, of_type) in outgrowing_demands() {
+        let answer = post(server.address, path, &body).await;
+        let error = &answer.json()["error"];
+        assert_eq!(answer.status, 400, "{path}: {error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains("grew too complex") && message.contains("Send a simpler one"), "{message}");
+        assert_eq!((error["code"].as_str(), error["type"].as_str()), (code, of_type), "{path}");
+        body["stream"] = json!(true);
+        let stream = post(server.address, path, &body).await;
+        let text = String::from_utf8_lossy(&stream.body).into_owned();
+        assert!(stream.status == 200 && text.contains("grew too complex"), "{path}: {text}");
+        assert!(!text.contains("server_error") && !text.contains("api_error"), "{path}: {text}");
+    }
     server.stop().await;
 }
 

@@ -26,6 +26,7 @@ impl Scheduler {
                     computed,
                     draft: std::mem::take(&mut sequence.draft),
                     rows: first..self.batch.logit_rows.len(),
+                    is_late: false,
                     error: sequence.fault.take().map(Into::into),
                 });
             }

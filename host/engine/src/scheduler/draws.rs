@@ -1,5 +1,7 @@
 //! How the tokens of a step are chosen: parameters, edits and masks of its sequences, as data for the runner.
 
+use std::task::{Context, Poll};
+
 use super::Scheduler;
 use super::in_flight::StepEntry;
 use crate::error::MaskError;
@@ -24,14 +26,36 @@ pub(super) struct DrawBuffers {
 const UNREAD: Draw = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
 
 impl Scheduler {
+    /// Whether the masks are ready of the step that was scheduled last. What isn't prepared is, from now on: all tokens before those that
+    /// it samples are known.
+    pub(crate) fn masks_are_ready(&mut self) -> bool {
+        let waker = self.waker.clone();
+        let mut cx = Context::from_waker(&waker);
+        let Some(mut step) = self.steps_in_flight.pop_back() else { return true };
+        let mut ready = true;
+        for entry in step.entries.iter_mut().filter(|entry| !entry.rows.is_empty() && entry.error.is_none()) {
+            let Some(sequence) = self.lookup(entry.begun) else { continue };
+            let prepared = guarded(|| sequence.mask.as_deref_mut().map(|mask| mask.prepare(&entry.draft)));
+            match prepared.and_then(|_| sequence.poll_mask(&mut cx)) {
+                Ok(poll) => ready &= poll.is_ready(),
+                Err(error) => entry.error = Some(error.into()),
+            }
+        }
+        self.steps_in_flight.push_back(step);
+        ready
+    }
+
     /// The draws of the step that was scheduled last. All tokens before those that it samples are known by now.
     pub(crate) fn draws(&mut self) -> Draws<'_> {
         let mut draws = std::mem::replace(&mut self.draws, DrawBuffers::new(0));
         draws.clear();
+        let waker = self.waker.clone();
+        let mut cx = Context::from_waker(&waker);
         if let Some(mut step) = self.steps_in_flight.pop_back() {
             step.drawn = true;
             for entry in &mut step.entries {
-                draws.push(entry, self.lookup(entry.begun));
+                draws.push(entry, self.lookup(entry.begun), &mut cx);
+                self.counts.late_masks += u64::from(entry.is_late);
             }
             self.steps_in_flight.push_back(step);
         }
@@ -63,12 +87,21 @@ impl DrawBuffers {
     }
 
     /// The rows of one sequence: each as if the draft's tokens before it were accepted.
-    fn push(&mut self, entry: &mut StepEntry, sequence: Option<&mut Sequence>) {
-        let Some(sequence) = sequence else {
-            return self.rows.extend(entry.rows.clone().map(|_| UNREAD));
-        };
+    fn push(&mut self, entry: &mut StepEntry, sequence: Option<&mut Sequence>, cx: &mut Context<'_>) {
+        let Some(sequence) = sequence else { return self.push_unread(entry) };
         if entry.rows.is_empty() {
             return;
+        }
+        if entry.error.is_none() {
+            match sequence.poll_mask(cx) {
+                Ok(Poll::Ready(())) => {}
+                Ok(Poll::Pending) => {
+                    entry.is_late = true;
+                    entry.computed = sequence.wait_for_mask();
+                    return self.push_unread(entry);
+                }
+                Err(error) => entry.error = Some(error.into()),
+            }
         }
         let known = sequence.tokens.len();
         sequence.tokens.extend_from_slice(&entry.draft);
@@ -93,6 +126,10 @@ impl DrawBuffers {
             entry.error = Some(error.into());
         }
         sequence.steps_in_flight += 1;
+    }
+
+    fn push_unread(&mut self, entry: &StepEntry) {
+        self.rows.extend(entry.rows.clone().map(|_| UNREAD));
     }
 
     /// The masks of one sequence's rows. Where the mask fails behind the first of them, the draft ends before that: what is wrong will

@@ -28,6 +28,8 @@ pub(super) struct StepEntry {
     pub(super) draft: Vec<u32>,
     /// Its rows of logits: none in the middle of a prompt, with a draft one more than that has tokens.
     pub(super) rows: Range<usize>,
+    /// Its mask wasn't there: nothing was drawn for it.
+    pub(super) is_late: bool,
     /// Why its tokens can't be taken, known before they are there.
     pub(super) error: Option<GenerationError>,
 }

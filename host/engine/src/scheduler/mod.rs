@@ -3,8 +3,9 @@
 //! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in turn
 //! (`queue.rs`), once the blocks for all their tokens are free (`admit.rs`). When blocks run out, sequences are preempted, and computed
 //! again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
-//! Invariants: of the sequences that aren't paused, the one of the highest priority that began first goes on in every step; a paused
-//! one costs others nothing; what is scheduled with whom has no effect on anyone's tokens; nothing here asks which tokens a step under
+//! A sequence whose mask isn't there when its row is leaves out steps until it is (`draws.rs`), so that nobody waits for it.
+//! Invariants: of the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in every
+//! step; a paused one costs others nothing; what is scheduled with whom has no effect on anyone's tokens; nothing here asks which tokens a step under
 //! way will bring, nor reads a clock. Called by the engine's thread only (`engine_step.rs`).
 
 mod admit;
@@ -20,6 +21,7 @@ mod virtual_tokens;
 mod watch;
 
 use std::collections::VecDeque;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use crate::batch::Batch;
@@ -55,12 +57,14 @@ pub(crate) struct Scheduler {
     /// Steps under way, oldest first; only the last may not be sampled yet.
     steps_in_flight: VecDeque<InFlightStep>,
     draws: DrawBuffers,
+    /// Wakes the engine when a mask is there that some sequence waits for.
+    waker: Waker,
     counts: EngineStats,
 }
 
 impl Scheduler {
     /// A scheduler without sequences for a runner of this shape.
-    pub(crate) fn new(shape: &RunnerShape, mut options: LocalOptions) -> Self {
+    pub(crate) fn new(shape: &RunnerShape, mut options: LocalOptions, waker: Waker) -> Self {
         let most = shape.batch_tokens.max(1);
         options.sequences = options.sequences.clamp(1, most);
         options.batch_tokens = options.batch_tokens.clamp(options.sequences, most);
@@ -76,6 +80,7 @@ impl Scheduler {
             batch: Batch::default(),
             steps_in_flight: VecDeque::new(),
             draws: DrawBuffers::new(shape.vocab),
+            waker,
             counts: EngineStats { total_blocks: shape.blocks, ..EngineStats::default() },
         }
     }
@@ -118,6 +123,7 @@ impl Scheduler {
     pub(crate) fn schedule(&mut self) -> Option<&Batch> {
         self.poll_clients();
         self.refuse_late();
+        self.poll_masks();
         self.plan();
         self.build().then_some(&self.batch)
     }
@@ -149,6 +155,12 @@ impl Scheduler {
         for sequence in self.running.iter_mut().chain(&mut self.preempted) {
             sequence.paused = sequence.outlet.is_full(sequence.steps_in_flight);
         }
+    }
+
+    /// Looks for the masks that sequences wait for.
+    fn poll_masks(&mut self) {
+        let mut cx = Context::from_waker(&self.waker);
+        self.running.iter_mut().chain(&mut self.preempted).for_each(|one| one.end_mask_wait(&mut cx));
     }
 
     /// Refuses requests that have waited too long. They may ask again after as long a time.

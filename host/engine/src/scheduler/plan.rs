@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Scheduler;
 use super::admit::Next;
 use super::speculate::DraftRoom;
-use crate::sequence::Sequence;
+use crate::sequence::{MaskWait, Sequence};
 
 /// What a step has left to give.
 pub(super) struct Budget {
@@ -51,7 +51,9 @@ impl Scheduler {
 
     fn plan_decoding(&mut self, budget: &mut Budget) {
         let room = DraftRoom::of(&self.running, &self.pool, self.options.speculation);
-        let ready = |one: &&mut Sequence| !one.paused && one.pending() == 1 && !room.waits(one);
+        let ready = |one: &&mut Sequence| {
+            !one.paused && one.pending() == 1 && one.mask_wait != MaskWait::Waits && !room.waits(one)
+        };
         let mut decoding: Vec<&mut Sequence> =
             self.running.iter_mut().filter(ready).take(budget.sequences).collect();
         for sequence in &mut decoding {

@@ -53,7 +53,7 @@ impl Scheduler {
     fn land(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
         let Some(sequence) = self.lookup(entry.begun) else { return 0 };
         let known = sequence.tokens.len();
-        if entry.rows.is_empty() {
+        if entry.rows.is_empty() || entry.is_late {
             return known;
         }
         sequence.steps_in_flight -= 1;

@@ -6,7 +6,7 @@
 
 use super::plan::Budget;
 use crate::blocks::BlockPool;
-use crate::sequence::Sequence;
+use crate::sequence::{MaskWait, Sequence};
 use crate::speculation::SpeculationOptions;
 
 /// What drafts of a step may take.
@@ -36,8 +36,10 @@ impl DraftRoom {
     /// Shares rows out among sequences that decode in this step.
     pub(super) fn draft(&self, decoding: Vec<&mut Sequence>, budget: &mut Budget) {
         let mut rows = self.options.decode_rows.saturating_sub(decoding.len()).min(budget.tokens);
-        let mut able: Vec<_> =
-            decoding.into_iter().filter(|one| one.scheduled == 1 && one.steps_in_flight == 0).collect();
+        let is_able = |one: &&mut Sequence| {
+            one.scheduled == 1 && one.steps_in_flight == 0 && one.mask_wait == MaskWait::No
+        };
+        let mut able: Vec<_> = decoding.into_iter().filter(is_able).collect();
         while let Some(sequence) = able.pop() {
             let share = rows.div_ceil(able.len() + 1).min(self.options.draft_tokens);
             sequence.plan_draft(share, sequence.table.blocks().len() * self.block_size + self.free);

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use crate::batch::{Batch, BlockTables, LAST};
 use crate::cpu::Sampler;
-use crate::engine_step::engine_step;
-use crate::generation::{Finish, GenerationRequest, Step, StepStream};
+use crate::engine_step::{MaskPatience, engine_step};
+use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
 use crate::logits::{LogitsProcessors, LogitsState};
 use crate::notify::Notify;
 use crate::options::LocalOptions;
@@ -199,8 +199,13 @@ pub(crate) fn sampled(prompt: impl Into<Vec<u32>>, max_tokens: usize, seed: u64)
     request
 }
 
-/// What a request without stop ids gets from the fake model, computed without cache, batch or scheduler.
+/// What a request without stop ids and mask gets from the fake model, computed without cache, batch or scheduler.
 pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
+    alone_under(request, None)
+}
+
+/// The same under a mask.
+pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn TokenMask>) -> Vec<u32> {
     let mut tokens = request.prompt.clone();
     let mut values: Vec<u64> = Vec::new();
     let mut sampler = Sampler::default();
@@ -217,7 +222,14 @@ pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
         if let Some(logits_state) = &mut logits_state {
             logits_state.push_edits(&tokens, 0, &mut edits);
         }
-        let id = sampler.next(&row, &draw, None, &edits).unwrap().id;
+        let mut allowed = [u32::MAX; VOCAB.div_ceil(32) as usize];
+        if let Some(mask) = mask.as_deref_mut() {
+            mask.apply(&mut allowed).unwrap();
+        }
+        let id = sampler.next(&row, &draw, mask.is_some().then_some(&allowed[..]), &edits).unwrap().id;
+        if let Some(mask) = mask.as_deref_mut() {
+            mask.advance(id).unwrap();
+        }
         tokens.push(id);
     }
     tokens.split_off(request.prompt.len())
@@ -268,7 +280,7 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(shape: RunnerShape, options: LocalOptions) -> Self {
-        let scheduler = Scheduler::new(&shape, options);
+        let scheduler = Scheduler::new(&shape, options, Waker::noop().clone());
         Self { scheduler, runner: FakeRunner::new(shape), notify: Arc::default() }
     }
 
@@ -283,7 +295,8 @@ impl Rig {
     /// One round; `None` when no sequence can go on and no step is under way, else the tokens that it computed.
     pub(crate) fn step(&mut self) -> Option<usize> {
         let before = self.runner.computed;
-        engine_step(&mut self.scheduler, &mut self.runner).then(|| self.runner.computed - before)
+        engine_step(&mut self.scheduler, &mut self.runner, MaskPatience::none())
+            .then(|| self.runner.computed - before)
     }
 
     /// Rounds until nothing goes on; returns their number.

@@ -14,11 +14,11 @@ fn engine(options: LocalOptions) -> LocalEngine {
     LocalEngine::start(Box::new(FakeRunner::new(shape(50, 4))), options)
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-async fn read(mut generation: Generation) -> (Vec<u32>, Option<Finish>) {
+pub(super) async fn read(mut generation: Generation) -> (Vec<u32>, Option<Finish>) {
     let (mut tokens, mut finish) = (Vec::new(), None);
     while let Some(step) = generation.next().await {
         tokens.extend(step.tokens.iter().map(|token| token.id));
@@ -28,7 +28,7 @@ async fn read(mut generation: Generation) -> (Vec<u32>, Option<Finish>) {
 }
 
 /// Waits until the engine's figures satisfy a condition.
-fn wait(engine: &LocalEngine, condition: impl Fn(&EngineStats) -> bool) -> EngineStats {
+pub(super) fn wait(engine: &LocalEngine, condition: impl Fn(&EngineStats) -> bool) -> EngineStats {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let stats = engine.stats();

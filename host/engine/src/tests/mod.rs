@@ -4,6 +4,7 @@ mod accept;
 mod ahead;
 mod fairness;
 mod fake;
+mod late_masks;
 mod local;
 mod logits;
 mod masks;

@@ -179,3 +179,30 @@ fn drafts_take_no_block_that_another_sequence_needs() {
         assert!(stats.accepted_tokens > 10, "{stats:?}");
     }
 }
+
+#[test]
+fn a_draft_that_finds_no_block_is_dropped_rather_than_anybody_preempted() {
+    let ask = |id| GenerationRequest { processors: words(1), ..request([id, 3, 3, 3], 160) };
+    let mut tight = 0;
+    for (blocks, draft_tokens) in (42..82).flat_map(|blocks| [(blocks, 12), (blocks, 30)]) {
+        let mut rig = rig(blocks, 0, SpeculationOptions { draft_tokens, decode_rows: 99 });
+        let mut clients = [rig.submit(ask(1)), rig.submit(ask(2))];
+        while clients.iter().any(|client| client.finish.is_none()) {
+            let before = rig.scheduler.stats();
+            assert!(rig.step().is_some() && before.steps < 1000, "{blocks} blocks: {before:?}");
+            let after = rig.scheduler.stats();
+            // Each has a block for its next token, so only drafts can lack one; each draft may take what is free beyond those.
+            if before.free_blocks >= 2 {
+                assert_eq!(after.preemptions, before.preemptions, "{blocks} blocks: {before:?}");
+                tight += usize::from(before.running == 2 && before.free_blocks < 2 * draft_tokens / 4);
+            }
+            for client in &mut clients {
+                client.read(99);
+            }
+        }
+        for (client, id) in clients.into_iter().zip([1, 2]) {
+            assert_eq!(client.tokens, alone(&ask(id)));
+        }
+    }
+    assert!(tight > 50, "{tight} steps in which drafts could want more than there was");
+}

@@ -192,7 +192,9 @@ impl Machine for ResponsesMachine {
 fn error_code(code: &'static str) -> &'static str {
     match code {
         "rate_limit_exceeded" | "invalid_prompt" => code,
-        "context_length_exceeded" => "invalid_prompt",
+        "context_length_exceeded"
+        | TurnFailure::CONSTRAINT_TOO_COMPLEX
+        | TurnFailure::CONSTRAINT_TOO_SLOW => "invalid_prompt",
         _ => "server_error",
     }
 }

@@ -9,6 +9,7 @@ use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstrai
 use serde_json::json;
 
 use super::Maker;
+use crate::limits::Limits;
 use crate::limits::ParserLimits;
 use crate::mask::Grammars;
 use crate::model::error::{ConstraintField, StartError};
@@ -51,7 +52,10 @@ fn made(
 ) -> Result<Constraint, (ConstraintField, String)> {
     let (opening, engine) = (opening(parser, pieces), info(constraints));
     let samples = Samples { parser, job, opening: &opening };
-    let grammars = Grammars::new(Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()));
+    let grammars = Grammars::new(
+        Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()),
+        Limits::default().mask_time,
+    );
     let maker = Maker { job, parser, samples, engine: &engine, grammars: &grammars };
     maker.demanded(job.demand().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),

@@ -24,6 +24,7 @@ mod closed;
 mod input;
 mod lark;
 mod parameters;
+mod patterns;
 mod safe;
 mod schema;
 mod text;

@@ -18,13 +18,15 @@ const COMBINING: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// The schema, narrowed to JSON without any of these literals.
 ///
 /// # Errors
-/// What can't be narrowed: `patternProperties`, names and enumerated values that hold a literal.
+/// What can't be narrowed, by keyword and place: `patternProperties`, properties that several parts of a schema declare, names and
+/// enumerated values that hold a literal.
 pub(super) fn without(schema: Value, forbidden: &Forbidden) -> Result<Value, String> {
     if forbidden.is_empty() {
         return Ok(schema);
     }
     let safe = Safe { pattern: forbidden.pattern(), forbidden };
-    let mut schema = members(safe.schema(schema)?);
+    let mut schema =
+        members(safe.schema(schema).map_err(|fault| format!("{} at #{}", fault.why, fault.place))?);
     let definitions = schema.entry("$defs").or_insert_with(|| json!({}));
     definitions[ANY] = safe.any();
     definitions[TEXT] = json!({"type": "string", "pattern": safe.pattern});
@@ -36,27 +38,39 @@ struct Safe<'a> {
     forbidden: &'a Forbidden,
 }
 
+/// Why a schema can't be narrowed, and the place of what is at fault below it.
+struct Unsafe {
+    why: String,
+    place: String,
+}
+
+impl Unsafe {
+    fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), place: String::new() }
+    }
+
+    /// The same of the schema that has this one at `key`.
+    fn below(self, key: &str) -> Self {
+        Self { place: format!("/{key}{}", self.place), ..self }
+    }
+}
+
 impl Safe<'_> {
-    fn schema(&self, schema: Value) -> Result<Value, String> {
+    fn schema(&self, schema: Value) -> Result<Value, Unsafe> {
         let mut members = match schema {
             Value::Bool(true) => return Ok(reference(ANY)),
             Value::Object(members) => members,
             other => return Ok(other),
         };
+        if let Some(keyword) = shares_properties(&members) {
+            let why = format!(
+                "{keyword:?} joins properties of several schemas, which can't be kept from spelling markers,"
+            );
+            return Err(Unsafe::new(why).below(keyword));
+        }
         for (key, value) in &mut members {
             let inner = value.take();
-            *value = match key.as_str() {
-                "properties" => self.map(inner, true)?,
-                "$defs" | "definitions" => self.map(inner, false)?,
-                "anyOf" | "oneOf" | "allOf" | "prefixItems" => self.list(inner)?,
-                "items" | "additionalItems" if inner.is_array() => self.list(inner)?,
-                "items" | "additionalItems" | "additionalProperties" => self.schema(inner)?,
-                "enum" | "const" => self.checked(inner)?,
-                "patternProperties" => {
-                    return Err("`patternProperties` can't be kept from spelling markers".into());
-                }
-                _ => inner,
-            };
+            *value = self.member(key, inner).map_err(|fault| fault.below(key))?;
         }
         let combines =
             |key: &&str| members.get(*key).and_then(Value::as_array).is_some_and(|all| !all.is_empty());
@@ -67,6 +81,21 @@ impl Safe<'_> {
             }
         }
         Ok(Value::Object(members))
+    }
+
+    fn member(&self, key: &str, value: Value) -> Result<Value, Unsafe> {
+        match key {
+            "properties" => self.map(value, true),
+            "$defs" | "definitions" => self.map(value, false),
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" => self.list(value),
+            "items" | "additionalItems" if value.is_array() => self.list(value),
+            "items" | "additionalItems" | "additionalProperties" => self.schema(value),
+            "enum" | "const" => self.checked(value),
+            "patternProperties" => {
+                Err(Unsafe::new("\"patternProperties\" can't be kept from spelling markers,"))
+            }
+            _ => Ok(value),
+        }
     }
 
     /// Adds what keeps strings, keys and undeclared values from spelling markers.
@@ -94,33 +123,36 @@ impl Safe<'_> {
         }
     }
 
-    fn map(&self, schemas: Value, names: bool) -> Result<Value, String> {
+    fn map(&self, schemas: Value, names: bool) -> Result<Value, Unsafe> {
         let Value::Object(schemas) = schemas else { return Ok(schemas) };
         let safe = |(name, schema): (String, Value)| {
             if names && !self.forbidden.allows(&name) {
-                return Err(format!("the name {name:?} holds a marker"));
+                return Err(Unsafe::new(format!("the name {name:?} holds a marker,")));
             }
             if name == ANY || name == TEXT {
-                return Err(format!("the name {name:?} is taken"));
+                return Err(Unsafe::new(format!("the name {name:?} is taken,")));
             }
-            Ok((name, self.schema(schema)?))
+            let schema = self.schema(schema).map_err(|fault| fault.below(&name))?;
+            Ok((name, schema))
         };
         schemas.into_iter().map(safe).collect::<Result<Map<_, _>, _>>().map(Value::Object)
     }
 
-    fn list(&self, schemas: Value) -> Result<Value, String> {
+    fn list(&self, schemas: Value) -> Result<Value, Unsafe> {
         let Value::Array(schemas) = schemas else { return Ok(schemas) };
-        schemas.into_iter().map(|schema| self.schema(schema)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+        let safe =
+            |(at, schema)| self.schema(schema).map_err(|fault: Unsafe| fault.below(&usize::to_string(&at)));
+        schemas.into_iter().enumerate().map(safe).collect::<Result<Vec<_>, _>>().map(Value::Array)
     }
 
     /// An enumerated value.
-    fn checked(&self, value: Value) -> Result<Value, String> {
+    fn checked(&self, value: Value) -> Result<Value, Unsafe> {
         let allowed = match &value {
             Value::String(text) => self.forbidden.allows(text),
             Value::Array(_) | Value::Object(_) => self.forbidden.allows(&value.to_string()),
             _ => true,
         };
-        if allowed { Ok(value) } else { Err("an enumerated value holds a marker".into()) }
+        if allowed { Ok(value) } else { Err(Unsafe::new("an enumerated value holds a marker,")) }
     }
 
     fn any(&self) -> Value {
@@ -135,6 +167,33 @@ impl Safe<'_> {
 
 fn reference(definition: &str) -> Value {
     json!({"$ref": format!("#/$defs/{definition}")})
+}
+
+/// The keyword by which several schemas say which properties one object has: each would be closed to those of the others.
+fn shares_properties(members: &Map<String, Value>) -> Option<&'static str> {
+    let has_own =
+        members.get("properties").is_some_and(|all| all.as_object().is_some_and(|all| !all.is_empty()));
+    let declaring = |keyword: &&str| {
+        let parts = members.get(*keyword).and_then(Value::as_array).into_iter().flatten();
+        parts.filter(|part| declares(part)).count()
+    };
+    let joined = ["allOf", "anyOf", "oneOf"].map(|keyword| (keyword, declaring(&keyword)));
+    let refers = members.contains_key("$ref");
+    // Of alternatives one counts.
+    let places =
+        joined.iter().map(|(keyword, count)| if *keyword == "allOf" { *count } else { (*count).min(1) });
+    let places = places.sum::<usize>() + usize::from(has_own) + usize::from(refers);
+    let found = joined.iter().find(|(_, count)| *count > 0).map(|(keyword, _)| *keyword);
+    found.or(refers.then_some("$ref")).filter(|_| places > 1)
+}
+
+/// Whether a part of a schema declares properties, or may by a reference.
+fn declares(part: &Value) -> bool {
+    let Some(members) = part.as_object() else { return false };
+    let of_parts = |keyword: &&str| {
+        members.get(*keyword).and_then(Value::as_array).is_some_and(|parts| parts.iter().any(declares))
+    };
+    members.contains_key("$ref") || members.get("properties").is_some() || COMBINING.iter().any(of_parts)
 }
 
 /// The definition that says as much, for schemas that say little.

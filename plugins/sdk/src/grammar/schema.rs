@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::closed::closed;
+use super::patterns::exact;
 
 /// Bytes of one schema.
 const BYTES: usize = 256 << 10;
@@ -59,7 +60,7 @@ pub fn response_json(schema: &str) -> Result<String, String> {
 
 /// The schema, set up for `%json`.
 pub(super) fn prepared(schema: Value, follow: Follow) -> Value {
-    let mut members = members(closed(schema));
+    let mut members = members(exact(closed(schema)));
     let lenient = follow == Follow::Leniently;
     members.insert("x-guidance".into(), json!({"whitespace_pattern": WHITE_SPACE, "lenient": lenient}));
     Value::Object(members)

@@ -113,7 +113,7 @@ impl ArgumentsWriter {
         if let Value::Waiting { types, text, first } = &mut self.value {
             *first = first.or_else(|| more.bytes().find(|byte| !white(char::from(*byte))));
             text.push_str(more);
-            if may_be_typed(*first, text.len(), *types) {
+            if may_be_typed(*first, text, *types) {
                 return;
             }
             out.derive("\"");

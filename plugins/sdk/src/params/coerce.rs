@@ -1,15 +1,17 @@
 //! From a parameter's text to its JSON, by the types that it may have.
 //!
 //! The text is JSON as it stands, or it is spelt as Python spells it (`True`, `None`: chat templates write earlier calls that way),
-//! or it is a string. A number is JSON's number and finite; `5.0` and `1e3` count as integers. Anything else is a string, whatever
-//! the schema says: the client sees what the model wrote.
+//! or it is a string. A number is JSON's number and finite; `5.0` and `1e3` count as integers. An integer may have any value, as it has in
+//! JSON. Anything else is a string, whatever the schema says: the client sees what the model wrote.
 
 use serde::de::IgnoredAny;
 
 use super::Types;
 
-/// Longest text of a null, boolean or number, in bytes.
-pub(super) const SCALAR: usize = 64;
+/// Longest text of a null or boolean, in bytes.
+const WORD: usize = 64;
+/// Longest text of a number: it is held until it is whole.
+const NUMBER: usize = 4096;
 
 /// What a text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,23 +32,33 @@ pub fn coerce(text: &str, types: Types) -> Coerced {
         Some(b'{') if types.allows(Types::OBJECT) && is_json() => Coerced::Verbatim,
         Some(b'[') if types.allows(Types::ARRAY) && is_json() => Coerced::Verbatim,
         Some(b'{' | b'[') | None => Coerced::Text,
-        Some(_) if text.len() <= SCALAR => scalar(text, types),
+        Some(first) if text.len() <= longest(*first) => scalar(text, types),
         Some(_) => Coerced::Text,
     }
 }
 
-/// Whether a text of `bytes` bytes so far, whose first byte that isn't white space is `first`, can become anything but a string.
-pub(super) fn may_be_typed(first: Option<u8>, bytes: usize, types: Types) -> bool {
+/// Whether a value with this text so far, whose first byte that isn't white space is `first`, can become anything but a string.
+pub(super) fn may_be_typed(first: Option<u8>, text: &str, types: Types) -> bool {
     match first {
         Some(b'{') => types.allows(Types::OBJECT),
         Some(b'[') => types.allows(Types::ARRAY),
         None => true,
-        Some(_) if bytes > SCALAR => false,
+        Some(first) if text.len() > longest(first) => false,
+        Some(_) if text.len() > WORD && !text.bytes().all(is_of_number) => false,
         Some(b'-' | b'0'..=b'9') => types.allows(Types::INTEGER.or(Types::NUMBER)),
         Some(b't' | b'T' | b'f' | b'F') => types.allows(Types::BOOLEAN),
         Some(b'n' | b'N') => types.allows(Types::NULL),
         Some(_) => false,
     }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || white(char::from(byte))
+}
+
+/// Bytes of the longest null, boolean or number that begins so.
+fn longest(first: u8) -> usize {
+    if matches!(first, b'-' | b'0'..=b'9') { NUMBER } else { WORD }
 }
 
 /// What JSON takes for white space.
@@ -59,8 +71,10 @@ fn scalar(text: &str, types: Types) -> Coerced {
     if types.allows(Types::NULL) && (text.eq_ignore_ascii_case("null") || text == "None") {
         return word("null");
     }
-    if let Ok(number) = serde_json::from_str::<f64>(text) {
-        return numeric(text, number, types);
+    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    {
+        return numeric(text, text.parse().unwrap_or(f64::INFINITY), types);
     }
     let boolean = ["true", "false"].into_iter().find(|word| text.eq_ignore_ascii_case(word));
     match boolean {
@@ -76,7 +90,7 @@ fn numeric(text: &str, number: f64, types: Types) -> Coerced {
     {
         return if integer == text { Coerced::Verbatim } else { Coerced::As(integer) };
     }
-    if types.allows(Types::NUMBER) { Coerced::Verbatim } else { Coerced::Text }
+    if types.allows(Types::NUMBER) && number.is_finite() { Coerced::Verbatim } else { Coerced::Text }
 }
 
 /// The number as an integer, if it is one.

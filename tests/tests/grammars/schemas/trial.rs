@@ -128,32 +128,27 @@ impl<'a> Trial<'a> {
             Role::Arguments if !has_parameters => Vec::new(),
             _ => self.written.format.text_markers(&self.request, self.markers),
         };
-        let (text, names) = (value.to_string(), names(self.schema));
-        let is_undeclared = || has_key(value, &|key| !names.contains(&key));
-        // Objects that declare properties have no others, where the schema says nothing of others.
-        let closes = || {
-            let schema = self.schema.to_string();
-            schema.contains("\"properties\"") && !schema.contains("Properties\"")
+        let names = names(self.schema);
+        let is_undeclared = |key: &str| !names.contains(&key);
+        let schema = self.schema.to_string();
+        // Parameters are those that the schema declares.
+        let is_no_parameter = || {
+            has_parameters
+                && !self.is_wrapped
+                && value.as_object().is_some_and(|members| members.keys().any(|key| is_undeclared(key)))
         };
-        let settles = || ["type", "enum", "const"].iter().any(|keyword| self.schema.get(keyword).is_some());
-        let combines = || {
-            let schema = self.schema.to_string();
-            ["\"allOf\"", "\"anyOf\""].iter().any(|keyword| schema.contains(keyword))
-        };
+        // Objects that declare properties have no others, where the schema says nothing of others, or others could spell markers.
+        let closes =
+            || schema.contains("\"properties\"") && (!begins.is_empty() || !schema.contains("Properties\""));
+        let spells = |text: &str| begins.iter().any(|literal| text.contains(&literal[..1]));
         match () {
-            () if begins.iter().any(|literal| text.contains(&literal[..1])) => {
-                Some("it spells the beginning of a marker")
-            }
-            () if (has_parameters || !begins.is_empty() || closes()) && is_undeclared() => {
-                Some("it has a property that isn't declared")
-            }
-            () if !begins.is_empty() && combines() && has_key(value, &|_| true) => {
-                Some("its properties are declared in several parts of the schema")
-            }
-            () if has_parameters && value.is_number() && settles() => {
-                Some("an enumerated number has one spelling")
-            }
-            () if has_parameters && value.is_string() && !settles() => {
+            () if has_text(value, &spells) => Some("it spells the beginning of a marker"),
+            () if is_no_parameter() => Some("it has a parameter that isn't declared"),
+            () if closes() && has_key(value, &is_undeclared) => Some("it has a property that isn't declared"),
+            () if has_parameters
+                && value.is_string()
+                && ["type", "enum", "const"].iter().all(|keyword| self.schema.get(keyword).is_none()) =>
+            {
                 Some("the schema of the parameter names no type")
             }
             () => None,
@@ -202,6 +197,18 @@ fn has_key(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::Object(members) => members.iter().any(|(key, value)| test(key) || has_key(value, test)),
         Value::Array(values) => values.iter().any(|value| has_key(value, test)),
+        _ => false,
+    }
+}
+
+/// Whether a string or a key of the value is such.
+fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_meant(text),
+        Value::Array(values) => values.iter().any(|value| has_text(value, is_meant)),
+        Value::Object(members) => {
+            members.iter().any(|(key, value)| is_meant(key) || has_text(value, is_meant))
+        }
         _ => false,
     }
 }
