@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tests::client::{json_request, metric, open, post};
 use tests::server::{Setup, TestServer};
 
-/// Of a token's keys and values in the embedded model: five layers, two heads of 32, f32.
-const TOKEN_BYTES: usize = 5 * 2 * 2 * 32 * 4;
+/// Of a token's keys and values in the embedded model: five layers, two heads of 32, f16.
+const TOKEN_BYTES: usize = 5 * 2 * 2 * 32 * 2;
 
 /// A prompt that takes more than half of a cache of 4,096 tokens, and an answer that takes the rest.
 fn large(first: u32) -> Value {
