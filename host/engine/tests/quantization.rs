@@ -2,7 +2,6 @@
 //!
 //! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often the likeliest token is the same.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
-#![expect(clippy::print_stdout, reason = "the figures that docs/quantization.md has")]
 #![expect(clippy::cast_precision_loss, reason = "counts of a few hundred")]
 
 use std::path::Path;

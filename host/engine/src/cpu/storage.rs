@@ -67,9 +67,7 @@ impl Storage {
         let (parts, table) = match (role, self.quantize) {
             // The choice of experts hangs on small differences, and rows of a table aren't multiplied.
             (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => (plain()?, None),
-            (WeightRole::Embedding { tied: true }, None) | (WeightRole::Linear | WeightRole::Head, None) => {
-                (self.with_inputs(plain()?), None)
-            }
+            (_, None) => (self.with_inputs(plain()?), None),
             (WeightRole::Embedding { tied: true }, Some(_)) => {
                 let quantized = quantized(cpu, &plain()?, QuantizeTo::Q8)?;
                 (quantized, plain()?.into_iter().next())

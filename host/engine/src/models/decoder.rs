@@ -36,8 +36,8 @@ impl<B: Backend> Model<B> {
         let rope = backend.rope(&config.rope, rotated)?;
         let (vocab, hidden) = (config.vocab, config.hidden);
         let mut loading = Loading::new(backend, config, weights, progress);
-        let role = WeightRole::Embedding { tied: config.tied };
-        let embedding = loading.matrix_for(role, "model.embed_tokens.weight", vocab, hidden)?;
+        let table = WeightRole::Embedding { tied: config.tied };
+        let embedding = loading.matrix_for(table, "model.embed_tokens.weight", vocab, hidden)?;
         loading.part_done();
         let layers = (0..config.layers.len())
             .map(|index| Layer::load(&mut loading, config, index))
