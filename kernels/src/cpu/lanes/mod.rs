@@ -139,7 +139,8 @@ impl Element for f16 {
     }
 }
 
-/// What is to be in the cache soon: some bytes behind those in use, a few lines at each step.
+/// What is to be in the second-level cache soon: some bytes behind those in use, a few lines at each step. Fetched into the first level they
+/// would hold up what is loaded meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prefetch {
     at: *const u8,
@@ -149,7 +150,8 @@ pub(super) struct Prefetch {
 impl Prefetch {
     const LINE: usize = 64;
 
-    /// Nothing.
+    /// Nothing: what is read in one go the processor fetches by itself.
+    #[inline(always)]
     pub(super) fn none() -> Self {
         Self { at: std::ptr::null(), lines_per_step: 0 }
     }
@@ -176,9 +178,9 @@ impl Prefetch {
 #[inline(always)]
 #[expect(unsafe_code, reason = "an intrinsic")]
 fn prefetch(at: *const u8) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
     // SAFETY: it changes nothing but caches, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]

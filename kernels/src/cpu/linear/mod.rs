@@ -4,7 +4,7 @@
 //! rows each weight is read from memory once and used for all of them, and what the next tile needs is fetched meanwhile; with
 //! many, a block of weight rows stays in the second-level cache while rows of x pass by.
 //!
-//! - f32, f16 and packed weights are multiplied with x in f32 ([`tile`]): packed ones are widened a tile at a time;
+//! - f32, f16 and packed weights are multiplied with x in f32 ([`plain`]): packed ones are widened a tile at a time;
 //! - bf16 weights with x in f32, or rounded to bf16, two products at a time ([`pairs`]);
 //! - quantised weights with x rounded to eight bits, in integers ([`panels`]).
 //!
@@ -13,13 +13,14 @@
 mod inputs;
 mod pairs;
 mod panels;
+mod plain;
 #[cfg(test)]
 mod tests;
 mod tile;
 
 use std::ops::Range;
 
-pub(super) use tile::dot_tile;
+pub(super) use plain::dot_tile;
 
 use super::Cpu;
 use super::matrix::Matrix;

@@ -2,8 +2,34 @@
 
 use half::bf16;
 
+use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
+
+/// Rows of x and of a weight, `k` long.
+pub(super) struct Pairs<'a, L> {
+    pub(super) lanes: L,
+    pub(super) x: &'a [bf16],
+    pub(super) weight: &'a [bf16],
+    pub(super) k: usize,
+}
+
+impl<L: Dots> DotRows<L> for Pairs<'_, L> {
+    #[inline(always)]
+    fn sums<const M: usize, const N: usize>(
+        &self,
+        row: usize,
+        col: usize,
+        pass: (usize, usize),
+    ) -> [[f32; N]; M] {
+        let weight = &self.weight[col * self.k..(col + N) * self.k];
+        let next = match N {
+            1 => Prefetch::none(),
+            _ => Prefetch::behind(weight, size_of_val(weight), pass, self.k / PAIRS),
+        };
+        dot_tile_of_pairs(self.lanes, &self.x[row * self.k..], weight, self.k, next)
+    }
+}
 
 /// The dot products of `M` rows of x with `N` rows of weight, all `k` long and one after the other.
 #[inline(always)]
@@ -12,7 +38,7 @@ use crate::cpu::lanes::{Prefetch, sums_of_tile};
     reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
 )]
 #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
-pub(super) fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
+fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
     lanes: L,
     x: &[bf16],
     weight: &[bf16],

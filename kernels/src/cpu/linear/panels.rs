@@ -115,7 +115,10 @@ impl<L: Dots> PanelTile<'_, L> {
         };
         operands.check();
         let bytes = size_of_val(operands.weights);
-        let mut next = Prefetch::behind(operands.weights, bytes, pass, groups * F::LINES);
+        let mut next = match N {
+            1 => Prefetch::none(),
+            _ => Prefetch::behind(operands.weights, bytes, pass, groups * F::LINES),
+        };
         let mut sums = [[lanes.splat(0.0); N]; M];
         for group in 0..groups {
             #[expect(unsafe_code, reason = "no bounds checks on loads that `check` has checked")]

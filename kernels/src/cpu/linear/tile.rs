@@ -3,15 +3,14 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use half::bf16;
-
 use super::Store;
 use super::inputs::InputRows;
-use super::pairs::dot_tile_of_pairs;
+use super::pairs::Pairs;
 use super::panels::all_panels;
+use super::plain::Plain;
 use crate::cpu::isa::Kernel;
-use crate::cpu::lanes::dots::{Dots, PAIRS};
-use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch, sums_of_tile};
+use crate::cpu::lanes::Element;
+use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
 use crate::cpu::packed::PackedRows;
@@ -87,7 +86,7 @@ impl Kernel for Columns<'_> {
 }
 
 /// Rows of x and of a weight, of which a tile's sums can be had.
-trait DotRows<L: Dots> {
+pub(super) trait DotRows<L: Dots> {
     /// `M` rows of x from `row` on with `N` of the weight from `col` on.
     fn sums<const M: usize, const N: usize>(
         &self,
@@ -95,48 +94,6 @@ trait DotRows<L: Dots> {
         col: usize,
         pass: (usize, usize),
     ) -> [[f32; N]; M];
-}
-
-struct Plain<'a, L, W> {
-    lanes: L,
-    x: &'a [f32],
-    weight: &'a [W],
-    k: usize,
-}
-
-struct Pairs<'a, L> {
-    lanes: L,
-    x: &'a [bf16],
-    weight: &'a [bf16],
-    k: usize,
-}
-
-impl<L: Dots, W: Element> DotRows<L> for Plain<'_, L, W> {
-    #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M] {
-        let weight = &self.weight[col * self.k..(col + N) * self.k];
-        let next = Prefetch::behind(weight, size_of_val(weight), pass, self.k / LANES);
-        dot_tile(self.lanes, &self.x[row * self.k..], weight, self.k, next)
-    }
-}
-
-impl<L: Dots> DotRows<L> for Pairs<'_, L> {
-    #[inline(always)]
-    fn sums<const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        col: usize,
-        pass: (usize, usize),
-    ) -> [[f32; N]; M] {
-        let weight = &self.weight[col * self.k..(col + N) * self.k];
-        let next = Prefetch::behind(weight, size_of_val(weight), pass, self.k / PAIRS);
-        dot_tile_of_pairs(self.lanes, &self.x[row * self.k..], weight, self.k, next)
-    }
 }
 
 /// `N` columns of a task, with rows of x.
@@ -267,58 +224,4 @@ impl Tiles<'_> {
         };
         lanes.store_part(sums, out);
     }
-}
-
-/// The dot products of `M` rows of x with `N` rows of weight, all `k` long and one after the other.
-#[inline(always)]
-#[expect(
-    unsafe_code,
-    reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
-)]
-#[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
-pub(in crate::cpu) fn dot_tile<L: Lanes, W: Element, const M: usize, const N: usize>(
-    lanes: L,
-    x: &[f32],
-    weight: &[W],
-    k: usize,
-    mut next: Prefetch,
-) -> [[f32; N]; M] {
-    assert!(x.len() >= M * k && weight.len() >= N * k, "rows of a tile");
-    let mut sums = [[lanes.splat(0.0); N]; M];
-    let whole = k - k % LANES;
-    for at in (0..whole).step_by(LANES) {
-        next.step();
-        let mut xs = [lanes.splat(0.0); M];
-        for m in 0..M {
-            // SAFETY: row m < M of x ends at or before M * k, and at + LANES <= whole <= k.
-            xs[m] = lanes.load(unsafe { chunk(x, m * k + at) });
-        }
-        for n in 0..N {
-            // SAFETY: as above, with N rows of weight.
-            let w = W::load(lanes, unsafe { chunk(weight, n * k + at) });
-            for m in 0..M {
-                sums[m][n] = lanes.fma(xs[m], w, sums[m][n]);
-            }
-        }
-    }
-    if whole < k {
-        for n in 0..N {
-            let w = lanes.load_part(&weight[n * k + whole..(n + 1) * k]);
-            for m in 0..M {
-                let x = lanes.load_part(&x[m * k + whole..(m + 1) * k]);
-                sums[m][n] = lanes.fma(x, w, sums[m][n]);
-            }
-        }
-    }
-    sums_of_tile(lanes, &sums)
-}
-
-/// # Safety
-/// `at + LANES` is not beyond the end.
-#[inline(always)]
-#[expect(unsafe_code, reason = "see `dot_tile`")]
-unsafe fn chunk<T>(all: &[T], at: usize) -> &[T; LANES] {
-    debug_assert!(at + LANES <= all.len());
-    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
-    unsafe { &*all.as_ptr().add(at).cast() }
 }
