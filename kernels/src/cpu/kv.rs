@@ -6,7 +6,7 @@
 
 use half::f16;
 
-use super::lanes::LANES;
+use super::lanes::{LANES, Lanes};
 use super::output::Output;
 
 /// Tokens of a block.
@@ -143,19 +143,26 @@ impl KvOutput<'_> {
     ///
     /// # Safety
     /// No two calls at a time write the same elements.
+    #[inline(always)]
     #[expect(unsafe_code, reason = "rows of threads")]
-    pub(super) unsafe fn write(&self, at: usize, row: &[f32]) {
+    pub(super) unsafe fn write<L: Lanes>(&self, lanes: L, at: usize, row: &[f32]) {
         match self {
             // SAFETY: by this function's contract.
             Self::F32(all) => unsafe { all.part(at, row.len()) }.copy_from_slice(row),
-            Self::F16(all) => {
-                // SAFETY: as above.
-                let to = unsafe { all.part(at, row.len()) };
-                let most = f16::MAX.to_f32();
-                to.iter_mut().zip(row).for_each(|(to, x)| *to = f16::from_f32(x.clamp(-most, most)));
-            }
+            // SAFETY: as above.
+            Self::F16(all) => narrow(lanes, row, unsafe { all.part(at, row.len()) }),
         }
     }
+}
+
+#[inline(always)]
+fn narrow<L: Lanes>(lanes: L, row: &[f32], to: &mut [f16]) {
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let (outs, out_rest) = to.as_chunks_mut::<LANES>();
+    for (x, out) in chunks.iter().zip(outs) {
+        lanes.store_f16(lanes.load(x), out);
+    }
+    lanes.store_part_f16(lanes.load_part(rest), out_rest);
 }
 
 impl KvLayer {

@@ -45,6 +45,19 @@ impl Kernel for Norm<'_> {
     }
 }
 
+/// One row, in place.
+#[inline(always)]
+pub(super) fn scale_row_in_place<L: Lanes>(lanes: L, x: &mut [f32], weight: &[f32], eps: f32) {
+    let scale = lanes.splat(inverse_rms(lanes, x, eps));
+    let (chunks, rest) = x.as_chunks_mut::<LANES>();
+    let (weights, weight_rest) = weight.as_chunks::<LANES>();
+    for (x, w) in chunks.iter_mut().zip(weights) {
+        lanes.store(lanes.mul(lanes.mul(lanes.load(x), scale), lanes.load(w)), x);
+    }
+    let scaled = lanes.mul(lanes.load_part(rest), scale);
+    lanes.store_part(lanes.mul(scaled, lanes.load_part(weight_rest)), rest);
+}
+
 /// One row.
 #[inline(always)]
 pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
@@ -61,7 +74,7 @@ pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32,
 
 /// `1 / sqrt(mean(x²) + eps)`.
 #[inline(always)]
-pub(super) fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
+fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
     let (chunks, rest) = x.as_chunks::<LANES>();
     let mut squares = lanes.splat(0.0);
     for chunk in chunks {

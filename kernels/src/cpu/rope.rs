@@ -3,9 +3,9 @@
 
 use super::Cpu;
 use super::isa::Kernel;
-use super::kv::KvLayer;
-use super::lanes::Lanes;
-use super::norm::{inverse_rms, rms_norm_reference};
+use super::kv::{KvLayer, KvOutput, KvShape};
+use super::lanes::{LANES, Lanes};
+use super::norm::{rms_norm_reference, scale_row_in_place};
 use super::output::Output;
 
 /// How a row of the qkv projection is made up: `heads` queries, `kv_heads` keys, `kv_heads` values, `head_dim` each.
@@ -96,18 +96,7 @@ pub fn qk_norm_rope_write(
     let place = cache.shape;
     let (qkv, keys, values) = (Output::new(qkv), cache.keys.output(), cache.values.output());
     cpu.share(shape.kv_heads, cost, |head| {
-        cpu.isa().run(Heads { shape, norms, angles, head, rows: slots.len(), qkv: &qkv });
-        for (row, slot) in slots.iter().enumerate() {
-            let at = |first: usize| row * shape.width() + (first + head) * shape.head_dim;
-            let to = place.row_at(*slot as usize, head);
-            #[expect(unsafe_code, reason = "each task its heads")]
-            // SAFETY: a task touches its own head's columns of qkv and its own head's rows of the cache only.
-            unsafe {
-                let d = shape.head_dim;
-                keys.write(to, qkv.part(at(shape.heads), d));
-                values.write(to, qkv.part(at(shape.heads + shape.kv_heads), d));
-            }
-        }
+        cpu.isa().run(Heads { shape, norms, angles, head, qkv: &qkv, slots, place, to: (&keys, &values) });
     });
 }
 
@@ -117,8 +106,11 @@ struct Heads<'a> {
     norms: Option<RopeNorms<'a>>,
     angles: &'a RopeAngles,
     head: usize,
-    rows: usize,
     qkv: &'a Output<'a, f32>,
+    slots: &'a [u32],
+    place: KvShape,
+    /// Keys and values of the cache.
+    to: (&'a KvOutput<'a>, &'a KvOutput<'a>),
 }
 
 impl Kernel for Heads<'_> {
@@ -126,41 +118,74 @@ impl Kernel for Heads<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { shape, norms, .. } = self;
         let group = shape.group();
-        for row in 0..self.rows {
-            let angles = self.angles.row(row);
+        for (row, slot) in self.slots.iter().enumerate() {
             for head in self.head * group..(self.head + 1) * group {
-                self.rotate(lanes, row, head, norms.map(|norms| norms.q), angles);
+                self.turn(lanes, row, head, norms.map(|norms| norms.q));
             }
-            self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k), angles);
+            let key = self.turn(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
+            let at = self.place.row_at(*slot as usize, self.head);
+            #[expect(unsafe_code, reason = "each task its heads")]
+            // SAFETY: a task touches its own head's rows of the cache only.
+            unsafe {
+                self.to.0.write(lanes, at, key);
+                self.to.1.write(lanes, at, self.part(row, shape.heads + shape.kv_heads + self.head));
+            }
         }
     }
 }
 
-impl Heads<'_> {
+impl<'a> Heads<'a> {
+    /// A head of a row of qkv.
+    ///
+    /// # Safety
+    /// It is one of this task's, and no other reference to it lives.
     #[inline(always)]
-    fn rotate<L: Lanes>(
-        &self,
-        lanes: L,
-        row: usize,
-        head: usize,
-        weight: Option<&[f32]>,
-        (cos, sin): (&[f32], &[f32]),
-    ) {
+    #[expect(unsafe_code, reason = "each task its heads")]
+    #[expect(clippy::mut_from_ref, reason = "what `Output` is for")]
+    unsafe fn part(&self, row: usize, head: usize) -> &'a mut [f32] {
         let d = self.shape.head_dim;
-        #[expect(unsafe_code, reason = "each task its heads")]
-        // SAFETY: a task touches its own heads' columns only, one at a time.
-        let x = unsafe { self.qkv.part(row * self.shape.width() + head * d, d) };
-        if let (Some(weight), Some(norms)) = (weight, self.norms) {
-            let scale = inverse_rms(lanes, x, norms.eps);
-            x.iter_mut().zip(weight).for_each(|(x, weight)| *x = *x * scale * weight);
-        }
-        let (low, high) = x.split_at_mut(d / 2);
-        for i in 0..d / 2 {
-            let (a, b) = (low[i], high[i]);
-            low[i] = a * cos[i] - b * sin[i];
-            high[i] = b * cos[i] + a * sin[i];
-        }
+        // SAFETY: by this function's contract.
+        unsafe { self.qkv.part(row * self.shape.width() + head * d, d) }
     }
+
+    /// Norms and rotates a head of a row.
+    #[inline(always)]
+    fn turn<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a [f32] {
+        #[expect(unsafe_code, reason = "each task its heads")]
+        // SAFETY: the head is one of this task's, and only one is alive at a time.
+        let x = unsafe { self.part(row, head) };
+        if let (Some(weight), Some(norms)) = (weight, self.norms) {
+            scale_row_in_place(lanes, x, weight, norms.eps);
+        }
+        rotate(lanes, x, self.angles.row(row));
+        x
+    }
+}
+
+/// Rotates one head.
+#[inline(always)]
+fn rotate<L: Lanes>(lanes: L, x: &mut [f32], (cos, sin): (&[f32], &[f32])) {
+    let (low, high) = x.split_at_mut(x.len() / 2);
+    let (lows, low_rest) = low.as_chunks_mut::<LANES>();
+    let (highs, high_rest) = high.as_chunks_mut::<LANES>();
+    let ((coss, cos_rest), (sins, sin_rest)) = (cos.as_chunks::<LANES>(), sin.as_chunks::<LANES>());
+    for (((low, high), cos), sin) in lows.iter_mut().zip(highs).zip(coss).zip(sins) {
+        let angle = (lanes.load(cos), lanes.load(sin));
+        let turned = rotated(lanes, (lanes.load(low), lanes.load(high)), angle);
+        lanes.store(turned.0, low);
+        lanes.store(turned.1, high);
+    }
+    let angle = (lanes.load_part(cos_rest), lanes.load_part(sin_rest));
+    let turned = rotated(lanes, (lanes.load_part(low_rest), lanes.load_part(high_rest)), angle);
+    lanes.store_part(turned.0, low_rest);
+    lanes.store_part(turned.1, high_rest);
+}
+
+/// `(a cos - b sin, b cos + a sin)`.
+#[inline(always)]
+fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -> (L::V, L::V) {
+    let minus = lanes.sub(lanes.splat(0.0), lanes.mul(b, sin));
+    (lanes.fma(a, cos, minus), lanes.fma(b, cos, lanes.mul(a, sin)))
 }
 
 /// What happens to one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`.

@@ -4,23 +4,33 @@
 //! A task is one key head, with some of its query heads, of some neighbouring tokens of a sequence. Keys come in spans of
 //! 128 that begin at multiples of 128 positions: after each, running maximum, sum and output are rescaled. Spans depend on
 //! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
+//! Long contexts are cut into parts, at positions alone too; each has its own softmax, and they are merged in order. Where there are
+//! few tasks, as for one sequence of which one token is computed, parts are tasks of their own.
 //! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold what isn't finite.
 
+mod partial;
+mod products;
 mod softmax;
 #[cfg(test)]
 mod tests;
 mod tile;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::Cpu;
 use super::kv::KvLayer;
 use super::output::Output;
 use super::rope::QkvShape;
+use partial::Partial;
 use tile::TileOfHead;
 
 /// Keys between two rescalings.
 const SPAN: usize = 128;
+/// Keys of a part, a multiple of [`SPAN`].
+const PART: usize = 2048;
+/// Tasks of a thread with which threads end together.
+const ENOUGH_TASKS: usize = 4;
 /// Query rows (tokens × heads of a group) that a task aims at.
 const TASK_ROWS: usize = 32;
 /// The most query heads of a task.
@@ -94,10 +104,37 @@ pub fn attention(
     let cost: usize =
         tiles.iter().map(|t| t.rows * t.sequence.context * shape.heads * shape.head_dim * 2).sum();
     let out = Output::new(out);
-    cpu.share(tiles.len() * heads.len(), cost, |task| {
+    let of_head = |task: usize| {
         let (tile, (head, of_queries)) = (tiles[task / heads.len()], heads[task % heads.len()].clone());
-        cpu.isa().run(TileOfHead { params, queries, tile, head, of_queries, cache, out: &out });
+        TileOfHead { params, queries, tile, head, of_queries, cache }
+    };
+    let tasks = tiles.len() * heads.len();
+    if tasks < cpu.threads() * ENOUGH_TASKS {
+        return in_parts(cpu, cost, &(0..tasks).map(of_head).collect::<Vec<_>>(), &out);
+    }
+    cpu.share(tasks, cost, |task| {
+        let tile = of_head(task);
+        tile.finish(tile.attend(cpu, tile.parts()), &out);
     });
+}
+
+/// The same with each part a task.
+fn in_parts(cpu: &Cpu, cost: usize, tiles: &[TileOfHead<'_>], out: &Output<'_, f32>) {
+    let parts_of = |(i, tile): (usize, &TileOfHead<'_>)| tile.parts().map(move |part| (i, part));
+    let parts: Vec<(usize, usize)> = tiles.iter().enumerate().flat_map(parts_of).collect();
+    let partials: Vec<OnceLock<Partial>> = parts.iter().map(|_| OnceLock::new()).collect();
+    cpu.share(parts.len(), cost, |i| {
+        let (tile, part) = parts[i];
+        let partial = tiles[tile].attend(cpu, part..part + 1);
+        partial.and_then(|partial| partials[i].set(partial).ok()).expect("a part has keys, and one task");
+    });
+    let mut of_tiles: Vec<Option<Partial>> = tiles.iter().map(|_| None).collect();
+    for ((tile, _), partial) in parts.iter().zip(partials) {
+        partial.into_inner().into_iter().for_each(|partial| Partial::append(&mut of_tiles[*tile], partial));
+    }
+    for (tile, partial) in tiles.iter().zip(of_tiles) {
+        tile.finish(partial, out);
+    }
 }
 
 /// Each key head with query heads of its group, at most [`TASK_HEADS`] at a time.

@@ -1,17 +1,22 @@
 //! The tile kernel: one key head, with some query heads of its group, of some neighbouring tokens.
+//!
+//! While scores are computed, the span's values are fetched, and while values are added, the next span's keys: blocks of a sequence don't
+//! lie behind each other, so the processor can't foresee them.
 
 use std::ops::Range;
 
+use super::partial::Partial;
+use super::products::{KeyBlock, add_values, scores_of};
 use super::softmax::{exp, exponentials, maximum, scale};
-use super::{AttentionParams, SPAN, Tile};
+use super::{AttentionParams, PART, SPAN, Tile};
+use crate::cpu::Cpu;
 use crate::cpu::isa::Kernel;
 use crate::cpu::kv::{BLOCK_SIZE, KvData, KvLayer};
 use crate::cpu::lanes::dots::Dots;
-use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
-use crate::cpu::linear::dot_tile;
+use crate::cpu::lanes::{Element, Lanes, Prefetch};
 use crate::cpu::output::Output;
 
-/// One key head's part of a tile.
+/// One key head's share of a tile.
 pub(super) struct TileOfHead<'a> {
     pub(super) params: AttentionParams<'a>,
     pub(super) queries: &'a [f32],
@@ -21,34 +26,42 @@ pub(super) struct TileOfHead<'a> {
     /// Its query heads.
     pub(super) of_queries: Range<usize>,
     pub(super) cache: &'a KvLayer,
-    pub(super) out: &'a Output<'a, f32>,
 }
 
-/// The same, with the cache's keys and values in their type.
+/// Parts of the keys, one after the other, and what attention to them gives.
+struct Parts<'a, 'b> {
+    tile: &'b TileOfHead<'a>,
+    parts: Range<usize>,
+    result: &'b mut Option<Partial>,
+}
+
+/// A tile, with the cache's keys and values in their type.
 struct TypedTile<'a, W> {
     tile: &'a TileOfHead<'a>,
     keys: &'a [W],
     values: &'a [W],
 }
 
-/// Running softmax of `rows` query rows: row `i` is head `i % heads` of token `i / heads`.
-struct RunningSoftmax {
+/// A softmax under way. Query row `i` is head `i % heads` of token `i / heads`.
+pub(super) struct RunningSoftmax {
     /// `[rows, stride]`, scaled.
-    queries: Vec<f32>,
+    pub(super) queries: Vec<f32>,
     /// `[rows, SPAN]`: scores, then weights.
-    weights: Vec<f32>,
-    /// `[rows, stride]`.
-    sums: Vec<f32>,
-    /// `[rows]`: greatest score, and the sum of weights relative to it.
-    state: Vec<(f32, f32)>,
+    pub(super) weights: Vec<f32>,
+    pub(super) partial: Partial,
 }
 
-impl Kernel for TileOfHead<'_> {
+impl Kernel for Parts<'_, '_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        match (&self.cache.keys, self.cache.value_rows()) {
-            (KvData::F16(keys), KvData::F16(values)) => TypedTile { tile: &self, keys, values }.run(lanes),
-            (KvData::F32(keys), KvData::F32(values)) => TypedTile { tile: &self, keys, values }.run(lanes),
+        let Self { tile, parts, result } = self;
+        match (&tile.cache.keys, tile.cache.value_rows()) {
+            (KvData::F16(keys), KvData::F16(values)) => {
+                TypedTile { tile, keys, values }.run(lanes, parts, result);
+            }
+            (KvData::F32(keys), KvData::F32(values)) => {
+                TypedTile { tile, keys, values }.run(lanes, parts, result);
+            }
             _ => unreachable!("a layer is of one type"),
         }
     }
@@ -56,59 +69,78 @@ impl Kernel for TileOfHead<'_> {
 
 impl<W: Element> TypedTile<'_, W> {
     #[inline(always)]
-    fn run<L: Lanes>(&self, lanes: L) {
-        let Self { tile, .. } = self;
-        let mut running = tile.start();
-        let end = tile.tile.position + tile.tile.rows;
-        // Spans before the window of the first row are nobody's.
-        let first = tile.visible(0).start / SPAN * SPAN;
-        for start in (first..end).step_by(SPAN) {
-            let keys = SPAN.min(end - start);
-            self.scores(lanes, &mut running, start, keys);
-            tile.softmax(lanes, &mut running, start, keys);
-            self.values(lanes, &mut running, start, keys);
+    fn run<L: Lanes>(&self, lanes: L, parts: Range<usize>, result: &mut Option<Partial>) {
+        for part in parts {
+            let mut running = self.tile.start();
+            self.attend(lanes, &mut running, self.tile.keys_of(part));
+            Partial::append(result, running.partial);
         }
-        tile.finish(&running);
     }
 
     #[inline(always)]
-    fn scores<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
+    fn attend<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, keys: Range<usize>) {
+        for start in keys.clone().step_by(SPAN) {
+            let end = keys.end.min(start + SPAN);
+            self.scores(lanes, running, start..end);
+            self.tile.softmax(lanes, running, start..end);
+            self.values(lanes, running, start..end, end..keys.end.min(end + SPAN));
+        }
+    }
+
+    #[inline(always)]
+    fn scores<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, span: Range<usize>) {
         let stride = self.tile.cache.shape.stride();
-        let rows = running.state.len();
-        for (i, at) in self.tile.blocks(start, keys).enumerate() {
-            let block = &self.keys[at..at + BLOCK_SIZE * stride];
+        let rows = running.partial.rows();
+        for (i, at) in self.tile.blocks(span).enumerate() {
+            let keys = &self.keys[at..at + BLOCK_SIZE * stride];
+            let mut block = KeyBlock { i, keys, stride, soon: &self.values[at..at + BLOCK_SIZE * stride] };
             let mut row = 0;
             while row + 4 <= rows {
-                scores_of::<L, W, 4>(lanes, running, row, i, block, stride);
+                scores_of::<L, W, 4>(lanes, running, row, block);
+                block.soon = &[];
                 row += 4;
             }
             while row + 2 <= rows {
-                scores_of::<L, W, 2>(lanes, running, row, i, block, stride);
+                scores_of::<L, W, 2>(lanes, running, row, block);
+                block.soon = &[];
                 row += 2;
             }
             if row < rows {
-                scores_of::<L, W, 1>(lanes, running, row, i, block, stride);
+                scores_of::<L, W, 1>(lanes, running, row, block);
             }
         }
     }
 
     #[inline(always)]
-    fn values<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
+    fn values<L: Lanes>(
+        &self,
+        lanes: L,
+        running: &mut RunningSoftmax,
+        span: Range<usize>,
+        next: Range<usize>,
+    ) {
         let stride = self.tile.cache.shape.stride();
-        let rows = running.state.len();
-        for (i, at) in self.tile.blocks(start, keys).enumerate() {
+        let rows = running.partial.rows();
+        let mut next = self.tile.blocks(next);
+        for (i, at) in self.tile.blocks(span.clone()).enumerate() {
+            let mut soon = match next.next() {
+                Some(next) => Prefetch::of(&self.keys[next..next + BLOCK_SIZE * stride], 32),
+                None => Prefetch::none(),
+            };
             let block = &self.values[at..at + BLOCK_SIZE * stride];
             let mut row = 0;
             while row + 4 <= rows {
-                self.values_of::<L, 4>(lanes, running, row, (start, i), block);
+                self.values_of::<L, 4>(lanes, running, row, (span.start, i), block, &mut soon);
+                soon = Prefetch::none();
                 row += 4;
             }
             while row + 2 <= rows {
-                self.values_of::<L, 2>(lanes, running, row, (start, i), block);
+                self.values_of::<L, 2>(lanes, running, row, (span.start, i), block, &mut soon);
+                soon = Prefetch::none();
                 row += 2;
             }
             if row < rows {
-                self.values_of::<L, 1>(lanes, running, row, (start, i), block);
+                self.values_of::<L, 1>(lanes, running, row, (span.start, i), block, &mut soon);
             }
         }
     }
@@ -123,6 +155,7 @@ impl<W: Element> TypedTile<'_, W> {
         row: usize,
         (start, i): (usize, usize),
         block: &[W],
+        soon: &mut Prefetch,
     ) {
         let tile = self.tile;
         let widths = (tile.params.value_dim, tile.cache.shape.stride());
@@ -130,15 +163,22 @@ impl<W: Element> TypedTile<'_, W> {
         // Later rows begin and end later: this is what all of them see.
         let all = seen(row + M - 1).start..seen(row).end;
         if all == seen(row) && all == seen(row + M - 1) {
-            return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths);
+            return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths, soon);
         }
         for row in row..row + M {
-            add_values::<L, W, 1>(lanes, running, row, (i, seen(row)), block, widths);
+            add_values::<L, W, 1>(lanes, running, row, (i, seen(row)), block, widths, soon);
         }
     }
 }
 
 impl TileOfHead<'_> {
+    /// Attends to the keys of some neighbouring parts.
+    pub(super) fn attend(&self, cpu: &Cpu, parts: Range<usize>) -> Option<Partial> {
+        let mut result = None;
+        cpu.isa().run(Parts { tile: self, parts, result: &mut result });
+        result
+    }
+
     fn start(&self) -> RunningSoftmax {
         let (heads, d, stride) =
             (self.of_queries.len(), self.params.shape.head_dim, self.cache.shape.stride());
@@ -151,24 +191,23 @@ impl TileOfHead<'_> {
                 [row * self.params.query_stride + (self.of_queries.start + i % heads) * d..][..d];
             to.iter_mut().zip(from).for_each(|(to, x)| *to = x * scale);
         }
-        let state = vec![(f32::NEG_INFINITY, 0.0); rows];
-        RunningSoftmax { queries, weights: vec![0.0; rows * SPAN], sums: vec![0.0; rows * stride], state }
+        RunningSoftmax { queries, weights: vec![0.0; rows * SPAN], partial: Partial::new(rows, stride) }
     }
 
-    /// Where the blocks that hold `keys` keys from position `start` on begin in the cache.
-    fn blocks(&self, start: usize, keys: usize) -> impl Iterator<Item = usize> {
-        let first = start / BLOCK_SIZE;
-        let blocks = &self.tile.sequence.blocks[first..first + keys.div_ceil(BLOCK_SIZE)];
+    /// Where the blocks that hold the keys of these positions begin in the cache.
+    fn blocks(&self, keys: Range<usize>) -> impl Iterator<Item = usize> {
+        let blocks = &self.tile.sequence.blocks[keys.start / BLOCK_SIZE..keys.end.div_ceil(BLOCK_SIZE)];
         blocks.iter().map(|block| self.cache.shape.block_at(*block as usize, self.head))
     }
 
     #[inline(always)]
-    fn softmax<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, start: usize, keys: usize) {
+    fn softmax<L: Lanes>(&self, lanes: L, running: &mut RunningSoftmax, span: Range<usize>) {
+        let RunningSoftmax { weights, partial, .. } = running;
         let stride = self.cache.shape.stride();
-        let padded = keys.next_multiple_of(BLOCK_SIZE);
-        for (i, (greatest, total)) in running.state.iter_mut().enumerate() {
-            let weights = &mut running.weights[i * SPAN..][..padded];
-            let visible = within(self.visible(i), start, keys);
+        let padded = span.len().next_multiple_of(BLOCK_SIZE);
+        for (i, (greatest, total)) in partial.state.iter_mut().enumerate() {
+            let weights = &mut weights[i * SPAN..][..padded];
+            let visible = within(self.visible(i), span.start, span.len());
             if visible.is_empty() {
                 weights.fill(0.0);
                 continue;
@@ -179,7 +218,7 @@ impl TileOfHead<'_> {
             let fade = exp(lanes, *greatest - new);
             *total = *total * fade + exponentials(lanes, weights, visible, new);
             *greatest = new;
-            scale(lanes, &mut running.sums[i * stride..][..stride], fade);
+            scale(lanes, &mut partial.sums[i * stride..][..stride], fade);
         }
     }
 
@@ -189,27 +228,31 @@ impl TileOfHead<'_> {
         self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
-    fn finish(&self, running: &RunningSoftmax) {
-        let (heads, d, stride) = (self.of_queries.len(), self.params.value_dim, self.cache.shape.stride());
-        for (i, (greatest, total)) in running.state.iter().enumerate() {
+    /// Parts that hold keys which a row sees; there is one at least, since each row sees its own.
+    pub(super) fn parts(&self) -> Range<usize> {
+        let end = self.tile.position + self.tile.rows;
+        self.visible(0).start / PART..end.div_ceil(PART)
+    }
+
+    /// Positions of a part, but for spans that lie before the first row's window, which are nobody's.
+    fn keys_of(&self, part: usize) -> Range<usize> {
+        let end = self.tile.position + self.tile.rows;
+        let first = self.visible(0).start / SPAN * SPAN;
+        first.max(part * PART)..end.min((part + 1) * PART)
+    }
+
+    /// Writes the rows to `out` `[rows, heads * value_dim]`.
+    pub(super) fn finish(&self, partial: Option<Partial>, out: &Output<'_, f32>) {
+        let partial = partial.expect("each row sees its own key");
+        let (heads, d) = (self.of_queries.len(), self.params.value_dim);
+        for i in 0..partial.rows() {
             let row = self.tile.first_row + i / heads;
             let head = self.of_queries.start + i % heads;
             let at = (row * self.params.shape.heads + head) * d;
             #[expect(unsafe_code, reason = "each task its rows and heads")]
             // SAFETY: tasks differ in their rows or in their heads, and a task has one part alive at a time.
-            let out = unsafe { self.out.part(at, d) };
-            let sums = &running.sums[i * stride..];
-            match self.params.sinks {
-                None => out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum / total),
-                Some(sinks) => {
-                    let sink = sinks[head];
-                    // Relative to the greater of the two, so that neither overflows.
-                    let most = greatest.max(sink);
-                    let (fade, weight) = ((greatest - most).exp(), (sink - most).exp());
-                    let total = total * fade + weight;
-                    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum * fade / total);
-                }
-            }
+            let out = unsafe { out.part(at, d) };
+            partial.finish(i, self.params.sinks.map(|sinks| sinks[head]), out);
         }
     }
 }
@@ -218,86 +261,4 @@ impl TileOfHead<'_> {
 fn within(visible: Range<usize>, start: usize, count: usize) -> Range<usize> {
     let at = |position: usize| position.saturating_sub(start).min(count);
     at(visible.start)..at(visible.end)
-}
-
-/// Scores of `M` rows with the sixteen keys of block `i` of the span.
-#[inline(always)]
-fn scores_of<L: Lanes, W: Element, const M: usize>(
-    lanes: L,
-    running: &mut RunningSoftmax,
-    row: usize,
-    i: usize,
-    keys: &[W],
-    stride: usize,
-) {
-    for key in (0..BLOCK_SIZE).step_by(4) {
-        let queries = &running.queries[row * stride..];
-        let scores = dot_tile::<L, W, M, 4>(lanes, queries, &keys[key * stride..], stride, Prefetch::none());
-        for (m, scores) in scores.iter().enumerate() {
-            running.weights[(row + m) * SPAN + i * BLOCK_SIZE + key..][..4].copy_from_slice(scores);
-        }
-    }
-}
-
-/// Adds the weighted values of some keys of block `i` of the span to `M` rows, key after key.
-#[inline(always)]
-fn add_values<L: Lanes, W: Element, const M: usize>(
-    lanes: L,
-    running: &mut RunningSoftmax,
-    row: usize,
-    (i, keys): (usize, Range<usize>),
-    values: &[W],
-    (width, stride): (usize, usize),
-) {
-    let values = &values[keys.start * stride..keys.end * stride];
-    let first = i * BLOCK_SIZE + keys.start;
-    let mut dim = 0;
-    // Beyond the width, whole vectors are added that nobody reads.
-    while dim + 4 * LANES <= width {
-        values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride));
-        dim += 4 * LANES;
-    }
-    while dim < width {
-        values_tile::<L, W, M, 1>(lanes, running, row, first, values, (dim, stride));
-        dim += LANES;
-    }
-}
-
-/// `values`: those of the span's keys from `first` on.
-#[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
-fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(
-    lanes: L,
-    running: &mut RunningSoftmax,
-    row: usize,
-    first: usize,
-    values: &[W],
-    (dim, stride): (usize, usize),
-) {
-    let mut sums = [[lanes.splat(0.0); D]; M];
-    for m in 0..M {
-        let from = running.sums[(row + m) * stride + dim..].as_chunks::<LANES>().0;
-        for d in 0..D {
-            sums[m][d] = lanes.load(&from[d]);
-        }
-    }
-    for (j, value) in values.chunks_exact(stride).enumerate() {
-        let value = value[dim..].as_chunks::<LANES>().0;
-        let mut loaded = [lanes.splat(0.0); D];
-        for d in 0..D {
-            loaded[d] = W::load(lanes, &value[d]);
-        }
-        for m in 0..M {
-            let weight = lanes.splat(running.weights[(row + m) * SPAN + first + j]);
-            for d in 0..D {
-                sums[m][d] = lanes.fma(weight, loaded[d], sums[m][d]);
-            }
-        }
-    }
-    for m in 0..M {
-        let to = running.sums[(row + m) * stride + dim..].as_chunks_mut::<LANES>().0;
-        for d in 0..D {
-            lanes.store(sums[m][d], &mut to[d]);
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::dots::{CODES, Dots, PAIRS};
-use super::{LANES, Lanes};
+use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx2, fma and f16c.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +67,20 @@ impl Lanes for Avx2 {
         unsafe {
             _mm256_storeu_ps(p, v[0]);
             _mm256_storeu_ps(p.add(8), v[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn store_f16(self, v: Self::V, to: &mut [f16; LANES]) {
+        let to = to.as_chunks_mut::<8>().0;
+        for i in 0..2 {
+            unsafe {
+                // The second operand is taken where one isn't a number.
+                let v = _mm256_min_ps(_mm256_set1_ps(LARGEST_F16), v[i]);
+                let v = _mm256_max_ps(_mm256_set1_ps(-LARGEST_F16), v);
+                let narrow = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v);
+                _mm_storeu_si128(to[i].as_mut_ptr().cast(), narrow);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::dots::{CODES, Dots, PAIRS};
-use super::{LANES, Lanes};
+use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx512f, avx512bw, avx512dq and `avx512_vnni`, and of `avx512_bf16` where `BF16`.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +55,17 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     #[inline(always)]
     fn store(self, v: Self::V, to: &mut [f32; LANES]) {
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), v) }
+    }
+
+    #[inline(always)]
+    fn store_f16(self, v: Self::V, to: &mut [f16; LANES]) {
+        unsafe {
+            // The second operand is taken where one isn't a number.
+            let v = _mm512_min_ps(_mm512_set1_ps(LARGEST_F16), v);
+            let v = _mm512_max_ps(_mm512_set1_ps(-LARGEST_F16), v);
+            let narrow = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v);
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), narrow);
+        }
     }
 
     #[inline(always)]

@@ -14,6 +14,8 @@ use half::{bf16, f16};
 
 /// Lanes of a vector.
 pub(super) const LANES: usize = 16;
+/// The largest f16.
+const LARGEST_F16: f32 = 65504.0;
 
 /// Operations on sixteen f32. Everything is `#[inline(always)]`: the instructions are those of the outermost caller.
 pub(super) trait Lanes: Copy {
@@ -27,6 +29,8 @@ pub(super) trait Lanes: Copy {
     fn load_bf16(self, from: &[bf16; LANES]) -> Self::V;
     fn load_f16(self, from: &[f16; LANES]) -> Self::V;
     fn store(self, v: Self::V, to: &mut [f32; LANES]);
+    /// To the nearest f16, halves to even. What is too large becomes the largest; what isn't a number stays so.
+    fn store_f16(self, v: Self::V, to: &mut [f16; LANES]);
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
@@ -75,6 +79,14 @@ pub(super) trait Lanes: Copy {
         W::load(self, &padded)
     }
 
+    /// [`Self::store_f16`] of the first of sixteen values.
+    #[inline(always)]
+    fn store_part_f16(self, v: Self::V, to: &mut [f16]) {
+        let mut all = [f16::ZERO; LANES];
+        self.store_f16(v, &mut all);
+        to.copy_from_slice(&all[..to.len()]);
+    }
+
     /// Stores the first of sixteen values.
     #[inline(always)]
     fn store_part(self, v: Self::V, to: &mut [f32]) {
@@ -91,16 +103,27 @@ pub(super) fn sums_of_tile<L: Lanes, const M: usize, const N: usize>(
     tile: &[[L::V; N]; M],
 ) -> [[f32; N]; M] {
     let mut out = [[0.0; N]; M];
-    for n in 0..N {
-        if M == 4 {
-            let four = lanes.sum_each([tile[0][n], tile[1][n], tile[2][n], tile[3][n]]);
-            for m in 0..M {
-                out[m][n] = four[m];
+    // Four sums at a time cost little more than one.
+    if M.is_multiple_of(4) {
+        for n in 0..N {
+            for m in (0..M).step_by(4) {
+                let four = lanes.sum_each([tile[m][n], tile[m + 1][n], tile[m + 2][n], tile[m + 3][n]]);
+                for i in 0..4 {
+                    out[m + i][n] = four[i];
+                }
             }
-        } else {
-            for m in 0..M {
-                out[m][n] = lanes.sum(tile[m][n]);
-            }
+        }
+        return out;
+    }
+    for m in 0..M {
+        let mut n = 0;
+        while n + 4 <= N {
+            let four = lanes.sum_each([tile[m][n], tile[m][n + 1], tile[m][n + 2], tile[m][n + 3]]);
+            out[m][n..n + 4].copy_from_slice(&four);
+            n += 4;
+        }
+        for n in n..N {
+            out[m][n] = lanes.sum(tile[m][n]);
         }
     }
     out
@@ -163,6 +186,13 @@ impl Prefetch {
         let at = in_use.as_ptr_range().end.cast::<u8>().wrapping_add(part * part_bytes);
         let left = bytes.saturating_sub(part * part_bytes).min(part_bytes);
         Self { at, lines_per_step: left.div_ceil(Self::LINE).div_ceil(steps.max(1)) }
+    }
+
+    /// All of this, in so many steps.
+    #[inline(always)]
+    pub(super) fn of<T>(soon: &[T], steps: usize) -> Self {
+        let lines = size_of_val(soon).div_ceil(Self::LINE);
+        Self { at: soon.as_ptr().cast(), lines_per_step: lines.div_ceil(steps) }
     }
 
     #[inline(always)]

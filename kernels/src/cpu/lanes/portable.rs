@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::dots::{CODES, Dots, PAIRS};
-use super::{LANES, Lanes};
+use super::{LANES, LARGEST_F16, Lanes};
 
 /// No instructions beyond those that the binary was compiled for.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +45,11 @@ impl Lanes for Portable {
     #[inline(always)]
     fn store(self, v: Self::V, to: &mut [f32; LANES]) {
         *to = v;
+    }
+
+    #[inline(always)]
+    fn store_f16(self, v: Self::V, to: &mut [f16; LANES]) {
+        *to = v.map(|x| f16::from_f32(x.clamp(-LARGEST_F16, LARGEST_F16)));
     }
 
     #[inline(always)]

@@ -67,7 +67,7 @@ impl Kernel for Write<'_> {
             #[expect(unsafe_code, reason = "this thread writes all rows")]
             // SAFETY: one row after the other.
             unsafe {
-                self.keys.write(self.place.row_at(*slot as usize, 0), &to);
+                self.keys.write(lanes, self.place.row_at(*slot as usize, 0), &to);
             }
         }
     }

@@ -1,0 +1,68 @@
+//! What attention to some of the keys gave, to be merged with what the later keys give.
+//!
+//! Which keys belong together depends on positions alone, and parts are merged in order, so a row's result is the same whether a
+//! thread computed all parts or each another.
+
+/// Sums of values, and what is needed to weigh them.
+#[derive(Debug)]
+pub(super) struct Partial {
+    /// `[rows, stride]`: relative to the row's greatest score.
+    pub(super) sums: Vec<f32>,
+    /// `[rows]`: greatest score, and the sum of weights relative to it.
+    pub(super) state: Vec<(f32, f32)>,
+}
+
+impl Partial {
+    /// Rows that saw nothing yet.
+    pub(super) fn new(rows: usize, stride: usize) -> Self {
+        Self { sums: vec![0.0; rows * stride], state: vec![(f32::NEG_INFINITY, 0.0); rows] }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.state.len()
+    }
+
+    fn stride(&self) -> usize {
+        self.sums.len() / self.state.len()
+    }
+
+    /// Merges `later` into what came before it.
+    pub(super) fn append(before: &mut Option<Self>, later: Self) {
+        match before {
+            None => *before = Some(later),
+            Some(before) => before.merge(&later),
+        }
+    }
+
+    fn merge(&mut self, later: &Self) {
+        let stride = self.stride();
+        let rows = self.state.iter_mut().zip(self.sums.chunks_exact_mut(stride));
+        let laters = later.state.iter().zip(later.sums.chunks_exact(stride));
+        for (((greatest, total), sums), ((later_greatest, later_total), later_sums)) in rows.zip(laters) {
+            let most = greatest.max(*later_greatest);
+            // A row that saw nothing has no greatest score; relative to itself it would not be a number.
+            let fade = |from: f32| if from == f32::NEG_INFINITY { 0.0 } else { (from - most).exp() };
+            let (fade, later_fade) = (fade(*greatest), fade(*later_greatest));
+            *total = *total * fade + later_total * later_fade;
+            *greatest = most;
+            for (sum, later) in sums.iter_mut().zip(later_sums) {
+                *sum = *sum * fade + later * later_fade;
+            }
+        }
+    }
+
+    /// A row's result, with its head's sink: one more score, of a key without value.
+    pub(super) fn finish(&self, row: usize, sink: Option<f32>, out: &mut [f32]) {
+        let (greatest, total) = self.state[row];
+        let sums = &self.sums[row * self.stride()..];
+        let Some(sink) = sink else {
+            out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum / total);
+            return;
+        };
+        // Relative to the greater of the two, so that neither overflows.
+        let most = greatest.max(sink);
+        let (fade, weight) = ((greatest - most).exp(), (sink - most).exp());
+        let total = total * fade + weight;
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum * fade / total);
+    }
+}

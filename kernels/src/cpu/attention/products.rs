@@ -1,0 +1,103 @@
+//! Products of some query rows with a block of keys, and of their weights with a block of values: tiles of registers.
+
+use std::ops::Range;
+
+use super::SPAN;
+use super::tile::RunningSoftmax;
+use crate::cpu::kv::BLOCK_SIZE;
+use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
+use crate::cpu::linear::dot_tile;
+
+/// A block of keys, and the values that belong to it, where they are to be fetched.
+#[derive(Clone, Copy)]
+pub(super) struct KeyBlock<'a, W> {
+    pub(super) i: usize,
+    pub(super) keys: &'a [W],
+    pub(super) stride: usize,
+    pub(super) soon: &'a [W],
+}
+
+/// Scores of `M` rows with the sixteen keys of block `i` of the span.
+#[inline(always)]
+pub(super) fn scores_of<L: Lanes, W: Element, const M: usize>(
+    lanes: L,
+    running: &mut RunningSoftmax,
+    row: usize,
+    KeyBlock { i, keys, stride, soon }: KeyBlock<'_, W>,
+) {
+    for key in (0..BLOCK_SIZE).step_by(4) {
+        let queries = &running.queries[row * stride..];
+        let quarter = &soon[(key * stride).min(soon.len())..((key + 4) * stride).min(soon.len())];
+        let next = Prefetch::of(quarter, stride / LANES);
+        let scores = dot_tile::<L, W, M, 4>(lanes, queries, &keys[key * stride..], stride, next);
+        for (m, scores) in scores.iter().enumerate() {
+            running.weights[(row + m) * SPAN + i * BLOCK_SIZE + key..][..4].copy_from_slice(scores);
+        }
+    }
+}
+
+/// Adds the weighted values of some keys of block `i` of the span to `M` rows, key after key.
+#[inline(always)]
+pub(super) fn add_values<L: Lanes, W: Element, const M: usize>(
+    lanes: L,
+    running: &mut RunningSoftmax,
+    row: usize,
+    (i, keys): (usize, Range<usize>),
+    values: &[W],
+    (width, stride): (usize, usize),
+    soon: &mut Prefetch,
+) {
+    let values = &values[keys.start * stride..keys.end * stride];
+    let first = i * BLOCK_SIZE + keys.start;
+    let mut dim = 0;
+    // Beyond the width, whole vectors are added that nobody reads.
+    while dim + 4 * LANES <= width {
+        values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride), soon);
+        dim += 4 * LANES;
+    }
+    while dim < width {
+        values_tile::<L, W, M, 1>(lanes, running, row, first, values, (dim, stride), soon);
+        dim += LANES;
+    }
+}
+
+/// `values`: those of the span's keys from `first` on.
+#[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
+fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(
+    lanes: L,
+    running: &mut RunningSoftmax,
+    row: usize,
+    first: usize,
+    values: &[W],
+    (dim, stride): (usize, usize),
+    soon: &mut Prefetch,
+) {
+    let mut sums = [[lanes.splat(0.0); D]; M];
+    for m in 0..M {
+        let from = running.partial.sums[(row + m) * stride + dim..].as_chunks::<LANES>().0;
+        for d in 0..D {
+            sums[m][d] = lanes.load(&from[d]);
+        }
+    }
+    for (j, value) in values.chunks_exact(stride).enumerate() {
+        soon.step();
+        let value = value[dim..].as_chunks::<LANES>().0;
+        let mut loaded = [lanes.splat(0.0); D];
+        for d in 0..D {
+            loaded[d] = W::load(lanes, &value[d]);
+        }
+        for m in 0..M {
+            let weight = lanes.splat(running.weights[(row + m) * SPAN + first + j]);
+            for d in 0..D {
+                sums[m][d] = lanes.fma(weight, loaded[d], sums[m][d]);
+            }
+        }
+    }
+    for m in 0..M {
+        let to = running.partial.sums[(row + m) * stride + dim..].as_chunks_mut::<LANES>().0;
+        for d in 0..D {
+            lanes.store(sums[m][d], &mut to[d]);
+        }
+    }
+}
