@@ -2,6 +2,7 @@
 
 use super::Cpu;
 use super::isa::Kernel;
+use super::lanes::dots::Dots;
 use super::lanes::{Element, LANES, Lanes};
 use super::matrix::{Elements, Matrix};
 use super::packed::PackedRows;
@@ -23,7 +24,7 @@ struct Embed<'a> {
 
 impl Kernel for Embed<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
+    fn run<L: Dots>(self, lanes: L) {
         let cols = self.table.cols();
         for (token, out) in self.tokens.iter().zip(self.out.chunks_exact_mut(cols)) {
             widen_row(lanes, &self.table, *token as usize, out);
@@ -33,7 +34,7 @@ impl Kernel for Embed<'_> {
 
 /// One row of a matrix, as f32.
 #[inline(always)]
-pub(super) fn widen_row<L: Lanes>(lanes: L, matrix: &Matrix<'_>, row: usize, out: &mut [f32]) {
+pub(super) fn widen_row<L: Dots>(lanes: L, matrix: &Matrix<'_>, row: usize, out: &mut [f32]) {
     let at = row * matrix.cols()..(row + 1) * matrix.cols();
     match matrix.elements() {
         Elements::F32(all) => out.copy_from_slice(&all[at]),

@@ -67,7 +67,7 @@ pub struct Matrix<'a> {
 pub enum Inputs {
     /// Nothing: f32. Quantised weights round to eight bits whatever is said here.
     F32,
-    /// bf16, as its weights are; others stay f32.
+    /// bf16 where weights are bf16, or MXFP4, whose values bf16 has; others stay f32.
     AsWeights,
 }
 
@@ -85,12 +85,10 @@ impl<'a> Matrix<'a> {
         Self { inputs, ..self }
     }
 
-    /// The weights and inputs, where both are bf16.
-    pub(super) fn as_pairs(&self) -> Option<&'a [bf16]> {
-        match (self.elements, self.inputs) {
-            (Elements::Bf16(all), Inputs::AsWeights) => Some(all),
-            _ => None,
-        }
+    /// Whether its inputs are rounded to bf16.
+    pub(super) fn takes_pairs(&self) -> bool {
+        let of_bf16 = matches!(self.elements, Elements::Bf16(_) | Elements::Mxfp4(_));
+        of_bf16 && self.inputs == Inputs::AsWeights
     }
 
     /// All elements.

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::PART;
 use crate::cpu::kv::{KvCache, KvData, KvDtype, KvShape};
 use crate::cpu::{
     AttentionParams, Cpu, Isa, QkvShape, RopeAngles, RopeNorms, Sequence, attention, attention_reference,
@@ -11,7 +12,8 @@ use crate::cpu::{
 };
 
 const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
-const BLOCKS: usize = 40;
+/// Enough for contexts of several parts.
+const BLOCKS: usize = 320;
 const SCALE: f32 = 0.204;
 const PLAIN: AttentionParams<'_> = AttentionParams {
     shape: SHAPE,
@@ -76,28 +78,37 @@ fn equals_the_reference(params: AttentionParams<'_>) {
 fn equals_the_reference_of(params: AttentionParams<'_>, dtype: KvDtype) {
     let context = 300;
     let all = filled(context, dtype);
-    let (cache, blocks, qkv) = &all;
+    let width = SHAPE.heads * SHAPE.head_dim;
+    for isa in Isa::available() {
+        let out = last(&Cpu::with_isa(2, isa), params, &all, context, context);
+        for position in [0, 1, 15, 16, 127, 128, 129, 299] {
+            equals_the_reference_at(params, &all, position, &out[position * width..][..width]);
+        }
+    }
+}
+
+/// Compares one position's heads with the reference.
+fn equals_the_reference_at(
+    params: AttentionParams<'_>,
+    (cache, blocks, qkv): &(KvCache, Vec<u32>, Vec<f32>),
+    position: usize,
+    out: &[f32],
+) {
     let d = SHAPE.head_dim;
     let gather = |from: &KvData, head: usize, seen: Range<usize>| -> Vec<f32> {
         let row = |p: usize| cache.shape().row_at(blocks[p / 16] as usize * 16 + p % 16, head);
         seen.flat_map(|p| from.to_f32(row(p)..row(p) + d)).collect()
     };
-    for isa in Isa::available() {
-        let out = last(&Cpu::with_isa(2, isa), params, &all, context, context);
-        for position in [0, 1, 15, 16, 127, 128, 129, 299] {
-            let first = params.window.map_or(0, |window| (position + 1usize).saturating_sub(window));
-            for head in 0..SHAPE.heads {
-                let query = &qkv[position * SHAPE.width() + head * d..][..d];
-                let layer = cache.layer(0);
-                let keys = gather(&layer.keys, head / 2, first..position + 1);
-                let values = gather(&layer.values, head / 2, first..position + 1);
-                let sink = params.sinks.map(|sinks| sinks[head]);
-                let wanted = attention_reference(query, &keys, &values, params.scale, sink);
-                let got = &out[(position * SHAPE.heads + head) * d..][..d];
-                for (a, b) in got.iter().zip(&wanted) {
-                    assert!((f64::from(*a) - b).abs() < 1e-5, "{} {position} {head}: {a} {b}", isa.name());
-                }
-            }
+    let first = params.window.map_or(0, |window| (position + 1).saturating_sub(window));
+    for head in 0..SHAPE.heads {
+        let query = &qkv[position * SHAPE.width() + head * d..][..d];
+        let layer = cache.layer(0);
+        let keys = gather(&layer.keys, head / 2, first..position + 1);
+        let values = gather(&layer.values, head / 2, first..position + 1);
+        let sink = params.sinks.map(|sinks| sinks[head]);
+        let wanted = attention_reference(query, &keys, &values, params.scale, sink);
+        for (a, b) in out[head * d..][..d].iter().zip(&wanted) {
+            assert!((f64::from(*a) - b).abs() < 1e-5, "{position} {head}: {a} {b}");
         }
     }
 }
@@ -131,6 +142,23 @@ fn a_token_alone_in_a_chunk_and_in_the_whole_prompt_is_the_same_bit_for_bit() {
                 let part = last(&one_thread, params, &all, end, rows);
                 assert_eq!(part, whole[(end - rows) * width..end * width], "{} {end} {rows}", isa.name());
             }
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_long_context_give_the_same_bits_together_and_as_tasks_of_their_own() {
+    let context = 2 * PART + 300;
+    let all = filled(context, KvDtype::F16);
+    let windowed = AttentionParams { window: Some(PART + 100), sinks: Some(&SINKS), ..PLAIN };
+    for (isa, params) in Isa::available().into_iter().flat_map(|isa| [(isa, PLAIN), (isa, windowed)]) {
+        let ends = [PART - 1, PART, PART + 1, 2 * PART, 2 * PART + 130, context];
+        // The last rows of a chunk that is tasks enough, and the last alone, whose parts are tasks.
+        for end in ends {
+            let chunk = last(&Cpu::with_isa(1, isa), params, &all, end, 64);
+            let alone = last(&Cpu::with_isa(3, isa), params, &all, end, 1);
+            assert_eq!(alone, chunk[chunk.len() - alone.len()..], "{} {end}", isa.name());
+            equals_the_reference_at(params, &all, end - 1, &alone);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::dots::{CODES, Dots, PAIRS};
+use super::dots::{CODES, Dots, E2M1, EXPONENT_OF_BF16, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx2, fma and f16c.
@@ -227,4 +227,40 @@ impl Dots for Avx2 {
     fn to_f32(self, sums: Self::Sums) -> Self::V {
         unsafe { [_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])] }
     }
+
+    #[inline(always)]
+    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], n: i16, to: &mut [bf16; PAIRS]) {
+        let to = to.as_chunks_mut::<8>().0;
+        unsafe {
+            let (bytes, lower) = (_mm_loadu_si128(codes.as_ptr().cast()), _mm_set1_epi8(15));
+            let (even, odd) = (_mm_and_si128(bytes, lower), _mm_and_si128(_mm_srli_epi16::<4>(bytes), lower));
+            let places = [_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)];
+            let tables = (
+                _mm_loadu_si128(E2M1_BYTES.0.as_ptr().cast()),
+                _mm_loadu_si128(E2M1_BYTES.1.as_ptr().cast()),
+            );
+            let (raise, magnitude) = (_mm_set1_epi16(n << EXPONENT_OF_BF16), _mm_set1_epi16(0x7fff));
+            for i in 0..2 {
+                let (low, high) =
+                    (_mm_shuffle_epi8(tables.0, places[i]), _mm_shuffle_epi8(tables.1, places[i]));
+                let bits = [_mm_unpacklo_epi8(low, high), _mm_unpackhi_epi8(low, high)];
+                for j in 0..2 {
+                    let zero = _mm_cmpeq_epi16(_mm_and_si128(bits[j], magnitude), _mm_setzero_si128());
+                    let raised = _mm_add_epi16(bits[j], _mm_andnot_si128(zero, raise));
+                    _mm_storeu_si128(to[2 * i + j].as_mut_ptr().cast(), raised);
+                }
+            }
+        }
+    }
 }
+
+/// The lower and the upper bytes of [`E2M1`].
+static E2M1_BYTES: ([u8; 16], [u8; 16]) = {
+    let mut bytes = ([0; 16], [0; 16]);
+    let mut i = 0;
+    while i < 16 {
+        [bytes.0[i], bytes.1[i]] = E2M1[i].to_le_bytes();
+        i += 1;
+    }
+    bytes
+};

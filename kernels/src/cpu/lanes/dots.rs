@@ -12,6 +12,14 @@ pub(in crate::cpu) const PAIRS: usize = 32;
 /// Codes of sixteen rows, four neighbours of each.
 pub(in crate::cpu) const CODES: usize = 64;
 
+/// The codes of E2M1 as bf16: 0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero.
+pub(super) const E2M1: [u16; 16] = [
+    0, 0x3f00, 0x3f80, 0x3fc0, 0x4000, 0x4040, 0x4080, 0x40c0, 0x8000, 0xbf00, 0xbf80, 0xbfc0, 0xc000,
+    0xc040, 0xc080, 0xc0c0,
+];
+/// Where a bf16's exponent begins.
+pub(super) const EXPONENT_OF_BF16: u32 = 7;
+
 /// Everything is `#[inline(always)]`: the instructions are those of the outermost caller. Closures aren't, and have no place here.
 pub(in crate::cpu) trait Dots: Lanes {
     /// 32 bf16.
@@ -36,6 +44,16 @@ pub(in crate::cpu) trait Dots: Lanes {
     /// `sums[i] + Σⱼ codes[4 i + j] * x[j]`.
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
+
+    /// 32 codes of four bits (E2M1, the lower half of a byte first) times 2ⁿ, exactly, for n in -125 ..= 125.
+    #[inline(always)]
+    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], n: i16, to: &mut [bf16; PAIRS]) {
+        for i in 0..PAIRS {
+            let bits = E2M1[(codes[i / 2] >> (i % 2 * 4) & 15) as usize];
+            let raised = bits.wrapping_add_signed(n << EXPONENT_OF_BF16);
+            to[i] = bf16::from_bits(if bits & 0x7fff == 0 { bits } else { raised });
+        }
+    }
 
     /// Loads fewer than 32 values, the rest being zero.
     #[inline(always)]

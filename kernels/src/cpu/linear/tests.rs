@@ -92,6 +92,26 @@ fn packed_weights_give_what_their_widened_values_give_bit_for_bit() {
 }
 
 #[test]
+fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
+    for (n, scales) in [(1, [120, 121, 122]), (5, [2, 127, 252]), (100, [0, 1, 254])] {
+        let mut packed = packed(n);
+        packed.mxfp4_scales.iter_mut().enumerate().for_each(|(i, scale)| *scale = scales[i % 3]);
+        let matrix = packed.both()[1].with_inputs(Inputs::AsWeights);
+        let widened: Vec<bf16> = matrix.to_f32().into_iter().map(bf16::from_f32).collect();
+        let plain = Matrix::new(Elements::Bf16(&widened), n, COLS).with_inputs(Inputs::AsWeights);
+        let (rows, x) = (9, values(9 * COLS, 5));
+        for isa in Isa::available() {
+            let (mut out, mut wanted) = (vec![0.0; rows * n], vec![0.0; rows * n]);
+            let cpu = Cpu::with_isa(2, isa);
+            linear(&cpu, &x, &[matrix], None, Store::Overwrite, &mut out);
+            linear(&cpu, &x, &[plain], None, Store::Overwrite, &mut wanted);
+            let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&out), bits(&wanted), "{} {n}", isa.name());
+        }
+    }
+}
+
+#[test]
 fn each_group_of_rows_has_its_own_weights_and_other_rows_stay() {
     let (n, k) = (50, 30);
     let (x, one, other) = (values(9 * k, 1), values(n * k, 2), values(n * k, 3));

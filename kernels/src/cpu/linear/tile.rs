@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use half::bf16;
+
 use super::Store;
 use super::inputs::InputRows;
 use super::pairs::Pairs;
@@ -68,18 +70,17 @@ impl Kernel for Columns<'_> {
     fn run<L: Dots>(self, lanes: L) {
         let Self { tiles, weight, cols } = self;
         let elements = cols.start * weight.cols()..cols.end * weight.cols();
-        if let Some(all) = weight.as_pairs() {
-            return tiles.all::<L, _>(
-                &Pairs { lanes, x: tiles.x.pairs, weight: &all[elements], k: tiles.k },
-                cols.len(),
-            );
-        }
+        let pairs = weight.takes_pairs();
         match weight.elements() {
             Elements::F32(all) => tiles.plain(lanes, &all[elements], cols.len()),
+            Elements::Bf16(all) if pairs => {
+                tiles.all::<L, _>(&tiles.pairs(lanes, &all[elements]), cols.len());
+            }
             Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::Fp8(all) => tiles.all_widened(lanes, &all, cols),
-            Elements::Mxfp4(all) => tiles.all_widened(lanes, &all, cols),
+            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
+            Elements::Mxfp4(all) if pairs => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
+            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Quantized(all) => all_panels(lanes, &tiles, all, &cols),
         }
     }
@@ -94,6 +95,47 @@ pub(super) trait DotRows<L: Dots> {
         col: usize,
         pass: (usize, usize),
     ) -> [[f32; N]; M];
+}
+
+/// A packed weight, what its rows are widened to, and what multiplies them then. `#[inline(always)]` in every implementation.
+trait Widened<L: Dots> {
+    type W: Copy;
+    const ZERO: Self::W;
+    fn widen(&self, lanes: L, row: usize, to: &mut [Self::W]);
+    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [Self::W]) -> impl DotRows<L>;
+}
+
+struct WidenedToF32<'a, P>(&'a P);
+struct WidenedToBf16<'a, P>(&'a P);
+
+impl<L: Dots, P: PackedRows<f32>> Widened<L> for WidenedToF32<'_, P> {
+    type W = f32;
+    const ZERO: f32 = 0.0;
+
+    #[inline(always)]
+    fn widen(&self, lanes: L, row: usize, to: &mut [f32]) {
+        self.0.widen(lanes, row, to);
+    }
+
+    #[inline(always)]
+    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [f32]) -> impl DotRows<L> {
+        Plain { lanes, x: tiles.x.x, weight, k: tiles.k }
+    }
+}
+
+impl<L: Dots, P: PackedRows<bf16>> Widened<L> for WidenedToBf16<'_, P> {
+    type W = bf16;
+    const ZERO: bf16 = bf16::ZERO;
+
+    #[inline(always)]
+    fn widen(&self, lanes: L, row: usize, to: &mut [bf16]) {
+        self.0.widen(lanes, row, to);
+    }
+
+    #[inline(always)]
+    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [bf16]) -> impl DotRows<L> {
+        tiles.pairs(lanes, weight)
+    }
 }
 
 /// `N` columns of a task, with rows of x.
@@ -162,9 +204,14 @@ impl Tiles<'_> {
         (0..rows).step_by(BLOCK_ROWS).map(move |first| first..(first + BLOCK_ROWS).min(rows))
     }
 
+    #[inline(always)]
+    fn pairs<'a, L: Dots>(&'a self, lanes: L, weight: &'a [bf16]) -> Pairs<'a, L> {
+        Pairs { lanes, x: self.x.pairs, weight, k: self.k }
+    }
+
     /// Rows of `weight` are widened a tile at a time, once for all rows of x.
     #[inline(always)]
-    fn all_widened<L: Dots, W: PackedRows>(&self, lanes: L, weight: &W, cols: Range<usize>) {
+    fn all_widened<L: Dots, W: Widened<L>>(&self, lanes: L, weight: &W, cols: Range<usize>) {
         if L::WIDE {
             self.widened::<L, W, 4, 6>(lanes, weight, cols);
         } else {
@@ -173,19 +220,19 @@ impl Tiles<'_> {
     }
 
     #[inline(always)]
-    fn widened<L: Dots, W: PackedRows, const M: usize, const N: usize>(
+    fn widened<L: Dots, W: Widened<L>, const M: usize, const N: usize>(
         &self,
         lanes: L,
         weight: &W,
         cols: Range<usize>,
     ) {
-        let mut tile = vec![0.0; N * self.k];
+        let mut tile = vec![W::ZERO; N * self.k];
         for col in (0..cols.len()).step_by(N) {
             let count = N.min(cols.len() - col);
             for (i, row) in tile.chunks_exact_mut(self.k).take(count).enumerate() {
                 weight.widen(lanes, cols.start + col + i, row);
             }
-            let rows = Plain { lanes, x: self.x.x, weight: &tile, k: self.k };
+            let rows = W::rows(lanes, self, &tile);
             if count == N {
                 self.columns::<L, _, M, N>(&rows, (0, col), 0..self.rows);
                 continue;

@@ -5,7 +5,8 @@
 
 use half::f16;
 
-use crate::cpu::lanes::{LANES, Lanes};
+use crate::cpu::lanes::LANES;
+use crate::cpu::lanes::dots::Dots;
 
 use super::PackedRows;
 
@@ -47,9 +48,9 @@ impl<'a> Fp8Blocks<'a> {
     }
 }
 
-impl PackedRows for Fp8Blocks<'_> {
+impl PackedRows<f32> for Fp8Blocks<'_> {
     #[inline(always)]
-    fn widen<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]) {
+    fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [f32]) {
         let codes = &self.codes[row * self.cols..][..self.cols];
         let blocks = codes.chunks(self.block.1).zip(to.chunks_mut(self.block.1));
         for ((codes, to), scale) in blocks.zip(self.scales_of(row)) {
@@ -57,7 +58,11 @@ impl PackedRows for Fp8Blocks<'_> {
             let (outs, out_rest) = to.as_chunks_mut::<LANES>();
             for (codes, out) in whole.iter().zip(outs) {
                 // Exact: only the product with the scale is rounded.
-                let values = lanes.mul(lanes.load_f16(&codes.map(half)), lanes.splat(HALF_FACTOR));
+                let mut halves = [f16::ZERO; LANES];
+                for i in 0..LANES {
+                    halves[i] = half(codes[i]);
+                }
+                let values = lanes.mul(lanes.load_f16(&halves), lanes.splat(HALF_FACTOR));
                 lanes.store(lanes.mul(values, lanes.splat(*scale)), out);
             }
             for (code, out) in rest.iter().zip(out_rest) {

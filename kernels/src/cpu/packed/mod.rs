@@ -8,10 +8,10 @@ pub use fp8::Fp8Blocks;
 pub use mxfp4::Mxfp4;
 pub(super) use mxfp4::power_of_two;
 
-use super::lanes::Lanes;
+use super::lanes::dots::Dots;
 
-/// A matrix whose rows are widened before they are used.
-pub(super) trait PackedRows {
-    /// Row `row`, as f32. `#[inline(always)]` in every implementation.
-    fn widen<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]);
+/// A matrix whose rows are widened to `W` before they are used.
+pub(super) trait PackedRows<W> {
+    /// Row `row`. `#[inline(always)]` in every implementation.
+    fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [W]);
 }

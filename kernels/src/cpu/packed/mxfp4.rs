@@ -1,9 +1,10 @@
 //! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as the OCP Microscaling
-//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value is exact in f32.
+//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value is exact in f32, and in bf16.
 
-use half::f16;
+use half::bf16;
 
-use crate::cpu::lanes::{LANES, Lanes};
+use crate::cpu::lanes::LANES;
+use crate::cpu::lanes::dots::Dots;
 
 use super::PackedRows;
 
@@ -48,33 +49,45 @@ impl<'a> Mxfp4<'a> {
     }
 }
 
-impl PackedRows for Mxfp4<'_> {
+impl Mxfp4<'_> {
+    /// 32 neighbours as bf16, which has all their values but those that f32 hasn't either.
     #[inline(always)]
-    fn widen<L: Lanes>(&self, lanes: L, row: usize, to: &mut [f32]) {
-        let blocks = self.cols / BLOCK;
-        let scales = &self.scales[row * blocks..][..blocks];
-        let codes = self.codes[row * self.cols / 2..].as_chunks::<{ LANES / 2 }>().0;
-        let outs = to.as_chunks_mut::<LANES>().0;
-        for (i, (codes, out)) in codes.iter().zip(outs).enumerate() {
-            let mut halves = [f16::ZERO; LANES];
-            for (pair, codes) in halves.as_chunks_mut::<2>().0.iter_mut().zip(codes) {
-                *pair = [half(codes & 15), half(codes >> 4)];
-            }
-            let values = lanes.mul(lanes.load_f16(&halves), lanes.splat(HALF_FACTOR));
-            let scale = power_of_two(scales[i * LANES / BLOCK]);
-            lanes.store(lanes.mul(values, lanes.splat(scale)), out);
+    fn widen_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8, to: &mut [bf16; BLOCK]) {
+        if (2..=252).contains(&scale) {
+            return lanes.widen_e2m1(codes, i16::from(scale) - 127, to);
+        }
+        // Values below the smallest that has a whole mantissa, above the largest, or not numbers.
+        for i in 0..BLOCK {
+            let value = VALUES[(codes[i / 2] >> (i % 2 * 4) & 15) as usize];
+            to[i] = bf16::from_f32(value * power_of_two(scale));
         }
     }
 }
 
-/// What [`half`] leaves out: the exponent's bias is 1 here and 15 in a half float.
-const HALF_FACTOR: f32 = 16_384.0;
+impl PackedRows<bf16> for Mxfp4<'_> {
+    #[inline(always)]
+    fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [bf16]) {
+        let (codes, scales) = self.row(row);
+        let blocks = codes.as_chunks::<{ BLOCK / 2 }>().0.iter().zip(scales);
+        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<BLOCK>().0) {
+            Self::widen_block(lanes, codes, *scale, to);
+        }
+    }
+}
 
-/// A code's bits where a half float has them, which is its value divided by [`HALF_FACTOR`].
-#[inline(always)]
-fn half(code: u8) -> f16 {
-    let code = u16::from(code);
-    f16::from_bits((code & 7) << 9 | (code & 8) << 12)
+impl PackedRows<f32> for Mxfp4<'_> {
+    #[inline(always)]
+    fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [f32]) {
+        let (codes, scales) = self.row(row);
+        let blocks = codes.as_chunks::<{ BLOCK / 2 }>().0.iter().zip(scales);
+        for ((codes, scale), to) in blocks.zip(to.as_chunks_mut::<BLOCK>().0) {
+            let mut block = [bf16::ZERO; BLOCK];
+            Self::widen_block(lanes, codes, *scale, &mut block);
+            for (from, to) in block.as_chunks::<LANES>().0.iter().zip(to.as_chunks_mut::<LANES>().0) {
+                lanes.store(lanes.load_bf16(from), to);
+            }
+        }
+    }
 }
 
 /// 2 to the power of `scale - 127`; 255 is NaN.
