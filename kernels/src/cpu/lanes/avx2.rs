@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::dots::{CODES, Dots, E2M1, EXPONENT_OF_BF16, PAIRS};
+use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx2, fma and f16c.
@@ -229,7 +229,7 @@ impl Dots for Avx2 {
     }
 
     #[inline(always)]
-    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], n: i16, to: &mut [bf16; PAIRS]) {
+    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
         let to = to.as_chunks_mut::<8>().0;
         unsafe {
             let (bytes, lower) = (_mm_loadu_si128(codes.as_ptr().cast()), _mm_set1_epi8(15));
@@ -239,15 +239,14 @@ impl Dots for Avx2 {
                 _mm_loadu_si128(E2M1_BYTES.0.as_ptr().cast()),
                 _mm_loadu_si128(E2M1_BYTES.1.as_ptr().cast()),
             );
-            let (raise, magnitude) = (_mm_set1_epi16(n << EXPONENT_OF_BF16), _mm_set1_epi16(0x7fff));
+            let fewer = _mm_set1_epi32(E2M1_LOWER[scale as usize].cast_signed());
             for i in 0..2 {
                 let (low, high) =
                     (_mm_shuffle_epi8(tables.0, places[i]), _mm_shuffle_epi8(tables.1, places[i]));
                 let bits = [_mm_unpacklo_epi8(low, high), _mm_unpackhi_epi8(low, high)];
                 for j in 0..2 {
-                    let zero = _mm_cmpeq_epi16(_mm_and_si128(bits[j], magnitude), _mm_setzero_si128());
-                    let raised = _mm_add_epi16(bits[j], _mm_andnot_si128(zero, raise));
-                    _mm_storeu_si128(to[2 * i + j].as_mut_ptr().cast(), raised);
+                    let bits = _mm_subs_epu16(bits[j], fewer);
+                    _mm_storeu_si128(to[2 * i + j].as_mut_ptr().cast(), bits);
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::dots::{CODES, Dots, E2M1, EXPONENT_OF_BF16, PAIRS};
+use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx512f, avx512bw, avx512dq and `avx512_vnni`, and of `avx512_bf16` where `BF16`.
@@ -226,17 +226,20 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     }
 
     #[inline(always)]
-    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], n: i16, to: &mut [bf16; PAIRS]) {
+    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.pairs_of_e2m1(codes, scale)) }
+    }
+
+    #[inline(always)]
+    fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
         // Places have five bits, of which the lowest of the byte's other code may be the fifth.
         const TWICE: [[u16; 16]; 2] = [E2M1; 2];
         unsafe {
             let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
             let places = _mm512_or_si512(bytes, _mm512_slli_epi32::<12>(bytes));
             let bits = _mm512_permutexvar_epi16(places, _mm512_loadu_si512(TWICE.as_ptr().cast()));
-            let raise = _mm512_set1_epi16(n << EXPONENT_OF_BF16);
-            let not_zero = _mm512_test_epi16_mask(bits, _mm512_set1_epi16(0x7fff));
-            let bits = _mm512_mask_add_epi16(bits, not_zero, bits, raise);
-            _mm512_storeu_si512(to.as_mut_ptr().cast(), bits);
+            let lower = _mm512_set1_epi32(E2M1_LOWER[scale as usize].cast_signed());
+            _mm512_subs_epu16(bits, lower)
         }
     }
 }

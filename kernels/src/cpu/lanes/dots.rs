@@ -3,6 +3,8 @@
 //! Integer sums are exact. In sums of bf16, lane `i` has products `2 i` and `2 i + 1` of each 32; how they are rounded is the
 //! instruction's.
 
+use std::ops::RangeInclusive;
+
 use half::bf16;
 
 use super::Lanes;
@@ -12,13 +14,26 @@ pub(in crate::cpu) const PAIRS: usize = 32;
 /// Codes of sixteen rows, four neighbours of each.
 pub(in crate::cpu) const CODES: usize = 64;
 
-/// The codes of E2M1 as bf16: 0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero.
+/// The codes of E2M1 (0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero) times 2¹²⁵, as bf16. Neither zero has a sign.
 pub(super) const E2M1: [u16; 16] = [
-    0, 0x3f00, 0x3f80, 0x3fc0, 0x4000, 0x4040, 0x4080, 0x40c0, 0x8000, 0xbf00, 0xbf80, 0xbfc0, 0xc000,
-    0xc040, 0xc080, 0xc0c0,
+    0, 0x7d80, 0x7e00, 0x7e40, 0x7e80, 0x7ec0, 0x7f00, 0x7f40, 0, 0xfd80, 0xfe00, 0xfe40, 0xfe80, 0xfec0,
+    0xff00, 0xff40,
 ];
+/// Scales of [`Dots::widen_e2m1`].
+pub(in crate::cpu) const E2M1_SCALES: RangeInclusive<u8> = 2..=252;
+/// Of each such scale, what is taken off [`E2M1`]: exponents, twice. Zero stays zero, since nothing is taken off it.
+pub(super) static E2M1_LOWER: [u32; 256] = {
+    let mut lower = [0; 256];
+    let mut scale = *E2M1_SCALES.start() as usize;
+    while scale <= *E2M1_SCALES.end() as usize {
+        let exponents = (*E2M1_SCALES.end() as usize - scale) as u32;
+        lower[scale] = exponents << EXPONENT_OF_BF16 | exponents << (EXPONENT_OF_BF16 + 16);
+        scale += 1;
+    }
+    lower
+};
 /// Where a bf16's exponent begins.
-pub(super) const EXPONENT_OF_BF16: u32 = 7;
+const EXPONENT_OF_BF16: u32 = 7;
 
 /// Everything is `#[inline(always)]`: the instructions are those of the outermost caller. Closures aren't, and have no place here.
 pub(in crate::cpu) trait Dots: Lanes {
@@ -45,14 +60,23 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
 
-    /// 32 codes of four bits (E2M1, the lower half of a byte first) times 2ⁿ, exactly, for n in -125 ..= 125.
+    /// 32 codes of four bits (E2M1, the lower half of a byte first) times 2 to the power of `scale - 127`, exactly, for a scale in
+    /// [`E2M1_SCALES`].
     #[inline(always)]
-    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], n: i16, to: &mut [bf16; PAIRS]) {
+    fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
+        let lower = E2M1_LOWER[scale as usize] as u16;
         for i in 0..PAIRS {
             let bits = E2M1[(codes[i / 2] >> (i % 2 * 4) & 15) as usize];
-            let raised = bits.wrapping_add_signed(n << EXPONENT_OF_BF16);
-            to[i] = bf16::from_bits(if bits & 0x7fff == 0 { bits } else { raised });
+            to[i] = bf16::from_bits(bits.saturating_sub(lower));
         }
+    }
+
+    /// [`Self::widen_e2m1`], to be multiplied.
+    #[inline(always)]
+    fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
+        let mut widened = [bf16::ZERO; PAIRS];
+        self.widen_e2m1(codes, scale, &mut widened);
+        self.load_pairs(&widened)
     }
 
     /// Loads fewer than 32 values, the rest being zero.

@@ -10,6 +10,7 @@
 //!
 //! The order of a sum is that of the row's elements alone, so a row's result doesn't depend on the rows beside it.
 
+mod few_mxfp4;
 mod inputs;
 mod pairs;
 mod panels;

@@ -15,6 +15,8 @@ pub(super) struct Pairs<'a, L> {
 }
 
 impl<L: Dots> DotRows<L> for Pairs<'_, L> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline(always)]
     fn sums<const M: usize, const N: usize>(
         &self,
@@ -79,7 +81,7 @@ fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
 /// `at + PAIRS` is not beyond the end.
 #[inline(always)]
 #[expect(unsafe_code, reason = "see `dot_tile_of_pairs`")]
-unsafe fn chunk(all: &[bf16], at: usize) -> &[bf16; PAIRS] {
+pub(super) unsafe fn chunk(all: &[bf16], at: usize) -> &[bf16; PAIRS] {
     debug_assert!(at + PAIRS <= all.len());
     // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
     unsafe { &*all.as_ptr().add(at).cast() }

@@ -13,6 +13,8 @@ pub(super) struct Plain<'a, L, W> {
 }
 
 impl<L: Dots, W: Element> DotRows<L> for Plain<'_, L, W> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline(always)]
     fn sums<const M: usize, const N: usize>(
         &self,

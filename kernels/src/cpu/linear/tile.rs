@@ -6,6 +6,7 @@ use std::ops::Range;
 use half::bf16;
 
 use super::Store;
+use super::few_mxfp4::FewMxfp4;
 use super::inputs::InputRows;
 use super::pairs::Pairs;
 use super::panels::all_panels;
@@ -19,6 +20,8 @@ use crate::cpu::packed::PackedRows;
 
 /// Rows of x that pass by a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
+/// Rows of x that pack of four bits is widened for in registers: those of one tile.
+const FEW_ROWS: usize = 4;
 
 /// Some rows of a weight, which are columns of the output.
 pub(super) struct Columns<'a> {
@@ -79,6 +82,10 @@ impl Kernel for Columns<'_> {
             Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
+            Elements::Mxfp4(all) if pairs && tiles.rows <= FEW_ROWS => {
+                let rows = FewMxfp4 { lanes, x: tiles.x.pairs, weight: all, first: cols.start, k: tiles.k };
+                tiles.all::<L, _>(&rows, cols.len());
+            }
             Elements::Mxfp4(all) if pairs => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Quantized(all) => all_panels(lanes, &tiles, all, &cols),
@@ -88,6 +95,9 @@ impl Kernel for Columns<'_> {
 
 /// Rows of x and of a weight, of which a tile's sums can be had.
 pub(super) trait DotRows<L: Dots> {
+    /// One row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
+    const ONE_BY_ONE: bool;
+
     /// `M` rows of x from `row` on with `N` of the weight from `col` on.
     fn sums<const M: usize, const N: usize>(
         &self,
@@ -175,8 +185,7 @@ impl Tiles<'_> {
     #[inline(always)]
     fn by_columns<L: Dots, D: DotRows<L>, const M: usize, const N: usize>(&self, rows: &D, cols: usize) {
         for block in self.blocks() {
-            // For one row, memory is read in one go.
-            let together = if block.len() > 1 { cols / N * N } else { 0 };
+            let together = if D::ONE_BY_ONE && block.len() == 1 { 0 } else { cols / N * N };
             for col in (0..together).step_by(N) {
                 self.columns::<L, D, M, N>(rows, (col, col), block.clone());
             }

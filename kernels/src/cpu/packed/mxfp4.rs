@@ -4,12 +4,12 @@
 use half::bf16;
 
 use crate::cpu::lanes::LANES;
-use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::dots::{Dots, E2M1_SCALES};
 
 use super::PackedRows;
 
 /// Codes that share a scale.
-const BLOCK: usize = 32;
+pub(in crate::cpu) const BLOCK: usize = 32;
 /// The value of each code.
 const VALUES: [f32; 16] =
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
@@ -50,18 +50,33 @@ impl<'a> Mxfp4<'a> {
 }
 
 impl Mxfp4<'_> {
+    /// 32 neighbours, to be multiplied.
+    #[inline(always)]
+    pub(in crate::cpu) fn pairs_of_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8) -> L::Pairs {
+        if E2M1_SCALES.contains(&scale) {
+            lanes.pairs_of_e2m1(codes, scale)
+        } else {
+            lanes.load_pairs(&odd_block(codes, scale))
+        }
+    }
+
     /// 32 neighbours as bf16, which has all their values but those that f32 hasn't either.
     #[inline(always)]
     fn widen_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8, to: &mut [bf16; BLOCK]) {
-        if (2..=252).contains(&scale) {
-            return lanes.widen_e2m1(codes, i16::from(scale) - 127, to);
-        }
-        // Values below the smallest that has a whole mantissa, above the largest, or not numbers.
-        for i in 0..BLOCK {
-            let value = VALUES[(codes[i / 2] >> (i % 2 * 4) & 15) as usize];
-            to[i] = bf16::from_f32(value * power_of_two(scale));
+        if E2M1_SCALES.contains(&scale) {
+            lanes.widen_e2m1(codes, scale, to);
+        } else {
+            *to = odd_block(codes, scale);
         }
     }
+}
+
+/// A block with one of the other scales. It is rare: inlined, it would keep loops around it from being unrolled.
+#[cold]
+#[inline(never)]
+fn odd_block(codes: &[u8; BLOCK / 2], scale: u8) -> [bf16; BLOCK] {
+    let code = |i: usize| codes[i / 2] >> (i % 2 * 4) & 15;
+    std::array::from_fn(|i| bf16::from_f32(VALUES[code(i) as usize] * power_of_two(scale)))
 }
 
 impl PackedRows<bf16> for Mxfp4<'_> {

@@ -1,0 +1,61 @@
+//! The tile kernel of few rows in bf16 with MXFP4: weights are widened in registers, since no second tile of rows would read them
+//! again. The sums are those of [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
+
+use half::bf16;
+
+use super::pairs::chunk;
+use super::tile::DotRows;
+use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::sums_of_tile;
+use crate::cpu::packed::{MXFP4_BLOCK, Mxfp4};
+
+/// Rows of x, `k` long, and the rows of a weight from `first` on.
+pub(super) struct FewMxfp4<'a, L> {
+    pub(super) lanes: L,
+    pub(super) x: &'a [bf16],
+    pub(super) weight: Mxfp4<'a>,
+    pub(super) first: usize,
+    pub(super) k: usize,
+}
+
+impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
+    const ONE_BY_ONE: bool = false;
+
+    #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
+    #[expect(
+        unsafe_code,
+        reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
+    )]
+    fn sums<const M: usize, const N: usize>(
+        &self,
+        row: usize,
+        col: usize,
+        _: (usize, usize),
+    ) -> [[f32; N]; M] {
+        let (lanes, x) = (self.lanes, &self.x[row * self.k..]);
+        assert!(x.len() >= M * self.k, "rows of a tile");
+        let blocks = self.k / MXFP4_BLOCK;
+        let mut weights = [(&[[0; MXFP4_BLOCK / 2]][..0], &[][..]); N];
+        for n in 0..N {
+            let (codes, scales) = self.weight.row(self.first + col + n);
+            weights[n] = (&codes.as_chunks().0[..blocks], &scales[..blocks]);
+        }
+        let mut sums = [[lanes.splat(0.0); N]; M];
+        for block in 0..blocks {
+            let mut xs = [lanes.no_pairs(); M];
+            for m in 0..M {
+                // SAFETY: row m < M of x ends at or before M * k, and a block within the row.
+                xs[m] = lanes.load_pairs(unsafe { chunk(x, m * self.k + block * MXFP4_BLOCK) });
+            }
+            for n in 0..N {
+                let (codes, scales) = weights[n];
+                let weight = Mxfp4::pairs_of_block(lanes, &codes[block], scales[block]);
+                for m in 0..M {
+                    sums[m][n] = lanes.dot_pairs(xs[m], weight, sums[m][n]);
+                }
+            }
+        }
+        sums_of_tile(lanes, &sums)
+    }
+}
