@@ -2,10 +2,9 @@
 # The CPU engine beside llama.cpp, on random weights in the shape of Qwen3-0.6B (or `run.sh CONFIG.json`): builds both, makes the models in
 # target/engines, and prints one table. `SLUICE_HOST` names a server that is built already, `ROUNDS` how often each is measured (in turns).
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
-FROM=$PWD
-ROOT=$(cd ../../.. && pwd)
-CONFIG=$(realpath "${1:-qwen3-0.6b.json}")
+FROM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(cd "$FROM/../../.." && pwd)
+CONFIG=$(realpath "${1:-$FROM/qwen3-0.6b.json}")
 OUT=$ROOT/target/engines/$(basename "$CONFIG" .json)
 CACHE=${SLUICE_REMOTE_CACHE:-$ROOT/target/remote}/llamacpp
 mkdir -p "$OUT"
@@ -16,8 +15,10 @@ if [ -z "${SLUICE_HOST:-}" ]; then
     SLUICE_HOST=${CARGO_TARGET_DIR:-$ROOT/target}/dist/host
 fi
 cp "$CONFIG" "$OUT/config.json"
-[ -e "$OUT/bf16.gguf" ] || "$CACHE/venv/bin/python" "$FROM/make_gguf.py" "$CONFIG" "$OUT/bf16.gguf"
-for kind in Q8_0 Q4_K_M; do
-    [ -e "$OUT/$kind.gguf" ] || "$CACHE/build/bin/llama-quantize" "$OUT/bf16.gguf" "$OUT/$kind.gguf" "$kind" > "$OUT/$kind.log" 2>&1
+[ -e "$OUT/stored.gguf" ] || "$CACHE/venv/bin/python" "$FROM/make_gguf.py" "$CONFIG" "$OUT/stored.gguf"
+kinds="Q8_0 Q4_K_M"
+if grep -q quantization_config "$CONFIG"; then kinds=; fi
+for kind in $kinds; do
+    [ -e "$OUT/$kind.gguf" ] || "$CACHE/build/bin/llama-quantize" "$OUT/stored.gguf" "$OUT/$kind.gguf" "$kind" > "$OUT/$kind.log" 2>&1
 done
 exec "$CACHE/venv/bin/python" "$FROM/measure.py" "$SLUICE_HOST" "$CACHE/build/bin" "$OUT"
