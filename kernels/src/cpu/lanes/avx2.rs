@@ -229,6 +229,26 @@ impl Dots for Avx2 {
     }
 
     #[inline(always)]
+    fn round_to_f16(self, v: Self::V) -> Self::V {
+        unsafe {
+            [
+                _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v[0])),
+                _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v[1])),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V {
+        unsafe {
+            [
+                _mm256_blendv_ps(y[0], x[0], _mm256_cmp_ps::<_CMP_LT_OQ>(a[0], b[0])),
+                _mm256_blendv_ps(y[1], x[1], _mm256_cmp_ps::<_CMP_LT_OQ>(a[1], b[1])),
+            ]
+        }
+    }
+
+    #[inline(always)]
     fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
         let to = to.as_chunks_mut::<8>().0;
         unsafe {

@@ -226,6 +226,16 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn round_to_f16(self, v: Self::V) -> Self::V {
+        unsafe { _mm512_cvtph_ps(_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)) }
+    }
+
+    #[inline(always)]
+    fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V {
+        unsafe { _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), y, x) }
+    }
+
+    #[inline(always)]
     fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.pairs_of_e2m1(codes, scale)) }
     }

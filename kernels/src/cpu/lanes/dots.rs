@@ -60,6 +60,11 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
 
+    /// To the nearest f16, halves to even; what is too large becomes infinity.
+    fn round_to_f16(self, v: Self::V) -> Self::V;
+    /// `x` where `a < b`, elsewhere `y`.
+    fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
+
     /// 32 codes of four bits (E2M1, the lower half of a byte first) times 2 to the power of `scale - 127`, exactly, for a scale in
     /// [`E2M1_SCALES`].
     #[inline(always)]

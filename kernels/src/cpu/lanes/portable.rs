@@ -160,4 +160,14 @@ impl Dots for Portable {
     fn to_f32(self, sums: Self::Sums) -> Self::V {
         sums.map(|sum| sum as f32)
     }
+
+    #[inline(always)]
+    fn round_to_f16(self, v: Self::V) -> Self::V {
+        v.map(|x| f16::from_f32(x).to_f32())
+    }
+
+    #[inline(always)]
+    fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V {
+        std::array::from_fn(|i| if a[i] < b[i] { x[i] } else { y[i] })
+    }
 }

@@ -6,6 +6,7 @@
 //! doesn't depend on what is computed beside it.
 
 mod format;
+mod groups;
 mod inputs;
 mod pack;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::format::Format;
+use super::groups::{Quantized, Values};
 use super::{CodeLine, GROUP, PanelRow, QuantizeError, QuantizeTo, QuantizedMatrix};
 use crate::cpu::embed::widen_row;
 use crate::cpu::isa::Kernel;
@@ -89,149 +90,75 @@ impl Kernel for Pack<'_> {
     #[inline(always)]
     fn run<L: Dots>(mut self, lanes: L) {
         let first = self.panel * LANES;
-        let mut row = vec![0.0; self.matrix.cols()];
-        for lane in 0..LANES.min(self.matrix.rows() - first) {
-            if let Elements::Mxfp4(all) = self.matrix.elements() {
+        let count = LANES.min(self.matrix.rows() - first);
+        if let Elements::Mxfp4(all) = self.matrix.elements() {
+            for lane in 0..count {
                 let (codes, scales) = all.row(first + lane);
                 self.copy(lane, codes, scales);
-                continue;
             }
-            widen_row(lanes, &self.matrix, first + lane, &mut row);
-            for (group, values) in row.chunks(GROUP).enumerate() {
-                self.quantize(lane, group, values);
-            }
+            return;
+        }
+        let cols = self.matrix.cols();
+        // Rows that aren't there are zero.
+        let mut rows = vec![0.0; LANES * cols];
+        for (lane, row) in rows.chunks_exact_mut(cols).take(count).enumerate() {
+            widen_row(lanes, &self.matrix, first + lane, row);
+        }
+        for group in 0..cols.div_ceil(GROUP) {
+            let values = Values::gather(lanes, &rows, cols, group);
+            let quantized = if self.format == Format::Q4 { values.q4() } else { values.q8() };
+            self.store(lanes, group, &quantized);
         }
     }
 }
 
 impl Pack<'_> {
+    /// Writes a group of all rows.
     #[inline(always)]
-    fn quantize(&mut self, lane: usize, group: usize, values: &[f32]) {
-        let (scale, least, codes) = match self.format {
-            Format::Q8 => q8(values),
-            _ => q4(values),
-        };
-        self.to.scales[group][lane] = scale.to_bits();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole numbers from 0 to 255"
+    )]
+    fn store<L: Dots>(&mut self, lanes: L, group: usize, quantized: &Quantized<L>) {
+        self.to.scales[group] = halves(lanes, quantized.scale);
         if self.format == Format::Q4 {
-            self.to.least[group][lane] = least.to_bits();
+            self.to.least[group] = halves(lanes, quantized.least);
         }
-        self.put(lane, group, &codes);
+        let lines = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
+        for (i, codes) in quantized.codes.iter().enumerate() {
+            let (at, shift, _) = self.format.place(i / 4);
+            let mut all = [0.0; LANES];
+            lanes.store(*codes, &mut all);
+            for lane in 0..LANES {
+                lines[at].0[lane * 4 + i % 4] |= (all[lane] as u8) << shift;
+            }
+        }
     }
 
     /// Codes as they are stored, two in a byte.
     #[inline(always)]
     fn copy(&mut self, lane: usize, codes: &[u8], scales: &[u8]) {
         for (group, (codes, scale)) in codes.as_chunks::<{ GROUP / 2 }>().0.iter().zip(scales).enumerate() {
-            let mut unpacked = [0; GROUP];
-            for (pair, byte) in unpacked.as_chunks_mut::<2>().0.iter_mut().zip(codes) {
-                *pair = [byte & 15, byte >> 4];
-            }
             // Values are doubled.
             self.to.scales[group][lane] = bf16::from_f32(power_of_two(*scale) * 0.5).to_bits();
-            self.put(lane, group, &unpacked);
-        }
-    }
-
-    #[inline(always)]
-    fn put(&mut self, lane: usize, group: usize, codes: &[u8; GROUP]) {
-        let lines = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
-        for (step, codes) in codes.as_chunks::<4>().0.iter().enumerate() {
-            let (at, shift, _) = self.format.place(step);
-            for (byte, code) in lines[at].0[lane * 4..][..4].iter_mut().zip(codes) {
-                *byte |= code << shift;
+            let lines = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
+            for i in 0..GROUP {
+                let (at, shift, _) = self.format.place(i / 4);
+                lines[at].0[lane * 4 + i % 4] |= (codes[i / 2] >> (i % 2 * 4) & 15) << shift;
             }
         }
     }
 }
 
-/// Scale, nothing, and codes.
+/// f32 that f16 has exactly, or infinity, in sixteen bits.
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 255")]
-fn q8(values: &[f32]) -> (f16, f16, [u8; GROUP]) {
-    let most = values.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-    let scale = f16::from_f32(most / 127.0);
-    let factor = reciprocal(scale);
-    let mut codes = [128; GROUP];
-    for (code, x) in codes.iter_mut().zip(values) {
-        *code = ((x * factor).round_ties_even().clamp(-127.0, 127.0) + 128.0) as u8;
+fn halves<L: Dots>(lanes: L, values: L::V) -> PanelRow {
+    let mut all = [0.0; LANES];
+    lanes.store(values, &mut all);
+    let mut bits = [0; LANES];
+    for (bits, value) in bits.iter_mut().zip(all) {
+        *bits = f16::from_f32(value).to_bits();
     }
-    (scale, f16::ZERO, codes)
-}
-
-/// Scale, least value and codes: the scale that spans all values, and some that span less, each fitted to the codes that it makes;
-/// the least squared error wins.
-#[inline(always)]
-fn q4(values: &[f32]) -> (f16, f16, [u8; GROUP]) {
-    const TRIES: u8 = 8;
-    let (low, high) = range(values);
-    let mut best = q4_with(values, (high - low) / 15.0, low);
-    for shrink in 0..TRIES {
-        let margin = (high - low) * 0.01 * f32::from(shrink);
-        let first = q4_with(values, (high - low - 2.0 * margin) / 15.0, low + margin);
-        let (scale, least) = fit(values, &first.codes);
-        let fitted = q4_with(values, scale, least);
-        for tried in [first, fitted] {
-            if tried.error < best.error {
-                best = tried;
-            }
-        }
-    }
-    (best.scale, best.least, best.codes)
-}
-
-#[derive(Clone, Copy)]
-struct Q4 {
-    error: f32,
-    scale: f16,
-    least: f16,
-    codes: [u8; GROUP],
-}
-
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 15")]
-fn q4_with(values: &[f32], scale: f32, least: f32) -> Q4 {
-    let (scale, least) = (f16::from_f32(scale), f16::from_f32(least));
-    let (factor, step, first) = (reciprocal(scale), scale.to_f32(), least.to_f32());
-    let mut codes = [0; GROUP];
-    let mut error = 0.0;
-    for (code, x) in codes.iter_mut().zip(values) {
-        let rounded = ((x - first) * factor).round_ties_even().clamp(0.0, 15.0);
-        let off = x - (rounded * step + first);
-        error += off * off;
-        *code = rounded as u8;
-    }
-    Q4 { error, scale, least, codes }
-}
-
-/// Scale and least value by least squares, for these codes.
-#[inline(always)]
-fn fit(values: &[f32], codes: &[u8; GROUP]) -> (f32, f32) {
-    let n = values.len() as f32;
-    let (mut c, mut cc, mut x, mut cx) = (0.0, 0.0, 0.0, 0.0);
-    for (code, value) in codes.iter().zip(values) {
-        let code = f32::from(*code);
-        c += code;
-        cc += code * code;
-        x += value;
-        cx += code * value;
-    }
-    let spread = n * cc - c * c;
-    let scale = if spread > 0.0 { ((n * cx - c * x) / spread).max(0.0) } else { 0.0 };
-    (scale, (x - scale * c) / n)
-}
-
-#[inline(always)]
-fn range(values: &[f32]) -> (f32, f32) {
-    let mut range = (f32::INFINITY, f32::NEG_INFINITY);
-    for value in values {
-        range = (range.0.min(*value), range.1.max(*value));
-    }
-    range
-}
-
-/// Zero for zero.
-#[inline(always)]
-fn reciprocal(scale: f16) -> f32 {
-    let scale = scale.to_f32();
-    if scale > 0.0 { 1.0 / scale } else { 0.0 }
+    bits
 }

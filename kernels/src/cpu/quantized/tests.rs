@@ -65,6 +65,34 @@ fn scales_beyond_sixteen_bits_are_refused_by_row() {
 }
 
 #[test]
+fn weights_that_are_not_finite_are_refused_by_row() {
+    for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut all = values(20 * 40, 1);
+        all[18 * 40 + 3] = odd;
+        for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+            let matrix = Matrix::new(Elements::F32(&all), 20, 40);
+            let refused = QuantizedMatrix::new(&Cpu::new(1), matrix, to).err();
+            assert_eq!(refused, Some(QuantizeError::Range(18)), "{odd} {to:?}");
+        }
+    }
+}
+
+#[test]
+fn every_instruction_set_makes_the_same_codes() {
+    let (rows, cols) = (37, 75);
+    let all = values(rows * cols, 3);
+    let matrix = Matrix::new(Elements::F32(&all), rows, cols);
+    for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+        let of = |isa| QuantizedMatrix::new(&Cpu::with_isa(2, isa), matrix, to).expect("it can be quantised");
+        let sets: Vec<QuantizedMatrix> = Isa::available().into_iter().map(of).collect();
+        for i in 0..rows * cols {
+            let first = sets[0].get(i).to_bits();
+            assert!(sets.iter().all(|packed| packed.get(i).to_bits() == first), "{to:?} {i}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_finite_makes_results_that_are_not() {
     let packed = quantized(&values(5 * 64, 1), 5, QuantizeTo::Q8);
     for odd in [f32::NAN, f32::INFINITY] {

@@ -1,0 +1,161 @@
+//! Scales and codes of a group of sixteen rows at a time, a row in each lane.
+//!
+//! Products and sums are rounded one by one, in one order, so a model has the same codes on every machine.
+
+use super::GROUP;
+use crate::cpu::lanes::LANES;
+use crate::cpu::lanes::dots::Dots;
+
+/// Value `i` of the group of each row, in f32.
+pub(super) struct Values<L: Dots> {
+    lanes: L,
+    values: [L::V; GROUP],
+    /// How many of them there are; the rest is zero.
+    count: usize,
+    /// Zero, or not a number where a value is infinite or isn't a number.
+    zero: L::V,
+}
+
+/// `value = scale * code + least`. What isn't finite makes a scale that isn't.
+pub(super) struct Quantized<L: Dots> {
+    pub(super) scale: L::V,
+    pub(super) least: L::V,
+    /// Whole numbers.
+    pub(super) codes: [L::V; GROUP],
+}
+
+/// A scale and a least value, and what values lose by them.
+#[derive(Clone, Copy)]
+struct Fit<V> {
+    scale: V,
+    least: V,
+    error: V,
+}
+
+impl<L: Dots> Values<L> {
+    /// Of `rows` `[16, cols]`.
+    #[inline(always)]
+    pub(super) fn gather(lanes: L, rows: &[f32], cols: usize, group: usize) -> Self {
+        let first = group * GROUP;
+        let count = GROUP.min(cols - first);
+        let mut values = [lanes.splat(0.0); GROUP];
+        let mut zero = lanes.splat(0.0);
+        for i in 0..count {
+            let mut column = [0.0; LANES];
+            for lane in 0..LANES {
+                column[lane] = rows[lane * cols + first + i];
+            }
+            values[i] = lanes.load(&column);
+            zero = lanes.add(zero, lanes.mul(values[i], lanes.splat(0.0)));
+        }
+        Self { lanes, values, count, zero }
+    }
+
+    /// Codes from 1 to 255 of values from -127 to 127 scales.
+    #[inline(always)]
+    pub(super) fn q8(&self) -> Quantized<L> {
+        let lanes = self.lanes;
+        let mut most = lanes.splat(0.0);
+        for value in &self.values[..self.count] {
+            most = lanes.max(most, lanes.max(*value, lanes.sub(lanes.splat(0.0), *value)));
+        }
+        let scale = lanes.round_to_f16(lanes.div(most, lanes.splat(127.0)));
+        let factor = reciprocal(lanes, scale);
+        let mut codes = [lanes.splat(128.0); GROUP];
+        for i in 0..self.count {
+            let code = lanes.mul(self.values[i], factor);
+            let code = lanes.max(lanes.min(code, lanes.splat(127.0)), lanes.splat(-127.0));
+            codes[i] = lanes.add(round(lanes, code), lanes.splat(128.0));
+        }
+        Quantized { scale: lanes.add(scale, self.zero), least: lanes.splat(0.0), codes }
+    }
+
+    /// Codes from 0 to 15: the scale that spans all values, and some that span less, each fitted to the codes that it makes; the least
+    /// squared error wins.
+    #[inline(always)]
+    pub(super) fn q4(&self) -> Quantized<L> {
+        const TRIES: u8 = 8;
+        let lanes = self.lanes;
+        let (low, high) = self.range();
+        let (fifteenth, span) = (lanes.splat(1.0 / 15.0), lanes.sub(high, low));
+        let mut best = self.fit(lanes.mul(span, fifteenth), low).0;
+        for shrink in 0..TRIES {
+            let margin = lanes.mul(span, lanes.splat(0.01 * f32::from(shrink)));
+            let narrow = lanes.sub(span, lanes.add(margin, margin));
+            let (first, (scale, least)) = self.fit(lanes.mul(narrow, fifteenth), lanes.add(low, margin));
+            best = better(lanes, best, first);
+            best = better(lanes, best, self.fit(scale, least).0);
+        }
+        let factor = reciprocal(lanes, best.scale);
+        let mut codes = [lanes.splat(0.0); GROUP];
+        for i in 0..self.count {
+            codes[i] = self.code(i, factor, best.least);
+        }
+        Quantized { scale: lanes.add(best.scale, self.zero), least: best.least, codes }
+    }
+
+    #[inline(always)]
+    fn range(&self) -> (L::V, L::V) {
+        let (mut low, mut high) = (self.values[0], self.values[0]);
+        for value in &self.values[..self.count] {
+            low = self.lanes.min(low, *value);
+            high = self.lanes.max(high, *value);
+        }
+        (low, high)
+    }
+
+    #[inline(always)]
+    fn code(&self, i: usize, factor: L::V, least: L::V) -> L::V {
+        let lanes = self.lanes;
+        let code = lanes.mul(lanes.sub(self.values[i], least), factor);
+        round(lanes, lanes.max(lanes.min(code, lanes.splat(15.0)), lanes.splat(0.0)))
+    }
+
+    /// These, rounded to f16, and the scale and least value that by least squares suit the codes that they make.
+    #[inline(always)]
+    fn fit(&self, scale: L::V, least: L::V) -> (Fit<L::V>, (L::V, L::V)) {
+        let lanes = self.lanes;
+        let (scale, least) = (lanes.round_to_f16(scale), lanes.round_to_f16(least));
+        let factor = reciprocal(lanes, scale);
+        let zero = lanes.splat(0.0);
+        let (mut error, mut c, mut cc, mut x, mut cx) = (zero, zero, zero, zero, zero);
+        for i in 0..self.count {
+            let (value, code) = (self.values[i], self.code(i, factor, least));
+            let off = lanes.sub(value, lanes.add(lanes.mul(code, scale), least));
+            error = lanes.add(error, lanes.mul(off, off));
+            c = lanes.add(c, code);
+            cc = lanes.add(cc, lanes.mul(code, code));
+            x = lanes.add(x, value);
+            cx = lanes.add(cx, lanes.mul(code, value));
+        }
+        let n = lanes.splat(self.count as f32);
+        let spread = lanes.sub(lanes.mul(n, cc), lanes.mul(c, c));
+        let slope = lanes.div(lanes.sub(lanes.mul(n, cx), lanes.mul(c, x)), spread);
+        let slope = lanes.select_less(zero, spread, lanes.max(slope, zero), zero);
+        let suited = (slope, lanes.div(lanes.sub(x, lanes.mul(slope, c)), n));
+        (Fit { scale, least, error }, suited)
+    }
+}
+
+#[inline(always)]
+fn better<L: Dots>(lanes: L, best: Fit<L::V>, tried: Fit<L::V>) -> Fit<L::V> {
+    Fit {
+        scale: lanes.select_less(tried.error, best.error, tried.scale, best.scale),
+        least: lanes.select_less(tried.error, best.error, tried.least, best.least),
+        error: lanes.select_less(tried.error, best.error, tried.error, best.error),
+    }
+}
+
+/// To the nearest whole number, halves to even, for numbers below 2²².
+#[inline(always)]
+fn round<L: Dots>(lanes: L, x: L::V) -> L::V {
+    const SHIFT: f32 = 12_582_912.0; // 1.5 · 2²³
+    lanes.sub(lanes.add(x, lanes.splat(SHIFT)), lanes.splat(SHIFT))
+}
+
+/// Zero for zero.
+#[inline(always)]
+fn reciprocal<L: Dots>(lanes: L, scale: L::V) -> L::V {
+    let zero = lanes.splat(0.0);
+    lanes.select_less(zero, scale, lanes.div(lanes.splat(1.0), scale), zero)
+}
