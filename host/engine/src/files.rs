@@ -33,6 +33,17 @@ pub enum FileBytes {
     Embedded(&'static [u8]),
 }
 
+impl FileBytes {
+    /// Takes the file's pages out of this process's memory; those that are used again come back from the file.
+    #[expect(unsafe_code, reason = "the call is unsafe for mappings that are written to")]
+    pub(crate) fn release_pages(&self) {
+        if let Self::Mapped(map) = self {
+            // SAFETY: the mapping is only read, so its pages are the file's. That a system can't do it is no fault.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+}
+
 impl std::ops::Deref for FileBytes {
     type Target = [u8];
 

@@ -71,6 +71,9 @@ impl CpuRunner {
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
         let mut backend = Timed::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
+        if options.numerics.quantize.is_some() {
+            weights.release_pages();
+        }
         let shape = RunnerShape {
             name: backend.inner().name(),
             vocab: config.vocab,

@@ -83,6 +83,13 @@ impl Weights {
         Ok(Self(Source::Files { described, files: mapped, tensors }))
     }
 
+    /// Takes the files' pages out of this process's memory, where little of them is needed any more.
+    pub(crate) fn release_pages(&self) {
+        if let Source::Files { files, .. } = &self.0 {
+            files.iter().for_each(|(_, bytes)| bytes.release_pages());
+        }
+    }
+
     /// Whether a tensor is stored as FP8 codes. One that isn't there isn't.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         match &self.0 {
