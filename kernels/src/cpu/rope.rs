@@ -141,7 +141,6 @@ impl<'a> Heads<'a> {
     /// It is one of this task's, and no other reference to it lives.
     #[inline(always)]
     #[expect(unsafe_code, reason = "each task its heads")]
-    #[expect(clippy::mut_from_ref, reason = "what `Output` is for")]
     unsafe fn part(&self, row: usize, head: usize) -> &'a mut [f32] {
         let d = self.shape.head_dim;
         // SAFETY: by this function's contract.

@@ -86,7 +86,9 @@ impl Weights {
     /// Takes the files' pages out of this process's memory, where little of them is needed any more.
     pub(crate) fn release_pages(&self) {
         if let Source::Files { files, .. } = &self.0 {
-            files.iter().for_each(|(_, bytes)| bytes.release_pages());
+            for (_, bytes) in files {
+                bytes.release_pages();
+            }
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) struct TileOfHead<'a> {
 /// Parts of the keys, one after the other, and what attention to them gives.
 struct Parts<'a, 'b> {
     tile: &'b TileOfHead<'a>,
-    parts: Range<usize>,
+    range: Range<usize>,
     result: &'b mut Option<Partial>,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct RunningSoftmax {
 impl Kernel for Parts<'_, '_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        let Self { tile, parts, result } = self;
+        let Self { tile, range, result } = self;
         match (&tile.cache.keys, tile.cache.value_rows()) {
             (KvData::F16(keys), KvData::F16(values)) => {
-                TypedTile { tile, keys, values }.run(lanes, parts, result);
+                TypedTile { tile, keys, values }.run(lanes, range, result);
             }
             (KvData::F32(keys), KvData::F32(values)) => {
-                TypedTile { tile, keys, values }.run(lanes, parts, result);
+                TypedTile { tile, keys, values }.run(lanes, range, result);
             }
             _ => unreachable!("a layer is of one type"),
         }
@@ -175,7 +175,7 @@ impl TileOfHead<'_> {
     /// Attends to the keys of some neighbouring parts.
     pub(super) fn attend(&self, cpu: &Cpu, parts: Range<usize>) -> Option<Partial> {
         let mut result = None;
-        cpu.isa().run(Parts { tile: self, parts, result: &mut result });
+        cpu.isa().run(Parts { tile: self, range: parts, result: &mut result });
         result
     }
 

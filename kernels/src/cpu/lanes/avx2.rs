@@ -259,7 +259,7 @@ impl Dots for Avx2 {
                 _mm_loadu_si128(E2M1_BYTES.0.as_ptr().cast()),
                 _mm_loadu_si128(E2M1_BYTES.1.as_ptr().cast()),
             );
-            let fewer = _mm_set1_epi32(E2M1_LOWER[scale as usize].cast_signed());
+            let fewer = _mm_set1_epi32(bytemuck::cast(E2M1_LOWER[scale as usize]));
             for i in 0..2 {
                 let (low, high) =
                     (_mm_shuffle_epi8(tables.0, places[i]), _mm_shuffle_epi8(tables.1, places[i]));

@@ -248,7 +248,7 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
             let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
             let places = _mm512_or_si512(bytes, _mm512_slli_epi32::<12>(bytes));
             let bits = _mm512_permutexvar_epi16(places, _mm512_loadu_si512(TWICE.as_ptr().cast()));
-            let lower = _mm512_set1_epi32(E2M1_LOWER[scale as usize].cast_signed());
+            let lower = _mm512_set1_epi32(bytemuck::cast(E2M1_LOWER[scale as usize]));
             _mm512_subs_epu16(bits, lower)
         }
     }

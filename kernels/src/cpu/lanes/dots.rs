@@ -22,12 +22,11 @@ pub(super) const E2M1: [u16; 16] = [
 /// Scales of [`Dots::widen_e2m1`].
 pub(in crate::cpu) const E2M1_SCALES: RangeInclusive<u8> = 2..=252;
 /// Of each such scale, what is taken off [`E2M1`]: exponents, twice. Zero stays zero, since nothing is taken off it.
-pub(super) static E2M1_LOWER: [u32; 256] = {
-    let mut lower = [0; 256];
-    let mut scale = *E2M1_SCALES.start() as usize;
-    while scale <= *E2M1_SCALES.end() as usize {
-        let exponents = (*E2M1_SCALES.end() as usize - scale) as u32;
-        lower[scale] = exponents << EXPONENT_OF_BF16 | exponents << (EXPONENT_OF_BF16 + 16);
+pub(super) static E2M1_LOWER: [[u16; 2]; 256] = {
+    let mut lower = [[0; 2]; 256];
+    let mut scale = *E2M1_SCALES.start();
+    while scale <= *E2M1_SCALES.end() {
+        lower[scale as usize] = [((*E2M1_SCALES.end() - scale) as u16) << EXPONENT_OF_BF16; 2];
         scale += 1;
     }
     lower
@@ -69,7 +68,7 @@ pub(in crate::cpu) trait Dots: Lanes {
     /// [`E2M1_SCALES`].
     #[inline(always)]
     fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
-        let lower = E2M1_LOWER[scale as usize] as u16;
+        let [lower, _] = E2M1_LOWER[scale as usize];
         for i in 0..PAIRS {
             let bits = E2M1[(codes[i / 2] >> (i % 2 * 4) & 15) as usize];
             to[i] = bf16::from_bits(bits.saturating_sub(lower));

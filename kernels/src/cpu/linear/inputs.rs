@@ -36,9 +36,10 @@ pub(super) struct InputRows<'a> {
 impl<'a> LinearInputs<'a> {
     /// Rounds what has to be rounded.
     pub(super) fn new(cpu: &Cpu, x: &'a [f32], k: usize, groups: &[Group<'_>]) -> Self {
-        let any = |wants: fn(&Matrix<'_>) -> bool| groups.iter().any(|group| group.parts.iter().any(wants));
-        let pairs = if any(|part| part.takes_pairs()) { rounded(cpu, x, k) } else { Vec::new() };
-        let quantized = any(|part| matches!(part.elements(), Elements::Quantized(_)))
+        let parts = || groups.iter().flat_map(|group| &group.parts);
+        let pairs = if parts().any(Matrix::takes_pairs) { rounded(cpu, x, k) } else { Vec::new() };
+        let quantized = parts()
+            .any(|part| matches!(part.elements(), Elements::Quantized(_)))
             .then(|| QuantizedRows::new(cpu, x, k));
         Self { x, k, pairs, quantized }
     }

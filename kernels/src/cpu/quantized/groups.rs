@@ -9,7 +9,7 @@ use crate::cpu::lanes::dots::Dots;
 /// Value `i` of the group of each row, in f32.
 pub(super) struct Values<L: Dots> {
     lanes: L,
-    values: [L::V; GROUP],
+    all: [L::V; GROUP],
     /// How many of them there are; the rest is zero.
     count: usize,
     /// Zero, or not a number where a value is infinite or isn't a number.
@@ -24,14 +24,21 @@ pub(super) struct Quantized<L: Dots> {
     pub(super) codes: [L::V; GROUP],
 }
 
-/// A scale and a least value, and what values lose by them.
+/// `value = scale * code + least`, a row in each lane.
 #[derive(Clone, Copy)]
-struct Fit<V> {
+struct Line<V> {
     scale: V,
     least: V,
-    error: V,
 }
 
+/// What values lose by a line, and the line that by least squares suits the codes that they get.
+struct Fit<V> {
+    line: Line<V>,
+    error: V,
+    suited: Line<V>,
+}
+
+#[expect(clippy::needless_range_loop, reason = "i indexes values and codes")]
 impl<L: Dots> Values<L> {
     /// Of `rows` `[16, cols]`.
     #[inline(always)]
@@ -48,7 +55,7 @@ impl<L: Dots> Values<L> {
             values[i] = lanes.load(&column);
             zero = lanes.add(zero, lanes.mul(values[i], lanes.splat(0.0)));
         }
-        Self { lanes, values, count, zero }
+        Self { lanes, all: values, count, zero }
     }
 
     /// Codes from 1 to 255 of values from -127 to 127 scales.
@@ -56,14 +63,14 @@ impl<L: Dots> Values<L> {
     pub(super) fn q8(&self) -> Quantized<L> {
         let lanes = self.lanes;
         let mut most = lanes.splat(0.0);
-        for value in &self.values[..self.count] {
+        for value in &self.all[..self.count] {
             most = lanes.max(most, lanes.max(*value, lanes.sub(lanes.splat(0.0), *value)));
         }
         let scale = lanes.round_to_f16(lanes.div(most, lanes.splat(127.0)));
         let factor = reciprocal(lanes, scale);
         let mut codes = [lanes.splat(128.0); GROUP];
         for i in 0..self.count {
-            let code = lanes.mul(self.values[i], factor);
+            let code = lanes.mul(self.all[i], factor);
             let code = lanes.max(lanes.min(code, lanes.splat(127.0)), lanes.splat(-127.0));
             codes[i] = lanes.add(round(lanes, code), lanes.splat(128.0));
         }
@@ -77,27 +84,30 @@ impl<L: Dots> Values<L> {
         const TRIES: u8 = 8;
         let lanes = self.lanes;
         let (low, high) = self.range();
-        let (fifteenth, span) = (lanes.splat(1.0 / 15.0), lanes.sub(high, low));
-        let mut best = self.fit(lanes.mul(span, fifteenth), low).0;
+        let span = lanes.sub(high, low);
+        let fifteenth = lanes.splat(1.0 / 15.0);
+        let mut best = self.fit(Line { scale: lanes.mul(span, fifteenth), least: low });
         for shrink in 0..TRIES {
             let margin = lanes.mul(span, lanes.splat(0.01 * f32::from(shrink)));
             let narrow = lanes.sub(span, lanes.add(margin, margin));
-            let (first, (scale, least)) = self.fit(lanes.mul(narrow, fifteenth), lanes.add(low, margin));
-            best = better(lanes, best, first);
-            best = better(lanes, best, self.fit(scale, least).0);
+            let line = Line { scale: lanes.mul(narrow, fifteenth), least: lanes.add(low, margin) };
+            let first = self.fit(line);
+            let fitted = self.fit(first.suited);
+            best = better(lanes, &better(lanes, &best, &first), &fitted);
         }
-        let factor = reciprocal(lanes, best.scale);
+        let Line { scale, least } = best.line;
+        let factor = reciprocal(lanes, scale);
         let mut codes = [lanes.splat(0.0); GROUP];
         for i in 0..self.count {
-            codes[i] = self.code(i, factor, best.least);
+            codes[i] = self.code(i, factor, least);
         }
-        Quantized { scale: lanes.add(best.scale, self.zero), least: best.least, codes }
+        Quantized { scale: lanes.add(scale, self.zero), least, codes }
     }
 
     #[inline(always)]
     fn range(&self) -> (L::V, L::V) {
-        let (mut low, mut high) = (self.values[0], self.values[0]);
-        for value in &self.values[..self.count] {
+        let (mut low, mut high) = (self.all[0], self.all[0]);
+        for value in &self.all[..self.count] {
             low = self.lanes.min(low, *value);
             high = self.lanes.max(high, *value);
         }
@@ -107,20 +117,20 @@ impl<L: Dots> Values<L> {
     #[inline(always)]
     fn code(&self, i: usize, factor: L::V, least: L::V) -> L::V {
         let lanes = self.lanes;
-        let code = lanes.mul(lanes.sub(self.values[i], least), factor);
+        let code = lanes.mul(lanes.sub(self.all[i], least), factor);
         round(lanes, lanes.max(lanes.min(code, lanes.splat(15.0)), lanes.splat(0.0)))
     }
 
-    /// These, rounded to f16, and the scale and least value that by least squares suit the codes that they make.
+    /// Rounds the line to f16.
     #[inline(always)]
-    fn fit(&self, scale: L::V, least: L::V) -> (Fit<L::V>, (L::V, L::V)) {
+    fn fit(&self, line: Line<L::V>) -> Fit<L::V> {
         let lanes = self.lanes;
-        let (scale, least) = (lanes.round_to_f16(scale), lanes.round_to_f16(least));
+        let (scale, least) = (lanes.round_to_f16(line.scale), lanes.round_to_f16(line.least));
         let factor = reciprocal(lanes, scale);
         let zero = lanes.splat(0.0);
         let (mut error, mut c, mut cc, mut x, mut cx) = (zero, zero, zero, zero, zero);
         for i in 0..self.count {
-            let (value, code) = (self.values[i], self.code(i, factor, least));
+            let (value, code) = (self.all[i], self.code(i, factor, least));
             let off = lanes.sub(value, lanes.add(lanes.mul(code, scale), least));
             error = lanes.add(error, lanes.mul(off, off));
             c = lanes.add(c, code);
@@ -132,18 +142,20 @@ impl<L: Dots> Values<L> {
         let spread = lanes.sub(lanes.mul(n, cc), lanes.mul(c, c));
         let slope = lanes.div(lanes.sub(lanes.mul(n, cx), lanes.mul(c, x)), spread);
         let slope = lanes.select_less(zero, spread, lanes.max(slope, zero), zero);
-        let suited = (slope, lanes.div(lanes.sub(x, lanes.mul(slope, c)), n));
-        (Fit { scale, least, error }, suited)
+        let suited = Line { scale: slope, least: lanes.div(lanes.sub(x, lanes.mul(slope, c)), n) };
+        Fit { line: Line { scale, least }, error, suited }
     }
 }
 
+/// The line by which values lose less.
 #[inline(always)]
-fn better<L: Dots>(lanes: L, best: Fit<L::V>, tried: Fit<L::V>) -> Fit<L::V> {
-    Fit {
-        scale: lanes.select_less(tried.error, best.error, tried.scale, best.scale),
-        least: lanes.select_less(tried.error, best.error, tried.least, best.least),
-        error: lanes.select_less(tried.error, best.error, tried.error, best.error),
-    }
+fn better<L: Dots>(lanes: L, best: &Fit<L::V>, tried: &Fit<L::V>) -> Fit<L::V> {
+    let (a, b) = (tried.error, best.error);
+    let line = Line {
+        scale: lanes.select_less(a, b, tried.line.scale, best.line.scale),
+        least: lanes.select_less(a, b, tried.line.least, best.line.least),
+    };
+    Fit { line, error: lanes.select_less(a, b, a, b), suited: tried.suited }
 }
 
 /// To the nearest whole number, halves to even, for numbers below 2²².

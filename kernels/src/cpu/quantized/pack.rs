@@ -125,13 +125,13 @@ impl Pack<'_> {
         if self.format == Format::Q4 {
             self.to.least[group] = halves(lanes, quantized.least);
         }
-        let lines = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
+        let to = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
         for (i, codes) in quantized.codes.iter().enumerate() {
             let (at, shift, _) = self.format.place(i / 4);
             let mut all = [0.0; LANES];
             lanes.store(*codes, &mut all);
-            for lane in 0..LANES {
-                lines[at].0[lane * 4 + i % 4] |= (all[lane] as u8) << shift;
+            for (lane, code) in all.iter().enumerate() {
+                to[at].0[lane * 4 + i % 4] |= (*code as u8) << shift;
             }
         }
     }
