@@ -43,11 +43,7 @@ impl Embed {
         check::shape("embed", self.rows, self.cols, &[self.tokens, self.table, self.out]);
         let width = check::width(self.cols, &[self.table, self.out]);
         Launch {
-            kernel: KernelId {
-                source: &SOURCE,
-                defines: Defines::new(&[("WIDTH", width)]),
-                entry: "embed",
-            },
+            kernel: KernelId { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]), entry: "embed" },
             grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
             block: [THREADS, 1, 1],
             shared_bytes: 0,

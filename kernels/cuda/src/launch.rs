@@ -6,7 +6,7 @@ use std::fmt;
 use crate::{Defines, DevicePtr, Source, Variant};
 
 /// The most arguments of a kernel.
-pub const MAX_ARGS: usize = 32;
+pub const MAX_ARGS: usize = 24;
 
 /// A kernel of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,7 +65,7 @@ pub enum ArgKind {
 
 impl ArgKind {
     /// Bytes that the kernel reads.
-    pub fn size(self) -> usize {
+    pub fn size(self) -> u32 {
         if self == Self::Pointer { 8 } else { 4 }
     }
 }

@@ -23,8 +23,10 @@ impl Tolerance {
             return Err(format!("{} results, wanted {}", got.len(), wanted.len()));
         }
         for (i, (got, wanted)) in got.iter().zip(wanted).enumerate() {
-            let near = (f64::from(*got) - wanted).abs() <= self.absolute + self.relative * wanted.abs();
-            if !near && f64::from(*got) != *wanted {
+            let got = f64::from(*got);
+            // An infinity is no distance away from itself only by comparison.
+            let near = (got - wanted).abs() <= self.absolute + self.relative * wanted.abs();
+            if !near && got.total_cmp(wanted).is_ne() {
                 return Err(format!("result {i} is {got}, wanted {wanted}"));
             }
         }

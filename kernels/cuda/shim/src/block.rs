@@ -223,7 +223,9 @@ impl Block {
         let (expected, other) = barrier.place;
         if (expected, other) != (wanted, line) {
             drop(barrier);
-            let reason = format!("barrier {id} at line {line} of {wanted} threads; others wait for {expected} at line {other}");
+            let reason = format!(
+                "barrier {id} at line {line} of {wanted} threads; others wait for {expected} at line {other}"
+            );
             return self.fail(reason);
         }
         barrier.arrived.push(self.now.get());
@@ -267,19 +269,17 @@ impl Block {
 
     fn describe_wait(&self, thread: usize) -> String {
         let ended = self.threads.iter().position(|thread| thread.state.get() == Some(State::Ended));
-        let ended = ended.map_or(String::new(), |thread| format!("; thread {:?} has ended", self.coordinates(thread)));
-        match self.threads[thread].state.get() {
-            Some(State::AtBarrier(id)) => {
-                let barrier = self.barriers[id as usize].borrow();
-                let (wanted, line) = barrier.place;
-                let arrived = barrier.arrived.len();
-                format!("waits at barrier {id} (line {line}), where {arrived} of {wanted} threads have come{ended}")
-            }
-            _ => {
-                let missing = self.warps[thread / WARP].borrow().missing();
-                format!("waits for an operation of its warp; lanes {missing:#010x} have not come{ended}")
-            }
+        let ended = ended
+            .map_or(String::new(), |thread| format!("; thread {:?} has ended", self.coordinates(thread)));
+        if let Some(State::AtBarrier(id)) = self.threads[thread].state.get() {
+            let barrier = self.barriers[id as usize].borrow();
+            let ((wanted, line), arrived) = (barrier.place, barrier.arrived.len());
+            return format!(
+                "waits at barrier {id} (line {line}), where {arrived} of {wanted} threads have come{ended}"
+            );
         }
+        let missing = self.warps[thread / WARP].borrow().missing();
+        format!("waits for an operation of its warp; lanes {missing:#010x} have not come{ended}")
     }
 
     /// A thread's place in the block.

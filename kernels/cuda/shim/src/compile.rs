@@ -128,10 +128,9 @@ fn build(variant: &Variant, text: &str, compiler: &OsString, path: &Path) -> Res
     std::fs::write(&source, text).map_err(failed)?;
     let mut command = Command::new(compiler);
     command.args(OPTIONS).arg("-o").arg(&output).arg(&source).arg("-lm");
-    let result = command.output().map_err(|error| ShimError::NoCompiler {
-        command: compiler.to_string_lossy().into_owned(),
-        error,
-    })?;
+    let result = command
+        .output()
+        .map_err(|error| ShimError::NoCompiler { command: compiler.to_string_lossy().into_owned(), error })?;
     if !result.status.success() {
         let log = String::from_utf8_lossy(&result.stderr).into_owned();
         return Err(ShimError::Compile { variant: variant.to_string(), log });

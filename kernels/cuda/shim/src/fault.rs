@@ -74,7 +74,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
 
 #[cfg(target_arch = "x86_64")]
 fn stack_pointer(context: &libc::ucontext_t) -> usize {
-    context.uc_mcontext.gregs[libc::REG_RSP as usize].cast_unsigned() as usize
+    usize::try_from(context.uc_mcontext.gregs[libc::REG_RSP as usize]).unwrap_or_default()
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -89,7 +89,7 @@ fn set_registers(context: &mut libc::ucontext_t, regs: &corosensei::trap::TrapHa
 
 #[cfg(target_arch = "aarch64")]
 fn stack_pointer(context: &libc::ucontext_t) -> usize {
-    context.uc_mcontext.sp as usize
+    usize::try_from(context.uc_mcontext.sp).unwrap_or_default()
 }
 
 #[cfg(target_arch = "aarch64")]

@@ -15,10 +15,7 @@ pub(crate) enum Exit {
     /// The kernel returned.
     Returned,
     /// A signal stopped it.
-    Fault {
-        signal: c_int,
-        address: u64,
-    },
+    Fault { signal: c_int, address: u64 },
 }
 
 /// Of a stack; pages that no thread touches take no memory.

@@ -36,7 +36,7 @@ unsafe impl Send for Buffer {}
 impl Buffer {
     pub(crate) fn new(len: usize) -> std::io::Result<Self> {
         // SAFETY: asks for a number.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.cast_unsigned() as usize;
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let room = len.max(1).next_multiple_of(ALIGN);
         let inner = room.next_multiple_of(page);
         let mapped = inner + 2 * page;

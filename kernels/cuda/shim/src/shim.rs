@@ -118,7 +118,7 @@ impl Shim {
         let error = |reason| ShimError::Launch { kernel: launch.kernel.to_string(), reason };
         check(launch).map_err(error)?;
         let entry = compile::entry(&launch.kernel)?;
-        let sizes: Vec<u32> = launch.args.kinds().iter().map(|kind| kind.size() as u32).collect();
+        let sizes: Vec<u32> = launch.args.kinds().iter().map(|kind| kind.size()).collect();
         if sizes != entry.sizes {
             return Err(error(format!("arguments of {sizes:?} bytes, parameters of {:?}", entry.sizes)));
         }
@@ -132,12 +132,22 @@ impl Shim {
             shared.poison();
             run(launch, body, block, &shared, &memory)?;
         }
-        if shared.is_intact() { Ok(()) } else { Err(error("something was written around shared memory".into())) }
+        if shared.is_intact() {
+            Ok(())
+        } else {
+            Err(error("something was written around shared memory".into()))
+        }
     }
 }
 
 /// Runs one block.
-fn run(launch: &Launch, body: Body, block: [u32; 3], shared: &Buffer, memory: &Memory) -> Result<(), ShimError> {
+fn run(
+    launch: &Launch,
+    body: Body,
+    block: [u32; 3],
+    shared: &Buffer,
+    memory: &Memory,
+) -> Result<(), ShimError> {
     let context = Context {
         thread: [0; 3],
         block,
@@ -176,7 +186,7 @@ fn blocks([x, y, z]: [u32; 3], reversed: bool) -> impl Iterator<Item = [u32; 3]>
     let (x, y, z) = (u64::from(x), u64::from(y), u64::from(z));
     let all = x * y * z;
     #[expect(clippy::cast_possible_truncation, reason = "each is below a u32")]
-    (0..all).map(move |i| if reversed { all - 1 - i } else { i }).map(move |i| {
-        [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32]
-    })
+    (0..all)
+        .map(move |i| if reversed { all - 1 - i } else { i })
+        .map(move |i| [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32])
 }

@@ -21,14 +21,12 @@ pub(crate) struct Warp {
 }
 
 /// What became of a lane's operation.
+#[expect(clippy::large_enum_variant, reason = "it lives for a call")]
 pub(crate) enum Arrived {
     /// Others are missing.
     Waits,
     /// It was the last: all of the mask may go on.
-    Complete {
-        compute: Compute,
-        slots: [*mut c_void; 32],
-    },
+    Complete { compute: Compute, slots: [*mut c_void; 32] },
     /// Lanes of one mask are at different operations, or the lane isn't of its own mask.
     Wrong(&'static str),
 }

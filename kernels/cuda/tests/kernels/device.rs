@@ -50,10 +50,6 @@ impl Device {
         bits.into_iter().map(|bits| bf16::from_bits(bits).to_f32()).collect()
     }
 
-    pub(crate) fn check_f32(&self, out: DevicePtr, wanted: &[f64], tolerance: Tolerance, what: &str) {
-        check(&self.read_f32(out, wanted.len()), wanted, tolerance, what);
-    }
-
     pub(crate) fn check_bf16(&self, out: DevicePtr, wanted: &[f64], tolerance: Tolerance, what: &str) {
         check(&self.read_bf16(out, wanted.len()), wanted, tolerance, what);
     }

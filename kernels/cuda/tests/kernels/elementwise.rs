@@ -12,7 +12,8 @@ fn a_norm_of_any_width_is_its_reference() {
             let x: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
             let out = device.out::<u16>(rows * cols);
             let (px, pweight) = (device.f32(&x), device.f32(&weight));
-            let norm = RmsNorm { x: px, weight: pweight, out, rows: rows as u32, cols: cols as u32, eps: 1e-6 };
+            let norm =
+                RmsNorm { x: px, weight: pweight, out, rows: rows as u32, cols: cols as u32, eps: 1e-6 };
             device.run(&norm.launch());
             let wanted = rms_norm_reference(&x, &weight, 1e-6);
             device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
@@ -33,7 +34,9 @@ fn a_norm_of_zeros_is_zero() {
 #[test]
 fn gated_columns_come_in_groups() {
     in_both_orders(|device| {
-        for (rows, cols, group) in [(1, 1, 1), (3, 7, 7), (2, 16, 16), (2, 24, 8), (2, 12, 4), (1, 4104, 4104)] {
+        for (rows, cols, group) in
+            [(1, 1, 1), (3, 7, 7), (2, 16, 16), (2, 24, 8), (2, 12, 4), (1, 4104, 4104)]
+        {
             let gate_up: Vec<f32> = values(2 * rows * cols, 3).iter().map(|x| x * 8.0).collect();
             let out = device.out::<u16>(rows * cols);
             let gate = device.bf16(&gate_up);
