@@ -6,7 +6,9 @@
     reason = "small shapes"
 )]
 
+mod attention;
 mod device;
 mod elementwise;
 mod embed;
+mod paged;
 mod qk_norm_rope_write;
