@@ -12,3 +12,4 @@ mod elementwise;
 mod embed;
 mod paged;
 mod qk_norm_rope_write;
+mod sampling;
