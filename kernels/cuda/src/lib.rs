@@ -9,6 +9,7 @@ mod attention;
 mod check;
 mod embed;
 mod launch;
+mod moe;
 mod pointer;
 mod qk_norm_rope_write;
 mod rms_norm;
@@ -21,6 +22,11 @@ mod variants;
 pub use attention::{Attention, PagedCache, attention_reference};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use moe::{
+    ClampedSwiglu, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, Scoring, StoredExperts,
+    clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference,
+    moe_combine_reference, moe_route_reference,
+};
 pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
 pub use rms_norm::{RmsNorm, rms_norm_reference};

@@ -10,6 +10,8 @@ mod attention;
 mod device;
 mod elementwise;
 mod embed;
+mod moe;
+mod moe_linear;
 mod paged;
 mod qk_norm_rope_write;
 mod sampling;
