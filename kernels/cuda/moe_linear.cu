@@ -59,14 +59,16 @@ DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
 }
 
 DEVICE uint4 widen(const Chunk& chunk) {
-    if (FORMAT == 0) return chunk.bits;
-    Floats<8> v;
-    _Pragma("unroll") for (int i = 0; i < 8; i++) {
-        u32 word = FORMAT == 1 || i < 4 ? chunk.bits.x : chunk.bits.y;
-        v.at[i] = FORMAT == 1 ? e2m1(word >> 4 * i) : e4m3(word >> 8 * (i % 4));
-        v.at[i] *= chunk.scale;
+    if constexpr (FORMAT == 0) {
+        return chunk.bits;
+    } else {
+        Floats<8> v;
+        _Pragma("unroll") for (int i = 0; i < 8; i++) {
+            u32 word = FORMAT == 1 || i < 4 ? chunk.bits.x : chunk.bits.y;
+            v.at[i] = (FORMAT == 1 ? e2m1(word >> 4 * i) : e4m3(word >> 8 * (i % 4))) * chunk.scale;
+        }
+        return bits_of(v);
     }
-    return bits_of(v);
 }
 
 // The expert of a tile, and its rows' places; none: `first` is `end`. Every warp finds it.

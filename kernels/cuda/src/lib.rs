@@ -9,6 +9,7 @@ mod attention;
 mod check;
 mod embed;
 mod launch;
+mod mla;
 mod moe;
 mod pointer;
 mod qk_norm_rope_write;
@@ -22,6 +23,10 @@ mod variants;
 pub use attention::{Attention, PagedCache, attention_reference};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use mla::{
+    MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
+    mla_attention_reference, mla_keys_reference, mla_values_reference,
+};
 pub use moe::{
     ClampedSwiglu, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, Scoring, StoredExperts,
     clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference,

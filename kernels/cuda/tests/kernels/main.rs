@@ -10,6 +10,7 @@ mod attention;
 mod device;
 mod elementwise;
 mod embed;
+mod mla;
 mod moe;
 mod moe_linear;
 mod paged;
