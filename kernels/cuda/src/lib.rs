@@ -20,7 +20,7 @@ mod source;
 mod tolerance;
 mod variants;
 
-pub use attention::{Attention, PagedCache, attention_reference};
+pub use attention::{Attention, AttentionDecode, PagedCache, SPAN, attention_reference, decode_work};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use mla::{

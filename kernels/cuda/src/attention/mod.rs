@@ -1,9 +1,13 @@
 //! Attention of the rows of a step over the paged cache, the simple way: any shape, one warp for a row and a head.
 
+mod decode;
+
+pub use decode::{AttentionDecode, SPAN, decode_work};
+
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../attention.cu") };
+static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../../attention.cu") };
 
 /// A layer's keys and values, and where the sequences' tokens are in them.
 #[derive(Debug, Clone, Copy)]
