@@ -20,7 +20,10 @@ mod source;
 mod tolerance;
 mod variants;
 
-pub use attention::{Attention, AttentionDecode, PagedCache, SPAN, attention_reference, decode_work};
+pub use attention::{
+    Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference, decode_work,
+    prefill_tiles,
+};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use mla::{

@@ -1,8 +1,10 @@
 //! Attention of the rows of a step over the paged cache, the simple way: any shape, one warp for a row and a head.
 
 mod decode;
+mod prefill;
 
 pub use decode::{AttentionDecode, SPAN, decode_work};
+pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles};
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -74,6 +76,7 @@ impl Attention {
         assert!(self.kv_heads > 0 && self.heads > 0 && self.heads.is_multiple_of(self.kv_heads), "{operation}: heads");
         assert!([self.qkv, keys, values, self.out].iter().all(|p| p.is_wide()), "{operation}: a pointer is misaligned");
         assert!(self.window != Some(0), "{operation}: a window of nothing");
+        assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
     }
 
     /// Those that all kernels of attention begin with.

@@ -1,6 +1,6 @@
-//! Attention: the simple way, and by spans.
+//! Attention: the simple way, by spans, by tiles.
 
-use cuda_kernels::{AttentionDecode, Tolerance, decode_work};
+use cuda_kernels::{AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles};
 
 use crate::device::in_both_orders;
 use crate::paged::Step;
@@ -92,4 +92,39 @@ fn up_to_sixteen_heads_share_a_key() {
 #[test]
 fn rows_of_one_sequence_see_what_is_before_them() {
     check_decode(&step(64, &[(300, 5), (5, 5)]), 3);
+}
+
+/// The same step by tiles.
+fn check_prefill(step: &Step) {
+    in_both_orders(|device| {
+        let prepared = step.prepare(device);
+        let count = step.sequences.len() as u32;
+        let mut first_row = 0;
+        let sequence = |(s, (len, rows)): (u32, &(usize, usize))| {
+            let (position, rows) = ((len - rows) as u32, *rows as u32);
+            first_row += rows;
+            PrefillRows { first_row: first_row - rows, rows, position, lane: count - 1 - s }
+        };
+        let tiles = prefill_tiles(&(0..).zip(&step.sequences).map(sequence).collect::<Vec<_>>());
+        let count = tiles.len() as u32 / 4;
+        let tiles = device.u32(&tiles);
+        device.run(&AttentionPrefill { attention: prepared.attention, tiles, count }.launch());
+        device.check_bf16(prepared.attention.out, &prepared.wanted, ROUNDED_WEIGHTS, &format!("{step:?}"));
+    });
+}
+
+#[test]
+fn prompts_of_any_length_are_cut_into_tiles() {
+    for head_dim in [32, 64, 96, 128] {
+        let heads = if head_dim == 32 { 4 } else { 2 };
+        check_prefill(&Step { heads, ..step(head_dim, &[(1, 1), (16, 16), (130, 130), (200, 17)]) });
+    }
+}
+
+#[test]
+fn tiles_know_windows_and_sinks() {
+    for (window, sinks) in [(Some(1), false), (Some(20), true), (Some(64), false), (Some(150), true), (None, true)] {
+        let shape = Step { heads: 2, kv_heads: 1, window, sinks, ..step(32, &[]) };
+        check_prefill(&Step { sequences: vec![(140, 140), (333, 70), (64, 64)], ..shape });
+    }
 }
