@@ -5,8 +5,11 @@
 //! (the engine's driver, or the shim of tests) knows no operation. Text is compiled on the machine that runs it, by NVRTC, without
 //! any header.
 
+mod cast;
 mod check;
 mod embed;
+mod fill;
+mod gather_rows;
 mod launch;
 mod linear;
 mod pointer;
@@ -17,7 +20,10 @@ mod source;
 mod tolerance;
 mod variants;
 
+pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
+pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
+pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
 pub use pointer::DevicePtr;

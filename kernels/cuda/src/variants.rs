@@ -1,6 +1,6 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
-use crate::{Embed, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
+use crate::{Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
 
 /// All variants of all sources.
 pub fn variants() -> Vec<Variant> {
@@ -10,6 +10,9 @@ pub fn variants() -> Vec<Variant> {
         SiluMul::variants(),
         QkNormRopeWrite::variants(),
         Linear::variants(),
+        Cast::variants(),
+        GatherRows::variants(),
+        Fill::variants(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -10,4 +10,5 @@ mod device;
 mod elementwise;
 mod embed;
 mod linear;
+mod loading;
 mod qk_norm_rope_write;
