@@ -1,7 +1,7 @@
 // A linear layer, y = x · weightᵀ, for any number of rows: bf16 in, f32 sums, then linear_store.cuh.
 //
 // A block for TILE_M rows of x and TILE_N rows of the weight, 32 of K at a time through shared memory, STAGES of them on their way
-// (cp.async); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
+// (cp.async; more of them where tiles are small, since then the time is that of reading the weight); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
 // change places with the row's bits 1 and 2, so that eight rows of ldmatrix lie in all banks. What is outside of M, N or K is zero.
 // Blocks that share rows of the weight follow each other. WIDTH 8: K and the pointers are multiples of 16 bytes; WIDTH 1: any K.
 //
@@ -12,7 +12,7 @@
 // sass: linear_tiles has HMMA\.16816\.F32\.BF16
 // sass: linear_tiles has LDSM
 
-constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8, STAGES = 4;
+constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8;
 constexpr u32 WARP_M = TILE_M / 2, WARP_N = TILE_N / 4;
 constexpr u32 STAGE = (TILE_M + TILE_N) * TILE_K;
 
