@@ -122,9 +122,11 @@ def main():
     nvrtc = Nvrtc()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda path: check(nvrtc, path), jobs))
-    print(f"{'kernel':26} {'variant':58} {'registers':>9} {'spills':>6} {'LDG.128':>8} {'HMMA':>5} {'code':>6} {'seconds':>7}")
-    for kernel, where, registers, spills, loads, products, length, seconds in sorted(row for rows, _ in results for row in rows):
-        print(f"{kernel:26} {where:58} {registers:9} {spills:6} {loads:>8} {products:5} {length:6} {seconds:7.2f}")
+    rows = sorted(row for rows, _ in results for row in rows)
+    kernel, variant = (max([len(row[i]) for row in rows], default=0) for i in (0, 1))
+    print(f"{'kernel':{kernel}} {'variant':{variant}} {'registers':>9} {'spills':>6} {'LDG.128':>8} {'HMMA':>5} {'code':>6} {'seconds':>7}")
+    for name, where, registers, spills, loads, products, length, seconds in rows:
+        print(f"{name:{kernel}} {where:{variant}} {registers:9} {spills:6} {loads:>8} {products:5} {length:6} {seconds:7.2f}")
     errors = [error for _, errors in results for error in errors]
     for error in errors:
         print(error, file=sys.stderr)

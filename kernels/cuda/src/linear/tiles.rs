@@ -27,7 +27,7 @@ struct Tile {
 
 impl Tile {
     const LARGE: Self = Self { m: 128, n: 128, stages: 4 };
-    const SMALL: Self = Self { m: 64, n: 64, stages: 8 };
+    const SMALL: Self = Self { m: 64, n: 64, stages: 12 };
 
     /// Up to 64 rows, blocks are small: there are more of them, and fewer rows that aren't there.
     fn of(rows: u32) -> Self {
