@@ -33,6 +33,16 @@ DEVICE uint4 load_weight(const void* p) {
     return v;
 }
 
+// The same where `valid`, else zeros; nothing is read then.
+DEVICE uint4 load_weight_if(const void* p, bool valid) {
+    uint4 v;
+    asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\nmov.u32 %0, 0;\nmov.u32 %1, 0;\nmov.u32 %2, 0;\nmov.u32 %3, 0;\n"
+                 "@valid ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
+                 : "l"(p), "r"((u32)valid));
+    return v;
+}
+
 // Programmatic dependent launch: waits until what the launches in front wrote can be read. Every thread calls it.
 DEVICE void grid_dependency_wait() {
 #if __CUDA_ARCH__ >= 900
@@ -52,7 +62,7 @@ DEVICE void named_barrier(u32 id, u32 threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero.
+// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero. Of none, the address may be any.
 DEVICE void cp_async16(void* shared, const void* global, u32 bytes = 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                  : "memory");

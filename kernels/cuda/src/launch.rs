@@ -41,12 +41,13 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory of a block. Above 48 kB a device gives it only to kernels whose attribute allows so much.
     pub shared_bytes: u32,
     /// The kernel's arguments.
     pub args: Args,
     /// Whether it may begin before the launch in front of it has ended (programmatic dependent launch): the kernel waits for that
-    /// by itself, in every thread, before it reads anything but weights and before it writes.
+    /// by itself, in every thread, before it reads anything but weights and before it writes. So whoever writes weights waits for
+    /// that to end before the first launch that reads them.
     pub overlaps: bool,
 }
 
@@ -57,6 +58,8 @@ pub enum ArgKind {
     Pointer,
     /// `unsigned`.
     U32,
+    /// `unsigned long long`.
+    U64,
     /// `int`.
     I32,
     /// `float`.
@@ -66,7 +69,7 @@ pub enum ArgKind {
 impl ArgKind {
     /// Bytes that the kernel reads.
     pub fn size(self) -> u32 {
-        if self == Self::Pointer { 8 } else { 4 }
+        if matches!(self, Self::Pointer | Self::U64) { 8 } else { 4 }
     }
 }
 
@@ -106,6 +109,12 @@ impl Args {
     #[must_use]
     pub fn u32(self, value: u32) -> Self {
         self.with(ArgKind::U32, value.into())
+    }
+
+    /// And a number.
+    #[must_use]
+    pub fn u64(self, value: u64) -> Self {
+        self.with(ArgKind::U64, value)
     }
 
     /// And a number.

@@ -6,9 +6,13 @@
 //! any header.
 
 mod attention;
+mod cast;
 mod check;
 mod embed;
+mod fill;
+mod gather_rows;
 mod launch;
+mod linear;
 mod mla;
 mod moe;
 mod pointer;
@@ -21,11 +25,15 @@ mod tolerance;
 mod variants;
 
 pub use attention::{
-    Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference, decode_work,
-    prefill_tiles,
+    Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference,
+    decode_work, prefill_tiles,
 };
+pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
+pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
+pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
 pub use mla::{
     MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
     mla_attention_reference, mla_keys_reference, mla_values_reference,

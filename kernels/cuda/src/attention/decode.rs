@@ -3,7 +3,8 @@
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "attention_decode.cu", text: include_str!("../../attention_decode.cu") };
+static SOURCE: Source =
+    Source { name: "attention_decode.cu", text: include_str!("../../attention_decode.cu") };
 
 /// Positions of a row that a block takes at once.
 pub const SPAN: u32 = 256;
@@ -41,7 +42,10 @@ impl AttentionDecode {
         self.attention.check("attention_decode");
         assert!(Self::supports(heads, kv_heads, head_dim), "attention_decode: {heads} heads of {head_dim}");
         let pointers = [self.work, self.partials, self.counters];
-        assert!(pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(), "attention_decode: a pointer");
+        assert!(
+            pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),
+            "attention_decode: a pointer"
+        );
         assert!(self.blocks > 0, "attention_decode: no blocks");
         Launch {
             kernel: Self::kernel(head_dim),
@@ -61,7 +65,11 @@ impl AttentionDecode {
     }
 
     fn kernel(head_dim: u32) -> KernelId {
-        KernelId { source: &SOURCE, defines: Defines::new(&[("HEAD_DIM", head_dim)]), entry: "attention_decode" }
+        KernelId {
+            source: &SOURCE,
+            defines: Defines::new(&[("HEAD_DIM", head_dim)]),
+            entry: "attention_decode",
+        }
     }
 
     pub(crate) fn variants() -> Vec<Variant> {

@@ -3,7 +3,8 @@
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
+static SOURCE: Source =
+    Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
 
 /// Rows of a tile.
 const ROWS: u32 = 128;
@@ -43,8 +44,14 @@ impl AttentionPrefill {
     pub fn launch(&self) -> Launch {
         let Attention { heads, head_dim, window, scale, .. } = self.attention;
         self.attention.check("attention_prefill");
-        assert!(Self::supports(head_dim) && heads <= 65_535, "attention_prefill: {heads} heads of {head_dim}");
-        assert!(self.count > 0 && self.tiles != DevicePtr::NULL && self.tiles.is_wide(), "attention_prefill: tiles");
+        assert!(
+            Self::supports(head_dim) && heads <= 65_535,
+            "attention_prefill: {heads} heads of {head_dim}"
+        );
+        assert!(
+            self.count > 0 && self.tiles != DevicePtr::NULL && self.tiles.is_wide(),
+            "attention_prefill: tiles"
+        );
         Launch {
             kernel: Self::kernel(head_dim),
             grid: [self.count, heads, 1],
@@ -57,7 +64,11 @@ impl AttentionPrefill {
     }
 
     fn kernel(head_dim: u32) -> KernelId {
-        KernelId { source: &SOURCE, defines: Defines::new(&[("HEAD_DIM", head_dim)]), entry: "attention_prefill" }
+        KernelId {
+            source: &SOURCE,
+            defines: Defines::new(&[("HEAD_DIM", head_dim)]),
+            entry: "attention_prefill",
+        }
     }
 
     pub(crate) fn variants() -> Vec<Variant> {

@@ -37,10 +37,18 @@ impl MlaAttention {
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, rope, .. } = self.shape;
         let wide = [self.queries, self.cache, self.out];
-        check::shape("mla_attention", self.rows, self.table_width, &[self.tables, self.lanes, self.positions]);
+        check::shape(
+            "mla_attention",
+            self.rows,
+            self.table_width,
+            &[self.tables, self.lanes, self.positions],
+        );
         check::shape("mla_attention", self.rows, rank, &wide);
         self.shape.check("mla_attention");
-        assert!(rank <= 1024 && wide.iter().all(|p| p.is_wide()), "mla_attention: rank {rank}, or a pointer is misaligned");
+        assert!(
+            rank <= 1024 && wide.iter().all(|p| p.is_wide()),
+            "mla_attention: rank {rank}, or a pointer is misaligned"
+        );
         let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");
         Launch {
             kernel: Self::kernel(rank, rope),
@@ -81,6 +89,7 @@ pub fn mla_attention_reference(query: &[f32], seen: &[&[f32]], rank: usize, scal
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
     let sum: f64 = weights.iter().sum();
-    let col = |col: usize| weights.iter().zip(seen).map(|(w, row)| w * f64::from(row[col])).sum::<f64>() / sum;
+    let col =
+        |col: usize| weights.iter().zip(seen).map(|(w, row)| w * f64::from(row[col])).sum::<f64>() / sum;
     (0..rank).map(col).collect()
 }

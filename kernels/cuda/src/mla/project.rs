@@ -72,7 +72,9 @@ impl MlaProject {
     }
 
     pub(crate) fn variants() -> Vec<Variant> {
-        [(0, 16), (0, 64), (1, 16), (1, 64)].map(|(values, tile)| Self::kernel(values, tile).variant()).to_vec()
+        [(0, 16), (0, 64), (1, 16), (1, 64)]
+            .map(|(values, tile)| Self::kernel(values, tile).variant())
+            .to_vec()
     }
 }
 

@@ -30,7 +30,11 @@ impl ClampedSwiglu {
         check::shape("clamped_swiglu", self.rows, self.cols, &pointers);
         let width = check::width(self.cols, &pointers);
         Launch {
-            kernel: KernelId { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]), entry: "clamped_swiglu" },
+            kernel: KernelId {
+                source: &SOURCE,
+                defines: Defines::new(&[("WIDTH", width)]),
+                entry: "clamped_swiglu",
+            },
             grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
             block: [THREADS, 1, 1],
             shared_bytes: 0,

@@ -27,10 +27,19 @@ impl MoeCombine {
     /// Where there is nothing to do or a pointer is null.
     pub fn launch(&self) -> Launch {
         let pointers = [self.results, self.out];
-        check::shape("moe_combine", self.rows, self.cols * self.per_token, &[self.results, self.weights, self.out]);
+        check::shape(
+            "moe_combine",
+            self.rows,
+            self.cols * self.per_token,
+            &[self.results, self.weights, self.out],
+        );
         let width = if self.cols.is_multiple_of(4) && pointers.iter().all(|p| p.is_wide()) { 4 } else { 1 };
         Launch {
-            kernel: KernelId { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]), entry: "moe_combine" },
+            kernel: KernelId {
+                source: &SOURCE,
+                defines: Defines::new(&[("WIDTH", width)]),
+                entry: "moe_combine",
+            },
             grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
             block: [THREADS, 1, 1],
             shared_bytes: 0,

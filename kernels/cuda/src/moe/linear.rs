@@ -83,7 +83,10 @@ impl MoeLinear {
     pub fn launch(&self) -> Launch {
         let Self { x, weights, out, routes, experts, n, k, .. } = *self;
         check::shape("moe_linear", routes, experts, &[x, self.order, self.starts, weights.at, out]);
-        assert!(n > 0 && k > 0 && n.is_multiple_of(2) && k.is_multiple_of(8), "moe_linear: weights of {n} by {k}");
+        assert!(
+            n > 0 && k > 0 && n.is_multiple_of(2) && k.is_multiple_of(8),
+            "moe_linear: weights of {n} by {k}"
+        );
         assert!([x, weights.at, out].iter().all(|p| p.is_wide()), "moe_linear: a pointer is misaligned");
         let tile = if routes >= MANY * experts { 64 } else { 16 };
         // Each expert with rows has at most one tile that isn't full.
@@ -123,13 +126,20 @@ impl MoeLinear {
         match self.weights.format {
             ExpertFormat::Bf16 => (0, DevicePtr::NULL, (1, 1), self.n),
             ExpertFormat::Mxfp4 { scales } => {
-                assert!(self.k.is_multiple_of(32) && scales != DevicePtr::NULL, "moe_linear: MXFP4 of {}", self.k);
+                assert!(
+                    self.k.is_multiple_of(32) && scales != DevicePtr::NULL,
+                    "moe_linear: MXFP4 of {}",
+                    self.k
+                );
                 (1, scales, (1, 1), self.n)
             }
             ExpertFormat::Fp8 { scales, block, part_rows } => {
                 let blocks_fit = block.0 > 0 && block.1 > 0 && block.1.is_multiple_of(8);
                 let parts_fit = part_rows > 0 && self.n.is_multiple_of(part_rows);
-                assert!(blocks_fit && parts_fit && scales != DevicePtr::NULL, "moe_linear: FP8 blocks of {block:?}");
+                assert!(
+                    blocks_fit && parts_fit && scales != DevicePtr::NULL,
+                    "moe_linear: FP8 blocks of {block:?}"
+                );
                 (2, scales, block, part_rows)
             }
         }
@@ -141,7 +151,9 @@ impl MoeLinear {
     }
 
     pub(crate) fn variants() -> Vec<Variant> {
-        let all = |format| [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(tile, down)| Self::kernel(format, tile, down));
+        let all = |format| {
+            [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(tile, down)| Self::kernel(format, tile, down))
+        };
         (0..3).flat_map(all).map(|kernel| kernel.variant()).collect()
     }
 }

@@ -56,11 +56,16 @@ impl MoeRoute {
     pub fn launch(&self) -> Launch {
         check::shape("moe_route", self.rows, self.experts, &[self.scores, self.chosen, self.weights]);
         let Self { experts, per_token, .. } = *self;
-        assert!((1..=32).contains(&per_token) && per_token <= experts, "moe_route: {per_token} of {experts} experts");
+        assert!(
+            (1..=32).contains(&per_token) && per_token <= experts,
+            "moe_route: {per_token} of {experts} experts"
+        );
         let (groups, top_groups, normalize, scale) = match self.scoring {
             Scoring::Softmax { normalize } => (1, 1, normalize, 1.0),
             Scoring::SoftmaxOfChosen => (1, 1, true, 1.0),
-            Scoring::Sigmoid { groups, top_groups, normalize, scale } => (groups, top_groups, normalize, scale),
+            Scoring::Sigmoid { groups, top_groups, normalize, scale } => {
+                (groups, top_groups, normalize, scale)
+            }
         };
         let groups_fit = (1..=32).contains(&groups) && experts.is_multiple_of(groups) && top_groups > 0;
         assert!(groups_fit, "moe_route: {top_groups} of {groups} groups");
@@ -144,7 +149,9 @@ pub fn moe_route_reference(
     let factor = match scoring {
         Scoring::Softmax { normalize: false } => 1.0,
         Scoring::Softmax { normalize: true } | Scoring::SoftmaxOfChosen => 1.0 / sum,
-        Scoring::Sigmoid { normalize, scale, .. } => f64::from(scale) / if normalize { sum + 1e-20 } else { 1.0 },
+        Scoring::Sigmoid { normalize, scale, .. } => {
+            f64::from(scale) / if normalize { sum + 1e-20 } else { 1.0 }
+        }
     };
     #[expect(clippy::cast_possible_truncation, reason = "few experts")]
     chosen.iter().zip(weights).map(|(i, weight)| (*i as u32, weight * factor)).collect()

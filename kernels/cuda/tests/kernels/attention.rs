@@ -47,7 +47,8 @@ fn check_decode(step: &Step, blocks: u32) {
     in_both_orders(|device| {
         let prepared = step.prepare(device);
         let work = decode_work(&prepared.positions, step.window);
-        let partials = AttentionDecode::partial_bytes(work[0] as usize, step.kv_heads as u32, step.head_dim as u32);
+        let partials =
+            AttentionDecode::partial_bytes(work[0] as usize, step.kv_heads as u32, step.head_dim as u32);
         let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
         let decode = AttentionDecode {
             attention: prepared.attention,
@@ -59,7 +60,12 @@ fn check_decode(step: &Step, blocks: u32) {
         for _ in 0..2 {
             device.shim.fill(prepared.attention.out, 0xff, prepared.wanted.len() * 2).unwrap();
             device.run(&decode.launch());
-            device.check_bf16(prepared.attention.out, &prepared.wanted, ROUNDED_WEIGHTS, &format!("{step:?}, {blocks} blocks"));
+            device.check_bf16(
+                prepared.attention.out,
+                &prepared.wanted,
+                ROUNDED_WEIGHTS,
+                &format!("{step:?}, {blocks} blocks"),
+            );
         }
     });
 }
@@ -123,7 +129,9 @@ fn prompts_of_any_length_are_cut_into_tiles() {
 
 #[test]
 fn tiles_know_windows_and_sinks() {
-    for (window, sinks) in [(Some(1), false), (Some(20), true), (Some(64), false), (Some(150), true), (None, true)] {
+    for (window, sinks) in
+        [(Some(1), false), (Some(20), true), (Some(64), false), (Some(150), true), (None, true)]
+    {
         let shape = Step { heads: 2, kv_heads: 1, window, sinks, ..step(32, &[]) };
         check_prefill(&Step { sequences: vec![(140, 140), (333, 70), (64, 64)], ..shape });
     }

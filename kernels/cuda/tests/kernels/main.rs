@@ -10,6 +10,8 @@ mod attention;
 mod device;
 mod elementwise;
 mod embed;
+mod linear;
+mod loading;
 mod mla;
 mod moe;
 mod moe_linear;

@@ -40,7 +40,8 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
                 shape,
             };
             device.run(&write.launch());
-            let rotate = |x: &[f32], row: usize| interleaved_rope_reference(x, &frequencies, 1.25, positions[row]);
+            let rotate =
+                |x: &[f32], row: usize| interleaved_rope_reference(x, &frequencies, 1.25, positions[row]);
             let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 
             let cached = device.read_bf16(cache, 192 * (rank + rope));
@@ -71,7 +72,8 @@ fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) {
     let (px, pw, count) = (device.bf16(&x), device.bf16(&projection), rows as u32);
     device.run(&MlaProject { x: px, projection: pw, out, rows: count, shape, side }.launch());
     let one = |(i, x): (usize, &[f32])| {
-        let (keys, values) = projection[i % heads * (nope + value) * rank..][..(nope + value) * rank].split_at(nope * rank);
+        let (keys, values) =
+            projection[i % heads * (nope + value) * rank..][..(nope + value) * rank].split_at(nope * rank);
         match side {
             MlaSide::Queries => mla_keys_reference(x, keys, rank),
             MlaSide::Values => mla_values_reference(x, values),
@@ -107,7 +109,8 @@ pub(crate) fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, 
     let blocks = |len: usize| len.div_ceil(64);
     let table_width = sequences.iter().map(|(len, _)| blocks(*len)).max().unwrap() + 1;
     let mut next = sequences.iter().map(|(len, _)| blocks(*len)).sum::<usize>();
-    let (mut cache, mut tables) = (vec![f32::NAN; next * 64 * width], vec![u32::MAX; sequences.len() * table_width]);
+    let (mut cache, mut tables) =
+        (vec![f32::NAN; next * 64 * width], vec![u32::MAX; sequences.len() * table_width]);
     let (mut lanes, mut positions, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
     let count: usize = sequences.iter().map(|(_, rows)| rows).sum();
     let queries: Vec<f32> = values(count * heads * width, 6).iter().map(|x| x * 2.0).collect();

@@ -7,7 +7,13 @@ use cuda_kernels::{
 
 use crate::device::{Device, in_both_orders, values};
 
-fn route(device: &Device, scores: &[f32], correction: Option<&[f32]>, (rows, per_token): (usize, u32), scoring: Scoring) -> (Vec<u32>, Vec<f32>) {
+fn route(
+    device: &Device,
+    scores: &[f32],
+    correction: Option<&[f32]>,
+    (rows, per_token): (usize, u32),
+    scoring: Scoring,
+) -> (Vec<u32>, Vec<f32>) {
     let count = rows * per_token as usize;
     let (chosen, weights) = (device.out::<u32>(count), device.out::<f32>(count));
     let experts = (scores.len() / rows) as u32;
@@ -35,8 +41,11 @@ fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) 
 
 #[test]
 fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
-    let scorings =
-        [Scoring::Softmax { normalize: true }, Scoring::Softmax { normalize: false }, Scoring::SoftmaxOfChosen];
+    let scorings = [
+        Scoring::Softmax { normalize: true },
+        Scoring::Softmax { normalize: false },
+        Scoring::SoftmaxOfChosen,
+    ];
     for (experts, per_token) in [(8, 2), (5, 5), (33, 32), (128, 8)] {
         check(&scorings, experts, per_token, false);
     }
@@ -44,7 +53,8 @@ fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
 
 #[test]
 fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
-    let scoring = |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
+    let scoring =
+        |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
     check(&[scoring(4, 2, true), scoring(8, 3, false), scoring(1, 1, true)], 64, 6, true);
     check(&[scoring(8, 4, true)], 256, 8, true);
     check(&[scoring(8, 4, true)], 8, 3, false);
@@ -72,7 +82,8 @@ fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
         for (routes, experts) in [(1, 1), (31, 3), (64, 7), (1000, 130)] {
             // Some experts have no routes, among them the last.
             let chosen: Vec<u32> = (0..routes).map(|i| (i * i * 31 + i) % (experts * 2 / 3).max(1)).collect();
-            let (order, starts) = (device.out::<u32>(routes as usize), device.out::<u32>(experts as usize + 1));
+            let (order, starts) =
+                (device.out::<u32>(routes as usize), device.out::<u32>(experts as usize + 1));
             device.run(&MoeAlign { chosen: device.u32(&chosen), order, starts, routes, experts }.launch());
             let got: (Vec<u32>, Vec<u32>) = (
                 device.shim.read(order, routes as usize).unwrap(),

@@ -24,7 +24,11 @@ enum Format {
 
 /// Bytes without a pattern.
 fn bytes(len: usize, seed: u32) -> Vec<u8> {
-    values(len, seed).iter().enumerate().map(|(i, x)| ((x * 4096.0) as i32 as u8).wrapping_mul(37) ^ i as u8).collect()
+    values(len, seed)
+        .iter()
+        .enumerate()
+        .map(|(i, x)| ((x * 4096.0) as i32 as u8).wrapping_mul(37) ^ i as u8)
+        .collect()
 }
 
 fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) -> Stored {
@@ -42,11 +46,16 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             };
             let values = (0..len).map(value).collect();
             let scales = device.shim.alloc_with(&scales).unwrap();
-            Stored { at: device.shim.alloc_with(&codes).unwrap(), format: ExpertFormat::Mxfp4 { scales }, values }
+            Stored {
+                at: device.shim.alloc_with(&codes).unwrap(),
+                format: ExpertFormat::Mxfp4 { scales },
+                values,
+            }
         }
         Format::Fp8(rows, cols, parts) => {
             // NaN is refused when a model is loaded.
-            let codes: Vec<u8> = bytes(len, 4).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();
+            let codes: Vec<u8> =
+                bytes(len, 4).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();
             let (part, across) = (n / parts, k.div_ceil(cols));
             let blocks = experts * parts * part.div_ceil(rows) * across;
             let scales: Vec<f32> = values(blocks, 5).iter().map(|x| 0.1 + x.abs()).collect();
@@ -57,7 +66,8 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             };
             let values = (0..len).map(value).collect();
             let scales = device.f32(&scales);
-            let format = ExpertFormat::Fp8 { scales, block: (rows as u32, cols as u32), part_rows: part as u32 };
+            let format =
+                ExpertFormat::Fp8 { scales, block: (rows as u32, cols as u32), part_rows: part as u32 };
             Stored { at: device.shim.alloc_with(&codes).unwrap(), format, values }
         }
     }
@@ -79,7 +89,8 @@ impl Case {
         let Self { tokens, per_token, experts, n, k, down, .. } = *self;
         let routes = tokens * per_token;
         // Expert 1 has nothing, expert 0 half of everything.
-        let expert = |i: usize| if i % 2 == 0 || experts < 3 { 0 } else { (2 + i * 7 % (experts - 2)) as u32 };
+        let expert =
+            |i: usize| if i % 2 == 0 || experts < 3 { 0 } else { (2 + i * 7 % (experts - 2)) as u32 };
         let chosen: Vec<u32> = (0..routes).map(expert).collect();
         let (order, starts) = moe_align_reference(&chosen, experts as u32);
         let rows = if down { routes } else { tokens };
@@ -106,13 +117,19 @@ impl Case {
             let expert = chosen[route] as usize;
             let weight = &stored.values[expert * n * k..][..n * k];
             let bias = self.bias.then(|| &biases[expert * n..][..n]);
-            wanted[to * n..][..n].copy_from_slice(&expert_linear_reference(&x[from * k..][..k], weight, bias));
+            wanted[to * n..][..n].copy_from_slice(&expert_linear_reference(
+                &x[from * k..][..k],
+                weight,
+                bias,
+            ));
         }
         // Sums of k products of about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
         let what = format!("{:?}, {tokens} tokens, {n} by {k}", self.format);
         if down {
-            sums(Tolerance::F32).check(&device.read_f32(out, routes * n), &wanted).unwrap_or_else(|e| panic!("{what}: {e}"));
+            sums(Tolerance::F32)
+                .check(&device.read_f32(out, routes * n), &wanted)
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
         } else {
             device.check_bf16(out, &wanted, sums(Tolerance::BF16), &what);
         }
@@ -136,7 +153,8 @@ fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
     in_both_orders(|device| {
         for format in [Format::Bf16, Format::Mxfp4, Format::Fp8(32, 32, 1)] {
             for (tokens, down) in [(90, false), (90, true), (1, false)] {
-                Case { format, tokens, per_token: 2, experts: 4, n: 66, k: 64, down, bias: true }.check(device);
+                Case { format, tokens, per_token: 2, experts: 4, n: 66, k: 64, down, bias: true }
+                    .check(device);
             }
         }
     });
@@ -146,7 +164,8 @@ fn many_rows_take_large_tiles_and_a_token_alone_has_one_each() {
 fn inner_dimensions_need_not_fill_a_step() {
     in_both_orders(|device| {
         for (k, format) in [(8, Format::Bf16), (40, Format::Bf16), (72, Format::Fp8(64, 24, 1))] {
-            Case { format, tokens: 3, per_token: 1, experts: 1, n: 2, k, down: false, bias: false }.check(device);
+            Case { format, tokens: 3, per_token: 1, experts: 1, n: 2, k, down: false, bias: false }
+                .check(device);
         }
     });
 }

@@ -1,7 +1,6 @@
 //! Sampling on the device: the very tokens of the reference, but for rows where the draw or the nucleus is within 10⁻⁷ of all weight of
 //! another outcome, or a weight within 10⁻⁶ of itself of `min_p`. They are counted, and few.
 
-
 use cuda_kernels::{DrawRow, EditRow, Sample, SampledRow, sample_reference};
 
 use crate::device::{Device, in_both_orders};
@@ -205,7 +204,8 @@ fn logprobs_are_of_the_whole_vocabulary_before_edits_and_mask() {
             let wanted = |id: u32| f64::from(logits[id as usize]) - sum.ln();
             let near = |id: u32, logprob: f32| (f64::from(logprob) - wanted(id)).abs() < 1e-5;
             assert!(matches!(row, SampledRow::Token { id: 3, logprob, .. } if near(3, logprob)), "{row:?}");
-            let mut ids: Vec<u32> = (0..vocab as u32).filter(|id| logits[*id as usize] > f32::NEG_INFINITY).collect();
+            let mut ids: Vec<u32> =
+                (0..vocab as u32).filter(|id| logits[*id as usize] > f32::NEG_INFINITY).collect();
             ids.sort_by(|a, b| wanted(*b).partial_cmp(&wanted(*a)).unwrap().then(a.cmp(b)));
             ids.truncate(count.into());
             assert_eq!(top.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids);
@@ -217,12 +217,24 @@ fn logprobs_are_of_the_whole_vocabulary_before_edits_and_mask() {
 #[test]
 fn ids_are_written_to_their_lanes() {
     in_both_orders(|device| {
-        let (logits, samples, out) = (device.f32(&[0.0, 2.0, 1.0, 3.0]), device.u32(&[9; 3]), device.out::<u32>(8));
+        let (logits, samples, out) =
+            (device.f32(&[0.0, 2.0, 1.0, 3.0]), device.u32(&[9; 3]), device.out::<u32>(8));
         let row = |logit_row, lane| DrawRow { temperature: 0.0, logit_row, lane, ..PLAIN }.words();
         let draws = device.u32(&[row(0, None), row(1, Some(2))].concat());
         let samples_at = Some(samples);
         let (rows, vocab, top_width) = (2, 2, 0);
-        let sample = Sample { logits, draws, edits: None, masks: None, samples: samples_at, out, top: None, rows, vocab, top_width };
+        let sample = Sample {
+            logits,
+            draws,
+            edits: None,
+            masks: None,
+            samples: samples_at,
+            out,
+            top: None,
+            rows,
+            vocab,
+            top_width,
+        };
         device.run(&sample.launch());
         assert_eq!(device.shim.read::<u32>(samples, 3).unwrap(), [9, 9, 1]);
     });
