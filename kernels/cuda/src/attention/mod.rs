@@ -130,6 +130,8 @@ pub fn attention_reference<'a>(
         sum += weight;
         out.iter_mut().zip(value).for_each(|(out, v)| *out += weight * f64::from(*v));
     }
-    out.iter_mut().for_each(|out| *out /= sum);
+    for out in &mut out {
+        *out /= sum;
+    }
     out
 }

@@ -49,8 +49,7 @@ impl MoeAlign {
 pub fn moe_align_reference(chosen: &[u32], experts: u32) -> (Vec<u32>, Vec<u32>) {
     let mut order: Vec<u32> = (0..).take(chosen.len()).collect();
     order.sort_by_key(|route| chosen[*route as usize]);
-    let before =
-        |expert: u32| (0..).zip(chosen).filter(|(_, e)| **e < expert).map(|(i, _): (u32, _)| i).count();
+    let before = |expert: u32| chosen.iter().filter(|e| **e < expert).count();
     #[expect(clippy::cast_possible_truncation, reason = "as many as routes")]
     let starts = (0..=experts).map(|expert| before(expert) as u32).collect();
     (order, starts)

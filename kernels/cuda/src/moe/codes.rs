@@ -21,6 +21,8 @@ pub fn e4m3_value(code: u8) -> f32 {
 pub fn expert_linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f64> {
     let dot = |row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
     let mut out: Vec<f64> = weight.chunks_exact(x.len()).map(dot).collect();
-    bias.into_iter().for_each(|bias| out.iter_mut().zip(bias).for_each(|(out, b)| *out += f64::from(*b)));
+    for (out, bias) in out.iter_mut().zip(bias.unwrap_or_default()) {
+        *out += f64::from(*bias);
+    }
     out
 }

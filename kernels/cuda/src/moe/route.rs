@@ -125,13 +125,15 @@ pub fn moe_route_reference(
     let scores: Vec<f64> = scores.iter().map(|x| f64::from(*x)).collect();
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let all: f64 = scores.iter().map(|x| (x - most).exp()).sum();
-    let scored: Vec<f64> = match scoring {
+    let values: Vec<f64> = match scoring {
         Scoring::Softmax { .. } => scores.iter().map(|x| (x - most).exp() / all).collect(),
         Scoring::SoftmaxOfChosen => scores,
         Scoring::Sigmoid { .. } => scores.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect(),
     };
-    let mut ranks = scored.clone();
-    correction.into_iter().for_each(|c| ranks.iter_mut().zip(c).for_each(|(rank, c)| *rank += f64::from(*c)));
+    let mut ranks = values.clone();
+    for (rank, correction) in ranks.iter_mut().zip(correction.unwrap_or_default()) {
+        *rank += f64::from(*correction);
+    }
     if let Scoring::Sigmoid { groups, top_groups, .. } = scoring {
         let size = ranks.len() / groups as usize;
         let sum_of_two = |group: &[f64]| greatest(group).iter().take(2).map(|i| group[*i]).sum::<f64>();
@@ -142,8 +144,8 @@ pub fn moe_route_reference(
     }
     let chosen: Vec<usize> = greatest(&ranks).into_iter().take(per_token).collect();
     let weights: Vec<f64> = match scoring {
-        Scoring::SoftmaxOfChosen => chosen.iter().map(|i| (scored[*i] - most).exp()).collect(),
-        _ => chosen.iter().map(|i| scored[*i]).collect(),
+        Scoring::SoftmaxOfChosen => chosen.iter().map(|i| (values[*i] - most).exp()).collect(),
+        _ => chosen.iter().map(|i| values[*i]).collect(),
     };
     let sum: f64 = weights.iter().sum();
     let factor = match scoring {

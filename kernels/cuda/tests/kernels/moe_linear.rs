@@ -27,7 +27,7 @@ fn bytes(len: usize, seed: u32) -> Vec<u8> {
     values(len, seed)
         .iter()
         .enumerate()
-        .map(|(i, x)| ((x * 4096.0) as i32 as u8).wrapping_mul(37) ^ i as u8)
+        .map(|(i, x)| (x.to_bits().rotate_left(11) as u8).wrapping_mul(37) ^ i as u8)
         .collect()
 }
 
@@ -89,8 +89,9 @@ impl Case {
         let Self { tokens, per_token, experts, n, k, down, .. } = *self;
         let routes = tokens * per_token;
         // Expert 1 has nothing, expert 0 half of everything.
-        let expert =
-            |i: usize| if i % 2 == 0 || experts < 3 { 0 } else { (2 + i * 7 % (experts - 2)) as u32 };
+        let expert = |i: usize| {
+            if i.is_multiple_of(2) || experts < 3 { 0 } else { (2 + i * 7 % (experts - 2)) as u32 }
+        };
         let chosen: Vec<u32> = (0..routes).map(expert).collect();
         let (order, starts) = moe_align_reference(&chosen, experts as u32);
         let rows = if down { routes } else { tokens };
