@@ -112,22 +112,6 @@ DEVICE void put(float* part, const Found& found) {
     }
 }
 
-// One value of parts that are `stride` apart, put together in their order.
-struct Joined {
-    float most, sum, value;
-};
-
-DEVICE Joined join(const volatile float* parts, u32 count, u64 stride, u32 query, u32 dim, float most) {
-    Joined all = {most, 0.0f, 0.0f};
-    for (u32 i = 0; i < count; i++) all.most = fmaxf(all.most, parts[i * stride + query * PART + HEAD_DIM]);
-    for (u32 i = 0; i < count; i++) {
-        const volatile float* part = parts + i * stride + query * PART;
-        float factor = exp2f(part[HEAD_DIM] - all.most);
-        all.sum += factor * part[HEAD_DIM + 1], all.value += factor * part[dim];
-    }
-    return all;
-}
-
 KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16* keys, const bf16* values, const u32* tables,
                                                     const u32* lanes, const u32* positions, const float* sinks, bf16* out,
                                                     u32 rows, u32 heads, u32 kv_heads, u32 table_width, u32 window,
@@ -162,7 +146,7 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
         for (u32 i = threadIdx.x; i < group * HEAD_DIM; i += 128) {
             u32 query = i / HEAD_DIM, dim = i % HEAD_DIM;
             float sink = is_alone && sinks ? sinks[kv_head * group + query] * LOG2_E : MINUS_INFINITY;
-            Joined all = join(parts, WARPS, 16 * PART, query, dim, sink);
+            Joined all = join<HEAD_DIM>(parts + query * PART, WARPS, 16 * PART, dim, sink);
             if (is_alone) {
                 to[i] = bf16_of(all.value / (all.sum + exp2f(sink - all.most)));
             } else {
@@ -183,7 +167,7 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
                 for (u32 i = threadIdx.x; i < group * HEAD_DIM; i += 128) {
                     u32 query = i / HEAD_DIM;
                     float sink = sinks ? sinks[kv_head * group + query] * LOG2_E : MINUS_INFINITY;
-                    Joined all = join(first_part, item.w, (u64)kv_heads * 16 * PART, query, i % HEAD_DIM, sink);
+                    Joined all = join<HEAD_DIM>(first_part + query * PART, item.w, (u64)kv_heads * 16 * PART, i % HEAD_DIM, sink);
                     to[i] = bf16_of(all.value / (all.sum + exp2f(sink - all.most)));
                 }
             }

@@ -136,3 +136,22 @@ DEVICE void sine_cosine(float angle, float* sine, float* cosine) {
 
 // Below every number: the score of what isn't there.
 #define MINUS_INFINITY (-__uint_as_float(0x7f800000u))
+
+// Parts of a sum that is weighted by a softmax are rows of Width sums, the largest score (in units of log2), and the sum of weights.
+struct Joined {
+    float most, sum, value;
+};
+
+// Puts `count` such rows together, `stride` numbers apart, for the sum `at`, in their order; `most` is a score beside theirs. They may
+// have been written by other blocks.
+template <u32 Width>
+DEVICE Joined join(const volatile float* parts, u32 count, u64 stride, u32 at, float most) {
+    Joined all = {most, 0.0f, 0.0f};
+    for (u32 i = 0; i < count; i++) all.most = fmaxf(all.most, parts[i * stride + Width]);
+    for (u32 i = 0; i < count; i++) {
+        const volatile float* part = parts + i * stride;
+        float factor = exp2f(part[Width] - all.most);
+        all.sum += factor * part[Width + 1], all.value += factor * part[at];
+    }
+    return all;
+}

@@ -35,7 +35,7 @@ pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
 pub use mla::{
-    MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
+    MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
     mla_attention_reference, mla_keys_reference, mla_values_reference,
 };
 pub use moe::{

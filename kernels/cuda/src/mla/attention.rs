@@ -36,38 +36,33 @@ impl MlaAttention {
     /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, rope, .. } = self.shape;
-        let wide = [self.queries, self.cache, self.out];
-        check::shape(
-            "mla_attention",
-            self.rows,
-            self.table_width,
-            &[self.tables, self.lanes, self.positions],
-        );
-        check::shape("mla_attention", self.rows, rank, &wide);
-        self.shape.check("mla_attention");
-        assert!(
-            rank <= 1024 && wide.iter().all(|p| p.is_wide()),
-            "mla_attention: rank {rank}, or a pointer is misaligned"
-        );
+        self.check("mla_attention");
         let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");
         Launch {
             kernel: Self::kernel(rank, rope),
             grid: [items.div_ceil(4), 1, 1],
             block: [128, 1, 1],
             shared_bytes: 4 * 4 * (rank + rope + 64),
-            args: Args::new()
-                .ptr(self.queries)
-                .ptr(self.cache)
-                .ptr(self.tables)
-                .ptr(self.lanes)
-                .ptr(self.positions)
-                .ptr(self.out)
-                .u32(self.rows)
-                .u32(heads)
-                .u32(self.table_width)
-                .f32(self.scale),
+            args: self.args(),
             overlaps: true,
         }
+    }
+
+    pub(super) fn check(&self, operation: &str) {
+        let wide = [self.queries, self.cache, self.out];
+        check::shape(operation, self.rows, self.table_width, &[self.tables, self.lanes, self.positions]);
+        check::shape(operation, self.rows, self.shape.rank, &wide);
+        self.shape.check(operation);
+        assert!(self.shape.rank <= 1024, "{operation}: rank {}", self.shape.rank);
+        assert!(wide.iter().all(|p| p.is_wide()), "{operation}: a pointer is misaligned");
+        assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
+    }
+
+    /// Those that all kernels of attention over such a cache begin with.
+    pub(super) fn args(&self) -> Args {
+        let args = Args::new().ptr(self.queries).ptr(self.cache).ptr(self.tables).ptr(self.lanes);
+        let args = args.ptr(self.positions).ptr(self.out).u32(self.rows).u32(self.shape.heads);
+        args.u32(self.table_width).f32(self.scale)
     }
 
     fn kernel(rank: u32, rope: u32) -> KernelId {

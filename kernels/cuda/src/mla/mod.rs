@@ -1,13 +1,15 @@
 //! Attention over a compressed cache (MLA), in its absorbed form.
 //!
-//! A layer is [`MlaWrite`], [`MlaProject`] of the queries into the latent space, [`MlaAttention`], and [`MlaProject`] of its results to
+//! A layer is [`MlaWrite`], [`MlaProject`] of the queries into the latent space, [`MlaAttention`] or [`MlaDecode`], and [`MlaProject`] of its results to
 //! values. The cache of a layer is `[blocks, 64, rank + rope]` bf16.
 
 mod attention;
+mod decode;
 mod project;
 mod write;
 
 pub use attention::{MlaAttention, mla_attention_reference};
+pub use decode::MlaDecode;
 pub use project::{MlaProject, MlaSide, mla_keys_reference, mla_values_reference};
 pub use write::{MlaWrite, interleaved_rope_reference};
 
@@ -39,5 +41,8 @@ impl MlaShape {
 }
 
 pub(crate) fn variants() -> Vec<Variant> {
-    [MlaWrite::variants(), MlaProject::variants(), MlaAttention::variants()].into_iter().flatten().collect()
+    [MlaWrite::variants(), MlaProject::variants(), MlaAttention::variants(), MlaDecode::variants()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

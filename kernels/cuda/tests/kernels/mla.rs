@@ -1,8 +1,9 @@
 //! Attention over a compressed cache: each kernel against its reference.
 
 use cuda_kernels::{
-    MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite, Tolerance, interleaved_rope_reference,
-    mla_attention_reference, mla_keys_reference, mla_values_reference, rms_norm_reference,
+    MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite, Tolerance, decode_work,
+    interleaved_rope_reference, mla_attention_reference, mla_keys_reference, mla_values_reference,
+    rms_norm_reference,
 };
 
 use crate::device::{Device, in_both_orders, values};
@@ -98,12 +99,13 @@ fn heads_are_multiplied_by_their_parts_of_the_projection() {
 }
 
 /// Rows of the cache, and a step over them: sequences of (tokens, rows), each with a lane of its own.
-pub(crate) struct Compressed {
-    pub(crate) attention: MlaAttention,
-    pub(crate) wanted: Vec<f64>,
+struct Compressed {
+    attention: MlaAttention,
+    wanted: Vec<f64>,
+    positions: Vec<u32>,
 }
 
-pub(crate) fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, usize)]) -> Compressed {
+fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, usize)]) -> Compressed {
     let [heads, rank, _, rope, _] = widths(shape);
     let width = rank + rope;
     let blocks = |len: usize| len.div_ceil(64);
@@ -147,16 +149,41 @@ pub(crate) fn compressed(device: &Device, shape: MlaShape, sequences: &[(usize, 
         shape,
         scale,
     };
-    Compressed { attention, wanted }
+    Compressed { attention, wanted, positions }
 }
 
 #[test]
 fn latent_queries_attend_over_scattered_rows() {
     in_both_orders(|device| {
         for shape in [SMALL, MOONLIGHT] {
-            let Compressed { attention, wanted } = compressed(device, shape, &[(1, 1), (70, 2), (130, 1)]);
+            let Compressed { attention, wanted, .. } =
+                compressed(device, shape, &[(1, 1), (70, 2), (130, 1)]);
             device.run(&attention.launch());
             device.check_bf16(attention.out, &wanted, Tolerance::BF16, &format!("{shape:?}"));
+        }
+    });
+}
+
+#[test]
+fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
+    // Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one.
+    let tolerance = Tolerance { absolute: 2e-3, ..Tolerance::BF16 };
+    let tiny = MlaShape { heads: 17, rank: 64, nope: 8, rope: 16, value: 8 };
+    let lengths = [(1, 1), (33, 1), (256, 1), (257, 1), (600, 2)];
+    in_both_orders(|device| {
+        for (shape, blocks) in [(tiny, 1), (tiny, 5), (MOONLIGHT, 3), (MlaShape { heads: 16, ..tiny }, 40)] {
+            let Compressed { attention, wanted, positions } = compressed(device, shape, &lengths);
+            let work = decode_work(&positions, None);
+            let partials = MlaDecode::partial_bytes(work[0] as usize, shape);
+            let counters = device.u32(&vec![0; positions.len() * shape.heads.div_ceil(16) as usize]);
+            let partials = device.out::<u8>(partials);
+            let decode = MlaDecode { attention, work: device.u32(&work), partials, counters, blocks };
+            // Twice, as a graph is played again.
+            for _ in 0..2 {
+                device.shim.fill(attention.out, 0xff, wanted.len() * 2).unwrap();
+                device.run(&decode.launch());
+                device.check_bf16(attention.out, &wanted, tolerance, &format!("{shape:?}, {blocks} blocks"));
+            }
         }
     });
 }
