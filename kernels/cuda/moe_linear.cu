@@ -1,7 +1,8 @@
 // Linear layers of experts: out[row] = x[row] · weight[expert of row]ᵀ + bias, for rows that moe_align has brought together.
 //
-// A block of 4 warps for TILE_M rows of one expert and 64 columns of the result; 32 of the inner dimension at a time go through shared
-// memory, and the tensor cores multiply (mma.m16n8k16, f32 sums). While a step is multiplied the next one is on its way in registers.
+// A block of 4 warps for TILE_M rows of one expert and 64 columns of the result; TILE_K of the inner dimension at a time go through
+// shared memory, and the tensor cores multiply (mma.m16n8k16, f32 sums). While a step is multiplied the next one is on its way in
+// registers: with few rows, where only the weights' bytes count, steps are longer, 16 kB of bf16 for a block.
 // Which rows a block has it finds by itself from where the experts begin, so that the grid doesn't depend on the routes; blocks
 // without rows end at once. Weights are read as they are stored (FORMAT) and made bf16 on the way into shared memory:
 //   0: bf16 [experts, n, k].
@@ -11,10 +12,13 @@
 // DOWN=0 takes x of the route's token and writes at the row's place in the order (bf16); DOWN=1 reads at the place and writes f32 to
 // the route's row. Bytes: an expert's weights once for each TILE_M of its rows.
 // sass: moe_linear has HMMA\.16816\.F32\.BF16
+// sass [FORMAT=0]: moe_linear has LDG\.E\.128
+// sass [FORMAT=1]: moe_linear has LDG\.E\.128
 
-constexpr u32 TILE_N = 64, TILE_K = 32, STRIDE = TILE_K + 8;
-// Chunks of 8 elements that a thread brings in a step: of weights, and of x (only the first threads where there are fewer).
-constexpr u32 W_CHUNKS = TILE_N * TILE_K / 8 / 128, X_CHUNKS = (TILE_M * TILE_K / 8 + 127) / 128;
+constexpr u32 TILE_N = 64, TILE_K = TILE_M == 16 ? 128 : 64, STRIDE = TILE_K + 8;
+// Weights that a thread brings at once, 16 bytes or 8; chunks of weights and of x in a row of a tile, and of a thread.
+constexpr u32 ELEMENTS = FORMAT == 1 ? 32 : 8, W_ROW = TILE_K / ELEMENTS, X_ROW = TILE_K / 8;
+constexpr u32 W_CHUNKS = TILE_N * W_ROW / 128, X_CHUNKS = TILE_M * X_ROW / 128;
 
 struct Weights {
     const u8* codes;
@@ -22,7 +26,7 @@ struct Weights {
     u32 n, k, block_n, block_k, part_rows;
 };
 
-// Eight weights as they are stored, with their scale.
+// Neighbouring weights as they are stored, with their scale.
 struct Chunk {
     uint4 bits;
     float scale;
@@ -43,7 +47,7 @@ DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
     if (FORMAT == 0) {
         chunk.bits = load_weight(w.codes + at * 2);
     } else if (FORMAT == 1) {
-        chunk.bits.x = *(const u32*)(w.codes + at / 2);
+        chunk.bits = load_weight(w.codes + at / 2);
         u32 exponent = ((const u8*)w.scales)[at / 32];
         chunk.scale = __uint_as_float(exponent ? exponent << 23 : 0x400000);
     } else {
@@ -58,16 +62,20 @@ DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
     return chunk;
 }
 
-DEVICE uint4 widen(const Chunk& chunk) {
+// Writes a chunk to shared memory as bf16.
+DEVICE void widen(bf16* to, const Chunk& chunk) {
     if constexpr (FORMAT == 0) {
-        return chunk.bits;
+        *(uint4*)to = chunk.bits;
     } else {
-        Floats<8> v;
-        _Pragma("unroll") for (int i = 0; i < 8; i++) {
-            u32 word = FORMAT == 1 || i < 4 ? chunk.bits.x : chunk.bits.y;
-            v.at[i] = (FORMAT == 1 ? e2m1(word >> 4 * i) : e4m3(word >> 8 * (i % 4))) * chunk.scale;
+        u32 words[4] = {chunk.bits.x, chunk.bits.y, chunk.bits.z, chunk.bits.w};
+        _Pragma("unroll") for (u32 i = 0; i < ELEMENTS; i += 8) {
+            Floats<8> v;
+            _Pragma("unroll") for (u32 j = 0; j < 8; j++) {
+                u32 word = words[FORMAT == 1 ? i / 8 : j / 4];
+                v.at[j] = (FORMAT == 1 ? e2m1(word >> 4 * j) : e4m3(word >> 8 * (j % 4))) * chunk.scale;
+            }
+            store(to + i, v);
         }
-        return bits_of(v);
     }
 }
 
@@ -113,20 +121,18 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
     // Where this thread's chunks of x come from.
     const bf16* x_rows[X_CHUNKS];
     _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
-        u32 place = tile.first + (i * 128 + threadIdx.x) / 4;
-        bool is_there = (i * 128 + threadIdx.x) / 4 < TILE_M && place < tile.end;
-        x_rows[i] = is_there ? x + (u64)(DOWN ? place : order[place] / per_token) * k : nullptr;
+        u32 place = tile.first + (i * 128 + threadIdx.x) / X_ROW;
+        x_rows[i] = place < tile.end ? x + (u64)(DOWN ? place : order[place] / per_token) * k : nullptr;
     }
-    u32 chunk_col = threadIdx.x % 4 * 8;
+    u32 w_col = threadIdx.x % W_ROW * ELEMENTS, x_col = threadIdx.x % X_ROW * 8;
     Chunk w_next[W_CHUNKS];
     uint4 x_next[X_CHUNKS];
     auto bring = [&](u32 from) {
-        u32 col = from + chunk_col;
         _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-            w_next[i] = fetch(weights, tile.expert, first_col + (i * 128 + threadIdx.x) / 4, col);
+            w_next[i] = fetch(weights, tile.expert, first_col + (i * 128 + threadIdx.x) / W_ROW, from + w_col);
         }
         _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
-            x_next[i] = x_rows[i] && col < k ? *(const uint4*)(x_rows[i] + col) : make_uint4(0, 0, 0, 0);
+            x_next[i] = x_rows[i] && from + x_col < k ? *(const uint4*)(x_rows[i] + from + x_col) : make_uint4(0, 0, 0, 0);
         }
     };
 
@@ -135,11 +141,10 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
     for (u32 from = 0; from < k; from += TILE_K) {
         __syncthreads();
         _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-            *(uint4*)(w_tile + (i * 128 + threadIdx.x) / 4 * STRIDE + chunk_col) = widen(w_next[i]);
+            widen(w_tile + (i * 128 + threadIdx.x) / W_ROW * STRIDE + w_col, w_next[i]);
         }
         _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
-            u32 row = (i * 128 + threadIdx.x) / 4;
-            if (row < TILE_M) *(uint4*)(x_tile + row * STRIDE + chunk_col) = x_next[i];
+            *(uint4*)(x_tile + (i * 128 + threadIdx.x) / X_ROW * STRIDE + x_col) = x_next[i];
         }
         __syncthreads();
         if (from + TILE_K < k) bring(from + TILE_K);

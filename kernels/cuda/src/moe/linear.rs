@@ -102,7 +102,7 @@ impl MoeLinear {
             kernel: Self::kernel(format, tile, down),
             grid: [n.div_ceil(64), tiles, 1],
             block: [128, 1, 1],
-            shared_bytes: (tile + 64) * 40 * 2,
+            shared_bytes: (tile + 64) * (if tile == 16 { 128 } else { 64 } + 8) * 2,
             args: Args::new()
                 .ptr(x)
                 .ptr(self.order)
