@@ -40,7 +40,15 @@ DEVICE float e4m3(u32 code) {
     return __uint_as_float((code & 0x7f) << 20 | (code & 0x80) << 24) * 0x1p120f;
 }
 
-DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
+// Where the scales of a row begin, of FP8. Each part of the stacked rows has blocks of its own.
+DEVICE u32 scales_of(const Weights& w, u32 expert, u32 row) {
+    if (FORMAT != 2 || row >= w.n) return 0;
+    u32 part_blocks = (w.part_rows + w.block_n - 1) / w.block_n, row_blocks = w.n / w.part_rows * part_blocks;
+    u32 block = row / w.part_rows * part_blocks + row % w.part_rows / w.block_n;
+    return (expert * row_blocks + block) * ((w.k + w.block_k - 1) / w.block_k);
+}
+
+DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 scales, u32 col) {
     Chunk chunk = {make_uint4(0, 0, 0, 0), 0.0f};
     if (row >= w.n || col >= w.k) return chunk;
     u64 at = ((u64)expert * w.n + row) * w.k + col;
@@ -53,11 +61,7 @@ DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
     } else {
         uint2 codes = *(const uint2*)(w.codes + at);
         chunk.bits.x = codes.x, chunk.bits.y = codes.y;
-        // Each part of the stacked rows has blocks of its own.
-        u32 part_blocks = (w.part_rows + w.block_n - 1) / w.block_n, row_blocks = w.n / w.part_rows * part_blocks;
-        u32 block = row / w.part_rows * part_blocks + row % w.part_rows / w.block_n;
-        u32 col_blocks = (w.k + w.block_k - 1) / w.block_k;
-        chunk.scale = ((const float*)w.scales)[((u64)expert * row_blocks + block) * col_blocks + col / w.block_k];
+        chunk.scale = ((const float*)w.scales)[scales + col / w.block_k];
     }
     return chunk;
 }
@@ -125,11 +129,16 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
         x_rows[i] = place < tile.end ? x + (u64)(DOWN ? place : order[place] / per_token) * k : nullptr;
     }
     u32 w_col = threadIdx.x % W_ROW * ELEMENTS, x_col = threadIdx.x % X_ROW * 8;
+    u32 w_rows[W_CHUNKS], scales_at[W_CHUNKS];
+    _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
+        w_rows[i] = first_col + (i * 128 + threadIdx.x) / W_ROW;
+        scales_at[i] = scales_of(weights, tile.expert, w_rows[i]);
+    }
     Chunk w_next[W_CHUNKS];
     uint4 x_next[X_CHUNKS];
     auto bring = [&](u32 from) {
         _Pragma("unroll") for (u32 i = 0; i < W_CHUNKS; i++) {
-            w_next[i] = fetch(weights, tile.expert, first_col + (i * 128 + threadIdx.x) / W_ROW, from + w_col);
+            w_next[i] = fetch(weights, tile.expert, w_rows[i], scales_at[i], from + w_col);
         }
         _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
             x_next[i] = x_rows[i] && from + x_col < k ? *(const uint4*)(x_rows[i] + from + x_col) : make_uint4(0, 0, 0, 0);
