@@ -14,6 +14,7 @@ mod linear;
 mod loading;
 mod mla;
 mod moe;
+mod moe_layer;
 mod moe_linear;
 mod paged;
 mod qk_norm_rope_write;
