@@ -1,0 +1,53 @@
+//! The engine's operations on CUDA: text of kernels (`*.cu` beside this folder), and for each operation a struct of parameters
+//! that makes a [`Launch`], with the operation's meaning on the CPU and the tolerance that tests allow.
+//!
+//! Invariant: nothing here talks to a device. A launch is data, its parameters are checked when it is made, and who launches it
+//! (the engine's driver, or the shim of tests) knows no operation. Text is compiled on the machine that runs it, by NVRTC, without
+//! any header.
+
+mod attention;
+mod cast;
+mod check;
+mod embed;
+mod fill;
+mod gather_rows;
+mod launch;
+mod linear;
+mod mla;
+mod moe;
+mod pointer;
+mod qk_norm_rope_write;
+mod rms_norm;
+mod sampling;
+mod silu_mul;
+mod source;
+mod tolerance;
+mod variants;
+
+pub use attention::{
+    Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference,
+    decode_work, prefill_tiles,
+};
+pub use cast::{Cast, Number};
+pub use embed::{Embed, LAST, LastSamples, embed_reference};
+pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
+pub use gather_rows::GatherRows;
+pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
+pub use mla::{
+    MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
+    mla_attention_reference, mla_keys_reference, mla_values_reference,
+};
+pub use moe::{
+    ClampedSwiglu, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, Scoring, StoredExperts,
+    clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference,
+    moe_combine_reference, moe_route_reference,
+};
+pub use pointer::DevicePtr;
+pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
+pub use rms_norm::{RmsNorm, rms_norm_reference};
+pub use sampling::{DrawRow, EditRow, MAX_TOP, Reference, Sample, SampledRow, sample_reference};
+pub use silu_mul::{SiluMul, silu_mul_reference};
+pub use source::{Arch, Defines, Source, Variant};
+pub use tolerance::Tolerance;
+pub use variants::variants;

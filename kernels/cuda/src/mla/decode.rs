@@ -1,0 +1,69 @@
+//! Attention over the cache of rows that decode: their positions shared out over blocks.
+
+use super::{MlaAttention, MlaShape};
+use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "mla_decode.cu", text: include_str!("../../mla_decode.cu") };
+
+/// [`MlaAttention`] of rows by the spans of a list. Rows that are not in the list are left as they are.
+#[derive(Debug, Clone, Copy)]
+pub struct MlaDecode {
+    /// Parameters.
+    pub attention: MlaAttention,
+    /// What [`crate::decode_work`] gives for the rows' positions, without a window.
+    pub work: DevicePtr,
+    /// Room for the parts of spans: see [`MlaDecode::partial_bytes`].
+    pub partials: DevicePtr,
+    /// `[rows, ⌈heads / 16⌉]` u32, zero before and after.
+    pub counters: DevicePtr,
+    /// Blocks of the grid: as many as the device runs at once.
+    pub blocks: u32,
+}
+
+impl MlaDecode {
+    /// Whether there is a kernel for such a layer: the rank is a multiple of 64 up to 512, the rotated part of 16.
+    pub fn supports(shape: MlaShape) -> bool {
+        shape.rank.is_multiple_of(64)
+            && shape.rank <= 512
+            && shape.rope.is_multiple_of(16)
+            && shape.rope <= 128
+    }
+
+    /// Bytes of the parts of so many items.
+    pub fn partial_bytes(items: usize, shape: MlaShape) -> usize {
+        items * shape.heads.div_ceil(16) as usize * 16 * (shape.rank as usize + 2) * 4
+    }
+
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or misaligned, or the shape isn't supported.
+    pub fn launch(&self) -> Launch {
+        let MlaShape { rank, rope, .. } = self.attention.shape;
+        self.attention.check("mla_decode");
+        assert!(Self::supports(self.attention.shape), "mla_decode: {:?}", self.attention.shape);
+        let pointers = [self.work, self.partials, self.counters];
+        assert!(
+            pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),
+            "mla_decode: a pointer"
+        );
+        assert!(self.blocks > 0, "mla_decode: no blocks");
+        let width = rank + rope;
+        Launch {
+            kernel: Self::kernel(rank, rope),
+            grid: [self.blocks, 1, 1],
+            block: [128, 1, 1],
+            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and who is last.
+            shared_bytes: (2 * 32 + 16) * width * 2 + 16 * 33 * 4 + 16,
+            args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
+            overlaps: true,
+        }
+    }
+
+    fn kernel(rank: u32, rope: u32) -> KernelId {
+        let defines = Defines::new(&[("RANK", rank), ("ROPE", rope)]);
+        KernelId { source: &SOURCE, defines, entry: "mla_decode" }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        vec![Self::kernel(512, 64).variant(), Self::kernel(64, 16).variant()]
+    }
+}

@@ -1,0 +1,27 @@
+//! Everything that the server may compile, for the check that compiles it all without a device.
+
+use crate::{
+    Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite,
+    RmsNorm, Sample, SiluMul, Variant, mla, moe,
+};
+
+/// All variants of all sources.
+pub fn variants() -> Vec<Variant> {
+    let all = [
+        Embed::variants(),
+        RmsNorm::variants(),
+        SiluMul::variants(),
+        QkNormRopeWrite::variants(),
+        Linear::variants(),
+        Cast::variants(),
+        GatherRows::variants(),
+        Fill::variants(),
+        Attention::variants(),
+        AttentionDecode::variants(),
+        AttentionPrefill::variants(),
+        Sample::variants(),
+        mla::variants(),
+        moe::variants(),
+    ];
+    all.into_iter().flatten().collect()
+}

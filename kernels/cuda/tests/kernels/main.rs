@@ -1,0 +1,21 @@
+//! Every kernel on the shim against its reference, on small and odd shapes, with threads in both orders.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "small shapes"
+)]
+
+mod attention;
+mod device;
+mod elementwise;
+mod embed;
+mod linear;
+mod loading;
+mod mla;
+mod moe;
+mod moe_layer;
+mod moe_linear;
+mod paged;
+mod qk_norm_rope_write;
+mod sampling;
