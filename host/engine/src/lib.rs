@@ -7,6 +7,9 @@ pub mod batch;
 mod blocks;
 mod constraint;
 pub mod cpu;
+pub mod cuda;
+
+mod device;
 mod device_lock;
 mod engine_step;
 mod error;
@@ -34,6 +37,7 @@ mod tests;
 mod token;
 
 pub use constraint::{Constraint, JsonBegins, JsonConstraint};
+pub use device::DeviceChoice;
 pub use device_lock::DeviceLock;
 pub use error::{GenerationError, MaskError, SubmitError};
 pub use files::{FileBytes, FileError, ModelFiles};

@@ -1,0 +1,3 @@
+//! Tests of the GPU's side that need no GPU.
+
+mod survey;
