@@ -8,7 +8,6 @@ mod blocks;
 mod constraint;
 pub mod cpu;
 pub mod cuda;
-
 mod device;
 mod device_lock;
 mod engine_step;

@@ -41,9 +41,9 @@ pub(super) struct ModelArguments {
     /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
     #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
     parser_fault: FaultPolicy,
-    /// What generates: `cpu`; vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
-    /// changes; or `replay:FILE` for scripted outputs [default: cpu].
-    #[arg(long, value_name = "[NAME=]cpu|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
+    /// What generates: `local`, this machine (`--device`); vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
+    /// changes; or `replay:FILE` for scripted outputs [default: local].
+    #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
     engine: Vec<ForModel<EngineChoice>>,
     #[command(flatten)]
     engines_elsewhere: EngineArguments,
@@ -106,7 +106,7 @@ impl ModelArguments {
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
-            (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Cpu)).collect();
+            (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Local)).collect();
         let caches = self.kv_caches(&names, &engines)?;
         let options = |model: usize| {
             Ok(ModelOptions {
@@ -163,7 +163,7 @@ impl ModelArguments {
             .iter()
             .enumerate()
             .map(|(model, engine)| match engine {
-                EngineChoice::Cpu => shares.one(model).copied().unwrap_or(1),
+                EngineChoice::Local => shares.one(model).copied().unwrap_or(1),
                 EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();

@@ -49,7 +49,7 @@ impl Model {
             Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
         let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
-            EngineChoice::Cpu => {
+            EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }

@@ -26,9 +26,14 @@ pub fn load_libraries(folder: &Path) -> Result<(), CudaError> {
         // SAFETY: the operator names the folder, and NVIDIA's libraries have no initialisers that need anything of this process.
         let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
         // Never unloaded.
-        std::mem::forget(library.map_err(|reason| error(reason.to_string()))?);
+        std::mem::forget(library.map_err(|reason| error(format!("{}: {}", file.display(), cause(&reason))))?);
     }
     Ok(())
+}
+
+/// What the loader says.
+fn cause(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn beginning_with(folder: &Path, name: &str) -> Vec<PathBuf> {

@@ -30,7 +30,7 @@ fn options(folder: &Path) -> ModelOptions {
         parser_options: Vec::new(),
         parser_pins: Vec::new(),
         fault_policy: FaultPolicy::Continue,
-        engine: EngineChoice::Cpu,
+        engine: EngineChoice::Local,
         engine_kind: None,
         engine_key: None,
         engine_ca: None,
