@@ -121,7 +121,7 @@ fn devices(platform: &dyn Platform) -> Result<Vec<DeviceInfo>, CudaError> {
     }
 }
 
-fn nvrtc(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
+pub(super) fn nvrtc(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
     match platform.nvrtc_version() {
         None => Err(CudaError::NoNvrtc),
         Some(found) if found.major() != CudaVersion::NEEDED.major() => Err(CudaError::OldNvrtc { found }),

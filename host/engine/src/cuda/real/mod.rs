@@ -5,6 +5,12 @@
 #![expect(unsafe_code, reason = "calls of C libraries")]
 
 mod calls;
+mod context;
+mod driver;
 mod machine;
+mod modules;
+mod nvrtc;
+mod pinned;
 
+pub(super) use driver::Gpu;
 pub(super) use machine::Machine;
