@@ -1,0 +1,110 @@
+// What all kernels share, in CUDA and in C++ alike: types, vectors of numbers, sums over warps and blocks.
+//
+// bf16 is kept by its bits: the upper half of an f32. Vectors of eight are two or one accesses of 16 bytes.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned long long u64;
+typedef u16 bf16;
+
+DEVICE float f32_of(bf16 x) {
+    return __uint_as_float((u32)x << 16);
+}
+
+DEVICE float f32_low(u32 pair) {
+    return __uint_as_float(pair << 16);
+}
+
+DEVICE float f32_high(u32 pair) {
+    return __uint_as_float(pair & 0xffff0000u);
+}
+
+DEVICE bf16 bf16_of(float x) {
+    return (bf16)bf16_pair(x, 0.0f);
+}
+
+template <int N>
+struct Floats {
+    float at[N];
+};
+
+// N numbers, one after the other; eight need addresses that are multiples of 16.
+template <int N>
+DEVICE Floats<N> load(const float* p) {
+    Floats<N> v;
+    if (N % 4 == 0) {
+        _Pragma("unroll") for (int i = 0; i < N / 4; i++) {
+            float4 part = ((const float4*)p)[i];
+            v.at[4 * i] = part.x, v.at[4 * i + 1] = part.y, v.at[4 * i + 2] = part.z, v.at[4 * i + 3] = part.w;
+        }
+    } else {
+        _Pragma("unroll") for (int i = 0; i < N; i++) v.at[i] = p[i];
+    }
+    return v;
+}
+
+DEVICE Floats<8> floats_of(uint4 bits) {
+    Floats<8> v;
+    v.at[0] = f32_low(bits.x), v.at[1] = f32_high(bits.x), v.at[2] = f32_low(bits.y), v.at[3] = f32_high(bits.y);
+    v.at[4] = f32_low(bits.z), v.at[5] = f32_high(bits.z), v.at[6] = f32_low(bits.w), v.at[7] = f32_high(bits.w);
+    return v;
+}
+
+template <int N>
+DEVICE Floats<N> load(const bf16* p) {
+    static_assert(N == 1 || N == 8, "one number or 16 bytes");
+    Floats<N> v;
+    if (N == 8) {
+        Floats<8> eight = floats_of(*(const uint4*)p);
+        _Pragma("unroll") for (int i = 0; i < N; i++) v.at[i] = eight.at[i];
+    } else {
+        v.at[0] = f32_of(p[0]);
+    }
+    return v;
+}
+
+template <int N>
+DEVICE void store(float* p, const Floats<N>& v) {
+    if (N % 4 == 0) {
+        _Pragma("unroll") for (int i = 0; i < N / 4; i++) {
+            ((float4*)p)[i] = make_float4(v.at[4 * i], v.at[4 * i + 1], v.at[4 * i + 2], v.at[4 * i + 3]);
+        }
+    } else {
+        _Pragma("unroll") for (int i = 0; i < N; i++) p[i] = v.at[i];
+    }
+}
+
+DEVICE uint4 bits_of(const Floats<8>& v) {
+    return make_uint4(bf16_pair(v.at[0], v.at[1]), bf16_pair(v.at[2], v.at[3]), bf16_pair(v.at[4], v.at[5]),
+                      bf16_pair(v.at[6], v.at[7]));
+}
+
+DEVICE void store(bf16* p, const Floats<8>& v) {
+    *(uint4*)p = bits_of(v);
+}
+
+DEVICE void store(bf16* p, const Floats<1>& v) {
+    p[0] = bf16_of(v.at[0]);
+}
+
+// The sum over the warp, in all of its lanes.
+DEVICE float warp_sum(float x) {
+    _Pragma("unroll") for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
+    return x;
+}
+
+DEVICE float warp_max(float x) {
+    _Pragma("unroll") for (int offset = 16; offset > 0; offset /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, offset));
+    return x;
+}
+
+// The sum over the block (one-dimensional, whole warps), in all of its threads, always in the same order. `scratch` has room for
+// a number of each warp; it may be used again after the block's next barrier.
+DEVICE float block_sum(float x, float* scratch) {
+    x = warp_sum(x);
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = x;
+    __syncthreads();
+    float sum = 0.0f;
+    for (u32 warp = 0; warp < blockDim.x / 32; warp++) sum += scratch[warp];
+    return sum;
+}

@@ -1,0 +1,117 @@
+// PTX instructions under names, and what else only a device has. The shim (shim/src/shim.hpp) has the same names in C++.
+//
+// A kernel asks for instructions of the device by these names alone, so that its text is also C++.
+
+typedef unsigned int u32;
+#define KERNEL extern "C" __global__
+#define DEVICE static __device__ __forceinline__
+
+// The block's dynamic shared memory; kernels have no other.
+DEVICE unsigned char* shared_memory() {
+    extern __shared__ __align__(128) unsigned char dynamic_shared_memory[];
+    return dynamic_shared_memory;
+}
+
+DEVICE u32 shared_address(const void* p) {
+    return (u32)__cvta_generic_to_shared(p);
+}
+
+// Two floats as bf16, rounded to nearest even; the first in the low half.
+DEVICE u32 bf16_pair(float low, float high) {
+    u32 pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+
+// 16 bytes of a weight: read once, so not kept in the first-level cache.
+DEVICE uint4 load_weight(const void* p) {
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p));
+    return v;
+}
+
+// Programmatic dependent launch: waits until what the launches in front wrote can be read. Every thread calls it.
+DEVICE void grid_dependency_wait() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// The launch behind may begin; it waits as well.
+DEVICE void grid_launch_dependents() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// A barrier of some warps, `threads` in all; 0 is the barrier of __syncthreads.
+DEVICE void named_barrier(u32 id, u32 threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero.
+DEVICE void cp_async16(void* shared, const void* global, u32 bytes = 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+// Copies 4 bytes likewise.
+DEVICE void cp_async4(void* shared, const void* global, u32 bytes = 4) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+// Ends a group of copies.
+DEVICE void cp_async_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most `Pending` of this thread's groups are on their way.
+template <int Pending>
+DEVICE void cp_async_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+// Four 8×8 matrices of 16 bits: lane i gives the address of row i % 8 of matrix i / 8, and gets of each matrix the elements
+// 2 * (i % 4) and the next of row i / 4.
+DEVICE void ldmatrix_x4(u32 (&out)[4], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+// The same, each matrix transposed.
+DEVICE void ldmatrix_x4_trans(u32 (&out)[4], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+// Two matrices, by the addresses of lanes 0 to 15.
+DEVICE void ldmatrix_x2(u32 (&out)[2], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(out[0]), "=r"(out[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+DEVICE void ldmatrix_x2_trans(u32 (&out)[2], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(out[0]), "=r"(out[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+// c += a · b for a 16×16 by rows, b 16×8 by columns, c 16×8, bf16 with f32 sums. With g = lane / 4 and t = lane % 4: a has
+// (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8), each with its right neighbour; b has (2t, g), (2t + 8, g), each with the
+// one below; c has (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1). PTX ISA, "Matrix Fragments for mma.m16n8k16".
+DEVICE void mma_bf16(float (&c)[4], u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}

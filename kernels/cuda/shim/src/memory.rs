@@ -1,0 +1,151 @@
+//! Device memory: buffers of host memory that begin and end at pages which can't be touched.
+//!
+//! Invariant: an access behind a buffer's last 16 bytes faults, and what is written into the few bytes that alignment leaves
+//! between is found when the buffer is read or freed. Memory begins as NaN, so that what no kernel wrote is seen.
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+
+use cuda_kernels::DevicePtr;
+
+use crate::ShimError;
+
+/// The byte that memory begins with: NaN in all types of floats, and no index.
+pub(crate) const POISON: u8 = 0xff;
+/// The byte around a buffer.
+const AROUND: u8 = 0x5a;
+/// Bytes that a buffer's address is a multiple of.
+const ALIGN: usize = 16;
+
+/// A buffer between two pages without access.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    map: NonNull<u8>,
+    mapped: usize,
+    page: usize,
+    /// From the map's begin.
+    start: usize,
+    len: usize,
+}
+
+#[expect(unsafe_code, reason = "the buffer owns its pages")]
+// SAFETY: nothing about the pages belongs to a thread.
+unsafe impl Send for Buffer {}
+
+#[expect(unsafe_code, reason = "pages without access, and raw bytes between them")]
+impl Buffer {
+    pub(crate) fn new(len: usize) -> std::io::Result<Self> {
+        // SAFETY: asks for a number.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let room = len.max(1).next_multiple_of(ALIGN);
+        let inner = room.next_multiple_of(page);
+        let mapped = inner + 2 * page;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at no given address.
+        let map = unsafe { libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_NONE, flags, -1, 0) };
+        if map == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        let map = NonNull::new(map.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        let buffer = Self { map, mapped, page, start: page + inner - room, len };
+        // SAFETY: the pages between the first and the last are in the mapping.
+        unsafe {
+            let inside = map.add(page);
+            if libc::mprotect(inside.as_ptr().cast(), inner, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            std::ptr::write_bytes(inside.as_ptr(), AROUND, inner);
+        }
+        buffer.poison();
+        Ok(buffer)
+    }
+
+    pub(crate) fn address(&self) -> *mut u8 {
+        // SAFETY: within the mapping.
+        unsafe { self.map.as_ptr().add(self.start) }
+    }
+
+    /// Makes all bytes NaN again.
+    pub(crate) fn poison(&self) {
+        // SAFETY: the buffer's own bytes.
+        unsafe { std::ptr::write_bytes(self.address(), POISON, self.len) };
+    }
+
+    /// Whether nothing was written around the buffer.
+    pub(crate) fn is_intact(&self) -> bool {
+        // SAFETY: the pages between the first and the last can be read.
+        let (before, behind) = unsafe {
+            let before = std::slice::from_raw_parts(self.map.as_ptr().add(self.page), self.start - self.page);
+            let rest = self.mapped - self.page - self.start - self.len;
+            (before, std::slice::from_raw_parts(self.address().add(self.len), rest))
+        };
+        before.iter().chain(behind).all(|byte| *byte == AROUND)
+    }
+}
+
+impl Drop for Buffer {
+    #[expect(unsafe_code, reason = "unmaps what `new` mapped")]
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this buffer's.
+        unsafe { libc::munmap(self.map.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// All buffers of a device, by address.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(BTreeMap<u64, Buffer>);
+
+impl Memory {
+    pub(crate) fn alloc(&mut self, bytes: usize) -> Result<DevicePtr, ShimError> {
+        let failed = |error: std::io::Error| ShimError::Memory { address: 0, reason: error.to_string() };
+        let buffer = Buffer::new(bytes).map_err(failed)?;
+        let address = buffer.address() as u64;
+        self.0.insert(address, buffer);
+        Ok(DevicePtr(address))
+    }
+
+    pub(crate) fn free(&mut self, pointer: DevicePtr) -> Result<(), ShimError> {
+        let unknown = || Self::error(pointer.0, "no buffer begins here".into());
+        let buffer = self.0.remove(&pointer.0).ok_or_else(unknown)?;
+        Self::check(&buffer)
+    }
+
+    /// Where `bytes` bytes of a buffer lie.
+    pub(crate) fn range(&self, pointer: DevicePtr, bytes: usize) -> Result<*mut u8, ShimError> {
+        let found = self.0.range(..=pointer.0).next_back();
+        let Some((address, buffer)) = found else {
+            return Err(Self::error(pointer.0, "not in any buffer".into()));
+        };
+        let offset = usize::try_from(pointer.0 - address).unwrap_or(usize::MAX);
+        if offset.checked_add(bytes).is_none_or(|end| end > buffer.len) {
+            let reason = format!("{bytes} bytes from byte {offset} of a buffer of {}", buffer.len);
+            return Err(Self::error(pointer.0, reason));
+        }
+        Self::check(buffer)?;
+        Ok(buffer.address().wrapping_add(offset))
+    }
+
+    /// Where an address lies, in words.
+    pub(crate) fn describe(&self, address: u64) -> String {
+        match self.0.range(..=address).next_back() {
+            Some((start, buffer)) if address - start < buffer.mapped as u64 + (1 << 20) => {
+                format!("byte {} of a buffer of {}", address - start, buffer.len)
+            }
+            _ => match self.0.range(address..).next() {
+                Some((start, buffer)) if start - address < 1 << 20 => {
+                    format!("{} bytes before a buffer of {}", start - address, buffer.len)
+                }
+                _ => "far from every buffer".into(),
+            },
+        }
+    }
+
+    fn check(buffer: &Buffer) -> Result<(), ShimError> {
+        let reason = || format!("something was written around a buffer of {} bytes", buffer.len);
+        if buffer.is_intact() { Ok(()) } else { Err(Self::error(buffer.address() as u64, reason())) }
+    }
+
+    fn error(address: u64, reason: String) -> ShimError {
+        ShimError::Memory { address, reason }
+    }
+}

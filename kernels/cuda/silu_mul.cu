@@ -1,0 +1,18 @@
+// SwiGLU (Shazeer 2020, arXiv:2002.05202): out = gate / (1 + exp(-gate)) * up, bf16 to bf16, computed in f32.
+//
+// A block for a row and a range of its columns, WIDTH columns a thread (8: 16 bytes of gate, up and out). Gate and up come in turns
+// of `group` columns. Fuses the sigmoid and both products. Bytes: 4 read and 2 written for each result.
+
+KERNEL __launch_bounds__(256) void silu_mul(const bf16* gate_up, bf16* out, u32 cols, u32 group) {
+    grid_launch_dependents();
+    grid_dependency_wait();
+    u32 col = (blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    if (col >= cols) return;
+    const bf16* place = gate_up + (u64)blockIdx.x * 2 * cols + (u64)(col / group) * 2 * group + col % group;
+    Floats<WIDTH> gate = load<WIDTH>(place);
+    Floats<WIDTH> up = load<WIDTH>(place + group);
+    _Pragma("unroll") for (int i = 0; i < WIDTH; i++) {
+        gate.at[i] = gate.at[i] / (1.0f + __expf(-gate.at[i])) * up.at[i];
+    }
+    store(out + (u64)blockIdx.x * cols + col, gate);
+}

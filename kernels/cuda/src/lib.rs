@@ -1,0 +1,25 @@
+//! The engine's operations on CUDA: text of kernels (`*.cu` beside this folder), and for each operation a struct of parameters
+//! that makes a [`Launch`], with the operation's meaning on the CPU and the tolerance that tests allow.
+//!
+//! Invariant: nothing here talks to a device. A launch is data, its parameters are checked when it is made, and who launches it
+//! (the engine's driver, or the shim of tests) knows no operation. Text is compiled on the machine that runs it, by NVRTC, without
+//! any header.
+
+mod check;
+mod embed;
+mod launch;
+mod pointer;
+mod rms_norm;
+mod silu_mul;
+mod source;
+mod tolerance;
+mod variants;
+
+pub use embed::{Embed, LAST, LastSamples, embed_reference};
+pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use pointer::DevicePtr;
+pub use rms_norm::{RmsNorm, rms_norm_reference};
+pub use silu_mul::{SiluMul, silu_mul_reference};
+pub use source::{Arch, Defines, Source, Variant};
+pub use tolerance::Tolerance;
+pub use variants::variants;

@@ -1,0 +1,58 @@
+//! The middle of a gated feed-forward layer (`SwiGLU`).
+
+use crate::check::{self, THREADS};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "silu_mul.cu", text: include_str!("../silu_mul.cu") };
+
+/// `out = gate / (1 + exp(-gate)) * up`.
+#[derive(Debug, Clone, Copy)]
+pub struct SiluMul {
+    /// `[rows, 2 * cols]` bf16: `group` columns of gate, then `group` of up, and so on.
+    pub gate_up: DevicePtr,
+    /// `[rows, cols]` bf16.
+    pub out: DevicePtr,
+    /// Rows.
+    pub rows: u32,
+    /// Columns of gate.
+    pub cols: u32,
+    /// Columns of gate beside each other; divides `cols`. `cols` where all of gate comes first.
+    pub group: u32,
+}
+
+impl SiluMul {
+    /// # Panics
+    /// Where there are no rows or columns, a pointer is null, or groups don't divide the columns.
+    pub fn launch(&self) -> Launch {
+        let pointers = [self.gate_up, self.out];
+        check::shape("silu_mul", self.rows, self.cols, &pointers);
+        assert!(self.group > 0 && self.cols.is_multiple_of(self.group), "silu_mul: groups of {}", self.group);
+        let width = check::width(self.group, &pointers);
+        Launch {
+            kernel: KernelId {
+                source: &SOURCE,
+                defines: Defines::new(&[("WIDTH", width)]),
+                entry: "silu_mul",
+            },
+            grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
+            block: [THREADS, 1, 1],
+            shared_bytes: 0,
+            args: Args::new().ptr(self.gate_up).ptr(self.out).u32(self.cols).u32(self.group),
+            overlaps: true,
+        }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
+    }
+}
+
+/// What it means, for rows of `2 * cols`.
+pub fn silu_mul_reference(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
+    let row = |row: &[f32]| {
+        let place = |col: usize| col / group * 2 * group + col % group;
+        let of = |col| (f64::from(row[place(col)]), f64::from(row[place(col) + group]));
+        (0..cols).map(of).map(|(gate, up)| gate / (1.0 + (-gate).exp()) * up).collect::<Vec<_>>()
+    };
+    gate_up.chunks_exact(2 * cols).flat_map(row).collect()
+}

@@ -1,0 +1,48 @@
+//! How far a kernel's results may be from its reference, which sums in f64.
+
+/// Allowed: `absolute + relative * |wanted|`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Of sums of values around one.
+    pub absolute: f64,
+    /// Of rounding.
+    pub relative: f64,
+}
+
+impl Tolerance {
+    /// Nothing is computed.
+    pub const EXACT: Self = Self { absolute: 0.0, relative: 0.0 };
+    /// Results of a few f32 operations.
+    pub const F32: Self = Self { absolute: 1e-5, relative: 1e-5 };
+    /// Those, rounded to bf16: half of the last of eight bits, and a little for a value that f32 put on the other side.
+    pub const BF16: Self = Self { absolute: 1e-5, relative: 1.0 / 256.0 };
+
+    /// The first result that is too far from what is wanted, as a sentence. Infinities must be met, and nothing may be NaN.
+    pub fn check(&self, got: &[f32], wanted: &[f64]) -> Result<(), String> {
+        if got.len() != wanted.len() {
+            return Err(format!("{} results, wanted {}", got.len(), wanted.len()));
+        }
+        for (i, (got, wanted)) in got.iter().zip(wanted).enumerate() {
+            let got = f64::from(*got);
+            // An infinity is no distance away from itself only by comparison.
+            let near = (got - wanted).abs() <= self.absolute + self.relative * wanted.abs();
+            if !near && got.total_cmp(wanted).is_ne() {
+                return Err(format!("result {i} is {got}, wanted {wanted}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_far_unwritten_or_missing_is_found() {
+        assert_eq!(Tolerance::BF16.check(&[1.0, f32::INFINITY], &[1.003, f64::INFINITY]), Ok(()));
+        assert!(Tolerance::BF16.check(&[1.0], &[1.01]).is_err());
+        assert!(Tolerance::BF16.check(&[f32::NAN], &[0.0]).is_err());
+        assert!(Tolerance::EXACT.check(&[1.0], &[1.0, 1.0]).is_err());
+    }
+}

@@ -1,0 +1,11 @@
+//! Every kernel on the shim against its reference, on small and odd shapes, with threads in both orders.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "small shapes"
+)]
+
+mod device;
+mod elementwise;
+mod embed;
