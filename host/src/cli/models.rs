@@ -80,8 +80,9 @@ impl ModelArguments {
     /// What models share.
     pub(super) fn shared(&self) -> SharedOptions {
         SharedOptions {
-            parser_cache: cache::folder(self.parser_cache.as_deref()),
+            parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
             threads: self.load.threads(),
+            kernel_cache: self.load.kernel_cache(),
         }
     }
 
@@ -95,6 +96,7 @@ impl ModelArguments {
     /// # Errors
     /// A setting is for a model that isn't there, or is there twice; a chat template can't be read.
     pub(super) fn models(&self) -> anyhow::Result<(ModelOptions, Vec<ModelOptions>)> {
+        self.load.load_cuda_libraries()?;
         let names = self.names()?;
         let parser = PerModel::single("--parser", &self.parser, &names)?;
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
@@ -121,7 +123,8 @@ impl ModelArguments {
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
                 load_format: load.load_format(model),
-                kv_cache_bytes: caches[model],
+                device: load.device(model),
+                kv_cache_bytes: self.load.kv_cache_of(caches[model]),
                 numerics: load.numerics(model),
                 prefix_cache: !self.no_enable_prefix_caching,
                 speculation: speculation.one(model).copied().unwrap_or_default(),

@@ -105,12 +105,13 @@ fn load_engine(
     };
     let runner = RunnerOptions {
         load_format: options.load_format,
+        device: options.device,
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
         numerics: options.numerics,
     };
-    let runner = runner.load(files, shared.threads()?, progress)?;
+    let runner = runner.load(files, &shared.devices, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 

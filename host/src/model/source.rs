@@ -82,6 +82,14 @@ impl Source {
         }
     }
 
+    /// Why it can't go on in this process, once its device is lost.
+    pub(super) fn lost(&self) -> Option<&str> {
+        match self {
+            Self::Engine(engine) => engine.lost(),
+            Self::Replay { .. } => None,
+        }
+    }
+
     /// Figures by name, for metrics.
     pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
         let Self::Engine(engine) = self else { return Vec::new() };

@@ -4,6 +4,8 @@
 //! Invariants: everything is done in the order of the calls; only `wait` and `synchronize` wait. Memory is given back with the driver, never
 //! before, since graphs hold addresses. After a sticky error every call fails.
 
+use std::ops::Range;
+
 use cuda_kernels::{DevicePtr, Launch, Variant};
 
 use super::CudaError;
@@ -18,8 +20,8 @@ pub(super) trait Driver: Send + std::fmt::Debug {
     fn allocate(&mut self, what: &'static str, bytes: usize) -> Result<DevicePtr, CudaError>;
     /// Memory of the host that the device copies to and from while the host goes on.
     fn pinned(&mut self, bytes: usize) -> Result<Box<dyn HostMemory>, CudaError>;
-    /// Begins a copy of the first `bytes` of `from`, which stay as they are until an event behind it has come.
-    fn upload(&mut self, from: &dyn HostMemory, bytes: usize, to: DevicePtr) -> Result<(), CudaError>;
+    /// Begins a copy of a part of `from`, which stays as it is until an event behind it has come.
+    fn upload(&mut self, from: &dyn HostMemory, part: Range<usize>, to: DevicePtr) -> Result<(), CudaError>;
     /// Begins a copy to the first `bytes` of `to`, which may be read when an event behind it has come.
     fn download(&mut self, from: DevicePtr, bytes: usize, to: &mut dyn HostMemory) -> Result<(), CudaError>;
     /// Begins a copy within the device.
@@ -67,12 +69,14 @@ pub(super) trait HostMemory: Send + std::fmt::Debug {
     fn bytes_mut(&mut self) -> &mut [u8];
 }
 
-impl HostMemory for Vec<u8> {
+/// Memory as any: of drivers whose copies are done when they return.
+#[cfg(test)]
+impl HostMemory for Vec<u64> {
     fn bytes(&self) -> &[u8] {
-        self
+        bytemuck::cast_slice(self)
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        self
+        bytemuck::cast_slice_mut(self)
     }
 }

@@ -9,6 +9,12 @@ pub enum CudaError {
     /// There is no driver.
     #[error("no NVIDIA driver (libcuda.so.1 not found); --device cpu works")]
     NoDriver,
+    /// A setting that GPUs don't know.
+    #[error("{setting} is for the CPU alone: leave it out, or --device cpu")]
+    CpuOnly {
+        /// The switch.
+        setting: &'static str,
+    },
     /// The driver is older than what the kernels are compiled for.
     #[error(
         "driver has CUDA {found}; needs {} (580): install a newer driver, or --device cpu",

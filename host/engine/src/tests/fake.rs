@@ -296,6 +296,7 @@ impl Rig {
     pub(crate) fn step(&mut self) -> Option<usize> {
         let before = self.runner.computed;
         engine_step(&mut self.scheduler, &mut self.runner, MaskPatience::none())
+            .expect("the fake isn't lost")
             .then(|| self.runner.computed - before)
     }
 

@@ -38,7 +38,12 @@ impl KernelCache {
     }
 
     /// A binary that this compiler made; where there is no compiler, one that any did.
-    pub(super) fn load(&self, variant: &Variant, arch: Arch, version: Option<CudaVersion>) -> Option<Vec<u8>> {
+    pub(super) fn load(
+        &self,
+        variant: &Variant,
+        arch: Arch,
+        version: Option<CudaVersion>,
+    ) -> Option<Vec<u8>> {
         let folder = self.0.as_ref()?;
         let hash = variant.hash(arch);
         match version {

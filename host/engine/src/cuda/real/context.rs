@@ -25,7 +25,9 @@ impl Context {
         // SAFETY: the device is the driver's.
         let context = unsafe { primary_ctx::retain(device) }.of("cuDevicePrimaryCtxRetain");
         let context = context.map_err(|error| match error {
-            CudaError::Call { code: CudaError::UNAVAILABLE, .. } => CudaError::Exclusive { index: info.index },
+            CudaError::Call { code: CudaError::UNAVAILABLE, .. } => {
+                CudaError::Exclusive { index: info.index }
+            }
             other => other,
         })?;
         Ok(Self { device, context })

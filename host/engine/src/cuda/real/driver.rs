@@ -1,6 +1,7 @@
 //! [`Driver`] on a GPU: one context, one stream, raw calls. cudarc's safe layer isn't used: it tracks memory by events, which graphs can't
 //! capture.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_kernels::{Arch, DevicePtr, Launch, Variant};
@@ -85,10 +86,10 @@ impl Driver for Gpu {
         Ok(Box::new(Pinned::new(&self.context, bytes)?))
     }
 
-    fn upload(&mut self, from: &dyn HostMemory, bytes: usize, to: DevicePtr) -> Result<(), CudaError> {
+    fn upload(&mut self, from: &dyn HostMemory, part: Range<usize>, to: DevicePtr) -> Result<(), CudaError> {
         self.context.enter()?;
         // SAFETY: the source is page-locked and stays until an event behind the copy; the target is this driver's.
-        unsafe { result::memcpy_htod_async(to.0, &from.bytes()[..bytes], self.stream) }.of("cuMemcpyHtoDAsync")
+        unsafe { result::memcpy_htod_async(to.0, &from.bytes()[part], self.stream) }.of("cuMemcpyHtoDAsync")
     }
 
     fn download(&mut self, from: DevicePtr, bytes: usize, to: &mut dyn HostMemory) -> Result<(), CudaError> {

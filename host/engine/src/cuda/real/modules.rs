@@ -51,8 +51,14 @@ impl Modules {
     }
 
     /// Launches on a stream; what `overlaps` may begin before the launch in front of it has ended.
-    pub(super) fn launch(&mut self, launch: &Launch, overlaps: bool, stream: sys::CUstream) -> Result<(), CudaError> {
-        let missing = || CudaError::Compile { kernel: launch.kernel.to_string(), log: "it wasn't prepared".into() };
+    pub(super) fn launch(
+        &mut self,
+        launch: &Launch,
+        overlaps: bool,
+        stream: sys::CUstream,
+    ) -> Result<(), CudaError> {
+        let missing =
+            || CudaError::Compile { kernel: launch.kernel.to_string(), log: "it wasn't prepared".into() };
         let function = self.functions.get_mut(&launch.kernel).ok_or_else(missing)?;
         function.allow(launch.shared_bytes)?;
         let mut attribute = programmatic();
@@ -63,9 +69,16 @@ impl Modules {
         let mut pointers = launch.args.pointers();
         // SAFETY: the function is loaded, its arguments are those that its launcher made and outlive the call, and the addresses among them
         // are of memory that lives as long as the driver.
-        unsafe { sys::cuLaunchKernelEx(&raw const config, function.function, pointers.as_mut_ptr(), std::ptr::null_mut()) }
-            .result()
-            .of("cuLaunchKernelEx")
+        unsafe {
+            sys::cuLaunchKernelEx(
+                &raw const config,
+                function.function,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        }
+        .result()
+        .of("cuLaunchKernelEx")
     }
 }
 
@@ -78,7 +91,8 @@ impl Function {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
         // SAFETY: the function is loaded.
-        unsafe { function::set_function_attribute(self.function, attribute, value) }.of("cuFuncSetAttribute")?;
+        unsafe { function::set_function_attribute(self.function, attribute, value) }
+            .of("cuFuncSetAttribute")?;
         self.shared_bytes = bytes;
         Ok(())
     }

@@ -44,7 +44,9 @@ impl Program {
     /// The binary, or the compiler's log in one line.
     fn compile(&self, options: &[String]) -> Result<Vec<u8>, String> {
         // SAFETY: the program lives as long as this value; options have no zero bytes, being made of names and numbers.
-        let compiled = unsafe { result::compile_program(self.0, &options.iter().map(String::as_str).collect::<Vec<_>>()) };
+        let compiled = unsafe {
+            result::compile_program(self.0, &options.iter().map(String::as_str).collect::<Vec<_>>())
+        };
         compiled.map_err(|error| format!("{error}: {}", self.log()))?;
         self.binary().map_err(|error| error.to_string())
     }
@@ -52,7 +54,8 @@ impl Program {
     fn log(&self) -> String {
         // SAFETY: as above.
         let log = unsafe { result::get_program_log(self.0) }.unwrap_or_default();
-        let bytes: Vec<u8> = log.into_iter().map(|c| c.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+        let bytes: Vec<u8> =
+            log.into_iter().map(|c| c.cast_unsigned()).take_while(|byte| *byte != 0).collect();
         String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 

@@ -50,6 +50,9 @@ impl HostMemory for Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         // SAFETY: it is the driver's memory; copies to and from it have ended, since freeing waits for the device.
-        let _ = self.context.enter().and_then(|()| unsafe { result::free_host(self.at.as_ptr().cast()) }.of("cuMemFreeHost"));
+        let _ = self
+            .context
+            .enter()
+            .and_then(|()| unsafe { result::free_host(self.at.as_ptr().cast()) }.of("cuMemFreeHost"));
     }
 }
