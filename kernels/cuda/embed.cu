@@ -3,6 +3,7 @@
 // A block for a row and a range of its columns, WIDTH columns a thread (8: a load of 16 bytes and two stores). Nothing is fused.
 // Bytes: 2 read and 4 written for each value. A token of LAST is the last sample of its row's lane, which the host doesn't know
 // yet. A token outside of the table makes a row of NaN, never a read outside.
+// sass [WIDTH=8]: embed has LDG\.E\.128
 
 #define LAST 0xffffffffu
 

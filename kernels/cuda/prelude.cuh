@@ -108,3 +108,28 @@ DEVICE float block_sum(float x, float* scratch) {
     for (u32 warp = 0; warp < blockDim.x / 32; warp++) sum += scratch[warp];
     return sum;
 }
+
+// The KV cache of a layer is [block of 64 tokens][kv head][token][HeadDim] of bf16, keys and values apart. Eight neighbours of a
+// token's head (16 bytes, a chunk) change places with other chunks of the same token and head, by the token's lowest bits, so that
+// a column of chunks of neighbouring tokens lies in all banks of shared memory. Where in its row element `dim` of a token is:
+template <u32 HeadDim>
+DEVICE u32 kv_swizzle(u32 token, u32 dim) {
+    constexpr u32 mask = HeadDim % 64 == 0 ? 7 : HeadDim % 32 == 0 ? 3 : HeadDim % 16 == 0 ? 1 : 0;
+    return dim ^ (token & mask) * 8;
+}
+
+// Where the row of a head of the token in `slot` (64 * block + place in it) begins, in elements.
+template <u32 HeadDim>
+DEVICE u64 kv_row(u32 slot, u32 head, u32 kv_heads) {
+    return (((u64)(slot / 64) * kv_heads + head) * 64 + slot % 64) * HeadDim;
+}
+
+// Sine and cosine of an angle below 2²¹, the angle given in f32. Two steps of Cody and Waite (1980) bring it within a turn, where
+// the fast functions of the device are right to 2⁻²¹; the exact functions would need a stack.
+DEVICE void sine_cosine(float angle, float* sine, float* cosine) {
+    float turns = rintf(angle * 0.15915494f);
+    angle = fmaf(turns, -6.2831855f, angle);
+    angle = fmaf(turns, 1.7484556e-7f, angle);
+    *sine = __sinf(angle);
+    *cosine = __cosf(angle);
+}

@@ -3,6 +3,7 @@
 // A block for a row. Fuses the sum of squares and the scaling: the row is read twice, the second time from the caches, so of
 // memory 4 bytes are read and 2 written for each value, and the weight once for all rows. Squares are summed in f32, by thread,
 // then by warp, then over warps in order.
+// sass [WIDTH=8]: rms_norm lacks LDG(?!\.E\.128)
 
 KERNEL __launch_bounds__(256) void rms_norm(const float* x, const float* weight, bf16* out, u32 cols, float eps) {
     grid_launch_dependents();

@@ -2,6 +2,7 @@
 //
 // A block for a row and a range of its columns, WIDTH columns a thread (8: 16 bytes of gate, up and out). Gate and up come in turns
 // of `group` columns. Fuses the sigmoid and both products. Bytes: 4 read and 2 written for each result.
+// sass [WIDTH=8]: silu_mul lacks LDG(?!\.E\.128)
 
 KERNEL __launch_bounds__(256) void silu_mul(const bf16* gate_up, bf16* out, u32 cols, u32 group) {
     grid_launch_dependents();

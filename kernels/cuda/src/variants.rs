@@ -1,8 +1,9 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
-use crate::{Embed, RmsNorm, SiluMul, Variant};
+use crate::{Embed, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
 
 /// All variants of all sources.
 pub fn variants() -> Vec<Variant> {
-    [Embed::variants(), RmsNorm::variants(), SiluMul::variants()].into_iter().flatten().collect()
+    let all = [Embed::variants(), RmsNorm::variants(), SiluMul::variants(), QkNormRopeWrite::variants()];
+    all.into_iter().flatten().collect()
 }

@@ -305,6 +305,8 @@ DEVICE float rintf(float x) { return __builtin_rintf(x); }
 DEVICE bool isnan(float x) { return x != x; }
 DEVICE bool isinf(float x) { return __builtin_isinf(x); }
 DEVICE float __expf(float x) { return __builtin_expf(x); }
+DEVICE float __sinf(float x) { return __builtin_sinf(x); }
+DEVICE float __cosf(float x) { return __builtin_cosf(x); }
 DEVICE float __logf(float x) { return __builtin_logf(x); }
 DEVICE float __fdividef(float a, float b) { return a / b; }
 DEVICE float __frcp_rn(float x) { return 1.0f / x; }

@@ -9,3 +9,4 @@
 mod device;
 mod elementwise;
 mod embed;
+mod qk_norm_rope_write;

@@ -1,0 +1,150 @@
+//! What becomes of a row of qkv before attention: norms of heads, rotary embedding, keys and values to the cache.
+
+use crate::check::{self, THREADS};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source =
+    Source { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
+
+/// Norms and rotates query and key heads of `qkv`, and writes keys and values to the rows' slots. What is left of a row's keys and
+/// values in `qkv` is as it was.
+#[derive(Debug, Clone, Copy)]
+pub struct QkNormRopeWrite {
+    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16.
+    pub qkv: DevicePtr,
+    /// Norms of heads, of models that have them.
+    pub norms: Option<HeadNorms>,
+    /// `[head_dim / 2]` f32: radians a position.
+    pub frequencies: DevicePtr,
+    /// Factor of cosines and sines.
+    pub rope_factor: f32,
+    /// `[rows]` u32, below 2²¹.
+    pub positions: DevicePtr,
+    /// `[rows]` u32: `64 * block + place in the block`.
+    pub slots: DevicePtr,
+    /// The layer's keys `[blocks, kv_heads, 64, head_dim]` bf16, chunks swizzled ([`kv_index`]).
+    pub keys: DevicePtr,
+    /// Its values, likewise.
+    pub values: DevicePtr,
+    /// Tokens.
+    pub rows: u32,
+    /// Query heads.
+    pub heads: u32,
+    /// Key and value heads.
+    pub kv_heads: u32,
+    /// Width of a head: a multiple of 16 up to 512, or even and at most 64.
+    pub head_dim: u32,
+}
+
+/// Weights of the norms of query and key heads.
+#[derive(Debug, Clone, Copy)]
+pub struct HeadNorms {
+    /// `[head_dim]` f32.
+    pub q: DevicePtr,
+    /// `[head_dim]` f32.
+    pub k: DevicePtr,
+    /// Added to the mean square.
+    pub eps: f32,
+}
+
+impl QkNormRopeWrite {
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or not a multiple of 16, or heads have a width that isn't supported.
+    pub fn launch(&self) -> Launch {
+        let pointers = [self.qkv, self.frequencies, self.positions, self.slots, self.keys, self.values];
+        check::shape("qk_norm_rope_write", self.rows, self.heads * self.kv_heads, &pointers);
+        let wide = [self.qkv, self.frequencies, self.keys, self.values];
+        let norms = self.norms.map_or([self.qkv; 2], |norms| [norms.q, norms.k]);
+        assert!(
+            wide.iter().chain(&norms).all(|p| p.is_wide()),
+            "qk_norm_rope_write: a pointer is misaligned"
+        );
+        let variant = Self::variant(self.head_dim);
+        let threads = u64::from(self.rows)
+            * u64::from(self.heads + 2 * self.kv_heads)
+            * u64::from(Self::lanes(self.head_dim));
+        let blocks = u32::try_from(threads.div_ceil(THREADS.into())).expect("threads of a grid");
+        Launch {
+            kernel: KernelId {
+                source: variant.source,
+                defines: variant.defines,
+                entry: "qk_norm_rope_write",
+            },
+            grid: [blocks, 1, 1],
+            block: [THREADS, 1, 1],
+            shared_bytes: 0,
+            args: self.args(),
+            overlaps: true,
+        }
+    }
+
+    fn args(&self) -> Args {
+        Args::new()
+            .ptr(self.qkv)
+            .optional(self.norms.map(|norms| norms.q))
+            .optional(self.norms.map(|norms| norms.k))
+            .ptr(self.frequencies)
+            .ptr(self.positions)
+            .ptr(self.slots)
+            .ptr(self.keys)
+            .ptr(self.values)
+            .u32(self.rows)
+            .u32(self.heads)
+            .u32(self.kv_heads)
+            .f32(self.norms.map_or(0.0, |norms| norms.eps))
+            .f32(self.rope_factor)
+    }
+
+    /// Elements that a lane has of each half of a head.
+    fn width(head_dim: u32) -> u32 {
+        if head_dim.is_multiple_of(16) { 8 } else { 1 }
+    }
+
+    /// Lanes of a head.
+    fn lanes(head_dim: u32) -> u32 {
+        (head_dim / 2 / Self::width(head_dim)).next_power_of_two()
+    }
+
+    fn variant(head_dim: u32) -> Variant {
+        let supported = head_dim > 0 && head_dim.is_multiple_of(2) && Self::lanes(head_dim) <= 32;
+        assert!(supported, "qk_norm_rope_write: heads of {head_dim}");
+        let width = Self::width(head_dim);
+        Variant { source: &SOURCE, defines: Defines::new(&[("HEAD_DIM", head_dim), ("WIDTH", width)]) }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [12, 16, 32, 64, 80, 96, 128, 256].map(Self::variant).to_vec()
+    }
+}
+
+/// Where an element of a head of the token in `slot` lies in a layer's keys or values.
+pub fn kv_index(slot: usize, head: usize, dim: usize, kv_heads: usize, head_dim: usize) -> usize {
+    let mask = [(64, 7), (32, 3), (16, 1)].iter().find(|(width, _)| head_dim.is_multiple_of(*width));
+    let chunk = (slot & mask.map_or(0, |(_, mask)| *mask)) * 8;
+    ((slot / 64 * kv_heads + head) * 64 + slot % 64) * head_dim + (dim ^ chunk)
+}
+
+/// What it means for one head: its norm where it has a weight and `eps`, then its rotation at a position.
+#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴, and heads far narrower")]
+pub fn norm_rope_reference(
+    head: &[f32],
+    norm: Option<(&[f32], f32)>,
+    frequencies: &[f32],
+    factor: f32,
+    position: u32,
+) -> Vec<f64> {
+    let mut x: Vec<f64> = head.iter().map(|x| f64::from(*x)).collect();
+    if let Some((weight, eps)) = norm {
+        let squares: f64 = x.iter().map(|x| x * x).sum();
+        let scale = (squares / x.len() as f64 + f64::from(eps)).sqrt().recip();
+        x.iter_mut().zip(weight).for_each(|(x, w)| *x *= scale * f64::from(*w));
+    }
+    let half = x.len() / 2;
+    for (i, frequency) in frequencies.iter().enumerate() {
+        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
+        let (a, b) = (x[i], x[i + half]);
+        x[i] = (a * cosine - b * sine) * f64::from(factor);
+        x[i + half] = (b * cosine + a * sine) * f64::from(factor);
+    }
+    x
+}

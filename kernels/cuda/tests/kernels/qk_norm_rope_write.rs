@@ -1,0 +1,114 @@
+//! Norms of heads, rotary embedding, and the cache.
+
+use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
+
+use crate::device::{Device, in_both_orders, values};
+
+/// Blocks of the cache.
+const BLOCKS: usize = 3;
+
+struct Case {
+    rows: usize,
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+    norms: bool,
+}
+
+impl Case {
+    fn all_heads(&self) -> usize {
+        self.heads + 2 * self.kv_heads
+    }
+
+    fn run(&self, device: &Device) {
+        let Self { rows, heads, kv_heads, head_dim, .. } = *self;
+        let qkv = values(rows * self.all_heads() * head_dim, 1);
+        let norms = [values(head_dim, 2), values(head_dim, 3)];
+        let frequencies: Vec<f32> =
+            (0..head_dim / 2).map(|i| 10_000f32.powf(-2.0 * i as f32 / head_dim as f32)).collect();
+        let positions: Vec<u32> = (0..rows).map(|row| [0, 1, 77, 40_000, 1_000_003][row % 5]).collect();
+        // In all blocks, at both ends of one, and never twice.
+        let slots: Vec<u32> = (0..rows).map(|row| (row * 59 % (64 * BLOCKS)) as u32).collect();
+        let cache = BLOCKS * kv_heads * 64 * head_dim;
+        let parameters = QkNormRopeWrite {
+            qkv: device.bf16(&qkv),
+            norms: self.norms.then(|| HeadNorms {
+                q: device.f32(&norms[0]),
+                k: device.f32(&norms[1]),
+                eps: 1e-6,
+            }),
+            frequencies: device.f32(&frequencies),
+            rope_factor: 1.25,
+            positions: device.u32(&positions),
+            slots: device.u32(&slots),
+            keys: device.out::<u16>(cache),
+            values: device.out::<u16>(cache),
+            rows: rows as u32,
+            heads: heads as u32,
+            kv_heads: kv_heads as u32,
+            head_dim: head_dim as u32,
+        };
+        device.run(&parameters.launch());
+        let head = |row: usize, head: usize| &qkv[(row * self.all_heads() + head) * head_dim..][..head_dim];
+        let rotated = |row: usize, at: usize| {
+            let norm = &norms[usize::from(at >= heads)];
+            let norm = self.norms.then_some((&norm[..], 1e-6));
+            norm_rope_reference(head(row, at), norm, &frequencies, 1.25, positions[row])
+        };
+        let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+
+        // Keys and values are where they belong, and nothing else was written.
+        let (mut keys, mut values) = (vec![f64::NAN; cache], vec![f64::NAN; cache]);
+        for (row, at) in (0..rows).flat_map(|row| (0..kv_heads).map(move |at| (row, at))) {
+            let (key, value) = (rotated(row, heads + at), exact(head(row, heads + kv_heads + at)));
+            for dim in 0..head_dim {
+                let index = kv_index(slots[row] as usize, at, dim, kv_heads, head_dim);
+                (keys[index], values[index]) = (key[dim], value[dim]);
+            }
+        }
+        self.check(&device.read_bf16(parameters.keys, cache), &keys, TOLERANCE);
+        self.check(&device.read_bf16(parameters.values, cache), &values, Tolerance::EXACT);
+
+        // Queries are changed in place, keys and values of qkv are not.
+        let wanted = |row: usize, at: usize| if at < heads { rotated(row, at) } else { exact(head(row, at)) };
+        let wanted: Vec<f64> = (0..rows)
+            .flat_map(|row| (0..self.all_heads()).map(move |at| (row, at)))
+            .flat_map(|(row, at)| wanted(row, at))
+            .collect();
+        self.check(&device.read_bf16(parameters.qkv, wanted.len()), &wanted, TOLERANCE);
+    }
+
+    /// NaN where NaN is wanted, and the others as they are wanted.
+    fn check(&self, got: &[f32], wanted: &[f64], tolerance: Tolerance) {
+        let Self { rows, heads, kv_heads, head_dim, norms } = self;
+        let what = format!("{rows} rows, heads {heads} and {kv_heads} of {head_dim}, norms {norms}");
+        let same = got.iter().zip(wanted).position(|(got, wanted)| got.is_nan() != wanted.is_nan());
+        assert_eq!(same, None, "{what}: written or not");
+        let (got, wanted): (Vec<f32>, Vec<f64>) =
+            got.iter().zip(wanted).filter(|(got, _)| !got.is_nan()).unzip();
+        tolerance.check(&got, &wanted).unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+/// Two products are added, whose sum may be far below them.
+const TOLERANCE: Tolerance = Tolerance { absolute: 2e-5, ..Tolerance::BF16 };
+
+#[test]
+fn heads_of_any_width_are_rotated_and_written_to_their_slots() {
+    in_both_orders(|device| {
+        for head_dim in [2, 12, 16, 24, 32, 64, 80, 96, 128, 256] {
+            for norms in [false, true] {
+                Case { rows: 5, heads: 4, kv_heads: 2, head_dim, norms }.run(device);
+            }
+        }
+    });
+}
+
+#[test]
+fn any_numbers_of_rows_and_heads_fill_a_grid() {
+    in_both_orders(|device| {
+        for (rows, heads, kv_heads) in [(1, 1, 1), (1, 7, 1), (33, 3, 3), (130, 2, 1)] {
+            Case { rows, heads, kv_heads, head_dim: 64, norms: true }.run(device);
+        }
+    });
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Compiles every kernel in every variant for sm_80 and sm_90a, as the server would; needs no GPU. `compile.sh NAME` only sources
+# whose name has NAME in it.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+command -v python3 >/dev/null || { echo "this check needs python3 3.10 or newer with venv (Debian: python3-venv)" >&2; exit 1; }
+BUILT=${CARGO_TARGET_DIR:-$PWD/target}/cuda
+if ! cmp -s tests/cuda/requirements.txt "$BUILT/venv/requirements.txt"; then
+    rm -rf "$BUILT/venv"
+    python3 -m venv "$BUILT/venv"
+    "$BUILT/venv/bin/pip" install --quiet --disable-pip-version-check -r tests/cuda/requirements.txt
+    cp tests/cuda/requirements.txt "$BUILT/venv/"
+fi
+
+rm -rf "$BUILT/variants"
+cargo run --quiet --release --locked -p cuda-kernels --example variants -- "$BUILT/variants" 80 90
+"$BUILT/venv/bin/python" tests/cuda/compile.py "$BUILT/variants" "${1:-}"
