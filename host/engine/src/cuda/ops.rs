@@ -1,6 +1,6 @@
 //! The operations of models as launches: [`Backend`] for a GPU.
 
-use cuda_kernels::{Embed, RmsNorm, SiluMul};
+use cuda_kernels::{Embed, QkNormRopeWrite, RmsNorm, SiluMul};
 
 use super::backend::{CudaBackend, Tensor};
 use super::step::StepArray;
@@ -94,7 +94,21 @@ impl Backend for CudaBackend {
         rope: &Rope,
         qkv: &mut Tensor,
     ) {
-        let _ = (layer, spec, norms, rope, qkv);
+        let launch = QkNormRopeWrite {
+            qkv: qkv.at,
+            norms: norms.map(|HeadNorms { q, k, eps }| cuda_kernels::HeadNorms { q: q.at, k: k.at, eps }),
+            frequencies: rope.frequencies.at,
+            rope_factor: rope.scale,
+            positions: self.input(StepArray::Positions),
+            slots: self.input(StepArray::Slots),
+            keys: self.cache.keys(layer),
+            values: self.cache.values(layer),
+            rows: self.tokens(),
+            heads: size(spec.heads),
+            kv_heads: size(spec.kv_heads),
+            head_dim: size(spec.head_dim),
+        };
+        self.launch(&launch.launch());
     }
 
     fn attention(

@@ -1,3 +1,6 @@
 //! Tests of the GPU's side that need no GPU.
 
+mod compile;
+mod fake;
+mod shim;
 mod survey;
