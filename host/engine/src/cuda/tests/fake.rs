@@ -124,7 +124,7 @@ impl Driver for FakeDriver {
         log.room -= bytes as u64;
         let next = |(at, bytes): (&u64, &Vec<u8>)| at + bytes.len().next_multiple_of(256) as u64;
         let at = log.memory.last_key_value().map_or(1 << 32, next);
-        log.memory.insert(at, vec![0xff; bytes.max(1)]);
+        log.memory.insert(at, vec![0; bytes.max(1)]);
         Ok(DevicePtr(at))
     }
 

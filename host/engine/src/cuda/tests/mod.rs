@@ -2,5 +2,7 @@
 
 mod compile;
 mod fake;
+mod rig;
 mod shim;
+mod steps;
 mod survey;
