@@ -32,6 +32,16 @@ DEVICE uint4 load_weight(const void* p) {
     return v;
 }
 
+// The same where `valid`, else zeros; nothing is read then.
+DEVICE uint4 load_weight_if(const void* p, bool valid) {
+    uint4 v;
+    asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\nmov.u32 %0, 0;\nmov.u32 %1, 0;\nmov.u32 %2, 0;\nmov.u32 %3, 0;\n"
+                 "@valid ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
+                 : "l"(p), "r"((u32)valid));
+    return v;
+}
+
 // Programmatic dependent launch: waits until what the launches in front wrote can be read. Every thread calls it.
 DEVICE void grid_dependency_wait() {
 #if __CUDA_ARCH__ >= 900

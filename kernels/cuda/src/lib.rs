@@ -8,6 +8,7 @@
 mod check;
 mod embed;
 mod launch;
+mod linear;
 mod pointer;
 mod qk_norm_rope_write;
 mod rms_norm;
@@ -18,6 +19,7 @@ mod variants;
 
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
+pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
 pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
 pub use rms_norm::{RmsNorm, rms_norm_reference};

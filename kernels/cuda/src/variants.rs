@@ -1,9 +1,15 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
-use crate::{Embed, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
+use crate::{Embed, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
 
 /// All variants of all sources.
 pub fn variants() -> Vec<Variant> {
-    let all = [Embed::variants(), RmsNorm::variants(), SiluMul::variants(), QkNormRopeWrite::variants()];
+    let all = [
+        Embed::variants(),
+        RmsNorm::variants(),
+        SiluMul::variants(),
+        QkNormRopeWrite::variants(),
+        Linear::variants(),
+    ];
     all.into_iter().flatten().collect()
 }

@@ -315,6 +315,7 @@ DEVICE float __frcp_rn(float x) { return 1.0f / x; }
 DEVICE unsigned char* shared_memory() { return shim::context->shared; }
 DEVICE u32 bf16_pair(float low, float high) { return shim::bf16_bits(low) | shim::bf16_bits(high) << 16; }
 DEVICE uint4 load_weight(const void* p) { return *(const uint4*)p; }
+DEVICE uint4 load_weight_if(const void* p, bool valid) { return valid ? load_weight(p) : uint4{0, 0, 0, 0}; }
 DEVICE void grid_dependency_wait() { shim::context->hooks->dependency(shim::context); }
 DEVICE void grid_launch_dependents() {}
 DEVICE void cp_async16(void* to, const void* from, u32 bytes = 16) { shim::context->hooks->copy(shim::context, to, from, 16, bytes); }

@@ -9,4 +9,5 @@
 mod device;
 mod elementwise;
 mod embed;
+mod linear;
 mod qk_norm_rope_write;

@@ -1,0 +1,129 @@
+// A linear layer, y = x · weightᵀ, for any number of rows: bf16 in, f32 sums, then linear_store.cuh.
+//
+// A block for TILE_M rows of x and TILE_N rows of the weight, 32 of K at a time through shared memory, STAGES of them on their way
+// (cp.async); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
+// change places with the row's bits 1 and 2, so that eight rows of ldmatrix lie in all banks. What is outside of M, N or K is zero.
+// Blocks that share rows of the weight follow each other. WIDTH 8: K and the pointers are multiples of 16 bytes; WIDTH 1: any K.
+//
+// Bytes: the weight 2 * N * K once for each TILE_M rows, x 2 * M * K once for each TILE_N, mostly from the second-level cache.
+// Sums are over K in order, 16 at a time.
+// sass [WIDTH=8]: linear_tiles lacks LDG\.E\.U16
+// sass [WIDTH=8]: linear_tiles has LDGSTS\.E\.BYPASS.*128
+// sass: linear_tiles has HMMA\.16816\.F32\.BF16
+// sass: linear_tiles has LDSM
+
+constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8, STAGES = 4;
+constexpr u32 WARP_M = TILE_M / 2, WARP_N = TILE_N / 4;
+constexpr u32 STAGE = (TILE_M + TILE_N) * TILE_K;
+
+// Where a chunk of a tile's row lies, in elements.
+DEVICE u32 place(u32 row, u32 chunk) {
+    return row * TILE_K + (chunk ^ row / 2 % CHUNKS) * 8;
+}
+
+// Begins to load columns k.. of TILE rows of a matrix [rows, cols], from row `first`.
+template <u32 Tile>
+DEVICE void load_tile(bf16* tile, const bf16* matrix, u32 first, u32 rows, u32 k, u32 cols) {
+    _Pragma("unroll") for (u32 i = threadIdx.x; i < Tile * CHUNKS; i += 256) {
+        u32 row = i / CHUNKS, chunk = i % CHUNKS, col = k + chunk * 8;
+        bool inside = first + row < rows;
+        const bf16* from = matrix + (u64)(inside ? first + row : 0) * cols;
+        bf16* to = tile + place(row, chunk);
+        if (WIDTH == 8) {
+            inside = inside && col < cols;
+            cp_async16(to, from + (inside ? col : 0), inside ? 16 : 0);
+        } else {
+            for (u32 j = 0; j < 8; j++) to[j] = inside && col + j < cols ? from[col + j] : (bf16)0;
+        }
+    }
+}
+
+// Adds the products of a stage to the warp's sums.
+DEVICE void multiply(float (&sums)[WARP_M / 16][WARP_N / 8][4], const bf16* x, const bf16* weight, u32 warp_m, u32 warp_n) {
+    u32 lane = threadIdx.x % 32;
+    _Pragma("unroll") for (u32 k = 0; k < CHUNKS; k += 2) {
+        u32 a[WARP_M / 16][4], b[WARP_N / 16][4];
+        _Pragma("unroll") for (u32 m = 0; m < WARP_M / 16; m++) {
+            ldmatrix_x4(a[m], x + place(warp_m + m * 16 + lane % 16, k + lane / 16));
+        }
+        _Pragma("unroll") for (u32 n = 0; n < WARP_N / 16; n++) {
+            ldmatrix_x4(b[n], weight + place(warp_n + n * 16 + lane / 16 * 8 + lane % 8, k + lane / 8 % 2));
+        }
+        _Pragma("unroll") for (u32 m = 0; m < WARP_M / 16; m++) {
+            _Pragma("unroll") for (u32 n = 0; n < WARP_N / 8; n++) {
+                mma_bf16(sums[m][n], a[m][0], a[m][1], a[m][2], a[m][3], b[n / 2][n % 2 * 2], b[n / 2][n % 2 * 2 + 1]);
+            }
+        }
+    }
+}
+
+// Two neighbours of a row of the output; a row of it has `cols`.
+DEVICE void put_pair(Out* out, u32 row, u32 col, u32 cols, float x, float y) {
+    Out* p = out + (u64)row * cols + col;
+    if (cols % 2 == 0) {
+        put_two(p, x, y);
+    } else {
+        put(p, x);
+        if (col + 1 < cols) put(p + 1, y);
+    }
+}
+
+// The sums of eight columns and of the eight behind them, for two neighbours in a row; `bias` is what is added to the four.
+DEVICE void put_sums(Out* out, u32 row, u32 col, u32 outputs, const float* sums, const float* next, const float* bias) {
+    float x[2] = {sums[0] + bias[0], sums[1] + bias[1]}, y[2] = {next[0] + bias[2], next[1] + bias[3]};
+    if (STORE == STORE_SWIGLU) {
+        if (col < outputs) put_pair(out, row, col / 16 * 8 + col % 8, outputs / 2, swiglu(x[0], y[0]), swiglu(x[1], y[1]));
+        return;
+    }
+    if (col < outputs) put_pair(out, row, col, outputs, x[0], x[1]);
+    if (col + 8 < outputs) put_pair(out, row, col + 8, outputs, y[0], y[1]);
+}
+
+KERNEL __launch_bounds__(256, 2) void linear_tiles(const bf16* x, const bf16* weight, const float* bias, Out* out, u32 rows,
+                                                   u32 outputs, u32 inputs) {
+    bf16* shared = (bf16*)shared_memory();
+    u32 first_m = blockIdx.x * TILE_M, first_n = blockIdx.y * TILE_N;
+    u32 steps = (inputs + TILE_K - 1) / TILE_K;
+    // Weights don't depend on the launch in front.
+    _Pragma("unroll") for (u32 stage = 0; stage < STAGES - 1; stage++) {
+        bf16* tile = shared + stage * STAGE + TILE_M * TILE_K;
+        load_tile<TILE_N>(tile, weight, first_n, outputs, stage * TILE_K, inputs);
+    }
+    grid_launch_dependents();
+    grid_dependency_wait();
+    _Pragma("unroll") for (u32 stage = 0; stage < STAGES - 1; stage++) {
+        load_tile<TILE_M>(shared + stage * STAGE, x, first_m, rows, stage * TILE_K, inputs);
+        cp_async_commit();
+    }
+
+    u32 warp = threadIdx.x / 32, warp_m = warp / 4 * WARP_M, warp_n = warp % 4 * WARP_N;
+    float sums[WARP_M / 16][WARP_N / 8][4] = {};
+    for (u32 step = 0; step < steps; step++) {
+        cp_async_wait<STAGES - 2>();
+        __syncthreads();
+        u32 next = step + STAGES - 1;
+        bf16* free = shared + next % STAGES * STAGE;
+        if (next < steps) {
+            load_tile<TILE_M>(free, x, first_m, rows, next * TILE_K, inputs);
+            load_tile<TILE_N>(free + TILE_M * TILE_K, weight, first_n, outputs, next * TILE_K, inputs);
+        }
+        cp_async_commit();
+        const bf16* stage = shared + step % STAGES * STAGE;
+        multiply(sums, stage, stage + TILE_M * TILE_K, warp_m, warp_n);
+    }
+    cp_async_wait<0>();
+
+    u32 lane = threadIdx.x % 32;
+    _Pragma("unroll") for (u32 n = 0; n < WARP_N / 8; n += 2) {
+        u32 col = first_n + warp_n + n * 8 + lane % 4 * 2;
+        float added[4] = {};
+        _Pragma("unroll") for (u32 i = 0; i < 4; i++) {
+            u32 at = col + i / 2 * 8 + i % 2;
+            if (bias && at < outputs) added[i] = bias[at];
+        }
+        _Pragma("unroll") for (u32 m = 0; m < WARP_M / 8; m++) {
+            u32 row = first_m + warp_m + m * 8 + lane / 4, half = m % 2 * 2;
+            if (row < rows) put_sums(out, row, col, outputs, sums[m / 2][n] + half, sums[m / 2][n + 1] + half, added);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Linear layers: parameters of all their kernels, and which kernel takes them.
+
+mod skinny;
+mod tiles;
+
+use crate::{DevicePtr, Launch, Variant, check};
+
+/// `y = x · weightᵀ + bias`, and what becomes of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Linear {
+    /// `[rows, inputs]`.
+    pub x: LinearInput,
+    /// `[outputs, inputs]` bf16.
+    pub weight: DevicePtr,
+    /// `[outputs]` f32.
+    pub bias: Option<DevicePtr>,
+    /// `[rows, outputs]`, or `[rows, outputs / 2]` of [`LinearStore::SwiGlu`].
+    pub out: DevicePtr,
+    /// What becomes of y.
+    pub store: LinearStore,
+    /// Rows of x.
+    pub rows: u32,
+    /// Rows of the weight.
+    pub outputs: u32,
+    /// Width of both.
+    pub inputs: u32,
+}
+
+/// What a linear layer reads.
+#[derive(Debug, Clone, Copy)]
+pub enum LinearInput {
+    /// bf16.
+    Bf16(DevicePtr),
+    /// The RMS norm of f32, rounded to bf16; where [`Linear::takes_norm`].
+    Normed {
+        /// f32.
+        x: DevicePtr,
+        /// `[inputs]` f32.
+        weight: DevicePtr,
+        /// Added to the mean square.
+        eps: f32,
+    },
+}
+
+/// What becomes of the sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinearStore {
+    /// They replace bf16.
+    Bf16,
+    /// They replace f32.
+    F32,
+    /// They are added to f32 (a residual connection).
+    AddF32,
+    /// The weight's rows come in turns of eight of gate and eight of up; `silu(gate) * up` replaces bf16. `outputs` is a multiple of
+    /// 16.
+    SwiGlu,
+}
+
+impl LinearStore {
+    const ALL: [Self; 4] = [Self::Bf16, Self::F32, Self::AddF32, Self::SwiGlu];
+
+    /// STORE of `linear_store.cuh`.
+    fn define(self) -> u32 {
+        match self {
+            Self::Bf16 => 0,
+            Self::F32 => 1,
+            Self::AddF32 => 2,
+            Self::SwiGlu => 3,
+        }
+    }
+}
+
+impl Linear {
+    /// The kernel for these sizes.
+    ///
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null, sizes don't fit the store, or the norm isn't taken.
+    pub fn launch(&self) -> Launch {
+        self.skinny().or_else(|| self.tiles()).expect("linear: a norm for more rows than the kernels take")
+    }
+
+    /// Whether [`LinearInput::Normed`] is taken for so many rows of this width. It is read again by each block, so it pays for few.
+    pub fn takes_norm(rows: u32, inputs: u32) -> bool {
+        rows <= 4 && inputs.is_multiple_of(8) && skinny::is_shared(rows, inputs)
+    }
+
+    /// Checks sizes and pointers, and gives the addresses of x and of its norm.
+    fn checked(&self) -> (DevicePtr, DevicePtr) {
+        let (x, norm) = match self.x {
+            LinearInput::Bf16(x) => (x, DevicePtr::NULL),
+            LinearInput::Normed { x, weight, .. } => (x, weight),
+        };
+        check::shape("linear", self.rows, self.inputs, &[x, self.weight, self.out]);
+        assert!(self.outputs > 0, "linear: no outputs");
+        let fits = self.store != LinearStore::SwiGlu || self.outputs.is_multiple_of(16);
+        assert!(fits, "linear: SwiGLU of {} outputs", self.outputs);
+        // Pairs of outputs are written at once.
+        assert!(self.out.0.is_multiple_of(8), "linear: a misaligned output");
+        (x, norm)
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [skinny::variants(), tiles::variants()].concat()
+    }
+}
+
+/// The sums, without what becomes of them: `[rows, outputs]`.
+pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) -> Vec<f64> {
+    let dot =
+        |x: &[f32], row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
+    let bias = |output: usize| bias.map_or(0.0, |bias| f64::from(bias[output]));
+    let row = |x| weight.chunks_exact(inputs).enumerate().map(move |(i, row)| dot(x, row) + bias(i));
+    x.chunks_exact(inputs).flat_map(row).collect()
+}
+
+/// `silu(gate) * up` of sums that come in turns of eight.
+pub fn swiglu_turns_reference(sums: &[f64]) -> Vec<f64> {
+    let pair = |(gate, up): (&f64, &f64)| gate / (1.0 + (-gate).exp()) * up;
+    sums.chunks_exact(16).flat_map(|turn| turn[..8].iter().zip(&turn[8..]).map(pair)).collect()
+}

@@ -1,0 +1,245 @@
+//! Linear layers by both kernels.
+
+use cuda_kernels::{
+    DevicePtr, Launch, Linear, LinearInput, LinearStore, Tolerance, linear_reference, rms_norm_reference,
+    swiglu_turns_reference,
+};
+
+use crate::device::{Device, in_both_orders, round, values};
+
+const STORES: [LinearStore; 4] =
+    [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32, LinearStore::SwiGlu];
+
+/// A layer's sizes, its numbers, and the kernel to try.
+#[derive(Clone)]
+struct Case {
+    rows: usize,
+    outputs: usize,
+    inputs: usize,
+    x: Vec<f32>,
+    weight: Vec<f32>,
+    bias: Option<Vec<f32>>,
+    store: LinearStore,
+    kernel: fn(&Linear) -> Option<Launch>,
+}
+
+impl Case {
+    fn new((rows, outputs, inputs): (usize, usize, usize), kernel: fn(&Linear) -> Option<Launch>) -> Self {
+        Self {
+            rows,
+            outputs,
+            inputs,
+            x: values(rows * inputs, 1),
+            weight: values(outputs * inputs, 2),
+            bias: None,
+            store: LinearStore::F32,
+            kernel,
+        }
+    }
+
+    fn with(&self, store: LinearStore, bias: bool) -> Self {
+        let bias = bias.then(|| values(self.outputs, 3));
+        Self { store, bias, ..self.clone() }
+    }
+
+    fn width(&self) -> usize {
+        if self.store == LinearStore::SwiGlu { self.outputs / 2 } else { self.outputs }
+    }
+
+    fn parameters(&self, device: &Device, x: LinearInput, out: DevicePtr) -> Linear {
+        Linear {
+            x,
+            weight: device.bf16(&self.weight),
+            bias: self.bias.as_ref().map(|bias| device.f32(bias)),
+            out,
+            store: self.store,
+            rows: self.rows as u32,
+            outputs: self.outputs as u32,
+            inputs: self.inputs as u32,
+        }
+    }
+
+    /// The results of the kernel, with what was in the output before where it adds to it.
+    fn run(&self, device: &Device, x: LinearInput) -> Vec<f32> {
+        let len = self.rows * self.width();
+        let out = match self.store {
+            LinearStore::AddF32 => device.f32(&values(len, 4)),
+            LinearStore::F32 => device.out::<f32>(len),
+            LinearStore::Bf16 | LinearStore::SwiGlu => device.out::<u16>(len),
+        };
+        let launch = (self.kernel)(&self.parameters(device, x, out)).expect("the kernel takes these sizes");
+        device.run(&launch);
+        match self.store {
+            LinearStore::AddF32 | LinearStore::F32 => device.read_f32(out, len),
+            LinearStore::Bf16 | LinearStore::SwiGlu => device.read_bf16(out, len),
+        }
+    }
+
+    fn wanted(&self) -> Vec<f64> {
+        let sums = linear_reference(&self.x, &self.weight, self.bias.as_deref(), self.inputs);
+        match self.store {
+            LinearStore::Bf16 | LinearStore::F32 => sums,
+            LinearStore::AddF32 => {
+                let before = values(sums.len(), 4);
+                sums.iter().zip(&before).map(|(sum, old)| sum + f64::from(*old)).collect()
+            }
+            LinearStore::SwiGlu => swiglu_turns_reference(&sums),
+        }
+    }
+
+    fn check(&self, device: &Device) {
+        let got = self.run(device, LinearInput::Bf16(device.bf16(&self.x)));
+        self.tolerance().check(&got, &self.wanted()).unwrap_or_else(|error| {
+            let Self { rows, outputs, inputs, store, .. } = self;
+            panic!("{rows} rows, {outputs} of {inputs}, {store:?}: {error}")
+        });
+    }
+
+    /// Sums of up to a few thousand products, of numbers below one.
+    fn tolerance(&self) -> Tolerance {
+        let rounding = match self.store {
+            LinearStore::AddF32 | LinearStore::F32 => Tolerance::F32,
+            LinearStore::Bf16 | LinearStore::SwiGlu => Tolerance::BF16,
+        };
+        Tolerance { absolute: 2e-4, ..rounding }
+    }
+}
+
+#[test]
+fn tiles_take_any_shape() {
+    let shapes = [
+        (1, 1, 1),
+        (3, 5, 7),
+        (64, 64, 32),
+        (65, 130, 96),
+        (129, 257, 40),
+        (70, 31, 33),
+        (17, 48, 264),
+        (2, 200, 24),
+        (130, 16, 8),
+    ];
+    in_both_orders(|device| {
+        for shape in shapes {
+            Case::new(shape, Linear::tiles).check(device);
+        }
+    });
+}
+
+#[test]
+fn skinny_layers_take_up_to_sixteen_rows_and_any_width() {
+    let shapes =
+        [(1, 1, 8), (1, 16, 128), (2, 17, 1032), (3, 40, 2056), (8, 33, 520), (9, 16, 136), (16, 50, 1024)];
+    in_both_orders(|device| {
+        for shape in shapes {
+            Case::new(shape, Linear::skinny).check(device);
+        }
+    });
+}
+
+#[test]
+fn skinny_layers_read_x_from_the_caches_where_shared_memory_is_too_small() {
+    in_both_orders(|device| {
+        for shape in [(8, 17, 4104), (16, 16, 2056), (11, 20, 3000)] {
+            Case::new(shape, Linear::skinny).check(device);
+        }
+    });
+}
+
+#[test]
+fn sums_get_a_bias_and_are_stored_in_every_way() {
+    in_both_orders(|device| {
+        let tiles = [(70, 144, 72), (5, 48, 33), (129, 16, 64)].map(|shape| Case::new(shape, Linear::tiles));
+        let skinny =
+            [(1, 32, 264), (7, 48, 72), (12, 16, 1040)].map(|shape| Case::new(shape, Linear::skinny));
+        for case in tiles.iter().chain(&skinny) {
+            for store in STORES {
+                case.with(store, false).check(device);
+                case.with(store, true).check(device);
+            }
+        }
+    });
+}
+
+#[test]
+fn odd_outputs_are_stored_one_by_one() {
+    in_both_orders(|device| {
+        for store in [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32] {
+            Case::new((66, 67, 40), Linear::tiles).with(store, true).check(device);
+            Case::new((5, 19, 40), Linear::skinny).with(store, true).check(device);
+        }
+    });
+}
+
+#[test]
+fn every_input_counts_once() {
+    in_both_orders(|device| {
+        for inputs in [8, 24, 31, 32, 40, 104, 128, 136, 160, 1016, 1024, 1032, 1152, 2184] {
+            let mut case = Case::new((3, 20, inputs), Linear::tiles);
+            (case.x, case.weight) = (vec![1.0; 3 * inputs], vec![1.0; 20 * inputs]);
+            let wanted = vec![inputs as f32; 3 * 20];
+            assert_eq!(case.run(device, LinearInput::Bf16(device.bf16(&case.x))), wanted, "{inputs} inputs");
+            if inputs.is_multiple_of(8) {
+                case.kernel = Linear::skinny;
+                assert_eq!(
+                    case.run(device, LinearInput::Bf16(device.bf16(&case.x))),
+                    wanted,
+                    "{inputs} inputs"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_norm_on_the_way_is_the_norm_before() {
+    in_both_orders(|device| {
+        for (rows, inputs) in [(1, 8), (1, 2056), (3, 1000), (4, 128)] {
+            let mut case = Case::new((rows, 32, inputs), Linear::skinny);
+            let x: Vec<f32> = case.x.iter().map(|x| x * 5.0).collect();
+            let norm = values(inputs, 5);
+            case.x = rms_norm_reference(&x, &norm, 1e-6).into_iter().map(|x| round(x as f32)).collect();
+            let input = LinearInput::Normed { x: device.f32(&x), weight: device.f32(&norm), eps: 1e-6 };
+            // A normed value between two bf16 may go to either of them.
+            let tolerance = Tolerance { absolute: 0.02, ..Tolerance::BF16 };
+            for store in STORES {
+                let case = case.with(store, true);
+                let got = case.run(device, input);
+                tolerance
+                    .check(&got, &case.wanted())
+                    .unwrap_or_else(|error| panic!("{rows}, {inputs}: {error}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_row_does_not_depend_on_the_rows_beside_it() {
+    in_both_orders(|device| {
+        let case = Case::new((16, 40, 520), Linear::skinny);
+        let all = case.run(device, LinearInput::Bf16(device.bf16(&case.x)));
+        for row in [0, 5, 15] {
+            let x = case.x[row * 520..][..520].to_vec();
+            let one = Case { rows: 1, x, ..case.clone() };
+            let got = one.run(device, LinearInput::Bf16(device.bf16(&one.x)));
+            assert_eq!(got, all[row * 40..][..40], "row {row}");
+        }
+    });
+}
+
+#[test]
+fn the_kernel_follows_from_the_sizes() {
+    let entry = |rows, inputs, x| {
+        let (weight, out) = (DevicePtr(4096), DevicePtr(8192));
+        let store = LinearStore::F32;
+        let linear = Linear { x, weight, bias: None, out, store, rows, outputs: 8, inputs };
+        linear.launch().kernel.entry
+    };
+    let plain = LinearInput::Bf16(DevicePtr(16));
+    assert_eq!(entry(16, 64, plain), "linear_skinny");
+    assert_eq!(entry(17, 64, plain), "linear_tiles");
+    assert_eq!(entry(1, 63, plain), "linear_tiles");
+    assert_eq!(entry(1, 64, LinearInput::Bf16(DevicePtr(24))), "linear_tiles");
+    let normed = LinearInput::Normed { x: DevicePtr(16), weight: DevicePtr(16), eps: 1e-6 };
+    assert_eq!(entry(4, 64, normed), "linear_skinny");
+    assert!(!Linear::takes_norm(5, 64) && !Linear::takes_norm(1, 63) && !Linear::takes_norm(4, 1 << 16));
+}
