@@ -133,3 +133,6 @@ DEVICE void sine_cosine(float angle, float* sine, float* cosine) {
     *sine = __sinf(angle);
     *cosine = __cosf(angle);
 }
+
+// Below every number: the score of what isn't there.
+#define MINUS_INFINITY (-__uint_as_float(0x7f800000u))

@@ -5,6 +5,7 @@
 //! (the engine's driver, or the shim of tests) knows no operation. Text is compiled on the machine that runs it, by NVRTC, without
 //! any header.
 
+mod attention;
 mod check;
 mod embed;
 mod launch;
@@ -17,6 +18,7 @@ mod source;
 mod tolerance;
 mod variants;
 
+pub use attention::{Attention, PagedCache, attention_reference};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};

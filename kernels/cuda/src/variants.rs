@@ -1,6 +1,6 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
-use crate::{Embed, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
+use crate::{Attention, Embed, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
 
 /// All variants of all sources.
 pub fn variants() -> Vec<Variant> {
@@ -10,6 +10,7 @@ pub fn variants() -> Vec<Variant> {
         SiluMul::variants(),
         QkNormRopeWrite::variants(),
         Linear::variants(),
+        Attention::variants(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -42,7 +42,7 @@ pub(super) struct CudaBackend {
 }
 
 /// What the head works on.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Logits {
     /// `[rows, hidden]` f32: rows of the residual stream.
     pub(super) gathered: DevicePtr,

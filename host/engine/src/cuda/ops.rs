@@ -1,8 +1,10 @@
 //! The operations of models as launches: [`Backend`] for a GPU.
 
-use cuda_kernels::{Embed, QkNormRopeWrite, RmsNorm, SiluMul};
+use cuda_kernels::{
+    Attention, Embed, Linear, LinearInput, LinearStore, PagedCache, QkNormRopeWrite, RmsNorm, SiluMul,
+};
 
-use super::backend::{CudaBackend, Tensor};
+use super::backend::{CudaBackend, Logits, Tensor};
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector, unsupported};
 use crate::models::ops::{
@@ -83,7 +85,7 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        let _ = (x, weight, bias, store, out);
+        self.launch(&linear(x, weight, bias, store, out, self.tokens()).launch());
     }
 
     fn qk_norm_rope_write(
@@ -118,7 +120,27 @@ impl Backend for CudaBackend {
         qkv: &Tensor,
         out: &mut Tensor,
     ) {
-        let _ = (layer, spec, qkv, out);
+        let cache = PagedCache {
+            keys: self.cache.keys(layer),
+            values: self.cache.values(layer),
+            tables: self.tables.at(),
+            table_width: size(self.tables.width()),
+        };
+        let launch = Attention {
+            qkv: qkv.at,
+            cache,
+            lanes: self.input(StepArray::RowLanes),
+            positions: self.input(StepArray::Positions),
+            sinks: spec.sinks.map(|sinks| sinks.at),
+            out: out.at,
+            rows: self.tokens(),
+            heads: size(spec.heads),
+            kv_heads: size(spec.kv_heads),
+            head_dim: size(spec.head_dim),
+            window: spec.window.map(size),
+            scale: spec.scale,
+        };
+        self.launch(&launch.launch());
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
@@ -148,7 +170,42 @@ impl Backend for CudaBackend {
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, head: &DeviceMatrix) {
-        let _ = (x, norm, head);
+        let rows = size(self.step.logit_rows);
+        if rows == 0 {
+            return;
+        }
+        let (gathered, Norm { weight, eps }) = (self.gather(x), norm);
+        let Logits { normed, logits, .. } = self.logits;
+        let cols = size(x.cols);
+        self.launch(&RmsNorm { x: gathered, weight: weight.at, out: normed, rows, cols, eps }.launch());
+        let normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
+        let mut logits = Tensor { at: logits, cols: head.rows, role: TensorRole::Sums };
+        self.launch(&linear(&normed, head, None, Store::Overwrite, &mut logits, rows).launch());
+    }
+}
+
+/// A linear layer of `rows` rows.
+fn linear(
+    x: &Tensor,
+    weight: &DeviceMatrix,
+    bias: Option<&DeviceVector>,
+    store: Store,
+    out: &mut Tensor,
+    rows: u32,
+) -> Linear {
+    Linear {
+        x: LinearInput::Bf16(x.at),
+        weight: weight.at,
+        bias: bias.map(|bias| bias.at),
+        out: out.at,
+        store: match (out.role, store) {
+            (TensorRole::Inputs, _) => LinearStore::Bf16,
+            (TensorRole::Sums, Store::Overwrite) => LinearStore::F32,
+            (TensorRole::Sums, Store::Accumulate) => LinearStore::AddF32,
+        },
+        rows,
+        outputs: size(weight.rows),
+        inputs: size(weight.cols),
     }
 }
 

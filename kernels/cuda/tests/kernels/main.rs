@@ -6,8 +6,10 @@
     reason = "small shapes"
 )]
 
+mod attention;
 mod device;
 mod elementwise;
 mod embed;
 mod linear;
+mod paged;
 mod qk_norm_rope_write;

@@ -199,7 +199,7 @@ fn an_engine_whose_device_is_lost_says_so_once_to_everyone_and_takes_no_more() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for generation in &mut generations {
         let mut ends = Vec::new();
-        while let Some(step) = runtime.block_on(std::future::poll_fn(|cx| generation.poll_step(cx))) {
+        while let Some(step) = runtime.block_on(generation.next()) {
             ends.extend(step.finish);
         }
         let [Finish::Error(GenerationError::Run(RunError::Lost(reason)))] = &ends[..] else {

@@ -1,0 +1,116 @@
+//! Attention of the rows of a step over the paged cache, the simple way: any shape, one warp for a row and a head.
+
+use crate::check;
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../attention.cu") };
+
+/// A layer's keys and values, and where the sequences' tokens are in them.
+#[derive(Debug, Clone, Copy)]
+pub struct PagedCache {
+    /// `[blocks, kv_heads, 64, head_dim]` bf16, chunks swizzled ([`crate::kv_index`]).
+    pub keys: DevicePtr,
+    /// Likewise.
+    pub values: DevicePtr,
+    /// `[lanes, table_width]` u32: the block of each 64 positions of a lane.
+    pub tables: DevicePtr,
+    /// Entries of a lane.
+    pub table_width: u32,
+}
+
+/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the row's.
+#[derive(Debug, Clone, Copy)]
+pub struct Attention {
+    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16, of which the queries are read.
+    pub qkv: DevicePtr,
+    /// Keys and values; those of the rows have been written.
+    pub cache: PagedCache,
+    /// `[rows]` u32: the lane of each row.
+    pub lanes: DevicePtr,
+    /// `[rows]` u32.
+    pub positions: DevicePtr,
+    /// `[heads]` f32: one more score for each head, of a key without a value.
+    pub sinks: Option<DevicePtr>,
+    /// `[rows, heads * head_dim]` bf16.
+    pub out: DevicePtr,
+    /// Tokens.
+    pub rows: u32,
+    /// Query heads, a multiple of `kv_heads`.
+    pub heads: u32,
+    /// Key and value heads.
+    pub kv_heads: u32,
+    /// Width of a head, at most 256.
+    pub head_dim: u32,
+    /// Positions that a row sees, its own among them; none: all up to its own.
+    pub window: Option<u32>,
+    /// Factor of scores.
+    pub scale: f32,
+}
+
+impl Attention {
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads don't fit.
+    pub fn launch(&self) -> Launch {
+        self.check("attention");
+        let items = self.rows.checked_mul(self.heads).expect("rows and heads of a grid");
+        Launch {
+            kernel: Self::kernel(self.head_dim),
+            grid: [items.div_ceil(4), 1, 1],
+            block: [128, 1, 1],
+            shared_bytes: 4 * 4 * (self.head_dim + 64),
+            args: self.args().u32(self.window.unwrap_or(0)).f32(self.scale),
+            overlaps: true,
+        }
+    }
+
+    pub(crate) fn check(&self, operation: &str) {
+        let PagedCache { keys, values, tables, table_width } = self.cache;
+        let pointers = [self.qkv, keys, values, tables, self.lanes, self.positions, self.out];
+        check::shape(operation, self.rows, self.head_dim * table_width, &pointers);
+        assert!(self.kv_heads > 0 && self.heads > 0 && self.heads.is_multiple_of(self.kv_heads), "{operation}: heads");
+        assert!([self.qkv, keys, values, self.out].iter().all(|p| p.is_wide()), "{operation}: a pointer is misaligned");
+        assert!(self.window != Some(0), "{operation}: a window of nothing");
+    }
+
+    /// Those that all kernels of attention begin with.
+    pub(crate) fn args(&self) -> Args {
+        let PagedCache { keys, values, tables, table_width } = self.cache;
+        let args = Args::new().ptr(self.qkv).ptr(keys).ptr(values).ptr(tables).ptr(self.lanes).ptr(self.positions);
+        args.optional(self.sinks).ptr(self.out).u32(self.rows).u32(self.heads).u32(self.kv_heads).u32(table_width)
+    }
+
+    fn kernel(head_dim: u32) -> KernelId {
+        assert!((1..=256).contains(&head_dim), "attention: heads of {head_dim}");
+        let width = if head_dim.is_multiple_of(8) { 8 } else { 1 };
+        let defines = Defines::new(&[("HEAD_DIM", head_dim), ("WIDTH", width)]);
+        KernelId { source: &SOURCE, defines, entry: "attention" }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [12, 16, 32, 64, 80, 96, 128, 256].map(|dim| Self::kernel(dim).variant()).to_vec()
+    }
+}
+
+/// What it means for one row and head: the query, the keys and values that it sees, and its sink.
+pub fn attention_reference<'a>(
+    query: &[f32],
+    seen: impl Iterator<Item = (&'a [f32], &'a [f32])> + Clone,
+    sink: Option<f32>,
+    scale: f32,
+) -> Vec<f64> {
+    let score = |key: &[f32]| -> f64 {
+        query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
+    };
+    let sink = sink.map_or(f64::NEG_INFINITY, f64::from);
+    let scores: Vec<f64> = seen.clone().map(|(key, _)| score(key)).collect();
+    let most = scores.iter().copied().fold(sink, f64::max);
+    let mut out = vec![0.0; query.len()];
+    let mut sum = (sink - most).exp();
+    for (score, (_, value)) in scores.into_iter().zip(seen) {
+        let weight = (score - most).exp();
+        sum += weight;
+        out.iter_mut().zip(value).for_each(|(out, v)| *out += weight * f64::from(*v));
+    }
+    out.iter_mut().for_each(|out| *out /= sum);
+    out
+}
