@@ -67,16 +67,28 @@ impl Attention {
         let PagedCache { keys, values, tables, table_width } = self.cache;
         let pointers = [self.qkv, keys, values, tables, self.lanes, self.positions, self.out];
         check::shape(operation, self.rows, self.head_dim * table_width, &pointers);
-        assert!(self.kv_heads > 0 && self.heads > 0 && self.heads.is_multiple_of(self.kv_heads), "{operation}: heads");
-        assert!([self.qkv, keys, values, self.out].iter().all(|p| p.is_wide()), "{operation}: a pointer is misaligned");
+        assert!(
+            self.kv_heads > 0 && self.heads > 0 && self.heads.is_multiple_of(self.kv_heads),
+            "{operation}: heads"
+        );
+        assert!(
+            [self.qkv, keys, values, self.out].iter().all(|p| p.is_wide()),
+            "{operation}: a pointer is misaligned"
+        );
         assert!(self.window != Some(0), "{operation}: a window of nothing");
     }
 
     /// Those that all kernels of attention begin with.
     pub(crate) fn args(&self) -> Args {
         let PagedCache { keys, values, tables, table_width } = self.cache;
-        let args = Args::new().ptr(self.qkv).ptr(keys).ptr(values).ptr(tables).ptr(self.lanes).ptr(self.positions);
-        args.optional(self.sinks).ptr(self.out).u32(self.rows).u32(self.heads).u32(self.kv_heads).u32(table_width)
+        let args =
+            Args::new().ptr(self.qkv).ptr(keys).ptr(values).ptr(tables).ptr(self.lanes).ptr(self.positions);
+        args.optional(self.sinks)
+            .ptr(self.out)
+            .u32(self.rows)
+            .u32(self.heads)
+            .u32(self.kv_heads)
+            .u32(table_width)
     }
 
     fn kernel(head_dim: u32) -> KernelId {

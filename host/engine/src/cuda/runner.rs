@@ -119,6 +119,13 @@ impl CudaRunner {
         Ok(2.0 * half as f64 / best)
     }
 
+    /// Logits of the step that was begun last, of each row that has some.
+    #[cfg(test)]
+    pub(super) fn step_logits(&self) -> Vec<f32> {
+        let rows = self.forwarded.iter().flat_map(|step| &step.rows);
+        rows.flat_map(|row| self.sampler.row(*row)).copied().collect()
+    }
+
     /// Enqueues a step, and the copy of its logits.
     fn enqueue(&mut self, batch: &Batch) -> Result<(), CudaError> {
         let (driver, tables) = self.backend.device();

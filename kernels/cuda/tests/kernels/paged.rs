@@ -57,7 +57,12 @@ impl Step {
         values(self.head_dim, (seed + s * 1_000_003 + at * 131 + head * 7) as u32)
     }
 
-    fn plane(&self, device: &Device, seed: usize, (tables, blocks): &(Vec<u32>, usize)) -> cuda_kernels::DevicePtr {
+    fn plane(
+        &self,
+        device: &Device,
+        seed: usize,
+        (tables, blocks): &(Vec<u32>, usize),
+    ) -> cuda_kernels::DevicePtr {
         let mut plane = vec![f32::NAN; blocks * self.kv_heads * 64 * self.head_dim];
         for (s, (len, _)) in self.sequences.iter().enumerate() {
             let table = &tables[(self.sequences.len() - 1 - s) * self.table_width()..];

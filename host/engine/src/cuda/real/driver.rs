@@ -184,9 +184,15 @@ impl Drop for Gpu {
         let _ = self.synchronize();
         // SAFETY: all of it is this driver's, and nothing runs any more.
         unsafe {
-            self.graphs.iter().for_each(|graph| drop(graph::exec_destroy(*graph)));
-            self.events.iter().for_each(|event| drop(event::destroy(*event)));
-            self.allocated.iter().for_each(|memory| drop(result::free_sync(*memory)));
+            for graph in &self.graphs {
+                let _ = graph::exec_destroy(*graph);
+            }
+            for event in &self.events {
+                let _ = event::destroy(*event);
+            }
+            for memory in &self.allocated {
+                let _ = result::free_sync(*memory);
+            }
             let _ = stream::destroy(self.stream);
         }
     }

@@ -2,7 +2,9 @@
 
 mod compile;
 mod fake;
+mod goldens;
 mod rig;
 mod shim;
+mod simulation;
 mod steps;
 mod survey;
