@@ -57,6 +57,8 @@ pub enum ArgKind {
     Pointer,
     /// `unsigned`.
     U32,
+    /// `unsigned long long`.
+    U64,
     /// `int`.
     I32,
     /// `float`.
@@ -66,7 +68,7 @@ pub enum ArgKind {
 impl ArgKind {
     /// Bytes that the kernel reads.
     pub fn size(self) -> u32 {
-        if self == Self::Pointer { 8 } else { 4 }
+        if matches!(self, Self::Pointer | Self::U64) { 8 } else { 4 }
     }
 }
 
@@ -106,6 +108,12 @@ impl Args {
     #[must_use]
     pub fn u32(self, value: u32) -> Self {
         self.with(ArgKind::U32, value.into())
+    }
+
+    /// And a number.
+    #[must_use]
+    pub fn u64(self, value: u64) -> Self {
+        self.with(ArgKind::U64, value)
     }
 
     /// And a number.

@@ -6,8 +6,11 @@
 //! any header.
 
 mod attention;
+mod cast;
 mod check;
 mod embed;
+mod fill;
+mod gather_rows;
 mod launch;
 mod linear;
 mod pointer;
@@ -19,7 +22,10 @@ mod tolerance;
 mod variants;
 
 pub use attention::{Attention, PagedCache, attention_reference};
+pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
+pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
+pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
 pub use pointer::DevicePtr;

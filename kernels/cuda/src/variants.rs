@@ -1,6 +1,6 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
-use crate::{Attention, Embed, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
+use crate::{Attention, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite, RmsNorm, SiluMul, Variant};
 
 /// All variants of all sources.
 pub fn variants() -> Vec<Variant> {
@@ -11,6 +11,9 @@ pub fn variants() -> Vec<Variant> {
         QkNormRopeWrite::variants(),
         Linear::variants(),
         Attention::variants(),
+        Cast::variants(),
+        GatherRows::variants(),
+        Fill::variants(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -309,6 +309,8 @@ DEVICE float __sinf(float x) { return __builtin_sinf(x); }
 DEVICE float __cosf(float x) { return __builtin_cosf(x); }
 DEVICE float __logf(float x) { return __builtin_logf(x); }
 DEVICE float __fdividef(float a, float b) { return a / b; }
+DEVICE float __fmul_rn(float a, float b) { return a * b; }
+DEVICE float __fadd_rn(float a, float b) { return a + b; }
 DEVICE float __frcp_rn(float x) { return 1.0f / x; }
 
 // The names of ptx.cuh.

@@ -39,7 +39,7 @@ impl Case {
 
     fn with(&self, store: LinearStore, bias: bool) -> Self {
         let bias = bias.then(|| values(self.outputs, 3));
-        Self { store, bias, ..self.clone() }
+        Self { bias, store, ..self.clone() }
     }
 
     fn width(&self) -> usize {

@@ -12,4 +12,5 @@ mod elementwise;
 mod embed;
 mod linear;
 mod paged;
+mod loading;
 mod qk_norm_rope_write;

@@ -1,0 +1,116 @@
+//! Memory without a file: a word again and again, and random weights.
+
+use crate::check::THREADS;
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "fill.cu", text: include_str!("../fill.cu") };
+
+/// `out[i] = word`.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill {
+    /// `[words]` of four bytes.
+    pub out: DevicePtr,
+    /// The value.
+    pub word: u32,
+    /// How many.
+    pub words: u64,
+}
+
+/// bf16 uniform in `middle ± spread`, the same for the same seed, here and on the CPU.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomWeights {
+    /// `[count]` bf16, at a multiple of 8 bytes.
+    pub out: DevicePtr,
+    /// How many.
+    pub count: u64,
+    /// Begins the sequence of draws.
+    pub seed: u64,
+    /// The middle.
+    pub middle: f32,
+    /// The greatest distance from it.
+    pub spread: f32,
+}
+
+/// Bytes of which all values of the bits in `mask` are as likely.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomCodes {
+    /// `[count]` u8, at a multiple of 8 bytes.
+    pub out: DevicePtr,
+    /// How many.
+    pub count: u64,
+    /// Begins the sequence of draws.
+    pub seed: u64,
+    /// Bits that may be set.
+    pub mask: u8,
+}
+
+impl Fill {
+    /// # Panics
+    /// Where there is nothing to fill.
+    pub fn launch(&self) -> Launch {
+        let args = Args::new().ptr(self.out).u32(self.word).u64(self.words);
+        launch("fill", self.out, self.words, args)
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        vec![Variant { source: &SOURCE, defines: Defines::new(&[]) }]
+    }
+}
+
+impl RandomWeights {
+    /// # Panics
+    /// Where there is nothing to fill, or memory is misaligned.
+    pub fn launch(&self) -> Launch {
+        let args = Args::new().ptr(self.out).u64(self.count).u64(self.seed).f32(self.middle).f32(self.spread);
+        launch("random_weights", self.out, self.count.div_ceil(4), args)
+    }
+}
+
+impl RandomCodes {
+    /// # Panics
+    /// Where there is nothing to fill, or memory is misaligned.
+    pub fn launch(&self) -> Launch {
+        let args = Args::new().ptr(self.out).u64(self.count).u64(self.seed).u32(self.mask.into());
+        launch("random_codes", self.out, self.count.div_ceil(8), args)
+    }
+}
+
+fn launch(entry: &'static str, out: DevicePtr, threads: u64, args: Args) -> Launch {
+    assert!(
+        threads > 0 && out != DevicePtr::NULL && out.0.is_multiple_of(8),
+        "{entry}: {threads} at {out:?}"
+    );
+    let blocks = u32::try_from(threads.div_ceil(THREADS.into())).expect("blocks of a grid");
+    Launch {
+        kernel: KernelId { source: &SOURCE, defines: Defines::new(&[]), entry },
+        grid: [blocks, 1, 1],
+        block: [THREADS, 1, 1],
+        shared_bytes: 0,
+        args,
+        overlaps: true,
+    }
+}
+
+/// Draws of splitmix64.
+fn draws(seed: u64) -> impl Iterator<Item = u64> {
+    (1u64..).map(move |at| {
+        let state = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// The bits of [`RandomWeights`].
+#[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
+pub fn random_weights_reference(count: usize, seed: u64, middle: f32, spread: f32) -> Vec<u16> {
+    let uniform = |z: u64, i: usize| f32::from((z >> (16 * i)) as i16) / 32768.0;
+    let cut = |x: f32| (x.to_bits() >> 16) as u16;
+    let four = |z| (0..4).map(move |i| cut(middle + spread * uniform(z, i)));
+    draws(seed).flat_map(four).take(count).collect()
+}
+
+/// The bytes of [`RandomCodes`].
+pub fn random_codes_reference(count: usize, seed: u64, mask: u8) -> Vec<u8> {
+    draws(seed).flat_map(u64::to_le_bytes).map(|code| code & mask).take(count).collect()
+}
