@@ -5,6 +5,7 @@
 typedef unsigned int u32;
 #define KERNEL extern "C" __global__
 #define DEVICE static __device__ __forceinline__
+#define DEVICE_MEMBER __device__ __forceinline__
 
 // The block's dynamic shared memory; kernels have no other.
 DEVICE unsigned char* shared_memory() {

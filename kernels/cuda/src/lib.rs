@@ -16,6 +16,7 @@ mod linear;
 mod pointer;
 mod qk_norm_rope_write;
 mod rms_norm;
+mod sampling;
 mod silu_mul;
 mod source;
 mod tolerance;
@@ -31,6 +32,7 @@ pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turn
 pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
 pub use rms_norm::{RmsNorm, rms_norm_reference};
+pub use sampling::{DrawRow, EditRow, MAX_TOP, Reference, Sample, SampledRow, sample_reference};
 pub use silu_mul::{SiluMul, silu_mul_reference};
 pub use source::{Arch, Defines, Source, Variant};
 pub use tolerance::Tolerance;

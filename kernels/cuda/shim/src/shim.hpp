@@ -18,6 +18,7 @@ typedef unsigned int u32;
 #define __shared__ static_assert(false, "shared memory is shared_memory()");
 #define KERNEL extern "C" __attribute__((visibility("default")))
 #define DEVICE static inline
+#define DEVICE_MEMBER inline
 
 struct uint3 { u32 x, y, z; };
 struct dim3 { u32 x, y, z; };
@@ -265,6 +266,7 @@ DEVICE int __clz(int x) { return x ? __builtin_clz((u32)x) : 32; }
 DEVICE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 DEVICE int __ffs(int x) { return __builtin_ffs(x); }
 DEVICE u32 __umulhi(u32 a, u32 b) { return (u32)((unsigned long long)a * b >> 32); }
+DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return (unsigned long long)((unsigned __int128)a * b >> 64); }
 DEVICE u32 __byte_perm(u32 a, u32 b, u32 selector) {
     unsigned long long both = (unsigned long long)b << 32 | a;
     u32 out = 0;

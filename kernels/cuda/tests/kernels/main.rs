@@ -11,6 +11,7 @@ mod device;
 mod elementwise;
 mod embed;
 mod linear;
-mod paged;
 mod loading;
+mod paged;
 mod qk_norm_rope_write;
+mod sampling;
