@@ -165,7 +165,12 @@ impl Sample {
     pub fn launch(&self) -> Launch {
         check::shape("sample", self.rows, self.vocab, &[self.logits, self.draws, self.out]);
         let top_fits = self.top_width <= MAX_TOP && (self.top.is_some() || self.top_width == 0);
-        assert!(top_fits && self.vocab < u32::MAX - 64, "sample: {} alternatives of {}", self.top_width, self.vocab);
+        assert!(
+            top_fits && self.vocab < u32::MAX - 64,
+            "sample: {} alternatives of {}",
+            self.top_width,
+            self.vocab
+        );
         Launch {
             kernel: KernelId { source: &SOURCE, defines: Defines::new(&[]), entry: "sample" },
             grid: [self.rows, 1, 1],

@@ -19,7 +19,12 @@ struct Candidate {
 }
 
 /// Chooses from logits that are numbers.
-pub fn sample_reference(logits: &[f32], draw: &DrawRow, mask: Option<&[u32]>, edits: &[EditRow]) -> Reference {
+pub fn sample_reference(
+    logits: &[f32],
+    draw: &DrawRow,
+    mask: Option<&[u32]>,
+    edits: &[EditRow],
+) -> Reference {
     let mut candidates = likeliest_first(&limited(logits, mask, edits));
     let Some(best) = candidates.first().copied() else {
         return Reference { id: None, margin: f64::INFINITY };
