@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use cuda_kernels::{DevicePtr, Launch, Variant};
+use cuda_kernels::{DevicePtr, GatherRows, Launch, Variant};
 
 use super::CudaError;
 use super::cache::DeviceCache;
@@ -34,8 +34,8 @@ pub(super) struct CudaBackend {
     pub(super) cache: DeviceCache,
     pub(super) logits: Logits,
     pub(super) step: StepShape,
-    /// Rows whose logits are wanted, where not all are.
-    logit_rows: Vec<u32>,
+    /// `[lanes]`: what each lane sampled last.
+    pub(super) samples: DevicePtr,
     /// Launches are only counted: which kernels there are to compile.
     collecting: Option<HashSet<Variant>>,
     failed: Option<CudaError>,
@@ -100,7 +100,7 @@ impl CudaBackend {
             cache: DeviceCache::nowhere(),
             logits,
             step: StepShape::default(),
-            logit_rows: Vec::new(),
+            samples: DevicePtr::NULL,
             collecting: None,
             failed: None,
             driver,
@@ -118,20 +118,17 @@ impl CudaBackend {
         batch: &Batch,
         bucket: Option<usize>,
         spare: Spare,
-        last: &[u32],
     ) -> Result<(), CudaError> {
         let (layout, inputs) = (self.layout, self.inputs);
         self.staging.send(self.driver.as_mut(), |driver, memory| {
-            layout.write(batch, bucket, spare, last, memory.bytes_mut());
+            layout.write(batch, bucket, spare, memory.bytes_mut());
             driver.upload(&*memory, 0..layout.bytes(), inputs)
         })
     }
 
     /// Begins a step.
-    pub(super) fn begin(&mut self, step: StepShape, logit_rows: &[u32]) {
+    pub(super) fn begin(&mut self, step: StepShape) {
         self.step = step;
-        self.logit_rows.clear();
-        self.logit_rows.extend_from_slice(logit_rows);
     }
 
     /// What went wrong in the step, if anything did.
@@ -193,15 +190,14 @@ impl CudaBackend {
         if self.step.all_logits {
             return x.at;
         }
-        let (to, bytes) = (self.logits.gathered, x.cols * 4);
-        if self.collecting.is_none() && self.failed.is_none() {
-            let place = |base: DevicePtr, row: usize| base.offset((row * bytes) as u64);
-            let copied =
-                self.logit_rows.iter().enumerate().try_for_each(|(i, row)| {
-                    self.driver.copy(place(x.at, *row as usize), bytes, place(to, i))
-                });
-            self.failed = copied.err();
-        }
-        to
+        let gather = GatherRows {
+            x: x.at,
+            indices: self.input(StepArray::LogitRows),
+            out: self.logits.gathered,
+            rows: size(self.step.logit_rows),
+            cols: size(x.cols),
+        };
+        self.launch(&gather.launch());
+        self.logits.gathered
     }
 }

@@ -1,7 +1,8 @@
 //! The operations of models as launches: [`Backend`] for a GPU.
 
 use cuda_kernels::{
-    Attention, Embed, Linear, LinearInput, LinearStore, PagedCache, QkNormRopeWrite, RmsNorm, SiluMul,
+    Attention, Embed, LastSamples, Linear, LinearInput, LinearStore, PagedCache, QkNormRopeWrite, RmsNorm,
+    SiluMul,
 };
 
 use super::backend::{CudaBackend, Logits, Tensor};
@@ -61,7 +62,7 @@ impl Backend for CudaBackend {
     fn embed(&mut self, table: &DeviceMatrix, out: &mut Tensor) {
         let launch = Embed {
             tokens: self.input(StepArray::Tokens),
-            last: None,
+            last: Some(LastSamples { samples: self.samples, lanes: self.input(StepArray::RowLanes) }),
             table: table.at,
             out: out.at,
             rows: self.tokens(),

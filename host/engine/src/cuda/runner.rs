@@ -3,15 +3,14 @@
 //! Invariants: the device works in the order of the calls; a decode step is a graph's replay, any other is launched kernel by kernel. After
 //! an error nothing is under way; after a sticky one every call fails.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::CudaError;
 use super::backend::CudaBackend;
 use super::driver::Driver;
 use super::graphs::DecodeGraphs;
-use super::logits::HostSampler;
 use super::options::CudaOptions;
+use super::sampler::DeviceSampler;
 use super::start::{Started, start};
 use super::step::{Spare, StepShape};
 use super::survey::DeviceInfo;
@@ -30,11 +29,10 @@ pub struct CudaRunner {
     /// The most rows of logits of a step.
     logit_rows: usize,
     tables: BlockTables,
-    sampler: HostSampler,
-    /// Of each lane: what it sampled last.
-    last: Vec<u32>,
+    sampler: DeviceSampler,
     forwarded: Option<Forwarded>,
-    drawn: VecDeque<Sampled>,
+    /// A step was sampled that wasn't collected.
+    drawn: bool,
     collected: Sampled,
     /// What the device can't get over.
     lost: Option<RunError>,
@@ -42,10 +40,7 @@ pub struct CudaRunner {
 
 /// A step that wasn't sampled: of each of its draws, the row of logits and the lane.
 #[derive(Debug)]
-struct Forwarded {
-    rows: Vec<usize>,
-    lanes: Vec<u32>,
-}
+struct Forwarded(Vec<(usize, u32)>);
 
 impl CudaRunner {
     /// A model from its configuration and weights, on a GPU that the survey has found.
@@ -69,7 +64,7 @@ impl CudaRunner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, LoadError> {
         let started = start(driver, config, weights, options, progress)?;
-        let Started { model, mut backend, graphs, spare, context, blocks, lanes, logit_rows } = started;
+        let Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows } = started;
         let info = backend.driver.device();
         let shape = RunnerShape {
             name: format!("cuda:{}, {}, bf16", info.index, info.name),
@@ -81,7 +76,6 @@ impl CudaRunner {
             lanes,
             ahead: 1,
         };
-        let sampler = HostSampler::new(backend.driver.as_mut(), logit_rows, config.vocab)?;
         Ok(Self {
             model,
             backend,
@@ -91,9 +85,8 @@ impl CudaRunner {
             logit_rows,
             tables: BlockTables::default(),
             sampler,
-            last: vec![0; lanes],
             forwarded: None,
-            drawn: VecDeque::new(),
+            drawn: false,
             collected: Sampled::default(),
             lost: None,
         })
@@ -121,12 +114,20 @@ impl CudaRunner {
 
     /// Logits of the step that was begun last, of each row that has some.
     #[cfg(test)]
-    pub(super) fn step_logits(&self) -> Vec<f32> {
-        let rows = self.forwarded.iter().flat_map(|step| &step.rows);
-        rows.flat_map(|row| self.sampler.row(*row)).copied().collect()
+    pub(super) fn step_logits(&mut self) -> Vec<f32> {
+        let (vocab, at) = (self.shape.vocab, self.backend.step_logits());
+        let driver = self.backend.driver.as_mut();
+        let mut memory = driver.pinned(vocab * 4).expect("memory");
+        let mut logits = Vec::new();
+        for (row, _) in self.forwarded.iter().flat_map(|step| &step.0) {
+            driver.download(at.offset((row * vocab * 4) as u64), vocab * 4, memory.as_mut()).expect("a copy");
+            driver.synchronize().expect("it works");
+            logits.extend_from_slice(&bytemuck::cast_slice(memory.bytes())[..vocab]);
+        }
+        logits
     }
 
-    /// Enqueues a step, and the copy of its logits.
+    /// Enqueues a step.
     fn enqueue(&mut self, batch: &Batch) -> Result<(), CudaError> {
         let (driver, tables) = self.backend.device();
         tables.apply(driver, &batch.table_edits)?;
@@ -134,13 +135,13 @@ impl CudaRunner {
         let is_decode = shape.decoding == shape.sequences;
         match self.graphs.find(shape.tokens).filter(|_| is_decode && shape.tokens > 0) {
             Some((bucket, graph)) => {
-                self.backend.send(batch, Some(bucket), self.spare, &self.last)?;
+                self.backend.send(batch, Some(bucket), self.spare)?;
                 self.backend.driver.replay(graph)?;
                 self.forwarded = Some(Forwarded::of(batch, |row, _| row));
             }
             None => {
-                self.backend.send(batch, None, self.spare, &self.last)?;
-                self.backend.begin(shape, &batch.logit_rows);
+                self.backend.send(batch, None, self.spare)?;
+                self.backend.begin(shape);
                 if shape.tokens > 0 {
                     self.model.forward(&mut self.backend);
                 }
@@ -148,28 +149,24 @@ impl CudaRunner {
                 self.forwarded = Some(Forwarded::of(batch, |_, place| place));
             }
         }
-        let rows = self.forwarded.iter().flat_map(|step| &step.rows).max().map_or(0, |row| row + 1);
-        let logits = self.backend.step_logits();
-        self.sampler.fetch(self.backend.driver.as_mut(), logits, rows)
+        Ok(())
     }
 
-    fn choose(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
-        let Forwarded { rows, lanes } = self.forwarded.take().ok_or(RunError::Order("sample"))?;
-        draws.check(rows.len(), self.shape.vocab)?;
-        let sampled =
-            self.sampler.sample(self.backend.driver.as_mut(), &rows, draws).map_err(device_error)?;
-        for (lane, row) in lanes.iter().zip(&sampled.rows) {
-            // Where none could be chosen the sequence ends: nobody will read what comes of it.
-            self.last[*lane as usize] = row.as_ref().map_or(0, |token| token.id);
+    fn draw(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
+        let Forwarded(places) = self.forwarded.take().ok_or(RunError::Order("sample"))?;
+        draws.check(places.len(), self.shape.vocab)?;
+        if self.drawn {
+            return Err(RunError::Order("sample"));
         }
-        self.drawn.push_back(sampled);
+        self.sampler.sample(self.backend.driver.as_mut(), &places, draws).map_err(device_error)?;
+        self.drawn = true;
         Ok(())
     }
 
     /// Ends all steps under way, and remembers what can't be got over.
     fn fail(&mut self, error: RunError) -> RunError {
         self.forwarded = None;
-        self.drawn.clear();
+        self.drawn = false;
         if let RunError::Lost(_) = error {
             self.lost.get_or_insert_with(|| error.clone());
         } else {
@@ -202,11 +199,17 @@ impl Runner for CudaRunner {
     }
 
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
-        self.choose(draws).map_err(|error| self.fail(error))
+        self.draw(draws).map_err(|error| self.fail(error))
     }
 
     fn collect(&mut self) -> Result<&Sampled, RunError> {
-        self.collected = self.drawn.pop_front().ok_or(RunError::Order("collect"))?;
+        if !std::mem::take(&mut self.drawn) {
+            return Err(RunError::Order("collect"));
+        }
+        match self.sampler.collect(self.backend.driver.as_mut()) {
+            Ok(rows) => self.collected = Sampled { rows },
+            Err(error) => return Err(self.fail(device_error(error))),
+        }
         Ok(&self.collected)
     }
 }
@@ -215,10 +218,8 @@ impl Forwarded {
     /// The draws of a batch; `place` says which row of logits a row has that is the so-manieth with logits.
     fn of(batch: &Batch, place: impl Fn(usize, usize) -> usize) -> Self {
         let lane = |row: &u32| batch.lanes[batch.starts.partition_point(|start| start <= row) - 1];
-        Self {
-            rows: batch.logit_rows.iter().enumerate().map(|(at, row)| place(*row as usize, at)).collect(),
-            lanes: batch.logit_rows.iter().map(lane).collect(),
-        }
+        let rows = batch.logit_rows.iter().enumerate();
+        Self(rows.map(|(at, row)| (place(*row as usize, at), lane(row))).collect())
     }
 }
 

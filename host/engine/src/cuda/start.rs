@@ -6,6 +6,7 @@ use super::cache::{CacheShape, DeviceCache};
 use super::driver::Driver;
 use super::graphs::DecodeGraphs;
 use super::options::CudaOptions;
+use super::sampler::DeviceSampler;
 use super::step::{Spare, StepShape};
 use crate::batch::{Batch, TableEdit};
 use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
@@ -19,6 +20,7 @@ pub(super) struct Started {
     pub(super) model: Model<CudaBackend>,
     pub(super) backend: CudaBackend,
     pub(super) graphs: DecodeGraphs,
+    pub(super) sampler: DeviceSampler,
     pub(super) spare: Spare,
     pub(super) context: usize,
     pub(super) blocks: usize,
@@ -43,7 +45,10 @@ pub(super) fn start(
     let sizes = BackendSizes { rows, logit_rows, lanes: lanes + 1, context };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
     let mut model = Model::load(&mut backend, config, weights, progress)?;
-    prepare(&mut model, &mut backend, buckets, rows, progress)?;
+    let logits = backend.step_logits();
+    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
+    backend.samples = sampler.samples();
+    prepare(&mut model, &mut backend, &sampler, (buckets, rows), progress)?;
     let (blocks, cache) =
         DeviceCache::allocate(backend.driver.as_mut(), cache_shape, options.kv_cache_bytes)?;
     backend.cache = cache;
@@ -51,8 +56,11 @@ pub(super) fn start(
     let (driver, tables) = backend.device();
     tables.apply(driver, &[TableEdit { lane: spare.lane, at: 0, block: spare.block }])?;
     warm_up(&mut model, &mut backend, spare, buckets)?;
+    // A draw of zeros: the likeliest token, for lane 0.
+    backend.driver.launch(&sampler.launch(0..1))?;
+    backend.driver.synchronize()?;
     let graphs = DecodeGraphs::capture(&mut model, &mut backend, buckets)?;
-    Ok(Started { model, backend, graphs, spare, context, blocks, lanes, logit_rows })
+    Ok(Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows })
 }
 
 /// The length that sequences may have.
@@ -68,17 +76,18 @@ fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadErr
 fn prepare(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,
-    buckets: &[usize],
-    rows: usize,
+    sampler: &DeviceSampler,
+    (buckets, rows): (&[usize], usize),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), LoadError> {
     backend.collect();
     let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|tokens| *tokens < rows).chain([rows]);
     let mixed = powers.flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
     for step in buckets.iter().copied().map(StepShape::decode).chain(mixed) {
-        backend.begin(step, &[]);
+        backend.begin(step);
         model.forward(backend);
     }
+    backend.launch(&sampler.launch(0..1));
     let kernels = backend.collected();
     let of = kernels.len();
     backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?;
@@ -102,8 +111,8 @@ fn warm_up(
     buckets: &[usize],
 ) -> Result<(), LoadError> {
     for bucket in buckets {
-        backend.send(&Batch { starts: vec![0], ..Batch::default() }, Some(*bucket), spare, &[])?;
-        backend.begin(StepShape::decode(*bucket), &[]);
+        backend.send(&Batch { starts: vec![0], ..Batch::default() }, Some(*bucket), spare)?;
+        backend.begin(StepShape::decode(*bucket));
         model.forward(backend);
         backend.end()?;
     }

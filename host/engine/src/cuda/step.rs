@@ -4,7 +4,7 @@
 
 use cuda_kernels::DevicePtr;
 
-use crate::batch::{Batch, LAST};
+use crate::batch::Batch;
 
 /// How much of everything a step has: what grids follow from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -65,7 +65,7 @@ pub(super) struct StepLayout {
 /// The arrays, in their order. Each has as many words as the step may have rows, and one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepArray {
-    /// Of each row: its token, or [`LAST`].
+    /// Of each row: its token, or [`LAST`](crate::batch::LAST), which is the same number for kernels.
     Tokens,
     /// Of each row.
     Positions,
@@ -105,20 +105,11 @@ impl StepLayout {
         base.offset((array as usize * self.stride() * 4) as u64)
     }
 
-    /// Writes a batch, padded to `bucket` rows; `last` is what each lane sampled last, where the host knows it.
-    pub(super) fn write(
-        self,
-        batch: &Batch,
-        bucket: Option<usize>,
-        spare: Spare,
-        last: &[u32],
-        out: &mut [u8],
-    ) {
+    /// Writes a batch, padded to `bucket` rows.
+    pub(super) fn write(self, batch: &Batch, bucket: Option<usize>, spare: Spare, out: &mut [u8]) {
         let (rows, sequences) = (batch.tokens.len(), batch.sequences());
         let lanes =
             (0..sequences).flat_map(|i| (batch.starts[i]..batch.starts[i + 1]).map(move |_| batch.lanes[i]));
-        let known = |(token, lane): (&u32, u32)| if *token == LAST { last[lane as usize] } else { *token };
-        let tokens = batch.tokens.iter().zip(lanes.clone()).map(known);
         let pad = bucket.map_or(0, |bucket| bucket - rows);
         let end = u32::try_from(rows).unwrap_or(u32::MAX);
         let padded = |value: u32| std::iter::repeat_n(value, pad);
@@ -128,7 +119,7 @@ impl StepLayout {
                 *to = word.to_le_bytes();
             }
         };
-        write(StepArray::Tokens, &mut tokens.chain(padded(0)));
+        write(StepArray::Tokens, &mut batch.tokens.iter().copied().chain(padded(0)));
         write(StepArray::Positions, &mut batch.positions.iter().copied().chain(padded(0)));
         write(StepArray::Slots, &mut batch.slots.iter().copied().chain(padded(spare.block * 64)));
         write(StepArray::RowLanes, &mut lanes.chain(padded(spare.lane)));
@@ -149,6 +140,7 @@ impl StepLayout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::LAST;
 
     fn words(layout: StepLayout, bytes: &[u8], array: StepArray, len: usize) -> Vec<u32> {
         let begin = usize::try_from(layout.at(DevicePtr(0), array).0).unwrap();
@@ -172,9 +164,9 @@ mod tests {
     fn a_decode_step_is_padded_by_rows_of_the_spare_lane() {
         let (layout, spare) = (StepLayout::new(8), Spare { lane: 9, block: 50 });
         let mut bytes = vec![0; layout.bytes()];
-        layout.write(&batch(), Some(4), spare, &[0, 0, 33], &mut bytes);
+        layout.write(&batch(), Some(4), spare, &mut bytes);
         let words = |array, len| words(layout, &bytes, array, len);
-        assert_eq!(words(StepArray::Tokens, 4), [33, 7, 8, 0]);
+        assert_eq!(words(StepArray::Tokens, 4), [LAST, 7, 8, 0]);
         assert_eq!(words(StepArray::Positions, 4), [65, 3, 9, 0]);
         assert_eq!(words(StepArray::Slots, 4), [129, 3, 73, 3200]);
         assert_eq!(words(StepArray::RowLanes, 4), [2, 0, 1, 9]);
@@ -190,7 +182,7 @@ mod tests {
         (mixed.starts, mixed.context_lens, mixed.lanes) = (vec![0, 1, 3], vec![66, 10], vec![2, 1]);
         let layout = StepLayout::new(3);
         let mut bytes = vec![0; layout.bytes()];
-        layout.write(&mixed, None, Spare { lane: 9, block: 50 }, &[0, 0, 1], &mut bytes);
+        layout.write(&mixed, None, Spare { lane: 9, block: 50 }, &mut bytes);
         assert_eq!(words(layout, &bytes, StepArray::RowLanes, 4), [2, 1, 1, 0]);
         assert_eq!(words(layout, &bytes, StepArray::LogitRows, 3), [0, 2, 0]);
         let shape =

@@ -36,7 +36,7 @@ fn golden(name: &str) -> Golden {
     serde_json::from_slice(&std::fs::read(folder(name).join("golden.json")).unwrap()).unwrap()
 }
 
-fn shim(name: &str) -> CudaRunner {
+pub(super) fn shim(name: &str) -> CudaRunner {
     let options = CudaOptions { lanes: 2, ..options() };
     load(ShimDriver::new(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

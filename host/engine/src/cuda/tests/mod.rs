@@ -4,6 +4,7 @@ mod compile;
 mod fake;
 mod goldens;
 mod rig;
+mod sampling;
 mod shim;
 mod simulation;
 mod steps;
