@@ -14,3 +14,5 @@ mod pinned;
 
 pub(super) use driver::Gpu;
 pub(super) use machine::Machine;
+#[cfg(test)]
+pub(super) use nvrtc::Nvrtc;

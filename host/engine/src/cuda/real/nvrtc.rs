@@ -11,11 +11,17 @@ use crate::cuda::survey::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// NVRTC as this machine has it.
-pub(super) struct Nvrtc(Result<CudaVersion, CudaError>);
+pub(in crate::cuda) struct Nvrtc(Result<CudaVersion, CudaError>);
 
 impl Nvrtc {
-    pub(super) fn find() -> Self {
+    pub(in crate::cuda) fn find() -> Self {
         Self(survey::nvrtc(&Machine as &dyn Platform))
+    }
+
+    /// As a machine has it that lacks it.
+    #[cfg(test)]
+    pub(in crate::cuda) fn missing() -> Self {
+        Self(Err(CudaError::NoNvrtc))
     }
 }
 

@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use super::rig::{Part, batch, folder, load, options};
-use super::shim::ShimDriver;
+use super::rig::{Part, batch, device, folder, load, options};
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
@@ -38,7 +37,7 @@ fn golden(name: &str) -> Golden {
 
 pub(super) fn shim(name: &str) -> CudaRunner {
     let options = CudaOptions { lanes: 2, ..options() };
-    load(ShimDriver::new(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
+    load(device(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Runs `tokens` of lane 1 in chunks, from a position on; logits of the last.

@@ -3,6 +3,7 @@
 mod compile;
 mod fake;
 mod goldens;
+mod nvrtc;
 mod rig;
 mod sampling;
 mod shim;

@@ -4,17 +4,32 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::fake::{FakeDriver, Log};
-use crate::ModelFiles;
+use super::shim::ShimDriver;
 use crate::batch::{Batch, TableEdit};
 use crate::cuda::driver::Driver;
-use crate::cuda::{CudaOptions, CudaRunner};
+use crate::cuda::real::Gpu;
+use crate::cuda::{CudaOptions, CudaRunner, KernelCache, Survey, choose_device, load_libraries};
 use crate::models::{LoadError, ModelConfig, Progress, Weights};
 use crate::runner::{Draw, Draws, RunError, Runner};
 use crate::token::{SamplingParams, Token};
+use crate::{DeviceChoice, ModelFiles};
+
+/// The device that kernels run on: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC out of `ENGINE_TESTS_CUDA_LIBS`.
+pub(super) fn device() -> Box<dyn Driver> {
+    let Some(choice) = std::env::var("ENGINE_TESTS_DEVICE").ok() else { return Box::new(ShimDriver::new()) };
+    if let Some(folder) = std::env::var_os("ENGINE_TESTS_CUDA_LIBS") {
+        load_libraries(Path::new(&folder)).unwrap();
+    }
+    let choice: DeviceChoice = choice.parse().unwrap();
+    let gpu = choose_device(choice, Survey::of_this_machine, None).unwrap().expect("a GPU");
+    Box::new(Gpu::open(&gpu, KernelCache::default()).unwrap())
+}
 
 /// The folder of a tiny random model, or of a trained one.
 pub(super) fn folder(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Where the tests run, which needn't be where they were built.
+    let root = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let random = root.join("tests/goldens").join(name);
     if random.is_dir() { random } else { root.join("../models").join(name) }
 }
@@ -25,20 +40,20 @@ pub(super) fn options() -> CudaOptions {
 }
 
 pub(super) fn load(
-    driver: impl Driver + 'static,
+    driver: Box<dyn Driver>,
     name: &str,
     options: &CudaOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<CudaRunner, LoadError> {
     let files = ModelFiles::Directory(folder(name));
     let (config, weights) = (ModelConfig::read(&files)?, Weights::open(&files)?);
-    CudaRunner::on(Box::new(driver), &config, &weights, options, progress)
+    CudaRunner::on(driver, &config, &weights, options, progress)
 }
 
 /// A dense model on a device that computes nothing.
 pub(super) fn fake() -> (CudaRunner, Arc<Mutex<Log>>) {
     let (driver, log) = FakeDriver::new();
-    (load(driver, "tied-bf16", &options(), &mut |_| {}).unwrap(), log)
+    (load(Box::new(driver), "tied-bf16", &options(), &mut |_| {}).unwrap(), log)
 }
 
 /// One sequence's part of a step.

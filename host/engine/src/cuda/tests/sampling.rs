@@ -39,8 +39,8 @@ fn the_device_draws_what_the_cpu_draws() {
             .collect();
         let mask_rows: Vec<u32> = (0..24).step_by(5).collect();
         let words = vocab.div_ceil(32);
-        let masks: Vec<u32> =
-            (0..mask_rows.len() * words).map(|at| 0x9e37_79b9u32.rotate_left(at as u32 % 32)).collect();
+        let word = |at: usize| 0x9e37_79b9_u32.rotate_left(u32::try_from(at % 32).unwrap());
+        let masks: Vec<u32> = (0..mask_rows.len() * words).map(word).collect();
         let draws = Draws { rows: &rows, edits: &edits, mask_rows: &mask_rows, masks: &masks };
         runner.sample(&draws).unwrap();
         let got = &runner.collect().unwrap().rows;

@@ -3,8 +3,7 @@
 //!
 //! Steps have few rows, so that the same kernels take them whatever is in them: then a row's bits don't depend on its batch.
 
-use super::rig::options;
-use super::shim::ShimDriver;
+use super::rig::{device, options};
 use crate::ModelFiles;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::error::MaskError;
@@ -32,7 +31,7 @@ fn runner(blocks: u64) -> CudaRunner {
     let block = 2 * 64 * 16 * 2;
     let options =
         CudaOptions { kv_cache_bytes: Some((blocks + 1) * block), batch_tokens: 16, lanes: 4, ..options() };
-    CudaRunner::on(Box::new(ShimDriver::new()), &config, &Weights::random(3), &options, &mut |_| {}).unwrap()
+    CudaRunner::on(device(), &config, &Weights::random(3), &options, &mut |_| {}).unwrap()
 }
 
 fn rig(blocks: u64) -> Rig<CudaRunner> {

@@ -60,7 +60,8 @@ fn a_start_compiles_then_runs_every_decode_step_once_and_records_it() {
 #[test]
 fn progress_is_of_weights_and_then_of_kernels() {
     let mut seen = Vec::new();
-    load(FakeDriver::new().0, "tied-bf16", &options(), &mut |progress| seen.push(progress)).unwrap();
+    load(Box::new(FakeDriver::new().0), "tied-bf16", &options(), &mut |progress| seen.push(progress))
+        .unwrap();
     let kernels = seen.iter().position(|progress| matches!(progress, Progress::Kernels { .. })).unwrap();
     assert!(seen[..kernels].iter().all(|progress| matches!(progress, Progress::Weights { .. })));
     let Some(Progress::Kernels { done, of }) = seen.last() else { panic!("{seen:?}") };
@@ -230,7 +231,7 @@ fn no_memory_at_load_is_an_error_with_figures() {
     for room in [1 << 20, 520 << 20] {
         let (driver, log) = FakeDriver::new();
         lock(&log).room = room;
-        let error = load(driver, "tied-bf16", &options(), &mut |_| {}).unwrap_err().to_string();
+        let error = load(Box::new(driver), "tied-bf16", &options(), &mut |_| {}).unwrap_err().to_string();
         assert!(
             error.starts_with("not enough memory on the GPU for ") && error.ends_with("total 4096 MiB"),
             "{error}"
@@ -243,7 +244,8 @@ fn what_has_no_kernel_is_refused_at_load() {
     for (model, what) in
         [("fp8", "FP8 weights"), ("gpt-oss-mxfp4", "can't run"), ("deepseek-bf16", "can't run")]
     {
-        let error = load(FakeDriver::new().0, model, &options(), &mut |_| {}).unwrap_err().to_string();
+        let error =
+            load(Box::new(FakeDriver::new().0), model, &options(), &mut |_| {}).unwrap_err().to_string();
         assert!(error.starts_with("cuda can't run ") && error.ends_with(" yet; --device cpu can"), "{error}");
         assert!(error.contains(what), "{error}");
     }
@@ -252,7 +254,8 @@ fn what_has_no_kernel_is_refused_at_load() {
 #[test]
 fn a_context_is_no_longer_than_the_models() {
     let options = CudaOptions { context: Some(1 << 30), ..options() };
-    let error = load(FakeDriver::new().0, "tied-bf16", &options, &mut |_| {}).unwrap_err().to_string();
+    let error =
+        load(Box::new(FakeDriver::new().0), "tied-bf16", &options, &mut |_| {}).unwrap_err().to_string();
     assert!(error.starts_with("a context of 1073741824 tokens: expected 1 to "), "{error}");
 }
 
