@@ -67,9 +67,9 @@ struct Visit {
 impl Visit {
     fn request(&self) -> GenerationRequest {
         let n = self.kind;
-        // Every second one begins alike; a block is 64 tokens.
-        let prompt: Vec<u32> = (0..50 + 23 * (n % 3)).map(|at| (at * 7 + n % 2 * 13) % VOCAB).collect();
-        let plain = sampled(prompt, 20 + 6 * (n % 5) as usize, n.into());
+        // Those of a block's 64 tokens begin alike; the others grow by two blocks.
+        let prompt: Vec<u32> = (0..30 + 40 * (n % 2)).map(|at| at * 7 % VOCAB).collect();
+        let plain = sampled(prompt, 70 + 8 * (n % 4) as usize, n.into());
         match n % 4 {
             0 => plain,
             1 => {
@@ -88,9 +88,12 @@ impl Visit {
 }
 
 fn visits() -> Vec<Visit> {
-    let one =
-        |n: u32| Visit { arrival: n * n % 11, leaves_after: (n % 5 == 4).then_some(9 + n), kind: n * 5 % 13 };
-    (0..12).map(one).collect()
+    let one = |n: u32| Visit {
+        arrival: n * n % 11,
+        leaves_after: (n % 5 == 4).then_some(20 + n),
+        kind: n * 5 % 13,
+    };
+    (0..9).map(one).collect()
 }
 
 fn drive(rig: &mut Rig<CudaRunner>, visits: &[Visit]) -> Vec<Client> {
@@ -130,7 +133,7 @@ fn alone(visit: &Visit) -> (Vec<u32>, Option<Finish>) {
 fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
     let visits = visits();
     let expected: Vec<_> = visits.iter().map(alone).collect();
-    for (blocks, preempts) in [(20, false), (3, true)] {
+    for (blocks, preempts) in [(20, false), (4, true)] {
         let mut rig = rig(blocks);
         let clients = drive(&mut rig, &visits);
         assert_eq!(clients.len(), visits.len());
