@@ -1,7 +1,7 @@
 // A linear layer, y = x · weightᵀ, for any number of rows: bf16 in, f32 sums, then linear_store.cuh.
 //
 // A block for TILE_M rows of x and TILE_N rows of the weight, 32 of K at a time through shared memory, STAGES of them on their way
-// (cp.async); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
+// (cp.async; more of them where tiles are small, since then the time is that of reading the weight); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
 // change places with the row's bits 1 and 2, so that eight rows of ldmatrix lie in all banks. What is outside of M, N or K is zero.
 // Blocks that share rows of the weight follow each other. WIDTH 8: K and the pointers are multiples of 16 bytes; WIDTH 1: any K.
 //
@@ -12,7 +12,7 @@
 // sass: linear_tiles has HMMA\.16816\.F32\.BF16
 // sass: linear_tiles has LDSM
 
-constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8, STAGES = 4;
+constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8;
 constexpr u32 WARP_M = TILE_M / 2, WARP_N = TILE_N / 4;
 constexpr u32 STAGE = (TILE_M + TILE_N) * TILE_K;
 
@@ -21,19 +21,32 @@ DEVICE u32 place(u32 row, u32 chunk) {
     return row * TILE_K + (chunk ^ row / 2 % CHUNKS) * 8;
 }
 
-// Begins to load columns k.. of TILE rows of a matrix [rows, cols], from row `first`.
+// A matrix [rows, cols] of which a block loads tiles: a thread has a chunk of every 64th row.
+struct Tiled {
+    // At the thread's chunk in its first row.
+    const bf16* from;
+    // That row.
+    u32 row;
+    u32 rows, cols;
+};
+
+DEVICE Tiled tiled(const bf16* matrix, u32 first, u32 rows, u32 cols) {
+    u32 row = first + threadIdx.x / CHUNKS;
+    return {matrix + (u64)row * cols + threadIdx.x % CHUNKS * 8, row, rows, cols};
+}
+
+// Begins to load columns k.. of the tile.
 template <u32 Tile>
-DEVICE void load_tile(bf16* tile, const bf16* matrix, u32 first, u32 rows, u32 k, u32 cols) {
-    _Pragma("unroll") for (u32 i = threadIdx.x; i < Tile * CHUNKS; i += 256) {
-        u32 row = i / CHUNKS, chunk = i % CHUNKS, col = k + chunk * 8;
-        bool inside = first + row < rows;
-        const bf16* from = matrix + (u64)(inside ? first + row : 0) * cols;
-        bf16* to = tile + place(row, chunk);
+DEVICE void load_tile(bf16* tile, const Tiled& matrix, u32 k) {
+    u32 col = k + threadIdx.x % CHUNKS * 8;
+    bf16* to = tile + place(threadIdx.x / CHUNKS, threadIdx.x % CHUNKS);
+    _Pragma("unroll") for (u32 i = 0; i < Tile / 64; i++) {
+        const bf16* from = matrix.from + (u64)(i * 64) * matrix.cols + k;
+        bool inside = matrix.row + i * 64 < matrix.rows;
         if (WIDTH == 8) {
-            inside = inside && col < cols;
-            cp_async16(to, from + (inside ? col : 0), inside ? 16 : 0);
+            cp_async16(to + i * 64 * TILE_K, from, inside && col < matrix.cols ? 16 : 0);
         } else {
-            for (u32 j = 0; j < 8; j++) to[j] = inside && col + j < cols ? from[col + j] : (bf16)0;
+            for (u32 j = 0; j < 8; j++) to[i * 64 * TILE_K + j] = inside && col + j < matrix.cols ? from[j] : (bf16)0;
         }
     }
 }
@@ -84,15 +97,15 @@ KERNEL __launch_bounds__(256, 2) void linear_tiles(const bf16* x, const bf16* we
     bf16* shared = (bf16*)shared_memory();
     u32 first_m = blockIdx.x * TILE_M, first_n = blockIdx.y * TILE_N;
     u32 steps = (inputs + TILE_K - 1) / TILE_K;
+    Tiled left = tiled(x, first_m, rows, inputs), right = tiled(weight, first_n, outputs, inputs);
     // Weights don't depend on the launch in front.
     _Pragma("unroll") for (u32 stage = 0; stage < STAGES - 1; stage++) {
-        bf16* tile = shared + stage * STAGE + TILE_M * TILE_K;
-        load_tile<TILE_N>(tile, weight, first_n, outputs, stage * TILE_K, inputs);
+        load_tile<TILE_N>(shared + stage * STAGE + TILE_M * TILE_K, right, stage * TILE_K);
     }
     grid_launch_dependents();
     grid_dependency_wait();
     _Pragma("unroll") for (u32 stage = 0; stage < STAGES - 1; stage++) {
-        load_tile<TILE_M>(shared + stage * STAGE, x, first_m, rows, stage * TILE_K, inputs);
+        load_tile<TILE_M>(shared + stage * STAGE, left, stage * TILE_K);
         cp_async_commit();
     }
 
@@ -104,8 +117,8 @@ KERNEL __launch_bounds__(256, 2) void linear_tiles(const bf16* x, const bf16* we
         u32 next = step + STAGES - 1;
         bf16* free = shared + next % STAGES * STAGE;
         if (next < steps) {
-            load_tile<TILE_M>(free, x, first_m, rows, next * TILE_K, inputs);
-            load_tile<TILE_N>(free + TILE_M * TILE_K, weight, first_n, outputs, next * TILE_K, inputs);
+            load_tile<TILE_M>(free, left, next * TILE_K);
+            load_tile<TILE_N>(free + TILE_M * TILE_K, right, next * TILE_K);
         }
         cp_async_commit();
         const bf16* stage = shared + step % STAGES * STAGE;

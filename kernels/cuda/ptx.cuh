@@ -62,7 +62,7 @@ DEVICE void named_barrier(u32 id, u32 threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero.
+// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero. Of none, the address may be any.
 DEVICE void cp_async16(void* shared, const void* global, u32 bytes = 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                  : "memory");

@@ -100,6 +100,9 @@ def check(nvrtc, path):
     kernels, used = instructions(path.with_suffix(".cubin")), usage(log)
     if sorted(used) != sorted(job["entries"]) or sorted(kernels) != sorted(job["entries"]):
         return [], [f"{where}: kernels {sorted(used)}, the source says {job['entries']}"]
+    unread = re.findall(r"^// sass\b.*$", source.decode(), re.MULTILINE)
+    if len(unread) != len(PROMISE.findall(source.decode())):
+        errors.append(f"{where}: not all of these are promises: {unread}")
     unknown = {promise[2] for promise in PROMISE.findall(source.decode())} - set(job["entries"])
     errors += [f"{where}: promises of {name}, which is no kernel" for name in sorted(unknown)]
     rows = []
@@ -115,16 +118,46 @@ def check(nvrtc, path):
     return rows, errors
 
 
+# A kernel with everything that is wrong.
+WRONG = """
+// sass: wrong has HMMA
+// sass: wrong lacks LDG
+// sass: absent lacks LDG
+// sass: wrong is good
+extern "C" __global__ void wrong(int* x) {
+    int places[64];
+    for (int i = 0; i < 64; i++) places[i] = x[i];
+    for (int i = 0; i < 64; i++) x[i] = places[x[i] & 63];
+}
+"""
+
+
+def finds_what_is_wrong(nvrtc, folder):
+    """Whether the check sees each fault of WRONG, and no other."""
+    path = folder / "wrong.json"
+    path.with_suffix(".cu").write_text(WRONG)
+    options = ["--gpu-architecture=sm_80", "-default-device"]
+    path.write_text(json.dumps({"name": "wrong", "arch": "sm_80", "options": options, "entries": ["wrong"]}))
+    errors = check(nvrtc, path)[1]
+    path.unlink()
+    faults = ["promises of absent", "not all of these are promises", "local memory", "bytes of stack", "has HMMA", "lacks LDG"]
+    return len(errors) == len(faults) and all(any(fault in error for error in errors) for fault in faults)
+
+
 def main():
     folder, name = Path(sys.argv[1]), sys.argv[2]
     jobs = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
     jobs = [path for path in jobs if name in json.loads(path.read_text())["name"]]
     nvrtc = Nvrtc()
+    if not finds_what_is_wrong(nvrtc, folder):
+        sys.exit("the check doesn't find what is wrong with a kernel that it compiles to see that")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda path: check(nvrtc, path), jobs))
-    print(f"{'kernel':26} {'variant':58} {'registers':>9} {'spills':>6} {'LDG.128':>8} {'HMMA':>5} {'code':>6} {'seconds':>7}")
-    for kernel, where, registers, spills, loads, products, length, seconds in sorted(row for rows, _ in results for row in rows):
-        print(f"{kernel:26} {where:58} {registers:9} {spills:6} {loads:>8} {products:5} {length:6} {seconds:7.2f}")
+    rows = sorted(row for rows, _ in results for row in rows)
+    kernel, variant = (max([len(row[i]) for row in rows], default=0) for i in (0, 1))
+    print(f"{'kernel':{kernel}} {'variant':{variant}} {'registers':>9} {'spills':>6} {'LDG.128':>8} {'HMMA':>5} {'code':>6} {'seconds':>7}")
+    for name, where, registers, spills, loads, products, length, seconds in rows:
+        print(f"{name:{kernel}} {where:{variant}} {registers:9} {spills:6} {loads:>8} {products:5} {length:6} {seconds:7.2f}")
     errors = [error for _, errors in results for error in errors]
     for error in errors:
         print(error, file=sys.stderr)

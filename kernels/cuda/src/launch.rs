@@ -41,12 +41,13 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory of a block. Above 48 kB a device gives it only to kernels whose attribute allows so much.
     pub shared_bytes: u32,
     /// The kernel's arguments.
     pub args: Args,
     /// Whether it may begin before the launch in front of it has ended (programmatic dependent launch): the kernel waits for that
-    /// by itself, in every thread, before it reads anything but weights and before it writes.
+    /// by itself, in every thread, before it reads anything but weights and before it writes. So whoever writes weights waits for
+    /// that to end before the first launch that reads them.
     pub overlaps: bool,
 }
 

@@ -13,6 +13,8 @@ mod fill;
 mod gather_rows;
 mod launch;
 mod linear;
+mod mla;
+mod moe;
 mod pointer;
 mod qk_norm_rope_write;
 mod rms_norm;
@@ -22,13 +24,25 @@ mod source;
 mod tolerance;
 mod variants;
 
-pub use attention::{Attention, PagedCache, attention_reference};
+pub use attention::{
+    Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference,
+    decode_work, prefill_tiles,
+};
 pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
 pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
 pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
+pub use mla::{
+    MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
+    mla_attention_reference, mla_keys_reference, mla_values_reference,
+};
+pub use moe::{
+    ClampedSwiglu, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, Scoring, StoredExperts,
+    clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference,
+    moe_combine_reference, moe_route_reference,
+};
 pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};
 pub use rms_norm::{RmsNorm, rms_norm_reference};

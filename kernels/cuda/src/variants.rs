@@ -1,7 +1,8 @@
 //! Everything that the server may compile, for the check that compiles it all without a device.
 
 use crate::{
-    Attention, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite, RmsNorm, Sample, SiluMul, Variant,
+    Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite,
+    RmsNorm, Sample, SiluMul, Variant, mla, moe,
 };
 
 /// All variants of all sources.
@@ -12,11 +13,15 @@ pub fn variants() -> Vec<Variant> {
         SiluMul::variants(),
         QkNormRopeWrite::variants(),
         Linear::variants(),
-        Attention::variants(),
-        Sample::variants(),
         Cast::variants(),
         GatherRows::variants(),
         Fill::variants(),
+        Attention::variants(),
+        AttentionDecode::variants(),
+        AttentionPrefill::variants(),
+        Sample::variants(),
+        mla::variants(),
+        moe::variants(),
     ];
     all.into_iter().flatten().collect()
 }

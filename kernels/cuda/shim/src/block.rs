@@ -32,6 +32,8 @@ enum State {
 /// A thread of the block.
 #[derive(Default)]
 pub(crate) struct Thread {
+    /// Its place in the block.
+    at: [u32; 3],
     state: Cell<Option<State>>,
     fiber: RefCell<Option<Fiber>>,
     yielder: Cell<Option<*const Yielder<(), ()>>>,
@@ -80,11 +82,14 @@ pub(crate) struct Block {
 impl Block {
     /// A block of so many threads. It must not move after `run`.
     pub(crate) fn new(context: Context, body: Body) -> Self {
-        let threads = context.block_dim.iter().product::<u32>() as usize;
+        let [x, y, z] = context.block_dim;
+        let places = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+        let all: Vec<Thread> = places.map(|at| Thread { at, ..Thread::default() }).collect();
+        let threads = all.len();
         Self {
             context: UnsafeCell::new(context),
             body,
-            threads: (0..threads).map(|_| Thread::default()).collect(),
+            threads: all,
             warps: (0..threads.div_ceil(WARP)).map(|_| RefCell::default()).collect(),
             barriers: std::array::from_fn(|_| RefCell::default()),
             now: Cell::new(0),
@@ -283,12 +288,7 @@ impl Block {
     }
 
     /// A thread's place in the block.
-    #[expect(unsafe_code, reason = "the context is shared with kernels")]
-    #[expect(clippy::cast_possible_truncation, reason = "a block has 1024 threads at most")]
     pub(crate) fn coordinates(&self, index: usize) -> [u32; 3] {
-        // SAFETY: sizes never change.
-        let [x, y, _] = unsafe { (*self.context.get()).block_dim };
-        let index = index as u32;
-        [index % x, index / x % y, index / (x * y)]
+        self.threads[index].at
     }
 }

@@ -17,7 +17,12 @@ use sha2::{Digest, Sha256};
 use crate::ShimError;
 use crate::hooks::Context;
 
-const HEADER: &str = include_str!("shim.hpp");
+const HEADER: &str = concat!(
+    "#line 1 \"runtime.hpp\"\n",
+    include_str!("runtime.hpp"),
+    "#line 1 \"shim.hpp\"\n",
+    include_str!("shim.hpp")
+);
 /// Vectors at addresses that aren't multiples of their size, and indices outside of arrays, trap.
 const OPTIONS: [&str; 14] = [
     "-x",
@@ -95,7 +100,7 @@ fn text(variant: &Variant) -> String {
     for (name, value) in variant.defines.iter() {
         let _ = writeln!(text, "#define {name} {value}");
     }
-    let _ = write!(text, "#line 1 \"shim.hpp\"\n{HEADER}\n{}\n", variant.source.with_prelude());
+    let _ = write!(text, "{HEADER}\n{}\n", variant.source.with_prelude());
     for name in variant.source.entries() {
         let _ = writeln!(
             text,

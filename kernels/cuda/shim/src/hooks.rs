@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 use crate::block::Block;
 use crate::warp::Compute;
 
-/// A block as kernels see it, with the thread that runs now; `Context` of shim.hpp has the same fields.
+/// A block as kernels see it, with the thread that runs now; `Context` of runtime.hpp has the same fields.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
@@ -20,7 +20,7 @@ pub(crate) struct Context {
     pub(crate) runtime: *const Block,
 }
 
-/// The functions, in the order of shim.hpp.
+/// The functions, in the order of runtime.hpp.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Hooks {

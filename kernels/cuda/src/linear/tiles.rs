@@ -14,13 +14,26 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// Rows of x and of the weight that a block takes.
-const LARGE: (u32, u32) = (128, 128);
-const SMALL: (u32, u32) = (64, 64);
-/// Rows of x up to which blocks are small: there are more of them, and fewer rows that aren't there.
-const SMALL_ROWS: u32 = 64;
-/// Parts of K in shared memory, of 64 bytes a row.
-const STAGES: u32 = 4;
+/// What a block takes.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Rows of x.
+    m: u32,
+    /// Rows of the weight.
+    n: u32,
+    /// Parts of K in shared memory, of 64 bytes a row.
+    stages: u32,
+}
+
+impl Tile {
+    const LARGE: Self = Self { m: 128, n: 128, stages: 4 };
+    const SMALL: Self = Self { m: 64, n: 64, stages: 12 };
+
+    /// Up to 64 rows, blocks are small: there are more of them, and fewer rows that aren't there.
+    fn of(rows: u32) -> Self {
+        if rows > Self::SMALL.m { Self::LARGE } else { Self::SMALL }
+    }
+}
 
 impl Linear {
     /// The launch of `linear_tiles.cu`; none with a norm.
@@ -30,17 +43,17 @@ impl Linear {
     pub fn tiles(&self) -> Option<Launch> {
         let (x, _) = self.checked();
         let LinearInput::Bf16(_) = self.x else { return None };
-        let (tile_m, tile_n) = if self.rows > SMALL_ROWS { LARGE } else { SMALL };
+        let tile = Tile::of(self.rows);
         let width = check::width(self.inputs, &[x, self.weight]);
         Some(Launch {
             kernel: KernelId {
                 source: &SOURCE,
-                defines: variant((tile_m, tile_n), width, self.store).defines,
+                defines: variant(tile, width, self.store).defines,
                 entry: "linear_tiles",
             },
-            grid: [self.rows.div_ceil(tile_m), self.outputs.div_ceil(tile_n), 1],
+            grid: [self.rows.div_ceil(tile.m), self.outputs.div_ceil(tile.n), 1],
             block: [THREADS, 1, 1],
-            shared_bytes: STAGES * (tile_m + tile_n) * 64,
+            shared_bytes: tile.stages * (tile.m + tile.n) * 64,
             args: Args::new()
                 .ptr(x)
                 .ptr(self.weight)
@@ -54,13 +67,15 @@ impl Linear {
     }
 }
 
-fn variant((tile_m, tile_n): (u32, u32), width: u32, store: LinearStore) -> Variant {
-    let defines = [("TILE_M", tile_m), ("TILE_N", tile_n), ("WIDTH", width), ("STORE", store.define())];
+fn variant(tile: Tile, width: u32, store: LinearStore) -> Variant {
+    let Tile { m, n, stages } = tile;
+    let defines =
+        [("TILE_M", m), ("TILE_N", n), ("STAGES", stages), ("WIDTH", width), ("STORE", store.define())];
     Variant { source: &SOURCE, defines: Defines::new(&defines) }
 }
 
 pub(super) fn variants() -> Vec<Variant> {
     let stores = || LinearStore::ALL.into_iter();
     let of = |tile, width| stores().map(move |store| variant(tile, width, store));
-    [LARGE, SMALL].into_iter().flat_map(|tile| of(tile, 8).chain(of(tile, 1))).collect()
+    [Tile::LARGE, Tile::SMALL].into_iter().flat_map(|tile| of(tile, 8).chain(of(tile, 1))).collect()
 }

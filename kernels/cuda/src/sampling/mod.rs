@@ -47,6 +47,7 @@ impl DrawRow {
 
     /// As the kernel reads it.
     pub fn words(&self) -> [u32; Self::WORDS] {
+        #[expect(clippy::cast_possible_truncation, reason = "the low half, and the high one")]
         let halves = |x: u64| [x as u32, (x >> 32) as u32];
         let ([seed, seed_high], [position, position_high]) = (halves(self.seed), halves(self.position));
         let none = u32::MAX;

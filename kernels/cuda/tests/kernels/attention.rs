@@ -1,9 +1,12 @@
-//! Attention, the simple way.
+//! Attention: the simple way, by spans, by tiles.
 
-use cuda_kernels::Tolerance;
+use cuda_kernels::{AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles};
 
 use crate::device::in_both_orders;
 use crate::paged::Step;
+
+/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one; then the result is.
+const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
 
 fn check(step: &Step) {
     in_both_orders(|device| {
@@ -36,5 +39,100 @@ fn a_window_hides_what_is_before_it_and_sinks_take_weight() {
 fn heads_may_share_one_key_or_have_one_each() {
     for (heads, kv_heads) in [(1, 1), (5, 1), (3, 3)] {
         check(&Step { heads, kv_heads, ..step(32, &[(33, 2), (1, 1)]) });
+    }
+}
+
+/// The same step by spans, on this many blocks; twice, as a graph is played again.
+fn check_decode(step: &Step, blocks: u32) {
+    in_both_orders(|device| {
+        let prepared = step.prepare(device);
+        let work = decode_work(&prepared.positions, step.window);
+        let partials =
+            AttentionDecode::partial_bytes(work[0] as usize, step.kv_heads as u32, step.head_dim as u32);
+        let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
+        let decode = AttentionDecode {
+            attention: prepared.attention,
+            work: device.u32(&work),
+            partials: device.out::<u8>(partials),
+            counters,
+            blocks,
+        };
+        for _ in 0..2 {
+            device.shim.fill(prepared.attention.out, 0xff, prepared.wanted.len() * 2).unwrap();
+            device.run(&decode.launch());
+            device.check_bf16(
+                prepared.attention.out,
+                &prepared.wanted,
+                ROUNDED_WEIGHTS,
+                &format!("{step:?}, {blocks} blocks"),
+            );
+        }
+    });
+}
+
+#[test]
+fn rows_of_any_length_are_shared_out_over_any_number_of_blocks() {
+    let lengths = [(1, 1), (64, 1), (65, 1), (256, 1), (257, 1), (700, 1), (1024, 1)];
+    for (head_dim, blocks) in [(32, 1), (64, 3), (96, 5), (128, 40)] {
+        check_decode(&step(head_dim, &lengths), blocks);
+    }
+}
+
+#[test]
+fn spans_know_windows_and_sinks() {
+    let lengths = [(1, 1), (66, 1), (300, 1), (1000, 1)];
+    for (window, sinks) in [(Some(1), false), (Some(65), true), (Some(300), true), (None, true)] {
+        check_decode(&Step { window, sinks, ..step(64, &lengths) }, 4);
+    }
+    let short = decode_work(&[999], Some(65));
+    assert_eq!(short, [1, 0, 0, 0, 0, 896, 0, 1], "one span, from the block of the first position on");
+}
+
+#[test]
+fn up_to_sixteen_heads_share_a_key() {
+    for (heads, kv_heads) in [(1, 1), (7, 1), (9, 1), (16, 1), (32, 2), (3, 3)] {
+        check_decode(&Step { heads, kv_heads, ..step(32, &[(33, 1), (300, 1)]) }, 2);
+    }
+}
+
+#[test]
+fn rows_of_one_sequence_see_what_is_before_them() {
+    check_decode(&step(64, &[(300, 5), (5, 5)]), 3);
+}
+
+/// The same step by tiles.
+fn check_prefill(step: &Step) {
+    in_both_orders(|device| {
+        let prepared = step.prepare(device);
+        let count = step.sequences.len() as u32;
+        let mut first_row = 0;
+        let sequence = |(s, (len, rows)): (u32, &(usize, usize))| {
+            let (position, rows) = ((len - rows) as u32, *rows as u32);
+            first_row += rows;
+            PrefillRows { first_row: first_row - rows, rows, position, lane: count - 1 - s }
+        };
+        let tiles = prefill_tiles(&(0..).zip(&step.sequences).map(sequence).collect::<Vec<_>>());
+        let count = tiles.len() as u32 / 4;
+        let tiles = device.u32(&tiles);
+        device.run(&AttentionPrefill { attention: prepared.attention, tiles, count }.launch());
+        device.check_bf16(prepared.attention.out, &prepared.wanted, ROUNDED_WEIGHTS, &format!("{step:?}"));
+    });
+}
+
+#[test]
+fn prompts_of_any_length_are_cut_into_tiles() {
+    for head_dim in [32, 64, 96, 128] {
+        let heads = if head_dim == 32 { 4 } else { 2 };
+        check_prefill(&Step { heads, ..step(head_dim, &[(1, 1), (16, 16), (130, 130), (200, 17)]) });
+    }
+}
+
+#[test]
+fn tiles_know_windows_and_sinks() {
+    for (window, sinks) in
+        [(Some(1), false), (Some(20), true), (Some(64), false), (Some(150), true), (None, true)]
+    {
+        let shape = Step { heads: 2, kv_heads: 1, window, sinks, ..step(32, &[]) };
+        check_prefill(&Step { sequences: vec![(140, 140), (333, 70), (64, 64)], ..shape });
     }
 }

@@ -117,6 +117,8 @@ fn tiles_take_any_shape() {
         (17, 48, 264),
         (2, 200, 24),
         (130, 16, 8),
+        (130, 136, 296),
+        (20, 70, 840),
     ];
     in_both_orders(|device| {
         for shape in shapes {

@@ -21,7 +21,6 @@ pub(crate) struct Prepared {
     pub(crate) attention: Attention,
     pub(crate) wanted: Vec<f64>,
     pub(crate) positions: Vec<u32>,
-    pub(crate) lanes: Vec<u32>,
 }
 
 impl Step {
@@ -123,6 +122,6 @@ impl Step {
                 }
             }
         }
-        Prepared { attention, wanted, positions, lanes }
+        Prepared { attention, wanted, positions }
     }
 }

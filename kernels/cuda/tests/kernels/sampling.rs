@@ -132,7 +132,7 @@ fn tokens_are_those_of_the_reference_for_all_parameters() {
             // A row of nothing but minus infinity may be among the shortest; the reference says so as well.
             let near = case.check(device);
             assert!(near <= 2, "{near} rows of {vocab} ids are too near");
-            case.draws.iter_mut().for_each(|draw| draw.position = (1 << 40) + draw.position);
+            case.draws.iter_mut().for_each(|draw| draw.position += 1 << 40);
             assert!(case.check(device) <= 2);
         }
     });

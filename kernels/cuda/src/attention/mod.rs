@@ -1,9 +1,15 @@
 //! Attention of the rows of a step over the paged cache, the simple way: any shape, one warp for a row and a head.
 
+mod decode;
+mod prefill;
+
+pub use decode::{AttentionDecode, SPAN, decode_work};
+pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles};
+
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../attention.cu") };
+static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../../attention.cu") };
 
 /// A layer's keys and values, and where the sequences' tokens are in them.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +82,7 @@ impl Attention {
             "{operation}: a pointer is misaligned"
         );
         assert!(self.window != Some(0), "{operation}: a window of nothing");
+        assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
     }
 
     /// Those that all kernels of attention begin with.
@@ -123,6 +130,8 @@ pub fn attention_reference<'a>(
         sum += weight;
         out.iter_mut().zip(value).for_each(|(out, v)| *out += weight * f64::from(*v));
     }
-    out.iter_mut().for_each(|out| *out /= sum);
+    for out in &mut out {
+        *out /= sum;
+    }
     out
 }

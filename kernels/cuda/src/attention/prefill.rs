@@ -1,0 +1,88 @@
+//! Attention of many rows of each sequence.
+
+use super::Attention;
+use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source =
+    Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
+
+/// Rows of a tile.
+const ROWS: u32 = 128;
+
+/// [`Attention`] of the rows of a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+#[derive(Debug, Clone, Copy)]
+pub struct AttentionPrefill {
+    /// Parameters; `head_dim` is 32, 64, 96 or 128.
+    pub attention: Attention,
+    /// What [`prefill_tiles`] gives.
+    pub tiles: DevicePtr,
+    /// Their number.
+    pub count: u32,
+}
+
+/// Neighbouring rows of one sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefillRows {
+    /// The first of them.
+    pub first_row: u32,
+    /// Their number.
+    pub rows: u32,
+    /// The first one's position.
+    pub position: u32,
+    /// The sequence's lane.
+    pub lane: u32,
+}
+
+impl AttentionPrefill {
+    /// Whether there is a kernel for heads of this width.
+    pub fn supports(head_dim: u32) -> bool {
+        [32, 64, 96, 128].contains(&head_dim)
+    }
+
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or misaligned, or the heads aren't supported.
+    pub fn launch(&self) -> Launch {
+        let Attention { heads, head_dim, window, scale, .. } = self.attention;
+        self.attention.check("attention_prefill");
+        assert!(
+            Self::supports(head_dim) && heads <= 65_535,
+            "attention_prefill: {heads} heads of {head_dim}"
+        );
+        assert!(
+            self.count > 0 && self.tiles != DevicePtr::NULL && self.tiles.is_wide(),
+            "attention_prefill: tiles"
+        );
+        Launch {
+            kernel: Self::kernel(head_dim),
+            grid: [self.count, heads, 1],
+            block: [256, 1, 1],
+            // Two stages of keys and values.
+            shared_bytes: 2 * 2 * 64 * head_dim * 2,
+            args: self.attention.args().u32(window.unwrap_or(0)).f32(scale).ptr(self.tiles),
+            overlaps: true,
+        }
+    }
+
+    fn kernel(head_dim: u32) -> KernelId {
+        KernelId {
+            source: &SOURCE,
+            defines: Defines::new(&[("HEAD_DIM", head_dim)]),
+            entry: "attention_prefill",
+        }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [32, 64, 96, 128].map(|dim| Self::kernel(dim).variant()).to_vec()
+    }
+}
+
+/// The tiles of some sequences' rows, four words each.
+pub fn prefill_tiles(sequences: &[PrefillRows]) -> Vec<u32> {
+    let mut tiles = Vec::new();
+    for PrefillRows { first_row, rows, position, lane } in sequences {
+        for at in (0..*rows).step_by(ROWS as usize) {
+            tiles.extend([first_row + at, ROWS.min(rows - at), position + at, *lane]);
+        }
+    }
+    tiles
+}

@@ -1,0 +1,95 @@
+//! Attention of latent queries over the cache.
+
+use super::MlaShape;
+use crate::check;
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "mla_attention.cu", text: include_str!("../../mla_attention.cu") };
+
+/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's.
+#[derive(Debug, Clone, Copy)]
+pub struct MlaAttention {
+    /// `[rows, heads, rank + rope]` bf16.
+    pub queries: DevicePtr,
+    /// `[blocks, 64, rank + rope]` bf16; the rows of the step have been written.
+    pub cache: DevicePtr,
+    /// `[lanes, table_width]` u32: the block of each 64 positions of a lane.
+    pub tables: DevicePtr,
+    /// Entries of a lane.
+    pub table_width: u32,
+    /// `[rows]` u32: the lane of each row.
+    pub lanes: DevicePtr,
+    /// `[rows]` u32.
+    pub positions: DevicePtr,
+    /// `[rows, heads, rank]` bf16.
+    pub out: DevicePtr,
+    /// Tokens.
+    pub rows: u32,
+    /// Widths; the rank is at most 1024.
+    pub shape: MlaShape,
+    /// Factor of scores.
+    pub scale: f32,
+}
+
+impl MlaAttention {
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
+    pub fn launch(&self) -> Launch {
+        let MlaShape { heads, rank, rope, .. } = self.shape;
+        let wide = [self.queries, self.cache, self.out];
+        check::shape(
+            "mla_attention",
+            self.rows,
+            self.table_width,
+            &[self.tables, self.lanes, self.positions],
+        );
+        check::shape("mla_attention", self.rows, rank, &wide);
+        self.shape.check("mla_attention");
+        assert!(
+            rank <= 1024 && wide.iter().all(|p| p.is_wide()),
+            "mla_attention: rank {rank}, or a pointer is misaligned"
+        );
+        let items = self.rows.checked_mul(heads).expect("rows and heads of a grid");
+        Launch {
+            kernel: Self::kernel(rank, rope),
+            grid: [items.div_ceil(4), 1, 1],
+            block: [128, 1, 1],
+            shared_bytes: 4 * 4 * (rank + rope + 64),
+            args: Args::new()
+                .ptr(self.queries)
+                .ptr(self.cache)
+                .ptr(self.tables)
+                .ptr(self.lanes)
+                .ptr(self.positions)
+                .ptr(self.out)
+                .u32(self.rows)
+                .u32(heads)
+                .u32(self.table_width)
+                .f32(self.scale),
+            overlaps: true,
+        }
+    }
+
+    fn kernel(rank: u32, rope: u32) -> KernelId {
+        let defines = Defines::new(&[("RANK", rank), ("ROPE", rope)]);
+        KernelId { source: &SOURCE, defines, entry: "mla_attention" }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
+    }
+}
+
+/// What it means for one row and head: the query and the cached rows that it sees, of which the first `rank` columns are values.
+pub fn mla_attention_reference(query: &[f32], seen: &[&[f32]], rank: usize, scale: f32) -> Vec<f64> {
+    let score = |row: &&[f32]| -> f64 {
+        query.iter().zip(*row).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)
+    };
+    let scores: Vec<f64> = seen.iter().map(score).collect();
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let col =
+        |col: usize| weights.iter().zip(seen).map(|(w, row)| w * f64::from(row[col])).sum::<f64>() / sum;
+    (0..rank).map(col).collect()
+}

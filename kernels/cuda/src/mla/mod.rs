@@ -1,0 +1,43 @@
+//! Attention over a compressed cache (MLA), in its absorbed form.
+//!
+//! A layer is [`MlaWrite`], [`MlaProject`] of the queries into the latent space, [`MlaAttention`], and [`MlaProject`] of its results to
+//! values. The cache of a layer is `[blocks, 64, rank + rope]` bf16.
+
+mod attention;
+mod project;
+mod write;
+
+pub use attention::{MlaAttention, mla_attention_reference};
+pub use project::{MlaProject, MlaSide, mla_keys_reference, mla_values_reference};
+pub use write::{MlaWrite, interleaved_rope_reference};
+
+use crate::Variant;
+
+/// Widths of such a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MlaShape {
+    /// Query heads.
+    pub heads: u32,
+    /// Width of the latent row, a multiple of 8.
+    pub rank: u32,
+    /// Width of the part of a query and key that isn't rotated, a multiple of 8.
+    pub nope: u32,
+    /// Width of the part that is rotated, a multiple of 8.
+    pub rope: u32,
+    /// Width of a value, a multiple of 8.
+    pub value: u32,
+}
+
+impl MlaShape {
+    /// # Panics
+    /// Where a width isn't such a multiple.
+    fn check(self, operation: &str) {
+        let Self { heads, rank, nope, rope, value } = self;
+        let fits = |width: u32| width > 0 && width.is_multiple_of(8);
+        assert!(heads > 0 && [rank, nope, rope, value].into_iter().all(fits), "{operation}: {self:?}");
+    }
+}
+
+pub(crate) fn variants() -> Vec<Variant> {
+    [MlaWrite::variants(), MlaProject::variants(), MlaAttention::variants()].into_iter().flatten().collect()
+}

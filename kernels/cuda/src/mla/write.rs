@@ -1,0 +1,86 @@
+//! A row of the cache, and the rotated parts of the queries.
+
+use super::MlaShape;
+use crate::check::{self, THREADS};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
+
+/// Norms and rotates the rows of `kv`, writes them to their slots, and rotates the queries where they are.
+#[derive(Debug, Clone, Copy)]
+pub struct MlaWrite {
+    /// `[rows, heads, nope + rope]` bf16.
+    pub queries: DevicePtr,
+    /// `[rows, rank + rope]` bf16.
+    pub kv: DevicePtr,
+    /// `[rank]` f32.
+    pub norm: DevicePtr,
+    /// Added to the mean square.
+    pub eps: f32,
+    /// `[rope / 2]` f32: radians a position.
+    pub frequencies: DevicePtr,
+    /// Factor of cosines and sines.
+    pub rope_factor: f32,
+    /// `[rows]` u32, below 2²¹.
+    pub positions: DevicePtr,
+    /// `[rows]` u32: `64 * block + place in the block`.
+    pub slots: DevicePtr,
+    /// `[blocks, 64, rank + rope]` bf16.
+    pub cache: DevicePtr,
+    /// Tokens.
+    pub rows: u32,
+    /// Widths.
+    pub shape: MlaShape,
+}
+
+impl MlaWrite {
+    /// # Panics
+    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't multiples of 8.
+    pub fn launch(&self) -> Launch {
+        let MlaShape { heads, rank, nope, rope, .. } = self.shape;
+        let wide = [self.queries, self.kv, self.norm, self.cache];
+        check::shape("mla_write", self.rows, rank, &[self.frequencies, self.positions, self.slots]);
+        check::shape("mla_write", self.rows, rank, &wide);
+        self.shape.check("mla_write");
+        assert!(wide.iter().all(|p| p.is_wide()), "mla_write: a pointer is misaligned");
+        Launch {
+            kernel: Self::kernel(rank, rope),
+            grid: [self.rows, 1, 1],
+            block: [THREADS, 1, 1],
+            shared_bytes: 32 * 4,
+            args: Args::new()
+                .ptr(self.queries)
+                .ptr(self.kv)
+                .ptr(self.norm)
+                .ptr(self.frequencies)
+                .ptr(self.positions)
+                .ptr(self.slots)
+                .ptr(self.cache)
+                .u32(heads)
+                .u32(nope)
+                .f32(self.eps)
+                .f32(self.rope_factor),
+            overlaps: true,
+        }
+    }
+
+    fn kernel(rank: u32, rope: u32) -> KernelId {
+        let defines = Defines::new(&[("RANK", rank), ("ROPE", rope)]);
+        KernelId { source: &SOURCE, defines, entry: "mla_write" }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        vec![Self::kernel(512, 64).variant(), Self::kernel(32, 16).variant()]
+    }
+}
+
+/// What the rotation means: neighbours turn together.
+#[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
+pub fn interleaved_rope_reference(x: &[f32], frequencies: &[f32], factor: f32, position: u32) -> Vec<f64> {
+    let pair = |(pair, frequency): (&[f32; 2], &f32)| {
+        let (sine, cosine) = f64::from(position as f32 * frequency).sin_cos();
+        let [a, b] = pair.map(f64::from);
+        [a * cosine - b * sine, b * cosine + a * sine].map(|x| x * f64::from(factor))
+    };
+    x.as_chunks::<2>().0.iter().zip(frequencies).flat_map(pair).collect()
+}

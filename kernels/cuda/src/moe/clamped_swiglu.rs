@@ -1,0 +1,59 @@
+//! The middle of gpt-oss's experts.
+
+use crate::check::{self, THREADS};
+use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
+
+static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("../../clamped_swiglu.cu") };
+
+/// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`.
+#[derive(Debug, Clone, Copy)]
+pub struct ClampedSwiglu {
+    /// `[rows, 2 * cols]` bf16: gate and up take turns.
+    pub gate_up: DevicePtr,
+    /// `[rows, cols]` bf16.
+    pub out: DevicePtr,
+    /// Rows.
+    pub rows: u32,
+    /// Columns of gate.
+    pub cols: u32,
+    /// Factor within the sigmoid.
+    pub alpha: f32,
+    /// Bound of gate and up.
+    pub limit: f32,
+}
+
+impl ClampedSwiglu {
+    /// # Panics
+    /// Where there are no rows or columns, or a pointer is null.
+    pub fn launch(&self) -> Launch {
+        let pointers = [self.gate_up, self.out];
+        check::shape("clamped_swiglu", self.rows, self.cols, &pointers);
+        let width = check::width(self.cols, &pointers);
+        Launch {
+            kernel: KernelId {
+                source: &SOURCE,
+                defines: Defines::new(&[("WIDTH", width)]),
+                entry: "clamped_swiglu",
+            },
+            grid: [self.rows, (self.cols / width).div_ceil(THREADS), 1],
+            block: [THREADS, 1, 1],
+            shared_bytes: 0,
+            args: Args::new().ptr(self.gate_up).ptr(self.out).u32(self.cols).f32(self.alpha).f32(self.limit),
+            overlaps: true,
+        }
+    }
+
+    pub(crate) fn variants() -> Vec<Variant> {
+        [1, 8].map(|width| Variant { source: &SOURCE, defines: Defines::new(&[("WIDTH", width)]) }).to_vec()
+    }
+}
+
+/// What it means.
+pub fn clamped_swiglu_reference(gate_up: &[f32], alpha: f32, limit: f32) -> Vec<f64> {
+    let (alpha, limit) = (f64::from(alpha), f64::from(limit));
+    let one = |pair: &[f32; 2]| {
+        let (gate, up) = (f64::from(pair[0]).min(limit), f64::from(pair[1]).clamp(-limit, limit));
+        (up + 1.0) * gate / (1.0 + (-alpha * gate).exp())
+    };
+    gate_up.as_chunks().0.iter().map(one).collect()
+}

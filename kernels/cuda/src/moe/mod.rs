@@ -1,0 +1,25 @@
+//! Mixtures of experts: router, tokens brought together by expert, the experts' linear layers, and the weighted sum.
+//!
+//! A layer is [`MoeRoute`], [`MoeAlign`], [`MoeLinear`] of gate and up, an activation over all routes ([`crate::SiluMul`] or
+//! [`ClampedSwiglu`]), [`MoeLinear`] of down, and [`MoeCombine`]. A route is `token * per_token + choice`.
+
+mod align;
+mod clamped_swiglu;
+mod codes;
+mod combine;
+mod linear;
+mod route;
+
+pub use align::{MoeAlign, moe_align_reference};
+pub use clamped_swiglu::{ClampedSwiglu, clamped_swiglu_reference};
+pub use codes::{e2m1_value, e4m3_value, expert_linear_reference};
+pub use combine::{MoeCombine, moe_combine_reference};
+pub use linear::{ExpertFormat, MoeLayer, MoeLinear, StoredExperts};
+pub use route::{MoeRoute, Scoring, moe_route_reference};
+
+use crate::Variant;
+
+pub(crate) fn variants() -> Vec<Variant> {
+    let all = [MoeRoute::variants(), MoeAlign::variants(), MoeLinear::variants(), ClampedSwiglu::variants()];
+    all.into_iter().chain([MoeCombine::variants()]).flatten().collect()
+}

@@ -1,0 +1,131 @@
+//! Mixtures of experts but for their linear layers: router, order by expert, activation, sum.
+
+use cuda_kernels::{
+    ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Scoring, Tolerance, clamped_swiglu_reference,
+    moe_align_reference, moe_combine_reference, moe_route_reference,
+};
+
+use crate::device::{Device, in_both_orders, values};
+
+fn route(
+    device: &Device,
+    scores: &[f32],
+    correction: Option<&[f32]>,
+    (rows, per_token): (usize, u32),
+    scoring: Scoring,
+) -> (Vec<u32>, Vec<f32>) {
+    let count = rows * per_token as usize;
+    let (chosen, weights) = (device.out::<u32>(count), device.out::<f32>(count));
+    let experts = (scores.len() / rows) as u32;
+    let correction = correction.map(|correction| device.f32(correction));
+    let rows = rows as u32;
+    let scores = device.f32(scores);
+    device.run(&MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch());
+    (device.shim.read(chosen, count).unwrap(), device.read_f32(weights, count))
+}
+
+fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) {
+    in_both_orders(|device| {
+        let scores: Vec<f32> = values(5 * experts, 3).iter().map(|x| x * 3.0).collect();
+        let correction = values(experts, 4);
+        let correction = corrected.then_some(&correction[..]);
+        for scoring in scorings {
+            let (chosen, weights) = route(device, &scores, correction, (5, per_token), *scoring);
+            let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token as usize, *scoring);
+            let (ids, wanted): (Vec<u32>, Vec<f64>) = scores.chunks_exact(experts).flat_map(wanted).unzip();
+            assert_eq!(chosen, ids, "{scoring:?}, {experts} experts");
+            Tolerance::F32.check(&weights, &wanted).unwrap_or_else(|e| panic!("{scoring:?}: {e}"));
+        }
+    });
+}
+
+#[test]
+fn softmax_is_over_all_experts_or_over_the_chosen_ones() {
+    let scorings = [
+        Scoring::Softmax { normalize: true },
+        Scoring::Softmax { normalize: false },
+        Scoring::SoftmaxOfChosen,
+    ];
+    for (experts, per_token) in [(8, 2), (5, 5), (33, 32), (128, 8)] {
+        check(&scorings, experts, per_token, false);
+    }
+}
+
+#[test]
+fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
+    let scoring =
+        |groups, top_groups, normalize| Scoring::Sigmoid { groups, top_groups, normalize, scale: 2.5 };
+    check(&[scoring(4, 2, true), scoring(8, 3, false), scoring(1, 1, true)], 64, 6, true);
+    check(&[scoring(8, 4, true)], 256, 8, true);
+    check(&[scoring(8, 4, true)], 8, 3, false);
+}
+
+#[test]
+fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_differ() {
+    in_both_orders(|device| {
+        let scores = [0.1, 2.0, -1.0, 2.0, 0.5, 3.0, -2.0, 2.0];
+        let scoring = Scoring::Softmax { normalize: true };
+        assert_eq!(route(device, &scores, None, (1, 4), scoring).0, [5, 1, 3, 7]);
+        let sigmoid = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 1.0 };
+        for scoring in [scoring, Scoring::SoftmaxOfChosen, sigmoid] {
+            let mut chosen = route(device, &[f32::NAN; 8], None, (1, 4), scoring).0;
+            chosen.sort_unstable();
+            chosen.dedup();
+            assert!(chosen.len() == 4 && chosen[3] < 8, "{scoring:?}: {chosen:?}");
+        }
+    });
+}
+
+#[test]
+fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
+    in_both_orders(|device| {
+        for (routes, experts) in [(1, 1), (31, 3), (64, 7), (1000, 130)] {
+            // Some experts have no routes, among them the last.
+            let chosen: Vec<u32> = (0..routes).map(|i| (i * i * 31 + i) % (experts * 2 / 3).max(1)).collect();
+            let (order, starts) =
+                (device.out::<u32>(routes as usize), device.out::<u32>(experts as usize + 1));
+            device.run(&MoeAlign { chosen: device.u32(&chosen), order, starts, routes, experts }.launch());
+            let got: (Vec<u32>, Vec<u32>) = (
+                device.shim.read(order, routes as usize).unwrap(),
+                device.shim.read(starts, experts as usize + 1).unwrap(),
+            );
+            assert_eq!(got, moe_align_reference(&chosen, experts));
+        }
+    });
+}
+
+#[test]
+fn clamped_gates_and_ups_take_turns() {
+    in_both_orders(|device| {
+        for (rows, cols) in [(1, 1), (3, 7), (2, 16), (1, 2056)] {
+            let gate_up: Vec<f32> = values(2 * rows * cols, 3).iter().map(|x| x * 16.0).collect();
+            let out = device.out::<u16>(rows * cols);
+            let (gate, rows, cols) = (device.bf16(&gate_up), rows as u32, cols as u32);
+            device.run(&ClampedSwiglu { gate_up: gate, out, rows, cols, alpha: 1.702, limit: 7.0 }.launch());
+            let wanted = clamped_swiglu_reference(&gate_up, 1.702, 7.0);
+            device.check_bf16(out, &wanted, Tolerance::BF16, &format!("{rows} rows of {cols}"));
+        }
+    });
+}
+
+#[test]
+fn results_are_added_by_their_weights() {
+    in_both_orders(|device| {
+        for (rows, cols, per_token) in [(1, 1, 1), (3, 7, 2), (2, 1032, 8)] {
+            let (results, weights) = (values(rows * cols * per_token, 1), values(rows * per_token, 2));
+            let before = values(rows * cols, 3);
+            let out = device.f32(&before);
+            let combine = MoeCombine {
+                results: device.f32(&results),
+                weights: device.f32(&weights),
+                out,
+                rows: rows as u32,
+                cols: cols as u32,
+                per_token: per_token as u32,
+            };
+            device.run(&combine.launch());
+            let wanted = moe_combine_reference(&results, &weights, &before, cols);
+            Tolerance::F32.check(&device.read_f32(out, rows * cols), &wanted).unwrap();
+        }
+    });
+}
