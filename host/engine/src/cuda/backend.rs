@@ -32,7 +32,7 @@ pub(super) struct CudaBackend {
     staging: StagingRing,
     pub(super) tables: DeviceTables,
     pub(super) cache: DeviceCache,
-    pub(super) logits: Logits,
+    pub(super) head: Head,
     pub(super) step: StepShape,
     /// `[lanes]`: what each lane sampled last.
     pub(super) samples: DevicePtr,
@@ -43,7 +43,7 @@ pub(super) struct CudaBackend {
 
 /// What the head works on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Logits {
+pub(super) struct Head {
     /// `[rows, hidden]` f32: rows of the residual stream.
     pub(super) gathered: DevicePtr,
     /// The same after the norm, bf16.
@@ -82,7 +82,7 @@ impl CudaBackend {
         let BackendSizes { rows, logit_rows, lanes, context } = sizes;
         let layout = StepLayout::new(rows);
         let device = driver.as_mut();
-        let logits = Logits {
+        let head = Head {
             gathered: device.allocate("activations", logit_rows * config.hidden * 4)?,
             normed: device.allocate("activations", logit_rows * config.hidden * 2)?,
             logits: device.allocate("logits", logit_rows * config.vocab * 4)?,
@@ -98,7 +98,7 @@ impl CudaBackend {
             staging: StagingRing::new(device, layout.bytes())?,
             tables,
             cache: DeviceCache::nowhere(),
-            logits,
+            head,
             step: StepShape::default(),
             samples: DevicePtr::NULL,
             collecting: None,
@@ -150,7 +150,7 @@ impl CudaBackend {
 
     /// `[rows, vocab]` f32.
     pub(super) fn step_logits(&self) -> DevicePtr {
-        self.logits.logits
+        self.head.logits
     }
 
     /// Rows of the step.
@@ -193,11 +193,11 @@ impl CudaBackend {
         let gather = GatherRows {
             x: x.at,
             indices: self.input(StepArray::LogitRows),
-            out: self.logits.gathered,
+            out: self.head.gathered,
             rows: size(self.step.logit_rows),
             cols: size(x.cols),
         };
         self.launch(&gather.launch());
-        self.logits.gathered
+        self.head.gathered
     }
 }

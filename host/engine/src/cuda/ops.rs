@@ -5,7 +5,7 @@ use cuda_kernels::{
     SiluMul,
 };
 
-use super::backend::{CudaBackend, Logits, Tensor};
+use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector, unsupported};
 use crate::models::ops::{
@@ -176,7 +176,7 @@ impl Backend for CudaBackend {
             return;
         }
         let (gathered, Norm { weight, eps }) = (self.gather(x), norm);
-        let Logits { normed, logits, .. } = self.logits;
+        let Head { normed, logits, .. } = self.head;
         let cols = size(x.cols);
         self.launch(&RmsNorm { x: gathered, weight: weight.at, out: normed, rows, cols, eps }.launch());
         let normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };

@@ -133,22 +133,20 @@ impl CudaRunner {
         tables.apply(driver, &batch.table_edits)?;
         let shape = StepShape::of(batch);
         let is_decode = shape.decoding == shape.sequences;
-        match self.graphs.find(shape.tokens).filter(|_| is_decode && shape.tokens > 0) {
-            Some((bucket, graph)) => {
-                self.backend.send(batch, Some(bucket), self.spare)?;
-                self.backend.driver.replay(graph)?;
-                self.forwarded = Some(Forwarded::of(batch, |row, _| row));
-            }
-            None => {
-                self.backend.send(batch, None, self.spare)?;
-                self.backend.begin(shape);
-                if shape.tokens > 0 {
-                    self.model.forward(&mut self.backend);
-                }
-                self.backend.end()?;
-                self.forwarded = Some(Forwarded::of(batch, |_, place| place));
-            }
+        let graph = self.graphs.find(shape.tokens).filter(|_| is_decode && shape.tokens > 0);
+        if let Some((bucket, graph)) = graph {
+            self.backend.send(batch, Some(bucket), self.spare)?;
+            self.backend.driver.replay(graph)?;
+            self.forwarded = Some(Forwarded::of(batch, |row, _| row));
+            return Ok(());
         }
+        self.backend.send(batch, None, self.spare)?;
+        self.backend.begin(shape);
+        if shape.tokens > 0 {
+            self.model.forward(&mut self.backend);
+        }
+        self.backend.end()?;
+        self.forwarded = Some(Forwarded::of(batch, |_, place| place));
         Ok(())
     }
 
@@ -158,7 +156,9 @@ impl CudaRunner {
         if self.drawn {
             return Err(RunError::Order("sample"));
         }
-        self.sampler.sample(self.backend.driver.as_mut(), &places, draws).map_err(device_error)?;
+        self.sampler
+            .sample(self.backend.driver.as_mut(), &places, draws)
+            .map_err(|error| device_error(&error))?;
         self.drawn = true;
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Runner for CudaRunner {
             ))),
             _ => Ok(()),
         };
-        let done = checked.and(fits).and_then(|()| self.enqueue(batch).map_err(device_error));
+        let done = checked.and(fits).and_then(|()| self.enqueue(batch).map_err(|error| device_error(&error)));
         done.map_err(|error| self.fail(error))
     }
 
@@ -208,7 +208,7 @@ impl Runner for CudaRunner {
         }
         match self.sampler.collect(self.backend.driver.as_mut()) {
             Ok(rows) => self.collected = Sampled { rows },
-            Err(error) => return Err(self.fail(device_error(error))),
+            Err(error) => return Err(self.fail(device_error(&error))),
         }
         Ok(&self.collected)
     }
@@ -223,6 +223,6 @@ impl Forwarded {
     }
 }
 
-fn device_error(error: CudaError) -> RunError {
+fn device_error(error: &CudaError) -> RunError {
     if error.is_sticky() { RunError::Lost(error.to_string()) } else { RunError::Device(error.to_string()) }
 }

@@ -56,7 +56,7 @@ fn compile_all(
     variants: &[Variant],
     places: &[usize],
     arch: Arch,
-    compiled: &mut dyn FnMut(usize, Vec<u8>),
+    take: &mut dyn FnMut(usize, Vec<u8>),
 ) -> Result<(), CudaError> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(THREADS);
     let (next, (sender, receiver)) = (AtomicUsize::new(0), sync_channel(threads));
@@ -74,7 +74,7 @@ fn compile_all(
         }
         drop(sender);
         receiver.into_iter().try_for_each(|(place, binary)| {
-            compiled(place, binary?);
+            take(place, binary?);
             Ok(())
         })
     })

@@ -61,7 +61,7 @@ impl Program {
         // SAFETY: as above.
         let log = unsafe { result::get_program_log(self.0) }.unwrap_or_default();
         let bytes: Vec<u8> =
-            log.into_iter().map(|c| c.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+            log.into_iter().map(|c| c.to_ne_bytes()[0]).take_while(|byte| *byte != 0).collect();
         String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 

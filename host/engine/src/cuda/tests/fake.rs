@@ -26,12 +26,15 @@ pub(super) enum Call {
     Replay(usize),
 }
 
+/// The call that fails: one of this kind, after so many of them, with this error.
+pub(super) type Failure = (fn(&Call) -> bool, usize, CudaError);
+
 /// What a test sees and sets of a [`FakeDriver`].
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) calls: Vec<Call>,
     /// The next call of this kind, after so many, fails; a sticky error makes all others fail, too.
-    pub(super) fails: Option<(fn(&Call) -> bool, usize, CudaError)>,
+    pub(super) fails: Option<Failure>,
     /// Bytes that may be allocated.
     pub(super) room: u64,
     pub(super) memory: BTreeMap<u64, Vec<u8>>,

@@ -1,5 +1,4 @@
 //! Models on the shim: the kernels as they are, against logits and tokens that transformers computed.
-#![expect(clippy::print_stdout, reason = "shown where a test fails: how near the others were")]
 
 use serde::Deserialize;
 

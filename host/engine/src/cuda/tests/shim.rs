@@ -24,7 +24,7 @@ impl ShimDriver {
     }
 }
 
-fn failed(error: ShimError) -> CudaError {
+fn failed(error: &ShimError) -> CudaError {
     CudaError::Call { call: "shim", code: 719, name: error.to_string() }
 }
 
@@ -38,7 +38,7 @@ impl Driver for ShimDriver {
     }
 
     fn allocate(&mut self, _: &'static str, bytes: usize) -> Result<DevicePtr, CudaError> {
-        self.shim.alloc(bytes).map_err(failed)
+        self.shim.alloc(bytes).map_err(|error| failed(&error))
     }
 
     fn pinned(&mut self, bytes: usize) -> Result<Box<dyn HostMemory>, CudaError> {
@@ -46,19 +46,19 @@ impl Driver for ShimDriver {
     }
 
     fn upload(&mut self, from: &dyn HostMemory, part: Range<usize>, to: DevicePtr) -> Result<(), CudaError> {
-        self.shim.upload(to, &from.bytes()[part]).map_err(failed)
+        self.shim.upload(to, &from.bytes()[part]).map_err(|error| failed(&error))
     }
 
     fn download(&mut self, from: DevicePtr, bytes: usize, to: &mut dyn HostMemory) -> Result<(), CudaError> {
-        self.shim.download(from, &mut to.bytes_mut()[..bytes]).map_err(failed)
+        self.shim.download(from, &mut to.bytes_mut()[..bytes]).map_err(|error| failed(&error))
     }
 
     fn copy(&mut self, from: DevicePtr, bytes: usize, to: DevicePtr) -> Result<(), CudaError> {
-        self.shim.copy(to, from, bytes).map_err(failed)
+        self.shim.copy(to, from, bytes).map_err(|error| failed(&error))
     }
 
     fn zero(&mut self, at: DevicePtr, bytes: usize) -> Result<(), CudaError> {
-        self.shim.fill(at, 0, bytes).map_err(failed)
+        self.shim.fill(at, 0, bytes).map_err(|error| failed(&error))
     }
 
     fn prepare(&mut self, variants: &[Variant], progress: &mut dyn FnMut(usize)) -> Result<(), CudaError> {
@@ -69,7 +69,7 @@ impl Driver for ShimDriver {
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError> {
         match &mut self.capturing {
             Some(launches) => launches.push(*launch),
-            None => self.shim.launch(launch).map_err(failed)?,
+            None => self.shim.launch(launch).map_err(|error| failed(&error))?,
         }
         Ok(())
     }
@@ -101,6 +101,8 @@ impl Driver for ShimDriver {
     }
 
     fn replay(&mut self, graph: Graph) -> Result<(), CudaError> {
-        self.graphs[graph.0].iter().try_for_each(|launch| self.shim.launch(launch).map_err(failed))
+        self.graphs[graph.0]
+            .iter()
+            .try_for_each(|launch| self.shim.launch(launch).map_err(|error| failed(&error)))
     }
 }
