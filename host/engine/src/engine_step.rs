@@ -47,14 +47,17 @@ impl<'a> MaskPatience<'a> {
 }
 
 /// Goes on by one step; false when no sequence can go on and no step is under way. A step that failed ends its own sequences.
+///
+/// # Errors
+/// The device is lost: there will be no further step.
 pub(crate) fn engine_step(
     scheduler: &mut Scheduler,
     runner: &mut dyn Runner,
     patience: MaskPatience<'_>,
-) -> bool {
-    advance(scheduler, runner, patience).unwrap_or_else(|error| {
+) -> Result<bool, RunError> {
+    advance(scheduler, runner, patience).or_else(|error| {
         scheduler.fail(&error);
-        true
+        if matches!(error, RunError::Lost(_)) { Err(error) } else { Ok(true) }
     })
 }
 

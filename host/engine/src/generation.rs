@@ -38,6 +38,10 @@ pub trait Engine: Send + Sync {
     fn is_alive(&self) -> bool {
         true
     }
+    /// Why it can't go on in this process, once its device is lost.
+    fn lost(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// One sequence to generate.

@@ -4,7 +4,7 @@
 //! the thread sleeps while no sequence can go on, and is joined when the engine is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Wake, Waker};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::notify::Notify;
 use crate::options::LocalOptions;
 use crate::outlet::outlet;
 use crate::panics::panic_text;
-use crate::runner::{Runner, RunnerShape};
+use crate::runner::{RunError, Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 
@@ -31,6 +31,8 @@ pub struct LocalEngine {
     /// Requests that wait too long are refused.
     has_deadlines: bool,
     stats: Arc<Mutex<EngineStats>>,
+    /// Why its device can compute no more.
+    lost: Arc<OnceLock<String>>,
     worker: Option<JoinHandle<()>>,
 }
 
@@ -44,12 +46,20 @@ impl LocalEngine {
         let scheduler = Scheduler::new(&shape, options, waker);
         let stats = Arc::new(Mutex::new(scheduler.stats()));
         let device_lock = runner.device_lock();
-        let worker = Worker { runner, device_lock, scheduler, inbox: inbox.clone(), stats: stats.clone() };
+        let lost = Arc::default();
+        let worker = Worker {
+            runner,
+            device_lock,
+            scheduler,
+            inbox: inbox.clone(),
+            stats: stats.clone(),
+            lost: Arc::clone(&lost),
+        };
         let worker = std::thread::Builder::new()
             .name("engine".into())
             .spawn(|| worker.work())
             .expect("the operating system starts a thread");
-        Self { info: info(&shape), inbox, has_deadlines, stats, worker: Some(worker) }
+        Self { info: info(&shape), inbox, has_deadlines, stats, lost, worker: Some(worker) }
     }
 
     /// Ends all sequences with an error and takes no more. Doesn't wait.
@@ -108,6 +118,10 @@ impl Engine for LocalEngine {
         !self.inbox.is_stopped()
     }
 
+    fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
     fn stats(&self) -> EngineStats {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,13 +163,19 @@ struct Worker {
     scheduler: Scheduler,
     inbox: Arc<Inbox>,
     stats: Arc<Mutex<EngineStats>>,
+    lost: Arc<OnceLock<String>>,
 }
 
 impl Worker {
     fn work(mut self) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
         let reason = match outcome {
-            Ok(()) => GenerationError::Stopped,
+            Ok(Ok(())) => GenerationError::Stopped,
+            Ok(Err(error)) => {
+                // First the word, then the state: whoever finds the engine stopped finds out why.
+                let _ = self.lost.set(error.to_string());
+                GenerationError::Run(error)
+            }
             Err(panic) => GenerationError::Panicked(panic_text(panic.as_ref()).to_owned()),
         };
         self.inbox.stop();
@@ -166,7 +186,7 @@ impl Worker {
         self.publish();
     }
 
-    fn run_until_stopped(&mut self) {
+    fn run_until_stopped(&mut self) -> Result<(), RunError> {
         let began = Instant::now();
         while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
             self.scheduler.set_time(began.elapsed());
@@ -175,13 +195,14 @@ impl Worker {
             }
             let device = self.device_lock.as_deref().map(DeviceLock::take);
             let patience = MaskPatience::until_notified(self.inbox.notify());
-            let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), patience);
+            let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), patience)?;
             drop(device);
             self.publish();
             if !moved {
                 self.inbox.sleep(self.scheduler.waiting(), self.scheduler.until_deadline());
             }
         }
+        Ok(())
     }
 
     fn publish(&self) {

@@ -176,6 +176,9 @@ pub enum RunError {
     /// A call that has nothing to work on.
     #[error("{0} was called before the step that it belongs to")]
     Order(&'static str),
+    /// The device failed, and can't compute any more in this process: the engine ends.
+    #[error("the device is lost: {0}; start the server again")]
+    Lost(String),
     /// The device failed.
     #[error("the device failed: {0}")]
     Device(String),

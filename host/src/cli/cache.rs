@@ -1,4 +1,4 @@
-//! Where compiled parsers are kept: one switch and one default for every command that loads some.
+//! Where compiled parsers and kernels are kept: one switch and one default for every command that loads some.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl CacheArgument {
     /// The folder that was named can't be used.
     pub(super) fn open(&self) -> anyhow::Result<Option<CompileCache>> {
         let given = self.parser_cache.as_deref();
-        match folder(given).map(|folder| CompileCache::open(&folder)) {
+        match folder(given, "parsers").map(|folder| CompileCache::open(&folder)) {
             None => Ok(None),
             Some(Err(error)) if given.is_some() => Err(error).context("--parser-cache"),
             Some(cache) => Ok(cache.ok()),
@@ -28,14 +28,14 @@ impl CacheArgument {
     }
 }
 
-/// The folder that `given` names, or the default one; none where there is to be no cache.
-pub(super) fn folder(given: Option<&Path>) -> Option<PathBuf> {
+/// The folder that `given` names, or the default one of this kind; none where there is to be no cache.
+pub(super) fn folder(given: Option<&Path>, kind: &str) -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match given {
         Some(folder) if folder.as_os_str() == "none" => None,
         Some(folder) => Some(folder.to_owned()),
         None => variable("XDG_CACHE_HOME")
             .or_else(|| variable("HOME").map(|home| home.join(".cache")))
-            .map(|cache| cache.join("sluice/parsers")),
+            .map(|cache| cache.join("sluice").join(kind)),
     }
 }

@@ -1,11 +1,16 @@
-//! The switches that say how models are loaded on this machine's CPU: those of `serve` and of `bench model`.
+//! The switches that say how models are loaded on this machine's devices: those of `serve` and of `bench model`.
+
+use std::path::PathBuf;
 
 use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, Numerics, QuantizeTo};
-use engine::models;
-use host::model::{LoadFormat, ModelLoadError};
+use engine::cuda::CudaError;
+use engine::{DeviceChoice, models};
+use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError};
 
+use super::cache;
+use super::devices::CudaLibraries;
 use super::per_model::{ForModel, PerModel, for_model};
-use super::values::{dtype, kv_cache_dtype, load_format, number, quantize};
+use super::values::{dtype, kv_cache_dtype, load_format, number, parsed, quantize};
 
 #[derive(clap::Args)]
 pub(super) struct LoadArguments {
@@ -13,12 +18,21 @@ pub(super) struct LoadArguments {
     /// measure without a download [default: auto].
     #[arg(long, value_name = "[NAME=]auto|dummy", value_parser = for_model(load_format))]
     load_format: Vec<ForModel<LoadFormat>>,
+    /// What computes: `cuda` or `cuda:N` is a GPU (`host devices` lists them), `auto` the first one that can be used, else the CPU
+    /// [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|cpu|cuda[:N]", value_parser = for_model(parsed::<DeviceChoice>))]
+    device: Vec<ForModel<DeviceChoice>>,
+    #[command(flatten)]
+    cuda: CudaLibraries,
+    /// Folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the user's cache folder].
+    #[arg(long, value_name = "DIR|none")]
+    kernel_cache: Option<PathBuf>,
     /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
-    /// Memory of the KV caches of all models together, in MiB.
-    #[arg(long, default_value = "1024", value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
-    kv_cache: usize,
+    /// Memory of the KV caches of all models together, in MiB [default: 1024 on the CPU; on a GPU, what it has left].
+    #[arg(long, value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
+    kv_cache: Option<usize>,
     /// What the CPU keeps keys and values in: `f16`, or `f32` in twice the memory [default: f16].
     #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
     kv_cache_dtype: Vec<ForModel<KvDtype>>,
@@ -35,6 +49,8 @@ pub(super) struct LoadArguments {
     context: Vec<ForModel<usize>>,
 }
 
+/// The KV cache on the CPU where nobody says.
+const KV_CACHE_MIB: usize = 1024;
 /// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
 /// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
@@ -43,6 +59,7 @@ const MAX_CONTEXT: u64 = 1 << 24;
 /// The same by model.
 pub(super) struct PerModelLoad<'a> {
     load_format: PerModel<'a, LoadFormat>,
+    device: PerModel<'a, DeviceChoice>,
     context: PerModel<'a, usize>,
     kv_cache_dtype: PerModel<'a, KvDtype>,
     dtype: PerModel<'a, InputDtype>,
@@ -54,9 +71,32 @@ impl LoadArguments {
         self.threads
     }
 
+    /// Folder of compiled kernels.
+    pub(super) fn kernel_cache(&self) -> Option<PathBuf> {
+        cache::folder(self.kernel_cache.as_deref(), "kernels")
+    }
+
+    /// What models are loaded on.
+    pub(super) fn devices(&self) -> LocalDevices {
+        LocalDevices::new(self.threads, self.kernel_cache())
+    }
+
+    /// Makes CUDA's libraries known that were named.
+    ///
+    /// # Errors
+    /// They aren't there.
+    pub(super) fn load_cuda_libraries(&self) -> Result<(), CudaError> {
+        self.cuda.load()
+    }
+
     /// Of all models together.
     pub(super) fn kv_cache_bytes(&self) -> usize {
-        self.kv_cache << 20
+        self.kv_cache.unwrap_or(KV_CACHE_MIB) << 20
+    }
+
+    /// One model's share of it, on either kind of device.
+    pub(super) fn kv_cache_of(&self, share: usize) -> KvCacheBytes {
+        KvCacheBytes { cpu: share, gpu: self.kv_cache.map(|_| share as u64) }
     }
 
     /// # Errors
@@ -64,6 +104,7 @@ impl LoadArguments {
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelLoad<'_>> {
         Ok(PerModelLoad {
             load_format: PerModel::single("--load-format", &self.load_format, models)?,
+            device: PerModel::single("--device", &self.device, models)?,
             context: PerModel::single("--context", &self.context, models)?,
             kv_cache_dtype: PerModel::single("--kv-cache-dtype", &self.kv_cache_dtype, models)?,
             dtype: PerModel::single("--dtype", &self.dtype, models)?,
@@ -75,6 +116,10 @@ impl LoadArguments {
 impl PerModelLoad<'_> {
     pub(super) fn load_format(&self, model: usize) -> LoadFormat {
         self.load_format.one(model).copied().unwrap_or_default()
+    }
+
+    pub(super) fn device(&self, model: usize) -> DeviceChoice {
+        self.device.one(model).copied().unwrap_or_default()
     }
 
     pub(super) fn context(&self, model: usize) -> Option<usize> {
@@ -99,6 +144,9 @@ pub(super) fn with_switch(error: ModelLoadError) -> anyhow::Error {
             models::LoadError::CacheTooSmall { .. } | models::LoadError::CacheTooLarge { .. },
         ) => "--kv-cache",
         ModelLoadError::Engine(models::LoadError::Quantize { .. }) => "--quantize",
+        ModelLoadError::Engine(models::LoadError::Cuda(_) | models::LoadError::Unsupported { .. }) => {
+            "--device"
+        }
         _ => return error.into(),
     };
     anyhow::Error::from(error).context(switch)

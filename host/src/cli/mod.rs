@@ -3,6 +3,7 @@
 mod access;
 mod bench;
 mod cache;
+mod devices;
 mod engines;
 mod limits;
 mod lint;
@@ -37,6 +38,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     /// Measure a model on this machine, or a server.
     Bench(Box<bench::Arguments>),
+    /// List what models can be computed on: the CPU, GPUs, and what is missing for them.
+    Devices(devices::Arguments),
     /// Work on output parsers.
     Parser(Box<parser::Arguments>),
     /// Work on recorded event streams.
@@ -60,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
         Command::Parser(arguments) => parser::run(&arguments),
         Command::Stream(StreamCommand::Lint(arguments)) => lint::run(&arguments),
     };

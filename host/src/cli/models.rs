@@ -41,9 +41,9 @@ pub(super) struct ModelArguments {
     /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
     #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
     parser_fault: FaultPolicy,
-    /// What generates: `cpu`; vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
-    /// changes; or `replay:FILE` for scripted outputs [default: cpu].
-    #[arg(long, value_name = "[NAME=]cpu|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
+    /// What generates: `local`, this machine (`--device`); vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
+    /// changes; or `replay:FILE` for scripted outputs [default: local].
+    #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
     engine: Vec<ForModel<EngineChoice>>,
     #[command(flatten)]
     engines_elsewhere: EngineArguments,
@@ -80,8 +80,9 @@ impl ModelArguments {
     /// What models share.
     pub(super) fn shared(&self) -> SharedOptions {
         SharedOptions {
-            parser_cache: cache::folder(self.parser_cache.as_deref()),
+            parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
             threads: self.load.threads(),
+            kernel_cache: self.load.kernel_cache(),
         }
     }
 
@@ -95,6 +96,7 @@ impl ModelArguments {
     /// # Errors
     /// A setting is for a model that isn't there, or is there twice; a chat template can't be read.
     pub(super) fn models(&self) -> anyhow::Result<(ModelOptions, Vec<ModelOptions>)> {
+        self.load.load_cuda_libraries()?;
         let names = self.names()?;
         let parser = PerModel::single("--parser", &self.parser, &names)?;
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
@@ -106,7 +108,7 @@ impl ModelArguments {
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
         let template = PerModel::single("--chat-template", &self.chat_template, &names)?;
         let engines: Vec<EngineChoice> =
-            (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Cpu)).collect();
+            (0..names.len()).map(|model| engine.one(model).cloned().unwrap_or(EngineChoice::Local)).collect();
         let caches = self.kv_caches(&names, &engines)?;
         let options = |model: usize| {
             Ok(ModelOptions {
@@ -121,7 +123,8 @@ impl ModelArguments {
                 engine_key: elsewhere.key(model),
                 engine_ca: elsewhere.ca_file(model),
                 load_format: load.load_format(model),
-                kv_cache_bytes: caches[model],
+                device: load.device(model),
+                kv_cache_bytes: self.load.kv_cache_of(caches[model]),
                 numerics: load.numerics(model),
                 prefix_cache: !self.no_enable_prefix_caching,
                 speculation: speculation.one(model).copied().unwrap_or_default(),
@@ -163,7 +166,7 @@ impl ModelArguments {
             .iter()
             .enumerate()
             .map(|(model, engine)| match engine {
-                EngineChoice::Cpu => shares.one(model).copied().unwrap_or(1),
+                EngineChoice::Local => shares.one(model).copied().unwrap_or(1),
                 EngineChoice::Replay(_) | EngineChoice::Remote(_) => 0,
             })
             .collect();

@@ -6,8 +6,17 @@ use engine::models::Progress;
 
 /// What is loaded of a model's weights.
 pub(super) fn show_loading(model: &str, progress: Progress) {
-    let Progress { parts, of, bytes } = progress;
-    show(&format!("loading weights of {model}: {parts} of {of} parts, {} MiB", bytes >> 20), parts >= of);
+    match progress {
+        Progress::Weights { parts, of, bytes } => {
+            show(
+                &format!("loading weights of {model}: {parts} of {of} parts, {} MiB", bytes >> 20),
+                parts >= of,
+            );
+        }
+        Progress::Kernels { done, of } => {
+            show(&format!("compiling kernels for {model}: {done} of {of}"), done >= of);
+        }
+    }
 }
 
 /// Writes `text` over what was shown before; the last one stays.

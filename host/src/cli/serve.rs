@@ -1,5 +1,6 @@
 //! `host serve`: from arguments to a running server.
 
+use std::cell::OnceCell;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -139,11 +140,10 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
     announce(&models, &addresses, keyed)?;
     tokio::select! {
-        () = run_until_told(server) => {}
-        () = follow_plugin_files => {}
-        () = reload_on_hangup(&models, hangup) => {}
+        told = run_until_told(server, &models) => told,
+        () = follow_plugin_files => Ok(()),
+        () = reload_on_hangup(&models, hangup) => Ok(()),
     }
-    Ok(())
 }
 
 /// SIGHUP loads the parsers again; never ready.
@@ -153,11 +153,18 @@ async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     }
 }
 
-/// Told once, the server drains; told again, it stops at once.
-async fn run_until_told(server: Server) {
+/// Told once, the server drains; told again, it stops at once. A device that is lost tells it, too, and is the error.
+async fn run_until_told(server: Server, models: &Models) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
+    let lost = OnceCell::new();
     let impatience = async {
-        told_to_stop().await;
+        tokio::select! {
+            () = told_to_stop() => {}
+            reason = models.lost() => {
+                tracing::error!("{reason}");
+                let _ = lost.set(reason);
+            }
+        }
         stop.cancel();
         told_to_stop().await;
     };
@@ -165,6 +172,7 @@ async fn run_until_told(server: Server) {
         () = server.run(stop.clone().cancelled_owned()) => {}
         () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
     }
+    lost.into_inner().map_or(Ok(()), |reason| Err(anyhow::anyhow!(reason)))
 }
 
 /// Ready at SIGTERM or ctrl-c.

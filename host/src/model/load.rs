@@ -49,7 +49,7 @@ impl Model {
             Parsers::load(options, Arc::clone(&shared.runtime), Arc::clone(&label), facts, model_tokens)?;
         let context = options.context.or(config.max_position_embeddings).unwrap_or(32_768);
         let source = match &options.engine {
-            EngineChoice::Cpu => {
+            EngineChoice::Local => {
                 if options.load_format == LoadFormat::Dummy {
                     tracing::warn!(model = %label, "weights are random: what the model says means nothing");
                 }
@@ -105,12 +105,13 @@ fn load_engine(
     };
     let runner = RunnerOptions {
         load_format: options.load_format,
+        device: options.device,
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
         batch_tokens: local.batch_tokens,
         numerics: options.numerics,
     };
-    let runner = runner.load(files, shared.threads()?, progress)?;
+    let runner = runner.load(files, &shared.devices, progress)?;
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 

@@ -7,6 +7,7 @@ mod affinity;
 mod choices;
 mod config;
 mod constraint;
+mod devices;
 mod error;
 mod generate;
 mod job;
@@ -28,13 +29,14 @@ mod text;
 mod words;
 
 pub use choices::Choices;
+pub use devices::LocalDevices;
 pub use error::{ConstraintField, StartError};
 pub use generate::{Ended, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};
 pub use models::Models;
-pub use options::{LoadFormat, ModelOptions};
+pub use options::{KvCacheBytes, LoadFormat, ModelOptions};
 pub use parsers::{
     CandidateReport, LastLoad, LoadResult, Loads, Outcome, ParserReport, Pin, PinError, SelectError, Serving,
 };

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::models::Progress;
 use futures_util::future::join_all;
@@ -68,6 +69,17 @@ impl Models {
     /// Whether all of them can take work.
     pub fn are_alive(&self) -> bool {
         self.iter().all(Model::is_alive)
+    }
+
+    /// Ready once the device of one of them is lost, with the reason: then the process should end, and be started again.
+    pub async fn lost(&self) -> String {
+        let mut looks = tokio::time::interval(Duration::from_millis(500));
+        loop {
+            looks.tick().await;
+            if let Some(reason) = self.iter().find_map(Model::lost) {
+                return reason.to_owned();
+            }
+        }
     }
 
     /// Looks at the parser's files of every model again ([`Model::reload_parsers`]).

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::SpeculationOptions;
 use engine::cpu::Numerics;
+use engine::{DeviceChoice, SpeculationOptions};
 
 use super::parsers::Pin;
 use super::source::EngineChoice;
@@ -19,6 +19,15 @@ pub enum LoadFormat {
     Auto,
     /// Nowhere: they are random, of the types that the configuration says.
     Dummy,
+}
+
+/// Memory for keys and values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KvCacheBytes {
+    /// In the memory of the CPU.
+    pub cpu: usize,
+    /// In that of a GPU; none: what it has left.
+    pub gpu: Option<u64>,
 }
 
 /// One model to serve.
@@ -46,8 +55,10 @@ pub struct ModelOptions {
     pub engine_ca: Option<PathBuf>,
     /// Where weights of an engine that computes here come from.
     pub load_format: LoadFormat,
+    /// Which device of this machine computes.
+    pub device: DeviceChoice,
     /// Bytes of the KV cache.
-    pub kv_cache_bytes: usize,
+    pub kv_cache_bytes: KvCacheBytes,
     /// What an engine computes in that computes here.
     pub numerics: Numerics,
     /// Whether prompts reuse what earlier ones with the same beginning computed, in an engine that computes here.

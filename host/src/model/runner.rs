@@ -1,12 +1,14 @@
-//! A model on this machine's CPU: its configuration, and its weights, from files or made up. Called for engines that serve, and for measurements.
+//! A model on a device of this machine: its configuration, and its weights, from files or made up. Called for engines that serve, and for measurements.
 
-use engine::ModelFiles;
-use engine::cpu::{CpuOptions, CpuRunner, Numerics, Threads};
+use engine::cpu::{CpuOptions, CpuRunner, Numerics};
+use engine::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo, Survey, choose_device};
 use engine::models::{LoadError, ModelConfig, Progress, Weights};
+use engine::{DeviceChoice, LocalRunner, ModelFiles};
 
+use super::devices::LocalDevices;
 use super::load_error::ModelLoadError;
 use super::locate::locate;
-use super::options::LoadFormat;
+use super::options::{KvCacheBytes, LoadFormat};
 
 /// Random weights are the same in every process, so that measurements of them can be compared.
 const SEED: u64 = 1;
@@ -16,40 +18,97 @@ const SEED: u64 = 1;
 pub struct RunnerOptions {
     /// Where weights come from.
     pub load_format: LoadFormat,
+    /// Which device.
+    pub device: DeviceChoice,
     /// Bytes of the KV cache.
-    pub kv_cache_bytes: usize,
+    pub kv_cache_bytes: KvCacheBytes,
     /// Bound on prompt and answer together; none: the model's.
     pub context: Option<usize>,
     /// Tokens of a step.
     pub batch_tokens: usize,
-    /// What it computes in.
+    /// What the CPU computes in.
     pub numerics: Numerics,
 }
 
 impl RunnerOptions {
+    /// Loads a model on the device that was chosen; `auto` goes to the CPU with what a GPU can't run yet, or that it lacks a compiler for.
     pub(super) fn load(
         self,
         files: &ModelFiles,
-        threads: &Threads,
+        devices: &LocalDevices,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<CpuRunner, LoadError> {
-        let Self { load_format, kv_cache_bytes, context, batch_tokens, numerics } = self;
+    ) -> Result<LocalRunner, LoadError> {
         let config = ModelConfig::read(files)?;
-        let weights = match load_format {
+        let weights = match self.load_format {
             LoadFormat::Auto => Weights::open(files)?,
             LoadFormat::Dummy => Weights::random_as(config.quantization, SEED),
         };
-        let options = CpuOptions { kv_cache_bytes, context, batch_tokens, numerics };
-        CpuRunner::new(&config, &weights, threads, &options, progress)
+        let gpu = choose_device(self.device, Survey::of_this_machine, cpu_only(self.numerics))?;
+        let Some(gpu) = gpu else { return self.on_cpu(&config, &weights, devices, progress) };
+        match self.on_gpu(&gpu, &config, &weights, devices, progress) {
+            Err(error) if self.device == DeviceChoice::Auto && is_lack(&error) => {
+                tracing::warn!("no GPU is used: {error}");
+                self.on_cpu(&config, &weights, devices, progress)
+            }
+            done => done,
+        }
     }
+
+    fn on_cpu(
+        self,
+        config: &ModelConfig,
+        weights: &Weights,
+        devices: &LocalDevices,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<LocalRunner, LoadError> {
+        let Self { kv_cache_bytes, context, batch_tokens, numerics, .. } = self;
+        let options = CpuOptions { kv_cache_bytes: kv_cache_bytes.cpu, context, batch_tokens, numerics };
+        let runner = CpuRunner::new(config, weights, devices.threads()?, &options, progress)?;
+        Ok(LocalRunner::Cpu(Box::new(runner)))
+    }
+
+    fn on_gpu(
+        self,
+        gpu: &DeviceInfo,
+        config: &ModelConfig,
+        weights: &Weights,
+        devices: &LocalDevices,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<LocalRunner, LoadError> {
+        let Self { kv_cache_bytes, context, batch_tokens, .. } = self;
+        let (kv_cache_bytes, kernels) = (kv_cache_bytes.gpu, devices.kernels());
+        let options =
+            CudaOptions { kv_cache_bytes, context, batch_tokens, kernels, ..CudaOptions::default() };
+        let runner = CudaRunner::new(gpu, config, weights, &options, progress)?;
+        Ok(LocalRunner::Cuda(Box::new(runner)))
+    }
+}
+
+/// Whether the CPU can do what the GPU lacks something for.
+fn is_lack(error: &LoadError) -> bool {
+    matches!(
+        error,
+        LoadError::Unsupported { .. } | LoadError::Cuda(CudaError::NoNvrtc | CudaError::OldNvrtc { .. })
+    )
+}
+
+/// The first switch that was given whose numbers only the CPU has.
+fn cpu_only(numerics: Numerics) -> Option<&'static str> {
+    let Numerics { kv_cache_dtype, dtype, quantize } = Numerics::default();
+    let differs = [
+        (numerics.quantize != quantize, "--quantize"),
+        (numerics.dtype != dtype, "--dtype"),
+        (numerics.kv_cache_dtype != kv_cache_dtype, "--kv-cache-dtype"),
+    ];
+    differs.into_iter().find_map(|(differs, switch)| differs.then_some(switch))
 }
 
 /// Loads the model that `--model` names (none: the embedded one), without tokenizer, template and parser.
 pub fn load_runner(
     model: Option<&str>,
     options: RunnerOptions,
-    threads: &Threads,
+    devices: &LocalDevices,
     progress: &mut dyn FnMut(Progress),
-) -> Result<CpuRunner, ModelLoadError> {
-    Ok(options.load(&locate(model)?.files, threads, progress)?)
+) -> Result<LocalRunner, ModelLoadError> {
+    Ok(options.load(&locate(model)?.files, devices, progress)?)
 }

@@ -101,6 +101,11 @@ impl Model {
         self.served.format.describes_builtin_tools()
     }
 
+    /// Why it can't go on in this process, once its device is lost.
+    pub fn lost(&self) -> Option<&str> {
+        self.served.source.lost()
+    }
+
     /// Whether it can take work.
     pub fn is_alive(&self) -> bool {
         self.served.source.is_alive()

@@ -1,12 +1,9 @@
-//! What the models of a process share: the runtime of their parsers, and the threads of their engines.
+//! What the models of a process share: the runtime of their parsers, and the devices of their engines.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::cpu::Threads;
-use engine::models::LoadError;
-
+use super::devices::LocalDevices;
 use crate::limits::ParserLimits;
 use crate::parser::{CompileCache, Runtime, RuntimeError};
 
@@ -17,13 +14,14 @@ pub struct SharedOptions {
     pub parser_cache: Option<PathBuf>,
     /// Threads of the CPU engines; none: one per core.
     pub threads: Option<usize>,
+    /// Folder for the compiled kernels of GPUs; none: each start compiles.
+    pub kernel_cache: Option<PathBuf>,
 }
 
 /// See the module. Used while models are loaded; they keep what they need alive.
 pub(super) struct Shared {
     pub(super) runtime: Arc<Runtime>,
-    asked_threads: Option<usize>,
-    threads: OnceCell<Threads>,
+    pub(super) devices: LocalDevices,
 }
 
 impl Shared {
@@ -32,19 +30,8 @@ impl Shared {
     pub(super) fn new(options: &SharedOptions, limits: &ParserLimits) -> Result<Self, RuntimeError> {
         let cache = options.parser_cache.as_deref().and_then(open_cache);
         let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
-        Ok(Self { runtime, asked_threads: options.threads, threads: OnceCell::new() })
-    }
-
-    /// The threads, which start with the first model that computes on them.
-    ///
-    /// # Errors
-    /// They don't start.
-    pub(super) fn threads(&self) -> Result<&Threads, LoadError> {
-        if let Some(threads) = self.threads.get() {
-            return Ok(threads);
-        }
-        let started = Threads::start(self.asked_threads)?;
-        Ok(self.threads.get_or_init(|| started))
+        let devices = LocalDevices::new(options.threads, options.kernel_cache.clone());
+        Ok(Self { runtime, devices })
     }
 }
 

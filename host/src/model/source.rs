@@ -13,8 +13,8 @@ use crate::replay::Script;
 /// What `--engine` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The CPU backend.
-    Cpu,
+    /// A device of this machine.
+    Local,
     /// Scripted outputs from this file.
     Replay(PathBuf),
     /// Engines elsewhere.
@@ -29,9 +29,9 @@ impl FromStr for EngineChoice {
             return Ok(Self::Remote(text.parse()?));
         }
         match text.split_once(':') {
-            None if text == "cpu" => Ok(Self::Cpu),
+            None if text == "local" => Ok(Self::Local),
             Some(("replay", file)) if !file.is_empty() => Ok(Self::Replay(file.into())),
-            _ => Err("expected `cpu`, `replay:FILE`, or URLs of engines (http://HOST:PORT,…), or @FILE with their list".to_owned()),
+            _ => Err("expected `local`, `replay:FILE`, or URLs of engines (http://HOST:PORT,…), or @FILE with their list".to_owned()),
         }
     }
 }
@@ -82,6 +82,14 @@ impl Source {
         }
     }
 
+    /// Why it can't go on in this process, once its device is lost.
+    pub(super) fn lost(&self) -> Option<&str> {
+        match self {
+            Self::Engine(engine) => engine.lost(),
+            Self::Replay { .. } => None,
+        }
+    }
+
     /// Figures by name, for metrics.
     pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
         let Self::Engine(engine) = self else { return Vec::new() };
@@ -122,11 +130,11 @@ mod tests {
 
     #[test]
     fn the_engine_is_named_by_a_word_or_a_word_and_a_file() {
-        assert_eq!("cpu".parse(), Ok(EngineChoice::Cpu));
+        assert_eq!("local".parse(), Ok(EngineChoice::Local));
         assert_eq!("replay:a:b.json".parse(), Ok(EngineChoice::Replay("a:b.json".into())));
         assert!(matches!("http://a:1,https://b".parse(), Ok(EngineChoice::Remote(_))));
         assert_eq!("@e.txt".parse(), Ok(EngineChoice::Remote(EngineList::File("e.txt".into()))));
-        for wrong in ["", "gpu", "http://", "http://a,b", "@", "replay", "replay:", "cpu:x"] {
+        for wrong in ["", "gpu", "http://", "http://a,b", "@", "replay", "replay:", "cpu", "local:x"] {
             assert!(wrong.parse::<EngineChoice>().is_err(), "{wrong}");
         }
     }

@@ -13,7 +13,7 @@ use super::options::CpuOptions;
 use super::storage::{StackedMatrix, Storage};
 use crate::batch::{Batch, BatchError, BlockTables};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store,
+    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use crate::runner::RunnerShape;
@@ -157,7 +157,7 @@ impl Backend for CpuBackend {
         Ok(parts.iter().flat_map(WeightTensor::to_f32).collect())
     }
 
-    fn tensor(&mut self, cols: usize) -> Result<Tensor, LoadError> {
+    fn tensor(&mut self, _: TensorRole, cols: usize) -> Result<Tensor, LoadError> {
         let elements = self.batch_tokens.saturating_mul(cols);
         let bytes = (elements as u64).saturating_mul(size_of::<f32>() as u64);
         // Pages that are never written take no memory.

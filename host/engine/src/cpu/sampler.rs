@@ -137,6 +137,10 @@ fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>
     if top_p < 1.0 {
         keep_nucleus(candidates, top_p.into());
     }
+    // Drawn in the order of ids, as devices do, which don't sort.
+    if !candidates.is_sorted_by_key(|one| one.id) {
+        candidates.sort_unstable_by_key(|one| one.id);
+    }
     let target = uniform(seed, draw.position as u64) * total(candidates);
     let mut sum = 0.0;
     let hit = candidates.iter().find(|one| {

@@ -5,7 +5,9 @@
 //! device reports at the end), and know nothing of the step, so that a device may record them once and play them again.
 
 use super::LoadError;
-use super::ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store};
+use super::ops::{
+    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+};
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
 
@@ -50,8 +52,8 @@ pub trait Backend {
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<Self::Matrix, LoadError>;
     /// Takes over a vector of one or several parts, one after the other.
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
-    /// Makes room for the activations of the largest step.
-    fn tensor(&mut self, cols: usize) -> Result<Self::Tensor, LoadError>;
+    /// Makes room for the activations of the largest step, which stay where they are from then on.
+    fn tensor(&mut self, role: TensorRole, cols: usize) -> Result<Self::Tensor, LoadError>;
     /// Prepares a rotary embedding of heads of this width.
     fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Self::Rope, LoadError>;
 

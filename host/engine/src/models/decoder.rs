@@ -3,7 +3,7 @@
 
 use super::layers::{Layer, Scratch};
 use super::loading::Loading;
-use super::ops::Norm;
+use super::ops::{Norm, TensorRole};
 use super::{AttentionConfig, Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
 
 /// A model's weights on a backend, and the activations of a step.
@@ -49,7 +49,7 @@ impl<B: Backend> Model<B> {
         loading.part_done();
         loading.finish()?;
         // Last: sizes are those of the weights by now.
-        let (hidden, scratch) = (backend.tensor(hidden)?, Scratch::new(backend, config)?);
+        let (hidden, scratch) = (backend.tensor(TensorRole::Sums, hidden)?, Scratch::new(backend, config)?);
         Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, hidden, scratch })
     }
 

@@ -97,6 +97,17 @@ pub enum LoadError {
         "the model's layers need caches that this device doesn't have: it keeps keys and values of one shape for all layers"
     )]
     Layers,
+    /// The device lacks an operation, or a form of it.
+    #[error("{device} can't run {what} yet; --device cpu can")]
+    Unsupported {
+        /// The device.
+        device: &'static str,
+        /// What the model asks for.
+        what: String,
+    },
+    /// The GPU can't be used for it.
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
     /// The cache can't hold anything.
     #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
     CacheTooSmall {

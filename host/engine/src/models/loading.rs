@@ -11,7 +11,8 @@ pub(super) struct Loading<'a, B> {
     weights: &'a Weights,
     quantization: Option<Quantization>,
     progress: &'a mut dyn FnMut(Progress),
-    done: Progress,
+    parts: usize,
+    bytes: u64,
     layers: usize,
     /// Tensors that were asked for.
     used: HashSet<String>,
@@ -29,8 +30,7 @@ impl<'a, B: Backend> Loading<'a, B> {
         progress: &'a mut dyn FnMut(Progress),
     ) -> Self {
         let (layers, quantization) = (config.layers.len(), config.quantization);
-        let done = Progress { parts: 0, of: layers + 2, bytes: 0 };
-        Self { backend, weights, quantization, progress, done, layers, used: HashSet::new() }
+        Self { backend, weights, quantization, progress, parts: 0, bytes: 0, layers, used: HashSet::new() }
     }
 
     /// How experts and linear layers are stored, where not as plain numbers.
@@ -100,7 +100,7 @@ impl<'a, B: Backend> Loading<'a, B> {
 
     fn count(&mut self, name: &str, bytes: &[u8]) {
         self.used.insert(name.to_owned());
-        self.done.bytes += bytes.len() as u64;
+        self.bytes += bytes.len() as u64;
     }
 
     /// All is loaded: a tensor that nobody asked for means that the model is another one.
@@ -125,7 +125,9 @@ impl<'a, B: Backend> Loading<'a, B> {
 
     /// One more part of the model is there.
     pub(super) fn part_done(&mut self) {
-        self.done.parts += 1;
-        (self.progress)(self.done);
+        self.parts += 1;
+        let Self { parts, bytes, .. } = *self;
+        // The embedding and the head, too.
+        (self.progress)(Progress::Weights { parts, of: self.layers + 2, bytes });
     }
 }

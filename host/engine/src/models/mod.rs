@@ -35,11 +35,21 @@ pub use weights::Weights;
 
 /// How far the loading of a model is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Parts that are loaded: the embedding, each layer, the head.
-    pub parts: usize,
-    /// Parts that there are.
-    pub of: usize,
-    /// Bytes of the parts that are loaded.
-    pub bytes: u64,
+pub enum Progress {
+    /// Its weights.
+    Weights {
+        /// Parts that are loaded: the embedding, each layer, the head.
+        parts: usize,
+        /// Parts that there are.
+        of: usize,
+        /// Bytes of the parts that are loaded.
+        bytes: u64,
+    },
+    /// The kernels that a GPU computes it with.
+    Kernels {
+        /// Those that are compiled.
+        done: usize,
+        /// Those that there are.
+        of: usize,
+    },
 }

@@ -59,6 +59,15 @@ pub struct HeadNorms<'a, V> {
     pub eps: f32,
 }
 
+/// What activations are for: devices may keep those of different roles in different numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TensorRole {
+    /// Sums that norms, routers or further sums read, such as the residual stream: f32 everywhere.
+    Sums,
+    /// What linear layers and attention read, and what they make for each other: perhaps in fewer bits.
+    Inputs,
+}
+
 /// What becomes of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {

@@ -5,7 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::ops::{AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store};
+use super::ops::{
+    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+};
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
 use super::{Backend, LoadError};
@@ -168,8 +170,8 @@ impl<B: Traffic> Backend for Timed<B> {
         self.inner.vector(parts)
     }
 
-    fn tensor(&mut self, cols: usize) -> Result<B::Tensor, LoadError> {
-        self.inner.tensor(cols)
+    fn tensor(&mut self, role: TensorRole, cols: usize) -> Result<B::Tensor, LoadError> {
+        self.inner.tensor(role, cols)
     }
 
     fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<B::Rope, LoadError> {

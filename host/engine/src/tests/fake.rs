@@ -272,16 +272,16 @@ impl Client {
 }
 
 /// Scheduler and runner, stepped by hand.
-pub(crate) struct Rig {
+pub(crate) struct Rig<R = FakeRunner> {
     pub(crate) scheduler: Scheduler,
-    pub(crate) runner: FakeRunner,
+    pub(crate) runner: R,
     notify: Arc<Notify>,
 }
 
-impl Rig {
-    pub(crate) fn new(shape: RunnerShape, options: LocalOptions) -> Self {
-        let scheduler = Scheduler::new(&shape, options, Waker::noop().clone());
-        Self { scheduler, runner: FakeRunner::new(shape), notify: Arc::default() }
+impl<R: Runner> Rig<R> {
+    pub(crate) fn with_runner(runner: R, options: LocalOptions) -> Self {
+        let scheduler = Scheduler::new(runner.shape(), options, Waker::noop().clone());
+        Self { scheduler, runner, notify: Arc::default() }
     }
 
     pub(crate) fn submit(&mut self, request: GenerationRequest) -> Client {
@@ -292,11 +292,21 @@ impl Rig {
         Client { inlet: Some(inlet), tokens: Vec::new(), cached: 0, finish: None }
     }
 
+    /// One round; false when no sequence can go on and no step is under way.
+    pub(crate) fn round(&mut self) -> bool {
+        engine_step(&mut self.scheduler, &mut self.runner, MaskPatience::none()).expect("no device is lost")
+    }
+}
+
+impl Rig {
+    pub(crate) fn new(shape: RunnerShape, options: LocalOptions) -> Self {
+        Self::with_runner(FakeRunner::new(shape), options)
+    }
+
     /// One round; `None` when no sequence can go on and no step is under way, else the tokens that it computed.
     pub(crate) fn step(&mut self) -> Option<usize> {
         let before = self.runner.computed;
-        engine_step(&mut self.scheduler, &mut self.runner, MaskPatience::none())
-            .then(|| self.runner.computed - before)
+        self.round().then(|| self.runner.computed - before)
     }
 
     /// Rounds until nothing goes on; returns their number.

@@ -3,7 +3,7 @@
 mod accept;
 mod ahead;
 mod fairness;
-mod fake;
+pub(crate) mod fake;
 mod late_masks;
 mod local;
 mod logits;

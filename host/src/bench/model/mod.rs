@@ -10,7 +10,7 @@ mod sequences;
 
 use std::time::{Duration, Instant};
 
-use engine::cpu::CpuRunner;
+use engine::LocalRunner;
 use engine::runner::{RunError, Runner};
 
 pub use measured::{Counted, Measured, PARTS, Report};
@@ -30,7 +30,7 @@ pub enum BenchError {
 
 /// Runs the tests of a plan; `progress` hears of each before it begins, with its place and how many there are.
 pub fn run(
-    runner: &mut CpuRunner,
+    runner: &mut LocalRunner,
     plan: &Plan,
     progress: &mut dyn FnMut(Test, usize, usize),
 ) -> Result<Vec<Measured>, BenchError> {
@@ -45,12 +45,12 @@ pub fn run(
 }
 
 /// What comes first pays for pages that nobody has written yet.
-fn warm_up(runner: &mut CpuRunner) -> Result<(), RunError> {
+fn warm_up(runner: &mut LocalRunner) -> Result<(), RunError> {
     let rows = runner.shape().context.min(runner.shape().batch_tokens).min(16);
     Sequences::new(runner.shape(), 1).prefill(runner, rows).map(drop)
 }
 
-fn measure(runner: &mut CpuRunner, test: Test, repetitions: usize) -> Result<Measured, BenchError> {
+fn measure(runner: &mut LocalRunner, test: Test, repetitions: usize) -> Result<Measured, BenchError> {
     let mut sequences = Sequences::new(runner.shape(), test.parallel());
     if test.depth() > 0 {
         sequences.prefill(runner, test.depth())?;
@@ -68,7 +68,7 @@ fn measure(runner: &mut CpuRunner, test: Test, repetitions: usize) -> Result<Mea
 
 /// The time of a test's steps, and that of choosing tokens among it.
 fn repetition(
-    runner: &mut CpuRunner,
+    runner: &mut LocalRunner,
     test: Test,
     sequences: &mut Sequences,
 ) -> Result<(Duration, Duration), RunError> {

@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
+use engine::LocalRunner;
 use engine::SamplingParams;
 use engine::batch::{Batch, TableEdit};
-use engine::cpu::CpuRunner;
 use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape};
 
 /// See the module.
@@ -46,7 +46,7 @@ impl Sequences {
 
     /// Runs the next `tokens` of each, one sequence after the other, in steps as large as may be, and draws a token behind each. The time
     /// of the draws.
-    pub(super) fn prefill(&mut self, runner: &mut CpuRunner, tokens: usize) -> Result<Duration, RunError> {
+    pub(super) fn prefill(&mut self, runner: &mut LocalRunner, tokens: usize) -> Result<Duration, RunError> {
         let end = self.done + tokens;
         let mut sampling = Duration::ZERO;
         for sequence in 0..self.count {
@@ -64,7 +64,7 @@ impl Sequences {
     }
 
     /// Runs one token of each in one step, and draws the next of each. The time of the draws.
-    pub(super) fn decode(&mut self, runner: &mut CpuRunner) -> Result<Duration, RunError> {
+    pub(super) fn decode(&mut self, runner: &mut LocalRunner) -> Result<Duration, RunError> {
         self.batch.clear();
         for sequence in 0..self.count {
             self.push(sequence, self.done..self.done + 1, true);
@@ -97,7 +97,7 @@ impl Sequences {
 }
 
 /// Runs one step, greedily.
-fn step(runner: &mut CpuRunner, batch: &Batch) -> Result<Duration, RunError> {
+fn step(runner: &mut LocalRunner, batch: &Batch) -> Result<Duration, RunError> {
     runner.forward(batch)?;
     let draw = |row: &u32| Draw {
         sampling: SamplingParams::GREEDY,

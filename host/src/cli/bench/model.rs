@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use engine::LocalOptions;
-use engine::cpu::{Threads, read_bandwidth};
+use engine::cpu::read_bandwidth;
 use engine::runner::Runner;
+use engine::{LocalOptions, LocalRunner};
 use host::bench::model::{self, Measured, PARTS, Plan, Report};
-use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
+use host::model::{LocalDevices, ModelLoadError, RunnerOptions, default_name, load_runner};
 
 use super::output::OutputArguments;
 use crate::cli::load::{LoadArguments, with_switch};
@@ -57,24 +57,26 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let load = arguments.load.per_model(&[vec![name.clone()]])?;
     let options = RunnerOptions {
         load_format: load.load_format(0),
-        kv_cache_bytes: arguments.load.kv_cache_bytes(),
+        device: load.device(0),
+        kv_cache_bytes: arguments.load.kv_cache_of(arguments.load.kv_cache_bytes()),
         context: load.context(0),
         batch_tokens: LocalOptions::default().batch_tokens,
         numerics: load.numerics(0),
     };
-    let threads = Threads::start(arguments.load.threads()).map_err(|error| with_switch(error.into()))?;
+    arguments.load.load_cuda_libraries()?;
+    let devices = arguments.load.devices();
     let begin = Instant::now();
     let progress = &mut |parts| show_loading(&name, parts);
     let loaded: Result<_, ModelLoadError> =
-        load_runner(arguments.model.as_deref(), options, &threads, progress);
+        load_runner(arguments.model.as_deref(), options, &devices, progress);
     let mut runner = loaded.map_err(with_switch)?;
     let (loaded, plan) = (begin.elapsed(), arguments.plan());
     plan.check(runner.shape())?;
-    let before = read(arguments, &threads)?;
+    let before = read(arguments, &devices, &mut runner)?;
     let announce = |test, place, of| show(&format!("{place} of {of}: {test}"), false);
     let tests = model::run(&mut runner, &plan, &mut { announce })?;
     show("", true);
-    let read_bandwidth = read(arguments, &threads)?.max(before);
+    let read_bandwidth = read(arguments, &devices, &mut runner)?.max(before);
     let engine = runner.shape().name.clone();
     let report = Report { model: name, engine, read_bandwidth, tests };
     print(&mut std::io::stdout().lock(), &report, loaded)?;
@@ -82,10 +84,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(arguments: &Arguments, threads: &Threads) -> anyhow::Result<f64> {
-    let bytes = arguments.read_buffer << 20;
-    read_bandwidth(threads.count(), bytes, READ_PASSES)
-        .map_err(|error| anyhow::Error::from(error).context("--read-buffer"))
+/// Bytes per second that the device's memory gives.
+fn read(arguments: &Arguments, devices: &LocalDevices, runner: &mut LocalRunner) -> anyhow::Result<f64> {
+    match runner {
+        LocalRunner::Cpu(_) => {
+            let bytes = arguments.read_buffer << 20;
+            read_bandwidth(devices.threads()?.count(), bytes, READ_PASSES)
+                .map_err(|error| anyhow::Error::from(error).context("--read-buffer"))
+        }
+        LocalRunner::Cuda(runner) => Ok(runner.copy_bandwidth(READ_PASSES)?),
+    }
 }
 
 impl Arguments {
@@ -104,7 +112,7 @@ impl Arguments {
 fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Result<()> {
     writeln!(out, "model    {}, loaded in {:.1} s", report.model, loaded.as_secs_f64())?;
     writeln!(out, "engine   {}", report.engine)?;
-    writeln!(out, "reads    {:.1} GB/s of memory with these threads", report.read_bandwidth / 1e9)?;
+    writeln!(out, "reads    {:.1} GB/s of the device's memory", report.read_bandwidth / 1e9)?;
     let mut table = Table::new(["TEST", "TOKENS/S", "BEST", "MB/TOKEN", "OF KV", "GB/S", "OF READS"]);
     for measured in &report.tests {
         table.row(rates(measured, report.read_bandwidth));

@@ -3,7 +3,7 @@
 
 use crate::models::config::GroupedConfig;
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, Store};
+use crate::models::ops::{AttentionSpec, HeadNorms, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Projections around the cache.
@@ -36,7 +36,10 @@ impl<T> Scratch<T> {
         let spec = |config| spec::<B::Vector>(config, None, None);
         let (qkv, attended) =
             config.map_or((1, 1), |config| (spec(config).qkv_width(), spec(config).out_width()));
-        Ok(Self { qkv: backend.tensor(qkv)?, attended: backend.tensor(attended)? })
+        Ok(Self {
+            qkv: backend.tensor(TensorRole::Inputs, qkv)?,
+            attended: backend.tensor(TensorRole::Inputs, attended)?,
+        })
     }
 }
 

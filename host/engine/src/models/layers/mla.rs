@@ -3,7 +3,7 @@
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{MlaSpec, Norm, Store};
+use crate::models::ops::{MlaSpec, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Projections around the cache.
@@ -42,11 +42,13 @@ impl<T> Scratch<T> {
     ) -> Result<Self, LoadError> {
         let narrow = config.and_then(|config| config.query_rank).unwrap_or(1);
         let width = |of: fn(&MlaSpec) -> usize| config.map_or(1, |config| of(&spec(config)));
+        let before = backend.tensor(TensorRole::Sums, narrow)?;
+        let mut inputs = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self {
-            narrow: (backend.tensor(narrow)?, backend.tensor(narrow)?),
-            queries: backend.tensor(width(MlaSpec::query_width))?,
-            kv: backend.tensor(width(MlaSpec::cached_width))?,
-            attended: backend.tensor(width(MlaSpec::out_width))?,
+            narrow: (before, inputs(narrow)?),
+            queries: inputs(width(MlaSpec::query_width))?,
+            kv: inputs(width(MlaSpec::cached_width))?,
+            attended: inputs(width(MlaSpec::out_width))?,
         })
     }
 }

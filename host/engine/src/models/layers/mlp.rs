@@ -1,7 +1,7 @@
 //! The gated feed-forward part, dense.
 
 use crate::models::loading::Loading;
-use crate::models::ops::Store;
+use crate::models::ops::{Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Activations of a step.
@@ -18,7 +18,8 @@ impl<T> Scratch<T> {
         intermediate: Option<usize>,
     ) -> Result<Self, LoadError> {
         let width = intermediate.unwrap_or(1);
-        Ok(Self { gate_up: backend.tensor(2 * width)?, activated: backend.tensor(width)? })
+        let mut tensor = |width| backend.tensor(TensorRole::Inputs, width);
+        Ok(Self { gate_up: tensor(2 * width)?, activated: tensor(width)? })
     }
 }
 

@@ -7,7 +7,7 @@ mod moe;
 
 use super::config::{AttentionConfig, LayerConfig, MlpConfig, ModelConfig};
 use super::loading::Loading;
-use super::ops::Norm;
+use super::ops::{Norm, TensorRole};
 use super::{Backend, LoadError};
 use attention::GroupedAttention;
 use mla::LatentAttention;
@@ -62,7 +62,7 @@ impl<B: Backend> Scratch<B> {
             MlpConfig::Gated { .. } => None,
         });
         Ok(Self {
-            normed: backend.tensor(config.hidden)?,
+            normed: backend.tensor(TensorRole::Inputs, config.hidden)?,
             grouped: attention::Scratch::new(backend, grouped)?,
             latent: mla::Scratch::new(backend, latent)?,
             gated: mlp::Scratch::new(backend, gated)?,

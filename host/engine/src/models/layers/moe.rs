@@ -3,7 +3,7 @@
 use super::mlp::{self, GatedMlp};
 use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
 use crate::models::loading::Loading;
-use crate::models::ops::{Routing, Store};
+use crate::models::ops::{Routing, Store, TensorRole};
 use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
 use crate::models::{Backend, LoadError, WeightRole};
 
@@ -31,7 +31,7 @@ impl<B: Backend> Scratch<B> {
     pub(super) fn new(backend: &mut B, config: Option<&ExpertsConfig>) -> Result<Self, LoadError> {
         let (experts, per_token) = config.map_or((1, 1), |config| (config.experts, config.per_token));
         Ok(Self {
-            scores: backend.tensor(experts)?,
+            scores: backend.tensor(TensorRole::Sums, experts)?,
             routes: backend.routes(per_token)?,
             shared: mlp::Scratch::new(backend, config.and_then(|config| config.shared))?,
         })

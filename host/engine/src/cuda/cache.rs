@@ -1,0 +1,90 @@
+//! Keys and values on the device: of each layer a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16.
+
+use cuda_kernels::DevicePtr;
+
+use super::driver::Driver;
+use super::memory::{kv_blocks, retry};
+use crate::models::{LayerCache, LoadError};
+
+/// Tokens of a block.
+pub(super) const BLOCK: usize = 64;
+
+/// What a block of a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CacheShape {
+    layers: usize,
+    /// Bytes that a token takes in one plane.
+    token_bytes: usize,
+}
+
+/// The planes of all layers, in one piece of memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DeviceCache {
+    at: DevicePtr,
+    plane_bytes: usize,
+    planes: usize,
+}
+
+impl CacheShape {
+    /// Layers must keep keys and values of one shape; windows keep all tokens.
+    pub(super) fn of(layers: &[LayerCache]) -> Result<Self, LoadError> {
+        let bytes = |layer: &LayerCache| match *layer {
+            LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
+                Ok(kv_heads * head_dim * 2)
+            }
+            LayerCache::Latent { .. } => {
+                Err(super::weights::unsupported("attention over a compressed cache"))
+            }
+        };
+        let token_bytes = layers.first().map_or(Err(LoadError::Layers), bytes)?;
+        for layer in layers {
+            if bytes(layer)? != token_bytes {
+                return Err(LoadError::Layers);
+            }
+        }
+        Ok(Self { layers: layers.len(), token_bytes })
+    }
+
+    fn block_bytes(self) -> u64 {
+        (2 * self.layers * self.token_bytes * BLOCK) as u64
+    }
+}
+
+impl DeviceCache {
+    /// Addresses that nothing is at: for launches that are never done.
+    pub(super) fn nowhere() -> Self {
+        Self { at: DevicePtr(1 << 20), plane_bytes: 1 << 20, planes: 0 }
+    }
+
+    /// As large as the memory allows, all zero; returns its blocks without the last one, which is for rows that pad a step.
+    pub(super) fn allocate(
+        driver: &mut dyn Driver,
+        shape: CacheShape,
+        limit: Option<u64>,
+    ) -> Result<(usize, Self), LoadError> {
+        let most = kv_blocks(driver.memory()?, shape.block_bytes(), limit)?;
+        let bytes = |blocks: usize| (blocks + 1) * shape.token_bytes * BLOCK * 2 * shape.layers;
+        let (blocks, at) = retry(most, |blocks| driver.allocate("keys and values", bytes(blocks)))?;
+        // What was never written is masked, and must still be a number.
+        driver.zero(at, bytes(blocks))?;
+        Ok((
+            blocks,
+            Self { at, plane_bytes: (blocks + 1) * shape.token_bytes * BLOCK, planes: 2 * shape.layers },
+        ))
+    }
+
+    /// All of it.
+    pub(super) fn memory(&self) -> (DevicePtr, usize) {
+        (self.at, self.planes * self.plane_bytes)
+    }
+
+    /// A layer's keys.
+    pub(super) fn keys(&self, layer: usize) -> DevicePtr {
+        self.at.offset((2 * layer * self.plane_bytes) as u64)
+    }
+
+    /// A layer's values.
+    pub(super) fn values(&self, layer: usize) -> DevicePtr {
+        self.at.offset(((2 * layer + 1) * self.plane_bytes) as u64)
+    }
+}

@@ -1,0 +1,31 @@
+//! Which device a model is computed on, of what there is and what was asked for.
+
+use super::{CudaError, DeviceInfo, Survey};
+use crate::device::DeviceChoice;
+
+/// The GPU for a model; none: the CPU.
+///
+/// `auto` takes a GPU where one can be used, and the CPU elsewhere: quietly where there is no GPU, with a warning where there is one that
+/// can't be used. `cpu_only` is a setting that only the CPU knows, if there is one: `auto` then means the CPU.
+///
+/// # Errors
+/// The GPU that was asked for can't be used.
+pub fn choose_device(
+    choice: DeviceChoice,
+    survey: impl FnOnce() -> Survey,
+    cpu_only: Option<&'static str>,
+) -> Result<Option<DeviceInfo>, CudaError> {
+    match (choice, cpu_only) {
+        (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, Some(_)) => Ok(None),
+        (DeviceChoice::Cuda(_), Some(setting)) => Err(CudaError::CpuOnly { setting }),
+        (DeviceChoice::Cuda(index), None) => survey().device(index).cloned().map(Some),
+        (DeviceChoice::Auto, None) => match survey().first_usable() {
+            Ok(device) => Ok(Some(device.clone())),
+            Err(CudaError::NoDriver | CudaError::NoDevice) => Ok(None),
+            Err(error) => {
+                tracing::warn!("no GPU is used: {error}");
+                Ok(None)
+            }
+        },
+    }
+}

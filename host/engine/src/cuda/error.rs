@@ -1,0 +1,162 @@
+//! What goes wrong with a GPU: each a line that names what to do. Nothing here panics: cudarc would where a library is missing, so its
+//! functions are called only behind the checks of `survey`.
+
+use super::version::CudaVersion;
+
+/// Why a GPU can't be used, or can't go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CudaError {
+    /// There is no driver.
+    #[error("no NVIDIA driver (libcuda.so.1 not found); --device cpu works")]
+    NoDriver,
+    /// A setting that GPUs don't know.
+    #[error("{setting} is for the CPU alone: leave it out, or --device cpu")]
+    CpuOnly {
+        /// The switch.
+        setting: &'static str,
+    },
+    /// The driver is older than what the kernels are compiled for.
+    #[error(
+        "driver has CUDA {found}; needs {} (580): install a newer driver, or --device cpu",
+        CudaVersion::NEEDED
+    )]
+    OldDriver {
+        /// What it has.
+        found: CudaVersion,
+    },
+    /// The driver finds no GPU.
+    #[error("the NVIDIA driver finds no GPU (CUDA_VISIBLE_DEVICES may hide it); --device cpu works")]
+    NoDevice,
+    /// There are fewer GPUs.
+    #[error("no GPU {index}: the driver finds {found}; `host devices` lists them")]
+    NoSuchDevice {
+        /// Which was asked for.
+        index: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The GPU lacks bf16 instructions.
+    #[error("GPU {index} ({name}) has compute capability {}.{}; needs 8.0: choose another, or --device cpu", .compute.0, .compute.1)]
+    OldDevice {
+        /// Which.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Major and minor.
+        compute: (u32, u32),
+    },
+    /// Kernels must be compiled and there is nothing to compile them with.
+    #[error(
+        "libnvrtc.so.13 not found, which compiles the kernels at first start; pip install nvidia-cuda-nvrtc==13.0.88, and --cuda-libs DIR with the folder that it is in"
+    )]
+    NoNvrtc,
+    /// NVRTC is of another generation.
+    #[error("libnvrtc has CUDA {found}; needs 13: --cuda-libs DIR with the folder of libnvrtc.so.13")]
+    OldNvrtc {
+        /// What it is.
+        found: CudaVersion,
+    },
+    /// A library that was named can't be loaded.
+    #[error("--cuda-libs {folder}: {reason}")]
+    Library {
+        /// The folder.
+        folder: String,
+        /// What is missing, or what the loader says.
+        reason: String,
+    },
+    /// Another process has the GPU to itself.
+    #[error(
+        "GPU {index} is in use in exclusive mode by another process: end that one, or choose another GPU"
+    )]
+    Exclusive {
+        /// Which.
+        index: usize,
+    },
+    /// The GPU doesn't have the memory.
+    #[error("not enough memory on the GPU for {what}: needed {}, free {}, total {}", mib(*.needed), mib(*.free), mib(*.total))]
+    Memory {
+        /// What it was for.
+        what: &'static str,
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        free: u64,
+        /// Bytes.
+        total: u64,
+    },
+    /// A kernel isn't accepted by the compiler.
+    #[error("kernel {kernel}: {log}")]
+    Compile {
+        /// Which.
+        kernel: String,
+        /// What the compiler says.
+        log: String,
+    },
+    /// A call of the driver failed.
+    #[error("{call}: {name} ({code})")]
+    Call {
+        /// The function.
+        call: &'static str,
+        /// The driver's number.
+        code: u32,
+        /// The driver's name for it.
+        name: String,
+    },
+}
+
+/// Errors after which the process can do nothing more on the GPU, by the driver's numbers: faults of kernels and of memory. What was
+/// computed is lost, and a reset within the process isn't safe.
+const STICKY: [u32; 10] = [214, 700, 702, 710, 714, 715, 716, 717, 718, 719];
+
+impl CudaError {
+    /// Number of what an exclusive mode refuses.
+    pub(super) const UNAVAILABLE: u32 = 46;
+    /// Number of an allocation that failed.
+    pub(super) const OUT_OF_MEMORY: u32 = 2;
+
+    /// Whether nothing can be computed on the GPU by this process any more.
+    pub fn is_sticky(&self) -> bool {
+        matches!(self, Self::Call { code, .. } if STICKY.contains(code))
+    }
+
+    /// Whether an allocation failed.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::Memory { .. } | Self::Call { code: Self::OUT_OF_MEMORY, .. })
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_is_one_line() {
+        let errors = [
+            CudaError::NoDriver,
+            CudaError::OldDriver { found: CudaVersion::new(12, 4) },
+            CudaError::NoNvrtc,
+            CudaError::Memory { what: "weights", needed: 3 << 20, free: 1, total: 2 << 20 },
+        ];
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(lines[0], "no NVIDIA driver (libcuda.so.1 not found); --device cpu works");
+        assert!(lines[1].starts_with("driver has CUDA 12.4; needs 13.0 (580)"), "{}", lines[1]);
+        assert!(lines[2].contains("nvidia-cuda-nvrtc==13.0.88") && lines[2].contains("--cuda-libs"));
+        assert!(lines[3].ends_with("needed 3 MiB, free 1 MiB, total 2 MiB"), "{}", lines[3]);
+        assert!(lines.iter().all(|line| !line.contains('\n')));
+    }
+
+    #[test]
+    fn faults_of_kernels_and_memory_are_sticky_and_others_are_not() {
+        let call = |code| CudaError::Call { call: "cuStreamSynchronize", code, name: String::new() };
+        for code in [214, 700, 702, 710, 714, 715, 716, 717, 718, 719] {
+            assert!(call(code).is_sticky(), "{code}");
+        }
+        for code in [1, 2, 46, 100, 600, 701, 711, 713, 720, 999] {
+            assert!(!call(code).is_sticky(), "{code}");
+        }
+    }
+}

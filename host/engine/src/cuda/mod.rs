@@ -1,0 +1,39 @@
+//! NVIDIA GPUs: models run with the kernels of `cuda-kernels`, compiled for the device at first start.
+//!
+//! Invariants: without a driver nothing of CUDA is loaded or called, and everything else works as if this module weren't there; what is
+//! missing is an error of one line, never a panic. Called by `host devices`, and by whoever starts an engine.
+
+mod backend;
+mod buckets;
+mod cache;
+mod choose;
+mod compile;
+mod driver;
+mod error;
+mod graphs;
+mod libraries;
+mod memory;
+mod ops;
+mod options;
+mod real;
+mod runner;
+mod sampler;
+mod staging;
+mod start;
+mod step;
+mod survey;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod upload;
+mod version;
+mod weights;
+
+pub use choose::choose_device;
+pub use compile::KernelCache;
+pub use error::CudaError;
+pub use libraries::load_libraries;
+pub use options::CudaOptions;
+pub use runner::CudaRunner;
+pub use survey::{DeviceInfo, Survey};
+pub use version::CudaVersion;

@@ -1,0 +1,25 @@
+//! What a model on a GPU may use.
+
+use super::KernelCache;
+
+/// Bounds of a model on a GPU.
+#[derive(Debug, Clone)]
+pub struct CudaOptions {
+    /// Memory for keys and values; none: what the GPU has left.
+    pub kv_cache_bytes: Option<u64>,
+    /// A bound on a sequence's length; at least one, at most the model's own.
+    pub context: Option<usize>,
+    /// Tokens of a step, at least one: what the activations are sized for.
+    pub batch_tokens: usize,
+    /// Sequences that may hold blocks at a time.
+    pub lanes: usize,
+    /// Where compiled kernels are kept.
+    pub kernels: KernelCache,
+}
+
+impl Default for CudaOptions {
+    fn default() -> Self {
+        let kernels = KernelCache::default();
+        Self { kv_cache_bytes: None, context: None, batch_tokens: 512, lanes: 256, kernels }
+    }
+}

@@ -1,0 +1,18 @@
+//! CUDA's driver and compiler, through cudarc's raw calls: the only place of the engine that calls them.
+//!
+//! Invariant: no function of a library is called before it is known that the library is there and new enough, since cudarc panics where
+//! it can't load one.
+#![expect(unsafe_code, reason = "calls of C libraries")]
+
+mod calls;
+mod context;
+mod driver;
+mod machine;
+mod modules;
+mod nvrtc;
+mod pinned;
+
+pub(super) use driver::Gpu;
+pub(super) use machine::Machine;
+#[cfg(test)]
+pub(super) use nvrtc::Nvrtc;

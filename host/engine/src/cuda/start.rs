@@ -1,0 +1,120 @@
+//! The start of a model on a GPU: weights, activations, kernels, then keys and values in what is left, then graphs.
+
+use super::backend::{BackendSizes, CudaBackend};
+use super::buckets::buckets;
+use super::cache::{CacheShape, DeviceCache};
+use super::driver::Driver;
+use super::graphs::DecodeGraphs;
+use super::options::CudaOptions;
+use super::sampler::DeviceSampler;
+use super::step::{Spare, StepShape};
+use crate::batch::{Batch, TableEdit};
+use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
+
+/// The most rows of logits of a step: sequences, and drafts of some.
+const LOGIT_ROWS: usize = 320;
+
+/// A model that is ready, and its sizes.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) model: Model<CudaBackend>,
+    pub(super) backend: CudaBackend,
+    pub(super) graphs: DecodeGraphs,
+    pub(super) sampler: DeviceSampler,
+    pub(super) spare: Spare,
+    pub(super) context: usize,
+    pub(super) blocks: usize,
+    pub(super) lanes: usize,
+    pub(super) logit_rows: usize,
+}
+
+/// Starts it.
+pub(super) fn start(
+    driver: Box<dyn Driver>,
+    config: &ModelConfig,
+    weights: &Weights,
+    options: &CudaOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Started, LoadError> {
+    let cache_shape = CacheShape::of(&config.cache())?;
+    let context = context(config, options)?;
+    let (batch_tokens, lanes) = (options.batch_tokens.max(1), options.lanes.max(1));
+    let buckets = buckets(lanes.min(batch_tokens));
+    let rows = batch_tokens.max(buckets[buckets.len() - 1]);
+    let logit_rows = rows.min(LOGIT_ROWS);
+    let sizes = BackendSizes { rows, logit_rows, lanes: lanes + 1, context };
+    let mut backend = CudaBackend::new(driver, config, sizes)?;
+    let mut model = Model::load(&mut backend, config, weights, progress)?;
+    let logits = backend.step_logits();
+    let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
+    backend.samples = sampler.samples();
+    prepare(&mut model, &mut backend, &sampler, (buckets, rows), progress)?;
+    let (blocks, cache) =
+        DeviceCache::allocate(backend.driver.as_mut(), cache_shape, options.kv_cache_bytes)?;
+    backend.cache = cache;
+    let spare = Spare { lane: super::ops::size(lanes), block: super::ops::size(blocks) };
+    let (driver, tables) = backend.device();
+    tables.apply(driver, &[TableEdit { lane: spare.lane, at: 0, block: spare.block }])?;
+    warm_up(&mut model, &mut backend, spare, buckets)?;
+    // A draw of zeros: the likeliest token, for lane 0.
+    backend.driver.launch(&sampler.launch(0..1))?;
+    backend.driver.synchronize()?;
+    let graphs = DecodeGraphs::capture(&mut model, &mut backend, buckets)?;
+    Ok(Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows })
+}
+
+/// The length that sequences may have.
+fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadError> {
+    let most = config.context;
+    match options.context {
+        Some(asked) if !(1..=most).contains(&asked) => Err(LoadError::Context { asked, most }),
+        asked => Ok(asked.unwrap_or(most)),
+    }
+}
+
+/// Compiles the kernels of all steps that there may be: which they are is found by going through steps of every size without doing them.
+fn prepare(
+    model: &mut Model<CudaBackend>,
+    backend: &mut CudaBackend,
+    sampler: &DeviceSampler,
+    (buckets, rows): (&[usize], usize),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), LoadError> {
+    backend.collect();
+    let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|tokens| *tokens < rows).chain([rows]);
+    let mixed = powers.flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
+    for step in buckets.iter().copied().map(StepShape::decode).chain(mixed) {
+        backend.begin(step);
+        model.forward(backend);
+    }
+    backend.launch(&sampler.launch(0..1));
+    let kernels = backend.collected();
+    let of = kernels.len();
+    backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?;
+    Ok(backend.end()?)
+}
+
+/// A step of one prompt behind so many sequences that decode.
+fn mixed(tokens: usize, decoding: usize) -> StepShape {
+    let longest = tokens - decoding;
+    let sequences = decoding + 1;
+    let decoding = if longest == 1 { sequences } else { decoding };
+    StepShape { tokens, decoding, sequences, longest, logit_rows: 1, all_logits: false }
+}
+
+/// Runs every decode step once, of padding alone: what a kernel needs at its first launch is there when graphs are recorded, and what fails
+/// fails here.
+fn warm_up(
+    model: &mut Model<CudaBackend>,
+    backend: &mut CudaBackend,
+    spare: Spare,
+    buckets: &[usize],
+) -> Result<(), LoadError> {
+    for bucket in buckets {
+        backend.send(&Batch { starts: vec![0], ..Batch::default() }, Some(*bucket), spare)?;
+        backend.begin(StepShape::decode(*bucket));
+        model.forward(backend);
+        backend.end()?;
+    }
+    Ok(backend.driver.synchronize()?)
+}

@@ -1,0 +1,128 @@
+//! Compiled kernels: what is in the cache needs no compiler, and what isn't whole is compiled again.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cuda_kernels::{Arch, Variant};
+
+use crate::cuda::compile::{Compiler, KernelCache, binaries};
+use crate::cuda::{CudaError, CudaVersion};
+
+const ARCH: Arch = Arch { major: 9, minor: 0 };
+
+/// Makes a binary of a variant's name.
+struct Fake {
+    version: Result<CudaVersion, CudaError>,
+    compiled: AtomicUsize,
+    refuses: Option<&'static str>,
+}
+
+impl Fake {
+    fn new() -> Self {
+        Self { version: Ok(CudaVersion::NEEDED), compiled: AtomicUsize::new(0), refuses: None }
+    }
+
+    fn count(&self) -> usize {
+        self.compiled.load(Ordering::Relaxed)
+    }
+}
+
+impl Compiler for Fake {
+    fn version(&self) -> Result<CudaVersion, CudaError> {
+        self.version.clone()
+    }
+
+    fn compile(&self, variant: &Variant, arch: Arch) -> Result<Vec<u8>, CudaError> {
+        self.compiled.fetch_add(1, Ordering::Relaxed);
+        if self.refuses == Some(variant.source.name) {
+            return Err(CudaError::Compile { kernel: variant.to_string(), log: "line 1: error".into() });
+        }
+        Ok(format!("{variant} for {arch}").into_bytes())
+    }
+}
+
+fn all(compiler: &Fake, folder: &Path) -> Result<Vec<Vec<u8>>, CudaError> {
+    let (variants, mut heard) = (cuda_kernels::variants(), Vec::new());
+    let made = binaries(compiler, &KernelCache::open(folder), &variants, ARCH, &mut |done| heard.push(done))?;
+    assert!(heard.is_sorted() && heard.last() == Some(&variants.len()), "{heard:?}");
+    let expected = variants.iter().map(|variant| format!("{variant} for {ARCH}").into_bytes());
+    assert_eq!(made, expected.collect::<Vec<_>>());
+    Ok(made)
+}
+
+fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_full_cache_needs_no_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Fake::new();
+    all(&first, folder.path()).unwrap();
+    let count = cuda_kernels::variants().len();
+    assert_eq!((first.count(), entries(folder.path()).len()), (count, count));
+    let none = Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() };
+    all(&none, folder.path()).unwrap();
+    assert_eq!(none.count(), 0);
+}
+
+#[test]
+fn without_a_compiler_an_empty_cache_is_an_error_that_names_the_wheel() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() };
+    assert_eq!(all(&none, folder.path()), Err(CudaError::NoNvrtc));
+}
+
+#[test]
+fn another_compiler_makes_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    all(&Fake::new(), folder.path()).unwrap();
+    let newer = Fake { version: Ok(CudaVersion::new(13, 1)), ..Fake::new() };
+    all(&newer, folder.path()).unwrap();
+    assert_eq!(newer.count(), cuda_kernels::variants().len());
+}
+
+#[test]
+fn an_entry_that_is_cut_or_changed_is_compiled_again() {
+    let folder = tempfile::tempdir().unwrap();
+    all(&Fake::new(), folder.path()).unwrap();
+    let files = entries(folder.path());
+    std::fs::write(&files[0], b"short").unwrap();
+    let mut bytes = std::fs::read(&files[1]).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&files[1], bytes).unwrap();
+    let again = Fake::new();
+    all(&again, folder.path()).unwrap();
+    assert_eq!(again.count(), 2);
+    all(&Fake { version: Err(CudaError::NoNvrtc), ..Fake::new() }, folder.path()).unwrap();
+}
+
+#[test]
+fn starts_at_the_same_time_do_not_disturb_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| all(&Fake::new(), folder.path()).unwrap());
+        }
+    });
+    assert_eq!(entries(folder.path()).len(), cuda_kernels::variants().len(), "nothing unfinished is left");
+}
+
+#[test]
+fn what_the_compiler_refuses_is_named_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusing = Fake { refuses: Some("embed.cu"), ..Fake::new() };
+    let error = all(&refusing, folder.path()).unwrap_err().to_string();
+    assert!(error.starts_with("kernel embed.cu") && error.ends_with("line 1: error"), "{error}");
+}
+
+#[test]
+fn a_folder_that_others_write_to_is_not_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    all(&Fake::new(), folder.path()).unwrap();
+    assert_eq!(entries(folder.path()).len(), 0);
+}

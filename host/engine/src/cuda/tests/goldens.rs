@@ -1,0 +1,122 @@
+//! Models on the shim: the kernels as they are, against logits and tokens that transformers computed.
+
+use serde::Deserialize;
+
+use super::rig::{Part, batch, device, folder, load, options};
+use crate::cuda::{CudaOptions, CudaRunner};
+use crate::runner::Runner;
+
+/// Bounds of the difference of logits, its greatest and its mean square's root, relative to those of the logits: what bf16 activations cost,
+/// which transformers didn't round, and bf16 weights where the model has others.
+#[derive(Debug, Clone, Copy)]
+struct Tolerance {
+    greatest: f32,
+    root: f32,
+}
+
+/// Of models whose logits are small beside what they are sums of.
+const RANDOM: Tolerance = Tolerance { greatest: 4.5e-2, root: 3.5e-2 };
+const TRAINED: Tolerance = Tolerance { greatest: 5e-3, root: 1e-2 };
+
+#[derive(Deserialize)]
+struct Golden {
+    prompts: Vec<Prompt>,
+}
+
+#[derive(Deserialize)]
+struct Prompt {
+    ids: Vec<u32>,
+    logits: Vec<f32>,
+    greedy: Vec<u32>,
+}
+
+fn golden(name: &str) -> Golden {
+    serde_json::from_slice(&std::fs::read(folder(name).join("golden.json")).unwrap()).unwrap()
+}
+
+pub(super) fn shim(name: &str) -> CudaRunner {
+    let options = CudaOptions { lanes: 2, ..options() };
+    load(device(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Runs `tokens` of lane 1 in chunks, from a position on; logits of the last.
+fn run(runner: &mut CudaRunner, tokens: &[u32], from: usize, chunk: usize) -> Vec<f32> {
+    let mut logits = Vec::new();
+    for (i, tokens) in tokens.chunks(chunk).enumerate() {
+        runner.forward(&batch(&[Part { lane: 1, tokens, from: from + i * chunk }])).unwrap();
+        logits = runner.step_logits();
+    }
+    logits
+}
+
+fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: Tolerance) {
+    assert_eq!(got.len(), wanted.len(), "{what}");
+    let greatest = |values: &mut dyn Iterator<Item = f32>| values.fold(0f32, |a, x| a.max(x.abs()));
+    let squares = |values: &mut dyn Iterator<Item = f32>| values.map(|x| x * x).sum::<f32>().sqrt();
+    let mut apart = got.iter().zip(wanted).map(|(x, y)| x - y);
+    let most = greatest(&mut apart.clone()) / greatest(&mut wanted.iter().copied());
+    let root = squares(&mut apart) / squares(&mut wanted.iter().copied());
+    println!("{what}: {most:.1e} at most, {root:.1e}");
+    assert!(most <= tolerance.greatest && root <= tolerance.root, "{what}: {most} at most, {root}");
+}
+
+/// Every prompt up to a length whole, and with its last tokens one by one: steps with prompts, and graphs.
+fn check(name: &str, tolerance: Tolerance, longest: usize) {
+    let mut runner = shim(name);
+    for Prompt { ids, logits, .. } in golden(name).prompts.iter().filter(|prompt| prompt.ids.len() <= longest)
+    {
+        let what = format!("{name}, {} tokens", ids.len());
+        let (head, tail) = ids.split_at(ids.len().saturating_sub(3));
+        let whole = run(&mut runner, ids, 0, 64);
+        assert_close(&what, &whole, logits, tolerance);
+        run(&mut runner, head, 0, 50);
+        let decoded = run(&mut runner, tail, head.len(), 1);
+        assert_close(&format!("{what}, three decoded"), &decoded, logits, tolerance);
+    }
+}
+
+#[test]
+fn dense_models_have_the_logits_of_transformers() {
+    for name in
+        ["tied-bf16", "llama3-bf16", "mistral-bf16", "mistral-window-bf16", "sharded-bf16", "yarn-bf16"]
+    {
+        check(name, RANDOM, 200);
+    }
+}
+
+#[test]
+fn dense_models_of_other_types_are_rounded_to_bf16() {
+    for name in ["llama2-f16", "gqa4-f16", "bias-f32", "llama-bias-f32", "odd-f32", "yarn-f32"] {
+        check(name, RANDOM, 40);
+    }
+}
+
+#[test]
+fn the_trained_model_has_the_logits_of_transformers() {
+    check("qwen3-tiny", TRAINED, 300);
+}
+
+/// The likeliest token, and by how much it is ahead of the next.
+fn best(logits: &[f32]) -> (u32, f32) {
+    let mut order: Vec<usize> = (0..logits.len()).collect();
+    order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+    (u32::try_from(order[0]).unwrap(), logits[order[0]] - logits[order[1]])
+}
+
+#[test]
+fn greedy_tokens_of_the_trained_model_are_those_of_transformers_wherever_one_is_ahead() {
+    /// Smaller leads may be rounded away.
+    const LEAD: f32 = 0.25;
+    let (mut runner, mut compared) = (shim("qwen3-tiny"), 0);
+    for Prompt { ids, greedy, .. } in &golden("qwen3-tiny").prompts {
+        let mut logits = run(&mut runner, ids, 0, 64);
+        for (at, wanted) in greedy.iter().enumerate() {
+            let (token, lead) = best(&logits);
+            assert!(token == *wanted || lead < LEAD, "{} tokens, token {at}: lead {lead}", ids.len());
+            compared += usize::from(lead >= LEAD);
+            // Whatever was chosen, the sequence goes on as transformers went on.
+            logits = run(&mut runner, &[*wanted], ids.len() + at, 1);
+        }
+    }
+    assert!(compared >= 100, "only {compared} tokens were far enough ahead");
+}

@@ -1,0 +1,12 @@
+//! Tests of the GPU's side that need no GPU.
+
+mod compile;
+mod fake;
+mod goldens;
+mod nvrtc;
+mod rig;
+mod sampling;
+mod shim;
+mod simulation;
+mod steps;
+mod survey;

@@ -1,0 +1,110 @@
+//! Tiny models on the drivers of tests, and batches for them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::fake::{FakeDriver, Log};
+use super::shim::ShimDriver;
+use crate::batch::{Batch, TableEdit};
+use crate::cuda::driver::Driver;
+use crate::cuda::real::Gpu;
+use crate::cuda::{CudaOptions, CudaRunner, KernelCache, Survey, choose_device, load_libraries};
+use crate::models::{LoadError, ModelConfig, Progress, Weights};
+use crate::runner::{Draw, Draws, RunError, Runner};
+use crate::token::{SamplingParams, Token};
+use crate::{DeviceChoice, ModelFiles};
+
+/// The device that kernels run on: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC out of `ENGINE_TESTS_CUDA_LIBS`.
+pub(super) fn device() -> Box<dyn Driver> {
+    let Some(choice) = std::env::var("ENGINE_TESTS_DEVICE").ok() else { return Box::new(ShimDriver::new()) };
+    if let Some(folder) = std::env::var_os("ENGINE_TESTS_CUDA_LIBS") {
+        load_libraries(Path::new(&folder)).unwrap();
+    }
+    let choice: DeviceChoice = choice.parse().unwrap();
+    let gpu = choose_device(choice, Survey::of_this_machine, None).unwrap().expect("a GPU");
+    Box::new(Gpu::open(&gpu, KernelCache::default()).unwrap())
+}
+
+/// The folder of a tiny random model, or of a trained one.
+pub(super) fn folder(name: &str) -> PathBuf {
+    // Where the tests run, which needn't be where they were built.
+    let root = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let random = root.join("tests/goldens").join(name);
+    if random.is_dir() { random } else { root.join("../models").join(name) }
+}
+
+/// Few lanes, and blocks for a few hundred tokens.
+pub(super) fn options() -> CudaOptions {
+    CudaOptions { kv_cache_bytes: Some(8 << 20), batch_tokens: 64, lanes: 8, ..CudaOptions::default() }
+}
+
+pub(super) fn load(
+    driver: Box<dyn Driver>,
+    name: &str,
+    options: &CudaOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<CudaRunner, LoadError> {
+    let files = ModelFiles::Directory(folder(name));
+    let (config, weights) = (ModelConfig::read(&files)?, Weights::open(&files)?);
+    CudaRunner::on(driver, &config, &weights, options, progress)
+}
+
+/// A dense model on a device that computes nothing.
+pub(super) fn fake() -> (CudaRunner, Arc<Mutex<Log>>) {
+    let (driver, log) = FakeDriver::new();
+    (load(Box::new(driver), "tied-bf16", &options(), &mut |_| {}).unwrap(), log)
+}
+
+/// One sequence's part of a step.
+#[derive(Debug, Clone)]
+pub(super) struct Part<'a> {
+    pub(super) lane: u32,
+    pub(super) tokens: &'a [u32],
+    /// Position of the first of them.
+    pub(super) from: usize,
+}
+
+/// A step; lane `i` has blocks `i`, `i + 8`, and so on. The last row of each part has logits.
+pub(super) fn batch(parts: &[Part<'_>]) -> Batch {
+    let mut batch = Batch::default();
+    batch.clear();
+    for Part { lane, tokens, from } in parts {
+        for (position, token) in (*from..).zip(*tokens) {
+            let (at, position) = (position / 64, u32::try_from(position).unwrap());
+            let block = lane + 8 * u32::try_from(at).unwrap();
+            batch.tokens.push(*token);
+            batch.positions.push(position);
+            batch.slots.push(block * 64 + position % 64);
+        }
+        let end = from + tokens.len();
+        let first = if *from == 0 { 0 } else { from.div_ceil(64) };
+        for at in first..end.div_ceil(64) {
+            let at = u32::try_from(at).unwrap();
+            batch.table_edits.push(TableEdit { lane: *lane, at, block: lane + 8 * at });
+        }
+        batch.starts.push(u32::try_from(batch.tokens.len()).unwrap());
+        batch.context_lens.push(u32::try_from(end).unwrap());
+        batch.lanes.push(*lane);
+        batch.logit_rows.push(u32::try_from(batch.tokens.len()).unwrap() - 1);
+    }
+    batch
+}
+
+/// Greedy draws for all rows of a batch.
+pub(super) fn greedy(batch: &Batch) -> Vec<Draw> {
+    let draw = |row: &u32| Draw {
+        sampling: SamplingParams::GREEDY,
+        position: batch.positions[*row as usize] as usize + 1,
+        top_logprobs: None,
+    };
+    batch.logit_rows.iter().map(draw).collect()
+}
+
+/// Runs a step to its end; its tokens.
+pub(super) fn step(runner: &mut CudaRunner, batch: &Batch) -> Result<Vec<u32>, RunError> {
+    runner.forward(batch)?;
+    runner.sample(&Draws { rows: &greedy(batch), ..Draws::default() })?;
+    let id = |row: &Result<Token, _>| row.as_ref().map(|token| token.id).expect("logits are numbers");
+    Ok(runner.collect()?.rows.iter().map(id).collect())
+}

@@ -1,0 +1,55 @@
+//! Weights on their way to the device: through two pieces of pinned memory in turn, so that one is filled while the other is copied.
+
+use cuda_kernels::DevicePtr;
+
+use super::CudaError;
+use super::driver::{Driver, Event, HostMemory};
+
+/// Bytes of a piece.
+const PIECE: usize = 16 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Uploader {
+    pieces: [Piece; 2],
+    next: usize,
+}
+
+#[derive(Debug)]
+struct Piece {
+    memory: Box<dyn HostMemory>,
+    /// Comes when the last copy from it is done.
+    copied: Event,
+    in_use: bool,
+}
+
+impl Uploader {
+    pub(super) fn new(driver: &mut dyn Driver) -> Result<Self, CudaError> {
+        let mut piece =
+            || Ok(Piece { memory: driver.pinned(PIECE)?, copied: driver.event()?, in_use: false });
+        Ok(Self { pieces: [piece()?, piece()?], next: 0 })
+    }
+
+    /// Copies `bytes` bytes to the device; `fill` writes the part of them that begins at an offset.
+    pub(super) fn upload(
+        &mut self,
+        driver: &mut dyn Driver,
+        to: DevicePtr,
+        bytes: usize,
+        fill: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> Result<(), CudaError> {
+        for offset in (0..bytes).step_by(PIECE) {
+            let piece = &mut self.pieces[self.next];
+            if std::mem::take(&mut piece.in_use) {
+                driver.wait(piece.copied)?;
+            }
+            let len = PIECE.min(bytes - offset);
+            fill(offset, &mut piece.memory.bytes_mut()[..len]);
+            driver.upload(piece.memory.as_ref(), 0..len, to.offset(offset as u64))?;
+            driver.record(piece.copied)?;
+            piece.in_use = true;
+            self.next = 1 - self.next;
+        }
+        Ok(())
+    }
+}

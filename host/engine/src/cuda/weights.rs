@@ -1,0 +1,108 @@
+//! Weights on the device: bf16 as they are stored, or rounded to it from f16 and f32.
+
+use cuda_kernels::DevicePtr;
+use half::{bf16, f16};
+
+use super::driver::Driver;
+use super::upload::Uploader;
+use crate::models::{Dtype, LoadError, StoredMatrix, WeightTensor};
+
+/// A weight matrix `[rows, cols]`, bf16, whose parts lie one behind the other.
+#[derive(Debug)]
+pub(super) struct DeviceMatrix {
+    pub(super) at: DevicePtr,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+}
+
+/// A vector of f32.
+#[derive(Debug)]
+pub(super) struct DeviceVector {
+    pub(super) at: DevicePtr,
+}
+
+/// What weights go to the device with.
+#[derive(Debug)]
+pub(super) struct WeightUpload(Uploader);
+
+impl WeightUpload {
+    pub(super) fn new(driver: &mut dyn Driver) -> Result<Self, LoadError> {
+        Ok(Self(Uploader::new(driver)?))
+    }
+
+    /// Begins to copy parts that have as many columns.
+    pub(super) fn matrix(
+        &mut self,
+        driver: &mut dyn Driver,
+        parts: &[StoredMatrix],
+    ) -> Result<DeviceMatrix, LoadError> {
+        let tensors = parts.iter().map(plain).collect::<Result<Vec<_>, _>>()?;
+        let rows = parts.iter().map(|part| part.shape().0).sum::<usize>();
+        let cols = parts[0].shape().1;
+        let mut at = driver.allocate("weights", rows * cols * 2)?;
+        let matrix = DeviceMatrix { at, rows, cols };
+        for (tensor, part) in tensors.into_iter().zip(parts) {
+            let bytes = part.shape().0 * cols * 2;
+            self.0.upload(driver, at, bytes, &mut |offset, out| as_bf16(tensor, offset, out))?;
+            at = at.offset(bytes as u64);
+        }
+        Ok(matrix)
+    }
+
+    /// Begins to copy vectors, one behind the other.
+    pub(super) fn vector(
+        &mut self,
+        driver: &mut dyn Driver,
+        parts: &[WeightTensor],
+    ) -> Result<DeviceVector, LoadError> {
+        let values: Vec<f32> = parts.iter().flat_map(WeightTensor::to_f32).collect();
+        self.values(driver, &values)
+    }
+
+    /// The same of numbers that no file has.
+    pub(super) fn values(
+        &mut self,
+        driver: &mut dyn Driver,
+        values: &[f32],
+    ) -> Result<DeviceVector, LoadError> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let at = driver.allocate("weights", bytes.len())?;
+        let fill = &mut |offset, out: &mut [u8]| out.copy_from_slice(&bytes[offset..][..out.len()]);
+        self.0.upload(driver, at, bytes.len(), fill)?;
+        Ok(DeviceVector { at })
+    }
+}
+
+fn plain(matrix: &StoredMatrix) -> Result<&WeightTensor, LoadError> {
+    let what = match matrix {
+        StoredMatrix::Plain(tensor) => return Ok(tensor),
+        StoredMatrix::Transposed(_) => "weights stored by columns",
+        StoredMatrix::Fp8 { .. } => "FP8 weights",
+        StoredMatrix::Mxfp4 { .. } => "MXFP4 weights",
+    };
+    Err(unsupported(what))
+}
+
+/// The error for what there is no kernel for.
+pub(super) fn unsupported(what: &str) -> LoadError {
+    LoadError::Unsupported { device: "cuda", what: what.to_owned() }
+}
+
+/// Writes elements as bf16, from byte `offset` of the result on.
+fn as_bf16(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
+    let (bytes, first) = (tensor.bytes(), offset / 2);
+    let to = out.as_chunks_mut::<2>().0;
+    match tensor.dtype {
+        Dtype::Bf16 => out.copy_from_slice(&bytes[offset..][..out.len()]),
+        Dtype::F16 => {
+            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<2>().0[first..]) {
+                *to = bf16::from_f32(f16::from_le_bytes(*from).to_f32()).to_le_bytes();
+            }
+        }
+        Dtype::F32 => {
+            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<4>().0[first..]) {
+                *to = bf16::from_f32(f32::from_le_bytes(*from)).to_le_bytes();
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `host devices`: what this machine can compute on, and what is missing for its GPUs.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use engine::cuda::{CudaError, DeviceInfo, Survey, load_libraries};
+
+use super::table::Table;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    libraries: CudaLibraries,
+}
+
+/// Where CUDA's libraries are that the loader doesn't find by itself.
+#[derive(clap::Args)]
+pub(super) struct CudaLibraries {
+    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start: that of the wheel nvidia-cuda-nvrtc==13.0.88
+    /// [default: where the system's loader looks].
+    #[arg(long, value_name = "DIR")]
+    cuda_libs: Option<PathBuf>,
+}
+
+impl CudaLibraries {
+    /// Loads them, so that they are found.
+    ///
+    /// # Errors
+    /// They aren't in the folder that was named.
+    pub(super) fn load(&self) -> Result<(), CudaError> {
+        self.cuda_libs.as_deref().map_or(Ok(()), load_libraries)
+    }
+}
+
+/// Succeeds whatever there is: only a folder that was named and lacks the libraries is an error.
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    arguments.libraries.load()?;
+    print(&mut std::io::stdout().lock(), &Survey::of_this_machine())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let default =
+        survey.first_usable().map_or_else(|_| "cpu".to_owned(), |gpu| format!("cuda:{}", gpu.index));
+    writeln!(out, "driver   {}", driver(survey))?;
+    writeln!(out, "nvrtc    {}", nvrtc(survey))?;
+    writeln!(out, "auto     {default}")?;
+    let mut table = Table::new(["DEVICE", "NAME", "MEMORY", "PROCESSORS", "COMPUTE"]);
+    table.row(["cpu", "", "", &cores.to_string(), ""].map(str::to_owned));
+    for gpu in survey.devices.iter().flatten() {
+        table.row(row(gpu));
+    }
+    write!(out, "\n{table}")?;
+    for gpu in survey.devices.iter().flatten() {
+        if let Err(error) = survey.device(gpu.index) {
+            writeln!(out, "{error}")?;
+        }
+    }
+    Ok(())
+}
+
+fn driver(survey: &Survey) -> String {
+    survey.driver.as_ref().map_or_else(ToString::to_string, |version| format!("CUDA {version}"))
+}
+
+/// Nobody needs a compiler of kernels who has no GPU.
+fn nvrtc(survey: &Survey) -> String {
+    match (&survey.nvrtc, &survey.driver) {
+        (Ok(version), _) => format!("CUDA {version}"),
+        (Err(_), Err(_)) => "not found".to_owned(),
+        (Err(error), Ok(_)) => error.to_string(),
+    }
+}
+
+fn row(gpu: &DeviceInfo) -> [String; 5] {
+    let mode = if gpu.exclusive { ", one process at a time" } else { "" };
+    [
+        format!("cuda:{}", gpu.index),
+        format!("{}{mode}", gpu.name),
+        format!("{} MiB", gpu.memory_bytes >> 20),
+        gpu.multiprocessors.to_string(),
+        format!("{}.{}", gpu.compute.0, gpu.compute.1),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::cuda::CudaVersion;
+
+    use super::*;
+
+    fn printed(survey: &Survey) -> String {
+        let mut out = Vec::new();
+        print(&mut out, survey).expect("memory takes it");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn gpus_are_listed_with_what_they_lack() {
+        let gpu = |index, name: &str, compute| DeviceInfo {
+            index,
+            name: name.to_owned(),
+            memory_bytes: 80 << 30,
+            compute,
+            multiprocessors: 132,
+            exclusive: index == 1,
+        };
+        let devices = Ok(vec![gpu(0, "old", (7, 5)), gpu(1, "new", (9, 0))]);
+        let survey = Survey { driver: Ok(CudaVersion::NEEDED), devices, nvrtc: Err(CudaError::NoNvrtc) };
+        let text = printed(&survey);
+        assert!(text.contains("driver   CUDA 13.0\n"), "{text}");
+        assert!(text.contains("pip install nvidia-cuda-nvrtc==13.0.88"), "{text}");
+        assert!(text.contains("auto     cuda:1\n"), "{text}");
+        assert!(text.contains("cuda:1  new, one process at a time  81920 MiB  132         9.0\n"), "{text}");
+        assert!(
+            text.ends_with(
+                "GPU 0 (old) has compute capability 7.5; needs 8.0: choose another, or --device cpu\n"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_machine_without_a_driver_has_its_cpu() {
+        let none = || Err(CudaError::NoDriver);
+        let text = printed(&Survey {
+            driver: none(),
+            devices: Err(CudaError::NoDriver),
+            nvrtc: Err(CudaError::NoNvrtc),
+        });
+        assert!(
+            text.starts_with("driver   no NVIDIA driver (libcuda.so.1 not found); --device cpu works\n"),
+            "{text}"
+        );
+        assert!(text.contains("nvrtc    not found\nauto     cpu\n") && !text.contains("cuda:"), "{text}");
+    }
+}
