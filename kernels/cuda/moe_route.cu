@@ -94,7 +94,7 @@ KERNEL __launch_bounds__(128) void moe_route(const float* scores, const float* c
         if (expert < EXPERTS) numbers[expert] = number;
     }
     __syncwarp();
-    if (SCORING == 2 && top_groups > groups) leave_groups(ranks, numbers, lane, groups, top_groups);
+    if (SCORING == 2 && top_groups < groups) leave_groups(ranks, numbers, lane, groups, top_groups);
     __syncwarp();
     _Pragma("unroll") for (u32 i = 0; i < SHARE; i++) {
         if (i * 32 + lane < EXPERTS) numbers[i * 32 + lane] = x[i];

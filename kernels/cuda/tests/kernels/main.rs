@@ -18,4 +18,5 @@ mod moe_layer;
 mod moe_linear;
 mod paged;
 mod qk_norm_rope_write;
+mod refused;
 mod sampling;

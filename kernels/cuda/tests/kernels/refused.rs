@@ -1,0 +1,181 @@
+//! Parameters that launchers refuse: each case differs from a launch that is taken by one value.
+
+use std::panic::{UnwindSafe, catch_unwind};
+
+use cuda_kernels::{
+    Attention, AttentionDecode, AttentionPrefill, DevicePtr, ExpertFormat, Launch, MlaAttention, MlaDecode,
+    MlaShape, MoeLayer, MoeLinear, MoeRoute, PagedCache, Sample, Scoring, StoredExperts,
+};
+
+const SOME: DevicePtr = DevicePtr(4096);
+const ODD: DevicePtr = DevicePtr(4098);
+
+const ATTENTION: Attention = Attention {
+    qkv: SOME,
+    cache: PagedCache { keys: SOME, values: SOME, tables: SOME, table_width: 2 },
+    lanes: SOME,
+    positions: SOME,
+    sinks: None,
+    out: SOME,
+    rows: 3,
+    heads: 4,
+    kv_heads: 2,
+    head_dim: 64,
+    window: None,
+    scale: 0.125,
+};
+
+const SHAPE: MlaShape = MlaShape { heads: 4, rank: 64, nope: 16, rope: 16, value: 16 };
+
+const MLA: MlaAttention = MlaAttention {
+    queries: SOME,
+    cache: SOME,
+    tables: SOME,
+    table_width: 2,
+    lanes: SOME,
+    positions: SOME,
+    out: SOME,
+    rows: 3,
+    shape: SHAPE,
+    scale: 0.125,
+};
+
+const LINEAR: MoeLinear = MoeLinear {
+    x: SOME,
+    order: SOME,
+    starts: SOME,
+    weights: StoredExperts { at: SOME, format: ExpertFormat::Bf16, bias: None },
+    out: SOME,
+    routes: 6,
+    experts: 4,
+    n: 64,
+    k: 64,
+    layer: MoeLayer::Down,
+};
+
+/// What is wrong, and a launch that has it.
+type Case = (&'static str, Box<dyn Fn() -> Launch + UnwindSafe>);
+
+fn check(sound: impl Fn() -> Launch, broken: Vec<Case>) {
+    sound();
+    for (what, launch) in broken {
+        assert!(catch_unwind(launch).is_err(), "{what} was taken");
+    }
+}
+
+#[test]
+fn attention_of_heads_that_do_not_fit_is_refused() {
+    let decode =
+        |attention| AttentionDecode { attention, work: SOME, partials: SOME, counters: SOME, blocks: 1 };
+    let prefill = |attention| AttentionPrefill { attention, tiles: SOME, count: 1 };
+    check(
+        || ATTENTION.launch(),
+        vec![
+            ("a null pointer", Box::new(|| Attention { lanes: DevicePtr::NULL, ..ATTENTION }.launch())),
+            ("a misaligned pointer", Box::new(|| Attention { qkv: ODD, ..ATTENTION }.launch())),
+            ("no rows", Box::new(|| Attention { rows: 0, ..ATTENTION }.launch())),
+            ("three heads for two keys", Box::new(|| Attention { heads: 3, ..ATTENTION }.launch())),
+            ("a window of nothing", Box::new(|| Attention { window: Some(0), ..ATTENTION }.launch())),
+            ("a negative scale", Box::new(|| Attention { scale: -1.0, ..ATTENTION }.launch())),
+            ("heads of 512", Box::new(|| Attention { head_dim: 512, ..ATTENTION }.launch())),
+        ],
+    );
+    check(
+        move || decode(ATTENTION).launch(),
+        vec![
+            ("heads of 256", Box::new(move || decode(Attention { head_dim: 256, ..ATTENTION }).launch())),
+            ("17 heads of a key", Box::new(move || decode(Attention { heads: 34, ..ATTENTION }).launch())),
+            (
+                "no list",
+                Box::new(move || AttentionDecode { work: DevicePtr::NULL, ..decode(ATTENTION) }.launch()),
+            ),
+        ],
+    );
+    check(
+        move || prefill(ATTENTION).launch(),
+        vec![
+            ("heads of 256", Box::new(move || prefill(Attention { head_dim: 256, ..ATTENTION }).launch())),
+            ("no tiles", Box::new(move || AttentionPrefill { count: 0, ..prefill(ATTENTION) }.launch())),
+        ],
+    );
+}
+
+#[test]
+fn compressed_attention_of_other_widths_is_refused() {
+    let decode = |shape| {
+        let attention = MlaAttention { shape, ..MLA };
+        MlaDecode { attention, work: SOME, partials: SOME, counters: SOME, blocks: 1 }
+    };
+    check(
+        || MLA.launch(),
+        vec![
+            (
+                "a rank of 60",
+                Box::new(|| MlaAttention { shape: MlaShape { rank: 60, ..SHAPE }, ..MLA }.launch()),
+            ),
+            ("a misaligned cache", Box::new(|| MlaAttention { cache: ODD, ..MLA }.launch())),
+        ],
+    );
+    check(
+        move || decode(SHAPE).launch(),
+        vec![
+            ("a rank of 72", Box::new(move || decode(MlaShape { rank: 72, ..SHAPE }).launch())),
+            ("a rotated part of 8", Box::new(move || decode(MlaShape { rope: 8, ..SHAPE }).launch())),
+        ],
+    );
+}
+
+#[test]
+fn experts_that_do_not_fit_are_refused() {
+    let mxfp4 = |k| {
+        let weights = StoredExperts { format: ExpertFormat::Mxfp4 { scales: SOME }, ..LINEAR.weights };
+        MoeLinear { weights, k, ..LINEAR }
+    };
+    let fp8 = |part_rows, block| {
+        let format = ExpertFormat::Fp8 { scales: SOME, block, part_rows };
+        MoeLinear { weights: StoredExperts { format, ..LINEAR.weights }, ..LINEAR }
+    };
+    check(
+        move || mxfp4(64).launch(),
+        vec![
+            ("MXFP4 of 40 columns", Box::new(move || mxfp4(40).launch())),
+            ("an odd number of rows", Box::new(|| MoeLinear { n: 63, ..LINEAR }.launch())),
+            ("12 columns", Box::new(|| MoeLinear { k: 12, ..LINEAR }.launch())),
+        ],
+    );
+    check(
+        move || fp8(32, (128, 128)).launch(),
+        vec![
+            ("parts of 24 of 64 rows", Box::new(move || fp8(24, (128, 128)).launch())),
+            ("blocks of 4 columns", Box::new(move || fp8(32, (128, 4)).launch())),
+        ],
+    );
+    let route = |experts, per_token, groups| {
+        let scoring = Scoring::Sigmoid { groups, top_groups: 1, normalize: true, scale: 1.0 };
+        let (scores, chosen, weights) = (SOME, SOME, SOME);
+        MoeRoute { scores, correction: None, chosen, weights, rows: 1, experts, per_token, scoring }
+    };
+    check(
+        move || route(64, 8, 4).launch(),
+        vec![
+            ("more than there are", Box::new(move || route(4, 8, 4).launch())),
+            ("33 of a token", Box::new(move || route(64, 33, 4).launch())),
+            ("groups that don't divide", Box::new(move || route(64, 8, 5).launch())),
+        ],
+    );
+}
+
+#[test]
+fn more_alternatives_than_fit_are_refused() {
+    let sample = |top_width, top| {
+        let (logits, draws, out, edits) = (SOME, SOME, SOME, None);
+        Sample { logits, draws, edits, masks: None, samples: None, out, top, rows: 1, vocab: 9, top_width }
+    };
+    check(
+        move || sample(255, Some(SOME)).launch(),
+        vec![
+            ("256 alternatives", Box::new(move || sample(256, Some(SOME)).launch())),
+            ("alternatives without room", Box::new(move || sample(1, None).launch())),
+        ],
+    );
+}
