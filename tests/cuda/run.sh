@@ -19,7 +19,7 @@ build() {
     cargo test --release --locked -p engine --lib --no-run 2> "$CARRY/tests.log"
     install -s "${CARGO_TARGET_DIR:-target}/dist/host" "$HOST"
     install -s "$(sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' "$CARRY/tests.log" | tail -1)" "$CARRY/engine-tests"
-    tests/cuda/compile.sh none > /dev/null
+    tests/cuda/compile.sh embed > /dev/null
     install target/cuda/venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc*.so.13* "$CARRY/lib/"
     du -sh "$CARRY"
     set +e
