@@ -73,7 +73,8 @@ steps() {
     stage simulation 40 "$CARRY/engine-tests" --nocapture cuda::tests::simulation
 }
 
-# The issue's figures: batch 1, 64 and 256, and prompts. `OF READS` is the share of the copy bandwidth of the same run.
+# The issue's figures: batch 1, 64 and 256, and prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
+# (`reads`) is that of the weights' bytes times steps per second.
 shapes() {
     local model
     for model in qwen3-0.6b qwen3-8b; do
