@@ -16,3 +16,7 @@ fi
 rm -rf "$BUILT/variants"
 cargo run --quiet --release --locked -p cuda-kernels --example variants -- "$BUILT/variants" 80 90
 "$BUILT/venv/bin/python" tests/cuda/compile.py "$BUILT/variants" "${1:-}"
+
+# The server's own way to the compiler: its libraries by folder, its cache.
+LIBS=$(echo "$BUILT"/venv/lib/python3*/site-packages/nvidia/cu13/lib)
+ENGINE_TESTS_CUDA_LIBS=$LIBS cargo test --quiet --release --locked -p engine --lib cuda::tests::nvrtc

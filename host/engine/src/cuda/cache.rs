@@ -30,7 +30,7 @@ impl CacheShape {
     pub(super) fn of(layers: &[LayerCache]) -> Result<Self, LoadError> {
         let bytes = |layer: &LayerCache| match *layer {
             LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
-                Ok(kv_heads * head_dim * 2)
+                heads_of(head_dim).map(|head_dim| kv_heads * head_dim * 2)
             }
             LayerCache::Latent { .. } => {
                 Err(super::weights::unsupported("attention over a compressed cache"))
@@ -86,5 +86,31 @@ impl DeviceCache {
     /// A layer's values.
     pub(super) fn values(&self, layer: usize) -> DevicePtr {
         self.at.offset(((2 * layer + 1) * self.plane_bytes) as u64)
+    }
+}
+
+/// The width of heads, where there are kernels for it.
+fn heads_of(head_dim: usize) -> Result<usize, LoadError> {
+    let narrow = head_dim <= 64 && head_dim.is_multiple_of(2);
+    if head_dim > 0 && head_dim <= 256 && (narrow || head_dim.is_multiple_of(16)) {
+        return Ok(head_dim);
+    }
+    Err(super::weights::unsupported(&format!("heads of {head_dim}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_without_kernels_are_refused_at_load() {
+        let of = |head_dim| CacheShape::of(&[LayerCache::Full { kv_heads: 2, head_dim }]);
+        for head_dim in [12, 64, 80, 128, 256] {
+            assert_eq!(of(head_dim).unwrap().token_bytes, 4 * head_dim);
+        }
+        for head_dim in [7, 72, 320] {
+            let error = of(head_dim).unwrap_err().to_string();
+            assert_eq!(error, format!("cuda can't run heads of {head_dim} yet; --device cpu can"));
+        }
     }
 }
