@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use engine::SpeculationOptions;
+use engine::{DeviceChoice, SpeculationOptions};
 use host::api::Defaults;
 use host::http::{Access, App, CorsOrigin, HostName, Keys, Server};
 use host::limits::Limits;
 use host::mcp::McpServers;
-use host::model::{EngineChoice, LoadFormat, Model, ModelOptions, Models, SharedOptions};
+use host::model::{EngineChoice, KvCacheBytes, LoadFormat, Model, ModelOptions, Models, SharedOptions};
 use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -46,12 +46,13 @@ impl Default for Setup {
             parser_options: Vec::new(),
             parser_pins: Vec::new(),
             fault_policy: FaultPolicy::Continue,
-            engine: EngineChoice::Cpu,
+            engine: EngineChoice::Local,
             engine_kind: None,
             engine_key: None,
             engine_ca: None,
             load_format: LoadFormat::Auto,
-            kv_cache_bytes: 64 << 20,
+            device: DeviceChoice::Cpu,
+            kv_cache_bytes: KvCacheBytes { cpu: 64 << 20, gpu: None },
             numerics: engine::cpu::Numerics::default(),
             prefix_cache: true,
             speculation: SpeculationOptions::default(),
@@ -64,6 +65,7 @@ impl Default for Setup {
             // The same for all tests: `auto` looks at every shipped parser, and each is compiled once.
             parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             threads: Some(2),
+            kernel_cache: None,
         };
         let mcp = McpServers::default();
         let others = Vec::new();

@@ -56,7 +56,7 @@ fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
     ModelOptions {
         model: Some(directory(folder, name).to_string_lossy().into_owned()),
         parser: parser.map(str::to_owned),
-        engine: EngineChoice::Cpu,
+        engine: EngineChoice::Local,
         // Random weights: what comes next is often a matter of the last bits.
         numerics: Numerics::EXACT,
         ..Setup::default().model

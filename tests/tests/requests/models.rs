@@ -153,7 +153,7 @@ async fn engines_that_take_turns_write_what_each_writes_alone() {
     let named = |name: &str| ModelOptions {
         served_names: vec![name.to_owned()],
         parser: Some("none".to_owned()),
-        engine: EngineChoice::Cpu,
+        engine: EngineChoice::Local,
         ..Setup::default().model
     };
     let setup = Setup { model: named("left"), others: vec![named("right")], ..Setup::default() };

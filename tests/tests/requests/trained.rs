@@ -21,7 +21,7 @@ fn options(name: &str) -> ModelOptions {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models").join(name);
     ModelOptions {
         model: Some(directory.to_string_lossy().into_owned()),
-        engine: EngineChoice::Cpu,
+        engine: EngineChoice::Local,
         ..Setup::default().model
     }
 }

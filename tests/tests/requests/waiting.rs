@@ -22,7 +22,7 @@ fn large(first: u32) -> Value {
 async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
     let mut setup = Setup::default();
     setup.model.served_names = vec!["waiting".to_owned()];
-    setup.model.kv_cache_bytes = 4096 * TOKEN_BYTES;
+    setup.model.kv_cache_bytes.cpu = 4096 * TOKEN_BYTES;
     setup.model.queue_timeout = Some(Duration::from_millis(5));
     setup.model.speculation = SpeculationOptions::OFF;
     let server = TestServer::start(setup).await;
