@@ -6,9 +6,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeviceChoice {
     /// The first GPU that can be used, else the CPU.
-    #[default]
     Auto,
-    /// The CPU.
+    /// The CPU: what is chosen where nothing is said, until the kernels for GPUs have run on one.
+    #[default]
     Cpu,
     /// The GPU of this index, as the driver counts.
     Cuda(usize),

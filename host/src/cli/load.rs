@@ -19,7 +19,7 @@ pub(super) struct LoadArguments {
     #[arg(long, value_name = "[NAME=]auto|dummy", value_parser = for_model(load_format))]
     load_format: Vec<ForModel<LoadFormat>>,
     /// What computes: `cuda` or `cuda:N` is a GPU (`host devices` lists them), `auto` the first one that can be used, else the CPU
-    /// [default: auto].
+    /// [default: cpu].
     #[arg(long, value_name = "[NAME=]auto|cpu|cuda[:N]", value_parser = for_model(parsed::<DeviceChoice>))]
     device: Vec<ForModel<DeviceChoice>>,
     #[command(flatten)]
