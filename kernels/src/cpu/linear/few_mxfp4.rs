@@ -1,12 +1,13 @@
-//! The tile kernel of few rows in bf16 with MXFP4: weights are widened in registers, since no second tile of rows would read them
-//! again. The sums are those of [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
+//! The tile kernel of few rows in bf16 with MXFP4: weights are widened in registers, since hardly another tile of rows would read them
+//! again. Rows of codes are too short for the processor to foresee the next tile's, so they are fetched by hand. The sums are those of
+//! [`Pairs`](super::pairs::Pairs) with widened weights, bit for bit.
 
 use half::bf16;
 
 use super::pairs::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
-use crate::cpu::lanes::sums_of_tile;
+use crate::cpu::lanes::{Prefetch, sums_of_tile};
 use crate::cpu::packed::{MXFP4_BLOCK, Mxfp4};
 
 /// Rows of x, `k` long, and the rows of a weight from `first` on.
@@ -31,7 +32,7 @@ impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
         &self,
         row: usize,
         col: usize,
-        _: (usize, usize),
+        pass: (usize, usize),
     ) -> [[f32; N]; M] {
         let (lanes, x) = (self.lanes, &self.x[row * self.k..]);
         assert!(x.len() >= M * self.k, "rows of a tile");
@@ -41,8 +42,11 @@ impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
             let (codes, scales) = self.weight.row(self.first + col + n);
             weights[n] = (&codes.as_chunks().0[..blocks], &scales[..blocks]);
         }
+        let last = weights[N - 1].0;
+        let mut next = Prefetch::behind(last, N * size_of_val(last), pass, blocks);
         let mut sums = [[lanes.splat(0.0); N]; M];
         for block in 0..blocks {
+            next.step();
             let mut xs = [lanes.no_pairs(); M];
             for m in 0..M {
                 // SAFETY: row m < M of x ends at or before M * k, and a block within the row.

@@ -100,7 +100,9 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
         let widened: Vec<bf16> = matrix.to_f32().into_iter().map(bf16::from_f32).collect();
         let plain = Matrix::new(Elements::Bf16(&widened), n, COLS).with_inputs(Inputs::AsWeights);
         let x = values(9 * COLS, 5);
-        for (isa, rows) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 9].map(|rows| (isa, rows))) {
+        for (isa, rows) in
+            Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 8, 9].map(|rows| (isa, rows)))
+        {
             let x = &x[..rows * COLS];
             let (mut out, mut wanted) = (vec![0.0; rows * n], vec![0.0; rows * n]);
             let cpu = Cpu::with_isa(2, isa);

@@ -20,8 +20,8 @@ use crate::cpu::packed::PackedRows;
 
 /// Rows of x that pass by a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
-/// Rows of x that pack of four bits is widened for in registers: those of one tile.
-const FEW_ROWS: usize = 4;
+/// Rows of x for which codes of four bits are widened in registers, a second time for the second tile: more would pay for a tile in memory.
+const FEW_ROWS: usize = 8;
 
 /// Some rows of a weight, which are columns of the output.
 pub(super) struct Columns<'a> {
