@@ -36,6 +36,12 @@ pub(super) fn scores_of<L: Lanes, W: Element, const M: usize>(
     }
 }
 
+/// Tiles that [`add_values`] takes a value of this width in.
+#[inline(always)]
+pub(super) fn tiles_of(width: usize) -> usize {
+    width / (4 * LANES) + (width % (4 * LANES)).div_ceil(LANES)
+}
+
 /// Adds the weighted values of some keys of block `i` of the span to `M` rows, key after key.
 #[inline(always)]
 pub(super) fn add_values<L: Lanes, W: Element, const M: usize>(

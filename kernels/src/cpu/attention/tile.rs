@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::partial::Partial;
-use super::products::{KeyBlock, add_values, scores_of};
+use super::products::{KeyBlock, add_values, scores_of, tiles_of};
 use super::softmax::{exp, exponentials, maximum, scale};
 use super::{AttentionParams, PART, SPAN, Tile};
 use crate::cpu::Cpu;
@@ -121,10 +121,11 @@ impl<W: Element> TypedTile<'_, W> {
     ) {
         let stride = self.tile.cache.shape.stride();
         let rows = running.partial.rows();
+        let steps = BLOCK_SIZE * tiles_of(self.tile.params.value_dim);
         let mut next = self.tile.blocks(next);
         for (i, at) in self.tile.blocks(span.clone()).enumerate() {
             let mut soon = match next.next() {
-                Some(next) => Prefetch::of(&self.keys[next..next + BLOCK_SIZE * stride], 32),
+                Some(next) => Prefetch::of(&self.keys[next..next + BLOCK_SIZE * stride], steps),
                 None => Prefetch::none(),
             };
             let block = &self.values[at..at + BLOCK_SIZE * stride];
