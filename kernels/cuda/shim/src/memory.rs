@@ -1,7 +1,8 @@
-//! Device memory: buffers of host memory that begin and end at pages which can't be touched.
+//! Device memory: buffers of host memory between wide ranges of addresses which can't be touched.
 //!
-//! Invariant: an access behind a buffer's last 16 bytes faults, and what is written into the few bytes that alignment leaves
-//! between is found when the buffer is read or freed. Memory begins as NaN, so that what no kernel wrote is seen.
+//! Invariant: an access up to [`GUARD`] bytes outside of a buffer and its alignment faults, whatever else the process has
+//! mapped, and what is written into the few bytes that alignment leaves between is found when the buffer is read or freed.
+//! Memory begins as NaN, so that what no kernel wrote is seen.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -16,13 +17,15 @@ pub(crate) const POISON: u8 = 0xff;
 const AROUND: u8 = 0x5a;
 /// Bytes that a buffer's address is a multiple of.
 const ALIGN: usize = 16;
+/// Bytes of addresses without access on each side of a buffer: more than a wrong stride leaves it by, a multiple of every
+/// page's size, and no memory.
+const GUARD: usize = 64 << 20;
 
-/// A buffer between two pages without access.
+/// A buffer between two guards.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     map: NonNull<u8>,
     mapped: usize,
-    page: usize,
     /// From the map's begin.
     start: usize,
     len: usize,
@@ -39,7 +42,7 @@ impl Buffer {
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let room = len.max(1).next_multiple_of(ALIGN);
         let inner = room.next_multiple_of(page);
-        let mapped = inner + 2 * page;
+        let mapped = inner + 2 * GUARD;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping at no given address.
         let map = unsafe { libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_NONE, flags, -1, 0) };
@@ -47,10 +50,10 @@ impl Buffer {
             return Err(std::io::Error::last_os_error());
         }
         let map = NonNull::new(map.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
-        let buffer = Self { map, mapped, page, start: page + inner - room, len };
-        // SAFETY: the pages between the first and the last are in the mapping.
+        let buffer = Self { map, mapped, start: GUARD + inner - room, len };
+        // SAFETY: the pages between the guards are in the mapping.
         unsafe {
-            let inside = map.add(page);
+            let inside = map.add(GUARD);
             if libc::mprotect(inside.as_ptr().cast(), inner, libc::PROT_READ | libc::PROT_WRITE) != 0 {
                 return Err(std::io::Error::last_os_error());
             }
@@ -73,10 +76,10 @@ impl Buffer {
 
     /// Whether nothing was written around the buffer.
     pub(crate) fn is_intact(&self) -> bool {
-        // SAFETY: the pages between the first and the last can be read.
+        // SAFETY: the pages between the guards can be read.
         let (before, behind) = unsafe {
-            let before = std::slice::from_raw_parts(self.map.as_ptr().add(self.page), self.start - self.page);
-            let rest = self.mapped - self.page - self.start - self.len;
+            let before = std::slice::from_raw_parts(self.map.as_ptr().add(GUARD), self.start - GUARD);
+            let rest = self.mapped - GUARD - self.start - self.len;
             (before, std::slice::from_raw_parts(self.address().add(self.len), rest))
         };
         before.iter().chain(behind).all(|byte| *byte == AROUND)
@@ -128,11 +131,11 @@ impl Memory {
     /// Where an address lies, in words.
     pub(crate) fn describe(&self, address: u64) -> String {
         match self.0.range(..=address).next_back() {
-            Some((start, buffer)) if address - start < buffer.mapped as u64 + (1 << 20) => {
+            Some((start, buffer)) if address - start < (buffer.len + GUARD) as u64 => {
                 format!("byte {} of a buffer of {}", address - start, buffer.len)
             }
             _ => match self.0.range(address..).next() {
-                Some((start, buffer)) if start - address < 1 << 20 => {
+                Some((start, buffer)) if start - address < GUARD as u64 => {
                     format!("{} bytes before a buffer of {}", start - address, buffer.len)
                 }
                 _ => "far from every buffer".into(),
