@@ -9,32 +9,47 @@ use crate::models::LoadError;
 /// Words that are added at a time, enough for every vector unit to have several loads under way.
 const LANES: usize = 32;
 
-/// Bytes per second of the fastest of `passes` passes, in which each of `threads` threads reads its part of `bytes` from beginning to end,
-/// all at the same time. More than the caches hold is memory.
-///
-/// # Errors
-/// There isn't so much memory.
-#[expect(clippy::cast_precision_loss, reason = "bytes of memory are far below 2⁵³")]
-pub fn read_bandwidth(threads: usize, bytes: usize, passes: usize) -> Result<f64, LoadError> {
-    let threads = threads.max(1);
-    let words = (bytes / threads / size_of::<u64>()).next_multiple_of(LANES).max(LANES);
-    let parts = (0..threads).map(|_| part(words)).collect::<Result<Vec<_>, _>>()?;
-    let barrier = &Barrier::new(threads);
-    let times: Vec<Vec<(Instant, Instant)>> = std::thread::scope(|scope| {
-        let started: Vec<_> =
-            parts.into_iter().map(|part| scope.spawn(move || read_passes(part, passes, barrier))).collect();
-        started.into_iter().map(|thread| thread.join().expect("reading doesn't panic")).collect()
-    });
-    let seconds = |pass: usize| {
-        let began = times.iter().map(|thread| thread[pass].0).min();
-        let ended = times.iter().map(|thread| thread[pass].1).max();
-        began.zip(ended).map_or(f64::INFINITY, |(began, ended)| (ended - began).as_secs_f64())
-    };
-    let least = (0..passes).map(seconds).fold(f64::INFINITY, f64::min);
-    Ok((threads * words * size_of::<u64>()) as f64 / least)
+/// Memory to read, a part for each thread. More than the caches hold measures memory and not them.
+#[derive(Debug)]
+pub struct ReadBuffer(Vec<Vec<u64>>);
+
+impl ReadBuffer {
+    /// `bytes` bytes for `threads` threads, each of which writes its part, so that it lies near.
+    ///
+    /// # Errors
+    /// There isn't so much memory.
+    pub fn new(threads: usize, bytes: usize) -> Result<Self, LoadError> {
+        let threads = threads.max(1);
+        let words = (bytes / threads / size_of::<u64>()).next_multiple_of(LANES).max(LANES);
+        let mut parts = (0..threads).map(|_| part(words)).collect::<Result<Vec<_>, _>>()?;
+        std::thread::scope(|scope| {
+            for part in &mut parts {
+                scope.spawn(|| part.extend((0..words as u64).map(|word| word ^ 0x9e37_79b9_7f4a_7c15)));
+            }
+        });
+        Ok(Self(parts))
+    }
+
+    /// Bytes per second of the fastest of `passes` passes, in which each thread reads its part from beginning to end, all at the same time.
+    #[expect(clippy::cast_precision_loss, reason = "bytes of memory are far below 2⁵³")]
+    pub fn bandwidth(&self, passes: usize) -> f64 {
+        let barrier = &Barrier::new(self.0.len());
+        let times: Vec<Vec<(Instant, Instant)>> = std::thread::scope(|scope| {
+            let started: Vec<_> =
+                self.0.iter().map(|part| scope.spawn(move || read_passes(part, passes, barrier))).collect();
+            started.into_iter().map(|thread| thread.join().expect("reading doesn't panic")).collect()
+        });
+        let seconds = |pass: usize| {
+            let began = times.iter().map(|thread| thread[pass].0).min();
+            let ended = times.iter().map(|thread| thread[pass].1).max();
+            began.zip(ended).map_or(f64::INFINITY, |(began, ended)| (ended - began).as_secs_f64())
+        };
+        let least = (0..passes).map(seconds).fold(f64::INFINITY, f64::min);
+        self.0.iter().map(|part| size_of_val(part.as_slice())).sum::<usize>() as f64 / least
+    }
 }
 
-/// Memory that isn't there yet: whoever reads it writes it first, so that it lies near.
+/// Memory that isn't there before somebody writes it.
 fn part(words: usize) -> Result<Vec<u64>, LoadError> {
     let mut part = Vec::new();
     let bytes = (words as u64).saturating_mul(size_of::<u64>() as u64);
@@ -43,12 +58,11 @@ fn part(words: usize) -> Result<Vec<u64>, LoadError> {
     Ok(part)
 }
 
-fn read_passes(mut part: Vec<u64>, passes: usize, barrier: &Barrier) -> Vec<(Instant, Instant)> {
-    part.extend((0..part.capacity() as u64).map(|word| word ^ 0x9e37_79b9_7f4a_7c15));
+fn read_passes(part: &[u64], passes: usize, barrier: &Barrier) -> Vec<(Instant, Instant)> {
     let pass = |_| {
         barrier.wait();
         let begin = Instant::now();
-        black_box(sum(black_box(&part)));
+        black_box(sum(black_box(part)));
         (begin, Instant::now())
     };
     (0..passes).map(pass).collect()
@@ -77,7 +91,7 @@ mod tests {
     #[test]
     fn any_number_of_threads_reads_at_some_rate() {
         for threads in [0, 1, 3] {
-            let rate = read_bandwidth(threads, 1 << 20, 2).unwrap();
+            let rate = ReadBuffer::new(threads, 1 << 20).unwrap().bandwidth(2);
             assert!(rate.is_finite() && rate > 0.0, "{threads} threads: {rate}");
         }
     }

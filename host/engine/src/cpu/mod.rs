@@ -26,7 +26,7 @@ use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
-pub use bandwidth::read_bandwidth;
+pub use bandwidth::ReadBuffer;
 pub use options::{CpuOptions, InputDtype, KvDtype, Numerics, QuantizeTo};
 pub(crate) use sampler::Sampler;
 pub use threads::Threads;

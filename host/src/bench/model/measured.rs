@@ -13,10 +13,19 @@ use crate::bench::csv::Csv;
 pub struct Measured {
     /// Which.
     pub test: Test,
-    /// Of each repetition; at least one.
-    pub times: Vec<Duration>,
+    /// At least one.
+    pub timed: Vec<Repetition>,
     /// One more repetition.
     pub counted: Counted,
+}
+
+/// A repetition that was only timed.
+#[derive(Debug, Clone, Copy)]
+pub struct Repetition {
+    /// Of its steps.
+    pub time: Duration,
+    /// Bytes per second that the same threads read of memory then: the mean of before and behind.
+    pub read_bandwidth: f64,
 }
 
 /// A repetition whose operations were counted.
@@ -37,8 +46,6 @@ pub struct Report {
     pub model: String,
     /// What it ran on.
     pub engine: String,
-    /// Bytes per second that the same threads read of memory.
-    pub read_bandwidth: f64,
     /// Its tests.
     pub tests: Vec<Measured>,
 }
@@ -80,12 +87,12 @@ impl Counted {
 impl Measured {
     /// The shortest time.
     pub fn best(&self) -> Duration {
-        self.times.iter().copied().min().unwrap_or_default()
+        self.timed.iter().map(|repetition| repetition.time).min().unwrap_or_default()
     }
 
     /// The time in the middle.
     pub fn median(&self) -> Duration {
-        let mut times = self.times.clone();
+        let mut times: Vec<Duration> = self.timed.iter().map(|repetition| repetition.time).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied().unwrap_or_default()
     }
@@ -106,9 +113,36 @@ impl Measured {
         let (weights, cache) = self.bytes_per_token();
         (weights + cache) * self.rate(self.best())
     }
+
+    /// What memory gave meanwhile, in the middle.
+    pub fn read_bandwidth(&self) -> f64 {
+        middle(self.timed.iter().map(|repetition| repetition.read_bandwidth))
+    }
+
+    /// The share of it that was used, in the middle: that of each repetition compares it with its own moment.
+    pub fn share_of_reads(&self) -> f64 {
+        let (weights, cache) = self.bytes_per_token();
+        let used = |time| (weights + cache) * self.rate(time);
+        middle(self.timed.iter().map(|repetition| used(repetition.time) / repetition.read_bandwidth))
+    }
+}
+
+/// The figure in the middle, or zero.
+fn middle(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
 impl Report {
+    /// What memory gave: the least, the middle and the most of all repetitions.
+    pub fn read_bandwidth(&self) -> [f64; 3] {
+        let all =
+            || self.tests.iter().flat_map(|test| &test.timed).map(|repetition| repetition.read_bandwidth);
+        let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        [least.min(most), middle(all()), most]
+    }
+
     /// A row for each test. Times are in seconds.
     pub fn csv(&self) -> Csv {
         let mut columns = vec![
@@ -140,15 +174,14 @@ impl Report {
     }
 
     fn row(&self, measured: &Measured, csv: &mut Csv) {
-        let Measured { test, times, counted } = measured;
+        let Measured { test, timed, counted } = measured;
         let (median, best) = (measured.median(), measured.best());
         let total = counted.ops.total();
         let figures = [median.as_secs_f64(), best.as_secs_f64(), measured.rate(median), measured.rate(best)];
-        let bandwidth = measured.bandwidth();
-        let share = bandwidth / self.read_bandwidth;
-        let counts = [test.parallel(), test.depth(), test.tokens(), times.len()];
+        let counts = [test.parallel(), test.depth(), test.tokens(), timed.len()];
         let bytes = [total.weight_bytes, total.cache_bytes];
-        let rest = [bandwidth, self.read_bandwidth, share, counted.time.as_secs_f64()];
+        let (read, share) = (measured.read_bandwidth(), measured.share_of_reads());
+        let rest = [measured.bandwidth(), read, share, counted.time.as_secs_f64()];
         let parts = counted.parts().map(|part| part.as_secs_f64());
         let mut cells: Vec<&dyn Display> = vec![&self.model, &self.engine, test];
         cells.extend(counts.iter().map(|cell| cell as &dyn Display));

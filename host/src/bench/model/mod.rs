@@ -1,7 +1,7 @@
 //! A model's speed on this machine, without HTTP, scheduler and text: steps of the engine's runner, one after the other.
 //!
 //! Invariants: what a test runs follows from the plan alone; times are those of steps in which nothing was counted, counts those of one more
-//! repetition. Called by `host bench model`.
+//! repetition. Memory that others use too gives more at one moment than at another, so it is measured before and behind each repetition. Called by `host bench model`.
 
 mod measured;
 mod plan;
@@ -11,9 +11,10 @@ mod sequences;
 use std::time::{Duration, Instant};
 
 use engine::LocalRunner;
+use engine::cuda::CudaError;
 use engine::runner::{RunError, Runner};
 
-pub use measured::{Counted, Measured, PARTS, Report};
+pub use measured::{Counted, Measured, PARTS, Repetition, Report};
 pub use plan::{Plan, PlanError, Test};
 use sequences::Sequences;
 
@@ -26,12 +27,19 @@ pub enum BenchError {
     /// A step failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The device failed otherwise.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
 }
+
+/// Bytes per second that the device's memory gives at this moment.
+pub type Bandwidth<'a> = dyn FnMut(&mut LocalRunner) -> Result<f64, BenchError> + 'a;
 
 /// Runs the tests of a plan; `progress` hears of each before it begins, with its place and how many there are.
 pub fn run(
     runner: &mut LocalRunner,
     plan: &Plan,
+    bandwidth: &mut Bandwidth<'_>,
     progress: &mut dyn FnMut(Test, usize, usize),
 ) -> Result<Vec<Measured>, BenchError> {
     let tests = plan.tests();
@@ -39,7 +47,7 @@ pub fn run(
     warm_up(runner)?;
     let measure = |(place, test): (usize, &Test)| {
         progress(*test, place, tests.len());
-        measure(runner, *test, plan.repetitions)
+        measure(runner, *test, plan.repetitions, bandwidth)
     };
     tests.iter().enumerate().map(measure).collect()
 }
@@ -50,20 +58,29 @@ fn warm_up(runner: &mut LocalRunner) -> Result<(), RunError> {
     Sequences::new(runner.shape(), 1).prefill(runner, rows).map(drop)
 }
 
-fn measure(runner: &mut LocalRunner, test: Test, repetitions: usize) -> Result<Measured, BenchError> {
+fn measure(
+    runner: &mut LocalRunner,
+    test: Test,
+    repetitions: usize,
+    bandwidth: &mut Bandwidth<'_>,
+) -> Result<Measured, BenchError> {
     let mut sequences = Sequences::new(runner.shape(), test.parallel());
     if test.depth() > 0 {
         sequences.prefill(runner, test.depth())?;
     }
-    let mut times = Vec::with_capacity(repetitions);
+    let mut timed = Vec::with_capacity(repetitions);
+    let mut before = bandwidth(runner)?;
     for _ in 0..repetitions {
-        times.push(repetition(runner, test, &mut sequences)?.0);
+        let time = repetition(runner, test, &mut sequences)?.0;
+        let behind = bandwidth(runner)?;
+        timed.push(Repetition { time, read_bandwidth: f64::midpoint(before, behind) });
+        before = behind;
     }
     runner.start_counting();
     let counted = repetition(runner, test, &mut sequences);
     let ops = runner.stop_counting();
     let (time, sampling) = counted?;
-    Ok(Measured { test, times, counted: Counted { time, sampling, ops } })
+    Ok(Measured { test, timed, counted: Counted { time, sampling, ops } })
 }
 
 /// The time of a test's steps, and that of choosing tokens among it.

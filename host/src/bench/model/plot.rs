@@ -17,7 +17,7 @@ impl Report {
     pub fn svg(&self) -> String {
         let (shares, steps) = (LEFT + RATES + GAP, LEFT + RATES + SHARES + 2.0 * GAP);
         let mut svg = Svg::new(steps + STEPS + 10.0);
-        let read = self.read_bandwidth / 1e9;
+        let read = self.read_bandwidth()[1] / 1e9;
         svg.text(8.0, 20.0, &format!("{}; {}; these threads read {read:.1} GB/s", self.model, self.engine));
         svg.text(LEFT, TOP - 32.0, "tokens/s (bars: beside others of the kind)");
         svg.text(shares, TOP - 32.0, "bandwidth, of what was measured");
@@ -45,7 +45,7 @@ impl Report {
         let length = rate / self.fastest(measured.test) * RATES;
         svg.bar(LEFT, top, length, COLOURS[0]);
         svg.text(LEFT + length + 5.0, top + 12.0, &format!("{rate:.1}"));
-        let share = measured.bandwidth() / self.read_bandwidth;
+        let share = measured.share_of_reads();
         let length = share.min(1.0) * SHARES;
         svg.bar(shares, top, length, COLOURS[1]);
         svg.text(shares + length + 5.0, top + 12.0, &format!("{:.0} %", 100.0 * share));

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use engine::cpu::read_bandwidth;
+use engine::cpu::ReadBuffer;
 use engine::runner::Runner;
 use engine::{LocalOptions, LocalRunner};
-use host::bench::model::{self, Measured, PARTS, Plan, Report};
-use host::model::{LocalDevices, ModelLoadError, RunnerOptions, default_name, load_runner};
+use host::bench::model::{self, BenchError, Measured, PARTS, Plan, Report};
+use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 
 use super::output::OutputArguments;
 use crate::cli::load::{LoadArguments, with_switch};
@@ -48,8 +48,8 @@ pub(super) struct Arguments {
 
 /// The longest of sequences, beyond that of any model.
 const MAX_TOKENS: u64 = 1 << 24;
-/// How often memory is read before the tests, and again behind them: the best counts.
-const READ_PASSES: usize = 5;
+/// How often memory is read before and behind each repetition: the best counts.
+const READ_PASSES: usize = 3;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let output = arguments.output.open()?;
@@ -72,26 +72,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut runner = loaded.map_err(with_switch)?;
     let (loaded, plan) = (begin.elapsed(), arguments.plan());
     plan.check(runner.shape())?;
-    let before = read(arguments, &devices, &mut runner)?;
+    let buffer = ReadBuffer::new(devices.threads()?.count(), arguments.read_buffer << 20)
+        .map_err(|error| anyhow::Error::from(error).context("--read-buffer"))?;
     let announce = |test, place, of| show(&format!("{place} of {of}: {test}"), false);
-    let tests = model::run(&mut runner, &plan, &mut { announce })?;
+    let tests = model::run(&mut runner, &plan, &mut |runner| bandwidth(runner, &buffer), &mut { announce })?;
     show("", true);
-    let read_bandwidth = read(arguments, &devices, &mut runner)?.max(before);
-    let engine = runner.shape().name.clone();
-    let report = Report { model: name, engine, read_bandwidth, tests };
+    let report = Report { model: name, engine: runner.shape().name.clone(), tests };
     print(&mut std::io::stdout().lock(), &report, loaded)?;
     output.write(|| report.csv().to_string(), || report.svg())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Bytes per second that the device's memory gives.
-fn read(arguments: &Arguments, devices: &LocalDevices, runner: &mut LocalRunner) -> anyhow::Result<f64> {
+fn bandwidth(runner: &mut LocalRunner, buffer: &ReadBuffer) -> Result<f64, BenchError> {
     match runner {
-        LocalRunner::Cpu(_) => {
-            let bytes = arguments.read_buffer << 20;
-            read_bandwidth(devices.threads()?.count(), bytes, READ_PASSES)
-                .map_err(|error| anyhow::Error::from(error).context("--read-buffer"))
-        }
+        LocalRunner::Cpu(_) => Ok(buffer.bandwidth(READ_PASSES)),
         LocalRunner::Cuda(runner) => Ok(runner.copy_bandwidth(READ_PASSES)?),
     }
 }
@@ -112,10 +107,11 @@ impl Arguments {
 fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Result<()> {
     writeln!(out, "model    {}, loaded in {:.1} s", report.model, loaded.as_secs_f64())?;
     writeln!(out, "engine   {}", report.engine)?;
-    writeln!(out, "reads    {:.1} GB/s of the device's memory", report.read_bandwidth / 1e9)?;
+    let [least, middle, most] = report.read_bandwidth().map(|rate| rate / 1e9);
+    writeln!(out, "memory   {middle:.1} GB/s ({least:.1} to {most:.1})")?;
     let mut table = Table::new(["TEST", "TOKENS/S", "BEST", "MB/TOKEN", "OF KV", "GB/S", "OF READS"]);
     for measured in &report.tests {
-        table.row(rates(measured, report.read_bandwidth));
+        table.row(rates(measured));
     }
     write!(out, "\n{table}")?;
     let mut head = [""; PARTS.len() + 1];
@@ -128,18 +124,17 @@ fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Re
     write!(out, "\n{table}")
 }
 
-/// Rates by the clock in the middle and at its best; bandwidth is that of the best.
-fn rates(measured: &Measured, read_bandwidth: f64) -> [String; 7] {
+/// Rates by the clock in the middle and at its best; bandwidth is that of the best, its share that in the middle.
+fn rates(measured: &Measured) -> [String; 7] {
     let (weights, cache) = measured.bytes_per_token();
-    let bandwidth = measured.bandwidth();
     [
         measured.test.to_string(),
         format!("{:.1}", measured.rate(measured.median())),
         format!("{:.1}", measured.rate(measured.best())),
         format!("{:.3}", weights / 1e6),
         format!("{:.3}", cache / 1e6),
-        format!("{:.2}", bandwidth / 1e9),
-        format!("{:.0} %", 100.0 * bandwidth / read_bandwidth),
+        format!("{:.2}", measured.bandwidth() / 1e9),
+        format!("{:.0} %", 100.0 * measured.share_of_reads()),
     ]
 }
 
