@@ -2,7 +2,7 @@
 
     python measure.py HOST LLAMA_BIN DIRECTORY
 
-DIRECTORY has config.json and the GGUF files. THREADS, ROUNDS and DEPTH are read from the environment.
+DIRECTORY has config.json and the GGUF files. THREADS, ROUNDS, DEPTH and KINDS (`bf16,8 bits`) are read from the environment.
 """
 import csv
 import io
@@ -83,7 +83,10 @@ def measure(file, switches):
 def main():
     print(f"{DIRECTORY.name}, {THREADS} threads, best of {ROUNDS}, tokens/s", flush=True)
     print(f"{'':8}{'test':20}{'ours':>9}{'llama.cpp':>11}{'ratio':>8}{'bar':>7}{'of reads':>10}")
+    wanted = os.environ.get("KINDS")
     for name, file, switches in kinds():
+        if wanted and name not in wanted.split(","):
+            continue
         mine, theirs = measure(file, switches)
         for test, (rate, share) in mine.items():
             ratio, bar = rate / theirs[test], BARS[test]

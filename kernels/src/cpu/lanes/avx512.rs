@@ -114,26 +114,10 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
         }
     }
 
-    /// The four trees share their instructions: a step makes one register of two.
     #[inline(always)]
     fn sum_each(self, v: [Self::V; 4]) -> [f32; 4] {
-        const LOWER_HALVES: i32 = 0b01_00_01_00;
-        const UPPER_HALVES: i32 = 0b11_10_11_10;
-        const EVEN_QUARTERS: i32 = 0b10_00_10_00;
-        const ODD_QUARTERS: i32 = 0b11_01_11_01;
         unsafe {
-            let ab = _mm512_add_ps(
-                _mm512_shuffle_f32x4::<LOWER_HALVES>(v[0], v[1]),
-                _mm512_shuffle_f32x4::<UPPER_HALVES>(v[0], v[1]),
-            );
-            let cd = _mm512_add_ps(
-                _mm512_shuffle_f32x4::<LOWER_HALVES>(v[2], v[3]),
-                _mm512_shuffle_f32x4::<UPPER_HALVES>(v[2], v[3]),
-            );
-            let v = _mm512_add_ps(
-                _mm512_shuffle_f32x4::<EVEN_QUARTERS>(ab, cd),
-                _mm512_shuffle_f32x4::<ODD_QUARTERS>(ab, cd),
-            );
+            let v = quarters(v);
             let v = _mm512_add_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
             let v = _mm512_add_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v));
             let mut all = [0.0; LANES];
@@ -143,11 +127,71 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn sum_square(self, v: [[Self::V; 4]; 4]) -> [[f32; 4]; 4] {
+        unsafe {
+            let first = halves_of_quarters(
+                quarters([v[0][0], v[1][0], v[2][0], v[3][0]]),
+                quarters([v[0][1], v[1][1], v[2][1], v[3][1]]),
+            );
+            let second = halves_of_quarters(
+                quarters([v[0][2], v[1][2], v[2][2], v[3][2]]),
+                quarters([v[0][3], v[1][3], v[2][3], v[3][3]]),
+            );
+            let sums = _mm512_add_ps(
+                _mm512_shuffle_ps::<0b10_00_10_00>(first, second),
+                _mm512_shuffle_ps::<0b11_01_11_01>(first, second),
+            );
+            let mut all = [[0.0; 4]; 4];
+            _mm512_storeu_ps(all.as_mut_ptr().cast(), sums);
+            all
+        }
+    }
+
+    #[inline(always)]
     fn power_of_two(self, shifted: Self::V) -> Self::V {
         unsafe {
             let bits = _mm512_slli_epi32::<23>(_mm512_castps_si512(shifted));
             _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f80_0000)))
         }
+    }
+}
+
+/// The first two steps of the trees of four vectors, which share their instructions: a quarter of the result is what is left of each.
+///
+/// # Safety
+/// The machine has avx512f.
+#[inline(always)]
+unsafe fn quarters(v: [__m512; 4]) -> __m512 {
+    const LOWER_HALVES: i32 = 0b01_00_01_00;
+    const UPPER_HALVES: i32 = 0b11_10_11_10;
+    const EVEN_QUARTERS: i32 = 0b10_00_10_00;
+    const ODD_QUARTERS: i32 = 0b11_01_11_01;
+    // SAFETY: the caller's word.
+    unsafe {
+        let ab = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<LOWER_HALVES>(v[0], v[1]),
+            _mm512_shuffle_f32x4::<UPPER_HALVES>(v[0], v[1]),
+        );
+        let cd = _mm512_add_ps(
+            _mm512_shuffle_f32x4::<LOWER_HALVES>(v[2], v[3]),
+            _mm512_shuffle_f32x4::<UPPER_HALVES>(v[2], v[3]),
+        );
+        _mm512_add_ps(
+            _mm512_shuffle_f32x4::<EVEN_QUARTERS>(ab, cd),
+            _mm512_shuffle_f32x4::<ODD_QUARTERS>(ab, cd),
+        )
+    }
+}
+
+/// The third step of two such results: within each quarter, two lanes of the first and two of the second.
+///
+/// # Safety
+/// The machine has avx512f.
+#[inline(always)]
+unsafe fn halves_of_quarters(a: __m512, b: __m512) -> __m512 {
+    // SAFETY: the caller's word.
+    unsafe {
+        _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b))
     }
 }
 

@@ -10,10 +10,10 @@ use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
 use crate::cpu::packed::{MXFP4_BLOCK, Mxfp4};
 
-/// Rows of x, `k` long, and the rows of a weight from `first` on.
+/// Rows of x, and how far they begin from each other, and the rows, `k` long, of a weight from `first` on.
 pub(super) struct FewMxfp4<'a, L> {
     pub(super) lanes: L,
-    pub(super) x: &'a [bf16],
+    pub(super) x: (&'a [bf16], usize),
     pub(super) weight: Mxfp4<'a>,
     pub(super) first: usize,
     pub(super) k: usize,
@@ -34,8 +34,9 @@ impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
         col: usize,
         pass: (usize, usize),
     ) -> [[f32; N]; M] {
-        let (lanes, x) = (self.lanes, &self.x[row * self.k..]);
-        assert!(x.len() >= M * self.k, "rows of a tile");
+        let (lanes, stride) = (self.lanes, self.x.1);
+        let x = &self.x.0[row * stride..];
+        assert!(self.k <= stride && x.len() >= M * stride, "rows of a tile");
         let blocks = self.k / MXFP4_BLOCK;
         let mut weights = [(&[[0; MXFP4_BLOCK / 2]][..0], &[][..]); N];
         for n in 0..N {
@@ -49,8 +50,8 @@ impl<L: Dots> DotRows<L> for FewMxfp4<'_, L> {
             next.step();
             let mut xs = [lanes.no_pairs(); M];
             for m in 0..M {
-                // SAFETY: row m < M of x ends at or before M * k, and a block within the row.
-                xs[m] = lanes.load_pairs(unsafe { chunk(x, m * self.k + block * MXFP4_BLOCK) });
+                // SAFETY: row m < M of x ends at or before M * stride, and a block within the row.
+                xs[m] = lanes.load_pairs(unsafe { chunk(x, m * stride + block * MXFP4_BLOCK) });
             }
             for n in 0..N {
                 let (codes, scales) = weights[n];

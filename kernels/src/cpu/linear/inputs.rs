@@ -7,7 +7,7 @@ use half::bf16;
 use super::Group;
 use crate::cpu::Cpu;
 use crate::cpu::isa::Kernel;
-use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
 use crate::cpu::quantized::QuantizedRows;
@@ -26,8 +26,9 @@ pub(super) struct LinearInputs<'a> {
 pub(super) struct InputRows<'a> {
     /// `[rows, k]`.
     pub(super) x: &'a [f32],
-    /// `[rows, k]`, or nothing.
+    /// Rows of `k`, or nothing; they begin `pairs_stride` from each other.
     pub(super) pairs: &'a [bf16],
+    pub(super) pairs_stride: usize,
     /// Of all rows; these begin at `first`.
     pub(super) quantized: Option<&'a QuantizedRows>,
     pub(super) first: usize,
@@ -46,18 +47,33 @@ impl<'a> LinearInputs<'a> {
 
     pub(super) fn rows(&self, rows: Range<usize>) -> InputRows<'_> {
         let elements = rows.start * self.k..rows.end * self.k;
-        let pairs = if self.pairs.is_empty() { &[] } else { &self.pairs[elements.clone()] };
-        InputRows { x: &self.x[elements], pairs, quantized: self.quantized.as_ref(), first: rows.start }
+        let stride = pairs_stride(self.k);
+        let pairs =
+            if self.pairs.is_empty() { &[] } else { &self.pairs[rows.start * stride..rows.end * stride] };
+        InputRows {
+            x: &self.x[elements],
+            pairs,
+            pairs_stride: stride,
+            quantized: self.quantized.as_ref(),
+            first: rows.start,
+        }
     }
 }
 
+/// Elements from one rounded row to the next: a cache line more than the row has, since rows a power of two apart would all
+/// want the same few places of the first-level cache.
+fn pairs_stride(k: usize) -> usize {
+    k.next_multiple_of(PAIRS) + PAIRS
+}
+
 fn rounded(cpu: &Cpu, x: &[f32], k: usize) -> Vec<bf16> {
-    let mut all = vec![bf16::ZERO; x.len()];
+    let (rows, stride) = (x.len() / k, pairs_stride(k));
+    let mut all = vec![bf16::ZERO; rows * stride];
     let out = Output::new(&mut all);
-    cpu.share(x.len() / k, x.len() * 2, |row| {
+    cpu.share(rows, x.len() * 2, |row| {
         #[expect(unsafe_code, reason = "each task its row")]
         // SAFETY: a task is a row, and has it alone.
-        let to = unsafe { out.part(row * k, k) };
+        let to = unsafe { out.part(row * stride, k) };
         cpu.isa().run(Round { x: &x[row * k..][..k], to });
     });
     all

@@ -29,8 +29,10 @@ use super::output::Output;
 use inputs::LinearInputs;
 use tile::{Columns, Tiles};
 
-/// Weight rows of a small task: a multiple of every tile's width. They stay in the second-level cache while rows of x pass by.
-const TASK_COLS: usize = 96;
+/// Weight rows of a task are a multiple of this, as is every tile's width.
+const TASK_STEP: usize = 48;
+/// Weight rows of a small task. They stay in the second-level cache while rows of x pass by.
+const TASK_COLS: usize = 2 * TASK_STEP;
 /// Rows of x that are few: weights are read once, and the longer they are read in one go the better.
 const FEW_ROWS: usize = 16;
 /// Tasks of a thread where rows are few: enough that threads end together.
@@ -131,7 +133,7 @@ fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
         return TASK_COLS;
     }
     let tasks = (cpu.threads() * LONG_TASKS).div_ceil(groups.len());
-    group.width().div_ceil(tasks).next_multiple_of(TASK_COLS)
+    group.width().div_ceil(tasks).next_multiple_of(TASK_STEP)
 }
 
 fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {

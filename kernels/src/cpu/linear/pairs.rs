@@ -6,10 +6,11 @@ use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
 
-/// Rows of x and of a weight, `k` long.
+/// Rows of x, which begin `stride` from each other, and of a weight, `k` long.
 pub(super) struct Pairs<'a, L> {
     pub(super) lanes: L,
     pub(super) x: &'a [bf16],
+    pub(super) stride: usize,
     pub(super) weight: &'a [bf16],
     pub(super) k: usize,
 }
@@ -29,11 +30,12 @@ impl<L: Dots> DotRows<L> for Pairs<'_, L> {
             1 => Prefetch::none(),
             _ => Prefetch::behind(weight, size_of_val(weight), pass, self.k / PAIRS),
         };
-        dot_tile_of_pairs(self.lanes, &self.x[row * self.k..], weight, self.k, next)
+        let x = (&self.x[row * self.stride..], self.stride);
+        dot_tile_of_pairs(self.lanes, x, weight, self.k, next)
     }
 }
 
-/// The dot products of `M` rows of x with `N` rows of weight, all `k` long and one after the other.
+/// The dot products of `M` rows of x with `N` rows of weight, all `k` long; those of x begin `stride` from each other.
 #[inline(always)]
 #[expect(
     unsafe_code,
@@ -42,20 +44,20 @@ impl<L: Dots> DotRows<L> for Pairs<'_, L> {
 #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
 fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
     lanes: L,
-    x: &[bf16],
+    (x, stride): (&[bf16], usize),
     weight: &[bf16],
     k: usize,
     mut next: Prefetch,
 ) -> [[f32; N]; M] {
-    assert!(x.len() >= M * k && weight.len() >= N * k, "rows of a tile");
+    assert!(k <= stride && x.len() >= M * stride && weight.len() >= N * k, "rows of a tile");
     let mut sums = [[lanes.splat(0.0); N]; M];
     let whole = k - k % PAIRS;
     for at in (0..whole).step_by(PAIRS) {
         next.step();
         let mut xs = [lanes.no_pairs(); M];
         for m in 0..M {
-            // SAFETY: row m < M of x ends at or before M * k, and at + PAIRS <= whole <= k.
-            xs[m] = lanes.load_pairs(unsafe { chunk(x, m * k + at) });
+            // SAFETY: row m < M of x ends at or before M * stride, and at + PAIRS <= whole <= k.
+            xs[m] = lanes.load_pairs(unsafe { chunk(x, m * stride + at) });
         }
         for n in 0..N {
             // SAFETY: as above, with N rows of weight.
@@ -69,7 +71,7 @@ fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
         for n in 0..N {
             let w = lanes.load_some_pairs(&weight[n * k + whole..(n + 1) * k]);
             for m in 0..M {
-                let x = lanes.load_some_pairs(&x[m * k + whole..(m + 1) * k]);
+                let x = lanes.load_some_pairs(&x[m * stride + whole..m * stride + k]);
                 sums[m][n] = lanes.dot_pairs(x, w, sums[m][n]);
             }
         }

@@ -83,7 +83,8 @@ impl Kernel for Columns<'_> {
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Mxfp4(all) if pairs && tiles.rows <= FEW_ROWS => {
-                let rows = FewMxfp4 { lanes, x: tiles.x.pairs, weight: all, first: cols.start, k: tiles.k };
+                let x = (tiles.x.pairs, tiles.x.pairs_stride);
+                let rows = FewMxfp4 { lanes, x, weight: all, first: cols.start, k: tiles.k };
                 tiles.all::<L, _>(&rows, cols.len());
             }
             Elements::Mxfp4(all) if pairs => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
@@ -215,7 +216,7 @@ impl Tiles<'_> {
 
     #[inline(always)]
     fn pairs<'a, L: Dots>(&'a self, lanes: L, weight: &'a [bf16]) -> Pairs<'a, L> {
-        Pairs { lanes, x: self.x.pairs, weight, k: self.k }
+        Pairs { lanes, x: self.x.pairs, stride: self.x.pairs_stride, weight, k: self.k }
     }
 
     /// Rows of `weight` are widened a tile at a time, once for all rows of x.
@@ -258,10 +259,14 @@ impl Tiles<'_> {
         #[expect(unsafe_code, reason = "each task its columns")]
         // SAFETY: tasks have disjoint ranges of columns, and a task has one part alive at a time.
         let out = unsafe { self.out.part(row * self.stride + self.at + col, N) };
-        for (j, out) in out.iter_mut().enumerate() {
-            let sum = self.bias.map_or(sums[j], |bias| sums[j] + bias[col + j]);
-            *out = if self.store == Store::Accumulate { *out + sum } else { sum };
+        let mut sums = *sums;
+        if let Some(bias) = self.bias {
+            add_to(&mut sums, &bias[col..col + N]);
         }
+        if self.store == Store::Accumulate {
+            add_to(&mut sums, out);
+        }
+        out.copy_from_slice(&sums);
     }
 
     /// Stores a row's results of the first `width` of sixteen columns.
@@ -279,5 +284,12 @@ impl Tiles<'_> {
             Store::Overwrite => sums,
         };
         lanes.store_part(sums, out);
+    }
+}
+
+#[inline(always)]
+fn add_to<const N: usize>(sums: &mut [f32; N], more: &[f32]) {
+    for (sum, more) in sums.iter_mut().zip(more) {
+        *sum += more;
     }
 }
