@@ -46,3 +46,16 @@ def make(name, folder):
     template = EMBEDDED / "chat_template.jinja" if name == "qwen3" else HERE / f"formats/{name}.jinja"
     shutil.copy(template, directory / "chat_template.jinja")
     return directory
+
+
+def make_weightless(folder):
+    """The directory of a model of Qwen3-Coder's format that `--load-format dummy` can draw weights for."""
+    directory = make("qwen3-coder", folder)
+    config = json.loads((directory / "config.json").read_text())
+    vocabulary = len(json.loads((directory / "tokenizer.json").read_text())["model"]["vocab"]) + len(QWEN)
+    config |= {"vocab_size": vocabulary, "hidden_size": 64, "num_hidden_layers": 2, "rms_norm_eps": 1e-6, "rope_theta": 1e6}
+    config |= {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "tie_word_embeddings": True}
+    config |= {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "intermediate_size": 64}
+    config |= {"torch_dtype": "bfloat16", "hidden_act": "silu", "norm_topk_prob": True}
+    (directory / "config.json").write_text(json.dumps(config))
+    return directory

@@ -1,10 +1,13 @@
-"""Codex CLI with Sluice as its provider: a shell turn, a patch through the custom tool, a stream that is lost."""
+"""Codex CLI with Sluice as its provider: a shell turn, a patch through the custom tool, a stream that is lost, an answer by a schema."""
 import json
 import os
 import pathlib
 import subprocess
 
+import models
 import pytest
+from proxy import Proxy
+from server import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 CODEX = HERE / "codex/node_modules/.bin/codex"
@@ -17,17 +20,17 @@ def codex(tmp_path, model):
     home.mkdir()
     work.mkdir()
 
-    def run(proxy, prompt):
+    def run(proxy, prompt, *switches):
         fill = {"MODEL": model, "ADDRESS": proxy.address, "CATALOG": str(home / "catalog.json")}
         for name in ("config.toml", "catalog.json"):
             text = (HERE / "codex" / name).read_text()
             for what, value in fill.items():
                 text = text.replace(what, value)
             (home / name).write_text(text)
-        command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt]
+        command = [CODEX, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "CODEX_HOME": str(home)}
         done = subprocess.run(
-            command, cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+            [*command, *switches, prompt], cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stdout + done.stderr
         events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -112,3 +115,39 @@ def test_a_lost_stream_is_asked_for_again(proxied, codex, place):
     assert [(exchange.cut, exchange.status) for exchange in proxy.exchanges] == [(True, 200), (False, 200), (False, 200)]
     first, second, _ = (exchange.request["input"] for exchange in proxy.exchanges)
     assert [item["type"] for item in second[len(first) :]] == kept
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "state": {"enum": ["done", "failed"]},
+        "files": {"type": "array", "items": {"enum": ["a.txt", "b.txt"]}, "minItems": 1, "maxItems": 3},
+        "checks": {"type": "integer", "minimum": 0, "maximum": 99},
+    },
+    "required": ["state", "files", "checks"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def unread(tmp_path):
+    """A server of a model that knows nothing: random weights, so that only the schema can make its answer what it has to be."""
+    server = Server("--model", str(models.make_weightless(tmp_path / "models")), "--load-format", "dummy", "--context", "65536")
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("model", ["qwen3-coder"])
+def test_an_answer_has_the_schema_that_codex_was_given(unread, codex, tmp_path, model):
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    proxy = Proxy(unread.address)
+    shown, _ = codex(proxy, "Which files did you write?", "--output-schema", tmp_path / "schema.json")
+    proxy.stop()
+    [exchange] = proxy.exchanges
+    asked = exchange.request["text"]["format"]
+    assert (asked["type"], asked["schema"], asked["strict"]) == ("json_schema", SCHEMA, True)
+    [message] = of("agent_message", shown)
+    answer = json.loads(message["text"])
+    assert set(answer) == {"state", "files", "checks"}
+    assert answer["state"] in ("done", "failed") and answer["checks"] in range(100)
+    assert 1 <= len(answer["files"]) <= 3 and set(answer["files"]) <= {"a.txt", "b.txt"}
