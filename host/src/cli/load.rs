@@ -36,8 +36,8 @@ pub(super) struct LoadArguments {
     /// What the CPU keeps keys and values in: `f16`, or `f32` in twice the memory [default: f16].
     #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
     kv_cache_dtype: Vec<ForModel<KvDtype>>,
-    /// What linear layers on the CPU round their inputs to: `auto` to bf16 where weights are bf16 or MXFP4, as such models were trained;
-    /// `f32` to nothing, which is slower [default: auto].
+    /// What linear layers on the CPU round their inputs to: `auto` to bf16 where weights are bf16, MXFP4 or FP8, as such models were
+    /// trained or finer; `f32` to nothing, which is slower [default: auto].
     #[arg(long, value_name = "[NAME=]auto|f32", value_parser = for_model(dtype))]
     dtype: Vec<ForModel<InputDtype>>,
     /// Fewer bits for the weights on the CPU, made at the start: 8 or 4, and scales; the head has 8. Takes less memory and less time for

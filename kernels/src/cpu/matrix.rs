@@ -67,7 +67,7 @@ pub struct Matrix<'a> {
 pub enum Inputs {
     /// Nothing: f32. Quantised weights round to eight bits whatever is said here.
     F32,
-    /// bf16 where weights are bf16, or MXFP4, whose values bf16 has; others stay f32.
+    /// bf16 where weights are bf16, or MXFP4 or FP8 (in blocks of whole 32 columns), whose codes bf16 has; others stay f32.
     AsWeights,
 }
 
@@ -87,7 +87,11 @@ impl<'a> Matrix<'a> {
 
     /// Whether its inputs are rounded to bf16.
     pub(super) fn takes_pairs(&self) -> bool {
-        let of_bf16 = matches!(self.elements, Elements::Bf16(_) | Elements::Mxfp4(_));
+        let of_bf16 = match self.elements {
+            Elements::Bf16(_) | Elements::Mxfp4(_) => true,
+            Elements::Fp8(blocks) => blocks.is_of_pairs(),
+            Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => false,
+        };
         of_bf16 && self.inputs == Inputs::AsWeights
     }
 

@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, PAIRS};
+use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, E4M3_BIAS, E4M3_SHIFT, PAIRS, SMALL_E4M3};
 use super::{LANES, LARGEST_F16, Lanes};
 
 /// Proof of avx512f, avx512bw, avx512dq and `avx512_vnni`, and of `avx512_bf16` where `BF16`.
@@ -277,6 +277,26 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     #[inline(always)]
     fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V {
         unsafe { _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), y, x) }
+    }
+
+    #[inline(always)]
+    fn widen_e4m3(self, codes: &[u8; PAIRS], to: &mut [bf16; PAIRS]) {
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.pairs_of_e4m3(codes)) }
+    }
+
+    #[inline(always)]
+    fn pairs_of_e4m3(self, codes: &[u8; PAIRS]) -> Self::Pairs {
+        unsafe {
+            let codes = _mm512_cvtepu8_epi16(_mm256_loadu_si256(codes.as_ptr().cast()));
+            let magnitudes = _mm512_and_si512(codes, _mm512_set1_epi16(0x7f));
+            let shifted = _mm512_slli_epi16::<E4M3_SHIFT>(magnitudes);
+            let usual = _mm512_add_epi16(shifted, _mm512_set1_epi16(E4M3_BIAS.cast_signed()));
+            let is_small = _mm512_cmplt_epu16_mask(magnitudes, _mm512_set1_epi16(8));
+            let table = _mm512_broadcast_i32x4(_mm_loadu_si128(SMALL_E4M3.as_ptr().cast()));
+            let bits = _mm512_mask_permutexvar_epi16(usual, is_small, codes, table);
+            let signs = _mm512_slli_epi16::<8>(_mm512_andnot_si512(_mm512_set1_epi16(0x7f), codes));
+            _mm512_or_si512(bits, signs)
+        }
     }
 
     #[inline(always)]

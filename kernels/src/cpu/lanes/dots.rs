@@ -34,6 +34,28 @@ pub(super) static E2M1_LOWER: [[u16; 2]; 256] = {
 /// Where a bf16's exponent begins.
 const EXPONENT_OF_BF16: u32 = 7;
 
+/// The codes of E4M3 below zero's neighbours: 0 to 7 times 2⁻⁹, as bf16.
+pub(super) const SMALL_E4M3: [u16; 8] = [0, 0x3b00, 0x3b80, 0x3bc0, 0x3c00, 0x3c20, 0x3c40, 0x3c60];
+/// What is added to the other codes, where a bf16 has its exponent and mantissa: the exponent's bias is 7 there, 127 in bf16.
+pub(super) const E4M3_BIAS: u16 = 120 << EXPONENT_OF_BF16;
+/// Where a bf16 has the mantissa of E4M3.
+pub(super) const E4M3_SHIFT: u32 = 4;
+/// All codes of E4M3 as bf16, the ones with a sign behind the others.
+static E4M3: [u16; 256] = {
+    let mut all = [0; 256];
+    let mut code: u16 = 0;
+    while code < 256 {
+        let magnitude = code & 0x7f;
+        let bits = match magnitude {
+            0..8 => SMALL_E4M3[magnitude as usize],
+            _ => (magnitude << E4M3_SHIFT) + E4M3_BIAS,
+        };
+        all[code as usize] = bits | (code & 0x80) << 8;
+        code += 1;
+    }
+    all
+};
+
 /// Everything is `#[inline(always)]`: the instructions are those of the outermost caller. Closures aren't, and have no place here.
 pub(in crate::cpu) trait Dots: Lanes {
     /// 32 bf16.
@@ -80,6 +102,22 @@ pub(in crate::cpu) trait Dots: Lanes {
     fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
         let mut widened = [bf16::ZERO; PAIRS];
         self.widen_e2m1(codes, scale, &mut widened);
+        self.load_pairs(&widened)
+    }
+
+    /// 32 codes of eight bits (E4M3), exactly; NaN isn't kept.
+    #[inline(always)]
+    fn widen_e4m3(self, codes: &[u8; PAIRS], to: &mut [bf16; PAIRS]) {
+        for i in 0..PAIRS {
+            to[i] = bf16::from_bits(E4M3[codes[i] as usize]);
+        }
+    }
+
+    /// [`Self::widen_e4m3`], to be multiplied.
+    #[inline(always)]
+    fn pairs_of_e4m3(self, codes: &[u8; PAIRS]) -> Self::Pairs {
+        let mut widened = [bf16::ZERO; PAIRS];
+        self.widen_e4m3(codes, &mut widened);
         self.load_pairs(&widened)
     }
 

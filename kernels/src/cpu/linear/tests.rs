@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use super::*;
+use crate::cpu::lanes::dots::PAIRS;
 use crate::cpu::{Elements, Fp8Blocks, Inputs, Isa, Mxfp4};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -110,6 +111,52 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
             linear(&cpu, x, &[plain], None, Store::Overwrite, &mut wanted);
             let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&out), bits(&wanted), "{} {n} {rows}", isa.name());
+        }
+    }
+}
+
+/// FP8 with rounded inputs, block by block: every result is near the reference of rounded inputs, and that of a row alone.
+#[test]
+fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
+    for n in [1, 5, 100] {
+        let packed = packed(n);
+        let matrix = packed.both()[0].with_inputs(Inputs::AsWeights);
+        let x: Vec<f32> = values(70 * COLS, 5).into_iter().map(|x| bf16::from_f32(x).to_f32()).collect();
+        let wanted = linear_reference(&x, &matrix);
+        let largest = wanted.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        for isa in Isa::available() {
+            let (one, all) = (Cpu::with_isa(1, isa), Cpu::with_isa(2, isa));
+            let mut out = vec![0.0; 70 * n];
+            linear(&all, &x, &[matrix], None, Store::Overwrite, &mut out);
+            for (got, wanted) in out.iter().zip(&wanted) {
+                assert!((f64::from(*got) - wanted).abs() < 1e-5 * largest, "{} {got} {wanted}", isa.name());
+            }
+            for rows in [1, 2, 3, 8] {
+                let mut few = vec![0.0; rows * n];
+                linear(&one, &x[..rows * COLS], &[matrix], None, Store::Overwrite, &mut few);
+                assert_eq!(few, out[..rows * n], "{} {n} {rows}", isa.name());
+            }
+        }
+    }
+}
+
+/// A row of x that has a single one takes a column of the weights as it is.
+#[test]
+fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
+    let codes: Vec<u8> = (0..=255).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
+    let (k, n) = (PAIRS, 256 / PAIRS);
+    let blocks = Fp8Blocks::new(&codes, k, &[0.75], (n, k));
+    let matrix = Matrix::new(Elements::Fp8(blocks), n, k).with_inputs(Inputs::AsWeights);
+    let ones: Vec<f32> = (0..k * k).map(|i| if i / k == i % k { 1.0 } else { 0.0 }).collect();
+    for isa in Isa::available() {
+        let mut out = vec![0.0; k * n];
+        linear(&Cpu::with_isa(1, isa), &ones, &[matrix], None, Store::Overwrite, &mut out);
+        for (row, out) in out.chunks(n).enumerate() {
+            let mut alone = vec![0.0; n];
+            let one = &ones[row * k..][..k];
+            linear(&Cpu::with_isa(1, isa), one, &[matrix], None, Store::Overwrite, &mut alone);
+            let wanted: Vec<f32> = (0..n).map(|col| matrix.elements().get(col * k + row)).collect();
+            assert_eq!((out, &alone[..]), (&wanted[..], &wanted[..]), "{} column {row}", isa.name());
         }
     }
 }

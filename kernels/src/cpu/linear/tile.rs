@@ -7,16 +7,17 @@ use half::bf16;
 
 use super::Store;
 use super::few_mxfp4::FewMxfp4;
+use super::fp8::{Fp8Pairs, Stored};
 use super::inputs::InputRows;
 use super::pairs::Pairs;
 use super::panels::all_panels;
 use super::plain::Plain;
+use super::widened::{WidenedCodes, WidenedToBf16, WidenedToF32};
 use crate::cpu::isa::Kernel;
 use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
-use crate::cpu::packed::PackedRows;
 
 /// Rows of x that pass by a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
@@ -81,6 +82,13 @@ impl Kernel for Columns<'_> {
             }
             Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
+            Elements::Fp8(all) if pairs && tiles.rows <= FEW_ROWS => {
+                let x = (tiles.x.pairs, tiles.x.pairs_stride);
+                let (first, codes) = (cols.start, Stored(all));
+                let rows = Fp8Pairs { lanes, x, weight: all, first, k: tiles.k, codes };
+                tiles.all::<L, _>(&rows, cols.len());
+            }
+            Elements::Fp8(all) if pairs => tiles.all_widened(lanes, &WidenedCodes(all), cols),
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Mxfp4(all) if pairs && tiles.rows <= FEW_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
@@ -98,6 +106,8 @@ impl Kernel for Columns<'_> {
 pub(super) trait DotRows<L: Dots> {
     /// One row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
     const ONE_BY_ONE: bool;
+    /// There are two registers of sums for each output, so that tiles have half as many columns.
+    const TWO_SUMS: bool = false;
 
     /// `M` rows of x from `row` on with `N` of the weight from `col` on.
     fn sums<const M: usize, const N: usize>(
@@ -106,47 +116,6 @@ pub(super) trait DotRows<L: Dots> {
         col: usize,
         pass: (usize, usize),
     ) -> [[f32; N]; M];
-}
-
-/// A packed weight, what its rows are widened to, and what multiplies them then. `#[inline(always)]` in every implementation.
-trait Widened<L: Dots> {
-    type W: Copy;
-    const ZERO: Self::W;
-    fn widen(&self, lanes: L, row: usize, to: &mut [Self::W]);
-    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [Self::W]) -> impl DotRows<L>;
-}
-
-struct WidenedToF32<'a, P>(&'a P);
-struct WidenedToBf16<'a, P>(&'a P);
-
-impl<L: Dots, P: PackedRows<f32>> Widened<L> for WidenedToF32<'_, P> {
-    type W = f32;
-    const ZERO: f32 = 0.0;
-
-    #[inline(always)]
-    fn widen(&self, lanes: L, row: usize, to: &mut [f32]) {
-        self.0.widen(lanes, row, to);
-    }
-
-    #[inline(always)]
-    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [f32]) -> impl DotRows<L> {
-        Plain { lanes, x: tiles.x.x, weight, k: tiles.k }
-    }
-}
-
-impl<L: Dots, P: PackedRows<bf16>> Widened<L> for WidenedToBf16<'_, P> {
-    type W = bf16;
-    const ZERO: bf16 = bf16::ZERO;
-
-    #[inline(always)]
-    fn widen(&self, lanes: L, row: usize, to: &mut [bf16]) {
-        self.0.widen(lanes, row, to);
-    }
-
-    #[inline(always)]
-    fn rows<'a>(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [bf16]) -> impl DotRows<L> {
-        tiles.pairs(lanes, weight)
-    }
 }
 
 /// `N` columns of a task, with rows of x.
@@ -176,10 +145,11 @@ impl Tiles<'_> {
 
     #[inline(always)]
     fn all<L: Dots, D: DotRows<L>>(&self, rows: &D, cols: usize) {
-        if L::WIDE {
-            self.by_columns::<L, D, 4, 6>(rows, cols);
-        } else {
-            self.by_columns::<L, D, 2, 3>(rows, cols);
+        match (L::WIDE, D::TWO_SUMS) {
+            (true, false) => self.by_columns::<L, D, 4, 6>(rows, cols),
+            (true, true) => self.by_columns::<L, D, 4, 3>(rows, cols),
+            (false, false) => self.by_columns::<L, D, 2, 3>(rows, cols),
+            (false, true) => self.by_columns::<L, D, 2, 1>(rows, cols),
         }
     }
 
@@ -197,7 +167,7 @@ impl Tiles<'_> {
     }
 
     #[inline(always)]
-    fn columns<L: Dots, D: DotRows<L>, const M: usize, const N: usize>(
+    pub(super) fn columns<L: Dots, D: DotRows<L>, const M: usize, const N: usize>(
         &self,
         rows: &D,
         (from, col): (usize, usize),
@@ -215,42 +185,8 @@ impl Tiles<'_> {
     }
 
     #[inline(always)]
-    fn pairs<'a, L: Dots>(&'a self, lanes: L, weight: &'a [bf16]) -> Pairs<'a, L> {
+    pub(super) fn pairs<'a, L: Dots>(&'a self, lanes: L, weight: &'a [bf16]) -> Pairs<'a, L> {
         Pairs { lanes, x: self.x.pairs, stride: self.x.pairs_stride, weight, k: self.k }
-    }
-
-    /// Rows of `weight` are widened a tile at a time, once for all rows of x.
-    #[inline(always)]
-    fn all_widened<L: Dots, W: Widened<L>>(&self, lanes: L, weight: &W, cols: Range<usize>) {
-        if L::WIDE {
-            self.widened::<L, W, 4, 6>(lanes, weight, cols);
-        } else {
-            self.widened::<L, W, 2, 3>(lanes, weight, cols);
-        }
-    }
-
-    #[inline(always)]
-    fn widened<L: Dots, W: Widened<L>, const M: usize, const N: usize>(
-        &self,
-        lanes: L,
-        weight: &W,
-        cols: Range<usize>,
-    ) {
-        let mut tile = vec![W::ZERO; N * self.k];
-        for col in (0..cols.len()).step_by(N) {
-            let count = N.min(cols.len() - col);
-            for (i, row) in tile.chunks_exact_mut(self.k).take(count).enumerate() {
-                weight.widen(lanes, cols.start + col + i, row);
-            }
-            let rows = W::rows(lanes, self, &tile);
-            if count == N {
-                self.columns::<L, _, M, N>(&rows, (0, col), 0..self.rows);
-                continue;
-            }
-            for i in 0..count {
-                self.columns::<L, _, M, 1>(&rows, (i, col + i), 0..self.rows);
-            }
-        }
     }
 
     /// Stores a row's results of a few columns.

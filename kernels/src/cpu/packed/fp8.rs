@@ -3,10 +3,10 @@
 //! A code is a sign, four bits of exponent with bias 7, and three of mantissa; there is no infinity, and 0x7f and 0xff are NaN
 //! (arXiv:2209.05433). A value is its code's times its block's factor, rounded to f32.
 
-use half::f16;
+use half::{bf16, f16};
 
 use crate::cpu::lanes::LANES;
-use crate::cpu::lanes::dots::Dots;
+use crate::cpu::lanes::dots::{Dots, PAIRS};
 
 use super::PackedRows;
 
@@ -41,10 +41,36 @@ impl<'a> Fp8Blocks<'a> {
         VALUES[self.codes[i] as usize] * self.scales_of(row)[col / self.block.1]
     }
 
+    /// Codes of a row, and their factors, one for each block of columns.
+    #[inline(always)]
+    pub(in crate::cpu) fn row(&self, row: usize) -> (&'a [u8], &'a [f32]) {
+        (&self.codes[row * self.cols..][..self.cols], self.scales_of(row))
+    }
+
+    /// Columns of a block.
+    pub(in crate::cpu) fn block_cols(&self) -> usize {
+        self.block.1
+    }
+
+    /// Whether blocks and rows are made of pairs.
+    pub(in crate::cpu) fn is_of_pairs(&self) -> bool {
+        self.block.1.is_multiple_of(PAIRS) && self.cols.is_multiple_of(PAIRS)
+    }
+
     /// Factors of a row, one for each block of columns.
     fn scales_of(&self, row: usize) -> &'a [f32] {
         let blocks = self.cols.div_ceil(self.block.1);
         &self.scales[row / self.block.0 * blocks..][..blocks]
+    }
+}
+
+/// The codes without their factors.
+impl PackedRows<bf16> for Fp8Blocks<'_> {
+    #[inline(always)]
+    fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [bf16]) {
+        for (codes, to) in self.row(row).0.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
+            lanes.widen_e4m3(codes, to);
+        }
     }
 }
 
