@@ -3,8 +3,8 @@
 mod decode;
 mod prefill;
 
-pub use decode::{AttentionDecode, SPAN, decode_work};
-pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles};
+pub use decode::{AttentionDecode, SPAN, decode_spans, decode_work, write_decode_work};
+pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles, write_prefill_tiles};
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};

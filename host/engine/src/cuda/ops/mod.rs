@@ -1,9 +1,12 @@
 //! The operations of models as launches: [`Backend`] for a GPU.
 
-use cuda_kernels::{
-    Attention, Embed, LastSamples, Linear, LinearInput, LinearStore, PagedCache, QkNormRopeWrite, RmsNorm,
-    SiluMul,
-};
+mod attention;
+mod linear;
+
+use cuda_kernels::{Embed, LastSamples, Linear, LinearInput, LinearStore, QkNormRopeWrite, RmsNorm, SiluMul};
+
+pub(super) use attention::work_kinds;
+use linear::linear;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
@@ -86,7 +89,7 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        self.launch(&linear(x, weight, bias, store, out, self.tokens()).launch());
+        self.multiply(&linear(x, weight, bias, store, out, self.tokens()));
     }
 
     fn qk_norm_rope_write(
@@ -121,27 +124,7 @@ impl Backend for CudaBackend {
         qkv: &Tensor,
         out: &mut Tensor,
     ) {
-        let cache = PagedCache {
-            keys: self.cache.keys(layer),
-            values: self.cache.values(layer),
-            tables: self.tables.at(),
-            table_width: size(self.tables.width()),
-        };
-        let launch = Attention {
-            qkv: qkv.at,
-            cache,
-            lanes: self.input(StepArray::RowLanes),
-            positions: self.input(StepArray::Positions),
-            sinks: spec.sinks.map(|sinks| sinks.at),
-            out: out.at,
-            rows: self.tokens(),
-            heads: size(spec.heads),
-            kv_heads: size(spec.kv_heads),
-            head_dim: size(spec.head_dim),
-            window: spec.window.map(size),
-            scale: spec.scale,
-        };
-        self.launch(&launch.launch());
+        self.attend(layer, spec, qkv, out);
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
@@ -181,32 +164,7 @@ impl Backend for CudaBackend {
         self.launch(&RmsNorm { x: gathered, weight: weight.at, out: normed, rows, cols, eps }.launch());
         let normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
         let mut logits = Tensor { at: logits, cols: head.rows, role: TensorRole::Sums };
-        self.launch(&linear(&normed, head, None, Store::Overwrite, &mut logits, rows).launch());
-    }
-}
-
-/// A linear layer of `rows` rows.
-fn linear(
-    x: &Tensor,
-    weight: &DeviceMatrix,
-    bias: Option<&DeviceVector>,
-    store: Store,
-    out: &mut Tensor,
-    rows: u32,
-) -> Linear {
-    Linear {
-        x: LinearInput::Bf16(x.at),
-        weight: weight.at,
-        bias: bias.map(|bias| bias.at),
-        out: out.at,
-        store: match (out.role, store) {
-            (TensorRole::Inputs, _) => LinearStore::Bf16,
-            (TensorRole::Sums, Store::Overwrite) => LinearStore::F32,
-            (TensorRole::Sums, Store::Accumulate) => LinearStore::AddF32,
-        },
-        rows,
-        outputs: size(weight.rows),
-        inputs: size(weight.cols),
+        self.multiply(&linear(&normed, head, None, Store::Overwrite, &mut logits, rows));
     }
 }
 
