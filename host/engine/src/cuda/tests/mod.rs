@@ -1,6 +1,7 @@
 //! Tests of the GPU's side that need no GPU.
 
 mod compile;
+mod deterministic;
 mod fake;
 mod goldens;
 mod nvrtc;
