@@ -26,7 +26,7 @@ impl Default for CudaOptions {
         Self {
             kv_cache_bytes: None,
             context: None,
-            batch_tokens: 512,
+            batch_tokens: 2048,
             lanes: 256,
             deterministic: false,
             kernels,

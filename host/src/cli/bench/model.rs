@@ -60,7 +60,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         device: load.device(0),
         kv_cache_bytes: arguments.load.kv_cache_of(arguments.load.kv_cache_bytes()),
         context: load.context(0),
-        batch_tokens: LocalOptions::default().batch_tokens,
         numerics: load.numerics(0),
     };
     arguments.load.load_cuda_libraries()?;

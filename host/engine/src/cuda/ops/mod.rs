@@ -3,7 +3,7 @@
 mod attention;
 mod linear;
 
-use cuda_kernels::{Embed, LastSamples, Linear, LinearInput, LinearStore, QkNormRopeWrite, RmsNorm, SiluMul};
+use cuda_kernels::{Embed, LastSamples, QkNormRopeWrite, RmsNorm, SiluMul};
 
 pub(super) use attention::work_kinds;
 use linear::linear;

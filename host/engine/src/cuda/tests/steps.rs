@@ -13,7 +13,7 @@ use crate::models::Progress;
 use crate::options::LocalOptions;
 use crate::runner::{Draws, RunError, Runner};
 use crate::tests::fake::request;
-use crate::{GenerationError, LocalEngine};
+use crate::{GenerationError, LocalEngine, LocalRunner};
 
 /// The calls since the last look.
 fn calls(log: &Mutex<Log>) -> Vec<Call> {
@@ -260,6 +260,12 @@ fn a_context_is_no_longer_than_the_models() {
     let error =
         load(Box::new(FakeDriver::new().0), "tied-bf16", &options, &mut |_| {}).unwrap_err().to_string();
     assert!(error.starts_with("a context of 1073741824 tokens: expected 1 to "), "{error}");
+}
+
+#[test]
+fn an_engine_has_as_many_sequences_at_a_time_as_the_gpu_has_lanes() {
+    assert_eq!(LocalRunner::Cuda(Box::new(fake().0)).sequences(), options().lanes);
+    assert_eq!(CudaOptions::default().lanes, 256);
 }
 
 #[test]
