@@ -221,18 +221,18 @@ impl CudaBackend {
     }
 
     /// Rows of the residual stream that logits are made of, one behind the other.
-    pub(super) fn gather(&mut self, x: &Tensor) -> DevicePtr {
+    pub(super) fn gather(&mut self, x: &Tensor, out: DevicePtr) -> DevicePtr {
         if self.step.all_logits {
             return x.at;
         }
         let gather = GatherRows {
             x: x.at,
             indices: self.input(StepArray::LogitRows),
-            out: self.head.gathered,
+            out,
             rows: size(self.step.logit_rows),
             cols: size(x.cols),
         };
         self.launch(&gather.launch());
-        self.head.gathered
+        out
     }
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use engine::LocalRunner;
 use engine::cpu::read_bandwidth;
 use engine::runner::Runner;
-use engine::{LocalOptions, LocalRunner};
 use host::bench::model::{self, Measured, PARTS, Plan, Report};
 use host::model::{LocalDevices, ModelLoadError, RunnerOptions, default_name, load_runner};
 

@@ -3,16 +3,16 @@
 mod attention;
 mod linear;
 
-use cuda_kernels::{Embed, LastSamples, QkNormRopeWrite, RmsNorm, SiluMul};
+use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, SiluMul};
 
 pub(super) use attention::work_kinds;
-use linear::linear;
+use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector, unsupported};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
@@ -25,9 +25,9 @@ impl Backend for CudaBackend {
     type Routes = ();
     type MlaWeights = Never;
 
-    fn matrix(&mut self, parts: &[StoredMatrix], _: WeightRole) -> Result<DeviceMatrix, LoadError> {
+    fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
-        weights.matrix(driver, parts)
+        weights.matrix(driver, parts, role)
     }
 
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<DeviceVector, LoadError> {
@@ -76,9 +76,7 @@ impl Backend for CudaBackend {
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, out: &mut Tensor) {
-        let Norm { weight, eps } = norm;
-        let (rows, cols) = (self.tokens(), size(x.cols));
-        self.launch(&RmsNorm { x: x.at, weight: weight.at, out: out.at, rows, cols, eps }.launch());
+        self.rms_norm_rows(self.tokens(), x, norm, out);
     }
 
     fn linear(
@@ -89,7 +87,36 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        self.multiply(&linear(x, weight, bias, store, out, self.tokens()));
+        let x = LinearInput::Bf16(x.at);
+        self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
+    }
+
+    fn linear_of(
+        &mut self,
+        x: Input<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
+        bias: Option<&DeviceVector>,
+        store: Store,
+        out: &mut Tensor,
+    ) {
+        let x = self.on_the_way(x);
+        self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
+    }
+
+    fn swiglu(
+        &mut self,
+        x: Input<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
+        gate_up: &mut Tensor,
+        out: &mut Tensor,
+    ) {
+        let x = self.on_the_way(x);
+        if weight.takes_turns {
+            self.multiply(x, weight, None, LinearStore::SwiGlu, out.at);
+        } else {
+            self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);
+            self.silu_mul(gate_up, out);
+        }
     }
 
     fn qk_norm_rope_write(
@@ -154,17 +181,15 @@ impl Backend for CudaBackend {
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, head: &DeviceMatrix) {
-        let rows = size(self.step.logit_rows);
-        if rows == 0 {
+        if self.step.logit_rows == 0 {
             return;
         }
-        let (gathered, Norm { weight, eps }) = (self.gather(x), norm);
-        let Head { normed, logits, .. } = self.head;
-        let cols = size(x.cols);
-        self.launch(&RmsNorm { x: gathered, weight: weight.at, out: normed, rows, cols, eps }.launch());
-        let normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
-        let mut logits = Tensor { at: logits, cols: head.rows, role: TensorRole::Sums };
-        self.multiply(&linear(&normed, head, None, Store::Overwrite, &mut logits, rows));
+        let Head { gathered, normed, logits } = self.head;
+        let rows = size(self.step.logit_rows);
+        let x = Tensor { at: self.gather(x, gathered), cols: x.cols, role: TensorRole::Sums };
+        let mut normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
+        let x = self.on_the_way_of(rows, Input::Normed { x: &x, norm, normed: &mut normed });
+        self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }
 
