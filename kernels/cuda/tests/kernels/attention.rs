@@ -4,8 +4,8 @@ use cuda_kernels::{
     AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, write_decode_work,
 };
 
-use crate::device::in_both_orders;
-use crate::paged::Step;
+use super::device::in_both_orders;
+use super::paged::Step;
 
 /// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one; then the result is.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
@@ -60,7 +60,7 @@ fn check_decode(step: &Step, blocks: u32) {
             blocks,
         };
         for _ in 0..2 {
-            device.shim.fill(prepared.attention.out, 0xff, prepared.wanted.len() * 2).unwrap();
+            device.spoil(prepared.attention.out, prepared.wanted.len() * 2);
             device.run(&decode.launch());
             device.check_bf16(
                 prepared.attention.out,

@@ -12,6 +12,7 @@ mod elementwise;
 mod embed;
 mod linear;
 mod loading;
+mod machine;
 mod mla;
 mod moe;
 mod moe_layer;

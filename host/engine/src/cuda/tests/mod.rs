@@ -4,6 +4,7 @@ mod compile;
 mod deterministic;
 mod fake;
 mod goldens;
+mod kernels;
 mod nvrtc;
 mod rig;
 mod sampling;
