@@ -10,5 +10,6 @@ mod rig;
 mod sampling;
 mod shim;
 mod simulation;
+mod speed;
 mod steps;
 mod survey;
