@@ -4,6 +4,7 @@
 //! The table is printed by `tests/cuda/run.sh` (it is ignored otherwise: times mean nothing on the shim); the test beside it launches everything
 //! in small.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use cuda_kernels::{
@@ -13,7 +14,9 @@ use cuda_kernels::{
 };
 
 use super::rig::device;
+use crate::ModelFiles;
 use crate::cuda::driver::Driver;
+use crate::models::ModelConfig;
 
 /// One kernel's work.
 #[derive(Debug, Clone, Copy)]
@@ -377,4 +380,14 @@ fn everything_in_the_table_runs() {
         let (launches, bytes, _) = bench.prepare(rows, work, 2);
         assert!(bench.time(&launches) > 0.0 && bytes > 0, "{case:?}");
     }
+}
+
+#[test]
+fn the_models_that_are_measured_have_configurations() {
+    let shapes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cuda/shapes");
+    let layers = ["qwen3-0.6b", "qwen3-8b", "gpt-oss-20b", "moonlight"].map(|name| {
+        let files = ModelFiles::Directory(PathBuf::from(shapes).join(name));
+        ModelConfig::read(&files).unwrap_or_else(|error| panic!("{name}: {error}")).layers.len()
+    });
+    assert_eq!(layers, [28, 36, 24, 27]);
 }
