@@ -142,7 +142,6 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
         __syncthreads();
         bool is_alone = item.w == 1;
         bf16* to = out + ((u64)row * heads + kv_head * group) * HEAD_DIM;
-        float* own = partials + (u64)number * group * PART;
         for (u32 i = threadIdx.x; i < group * HEAD_DIM; i += 128) {
             u32 query = i / HEAD_DIM, dim = i % HEAD_DIM;
             float sink = is_alone && sinks ? sinks[kv_head * group + query] * LOG2_E : MINUS_INFINITY;
@@ -150,8 +149,9 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
             if (is_alone) {
                 to[i] = bf16_of(all.value / (all.sum + exp2f(sink - all.most)));
             } else {
-                own[query * PART + dim] = all.value;
-                if (dim == 0) own[query * PART + HEAD_DIM] = all.most, own[query * PART + HEAD_DIM + 1] = all.sum;
+                float* own = partials + ((u64)number * group + query) * PART;
+                own[dim] = all.value;
+                if (dim == 0) own[HEAD_DIM] = all.most, own[HEAD_DIM + 1] = all.sum;
             }
         }
         if (!is_alone) {

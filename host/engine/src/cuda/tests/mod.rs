@@ -1,5 +1,6 @@
 //! Tests of the GPU's side that need no GPU.
 
+mod beside_cpu;
 mod compile;
 mod deterministic;
 mod fake;
