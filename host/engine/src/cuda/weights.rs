@@ -13,7 +13,7 @@ pub(super) struct DeviceMatrix {
     pub(super) at: DevicePtr,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Rows come in turns of eight of the first part and eight of the second: gate and up, for SwiGLU on the way.
+    /// Rows come in turns of eight of the first part and eight of the second: gate and up, for `SwiGlu` on the way.
     pub(super) takes_turns: bool,
 }
 

@@ -325,7 +325,7 @@ mod tests {
         for (lane, (rows, last)) in (0..).zip(sequences) {
             batch.positions.extend(last + 1 - rows..=*last);
             batch.tokens.extend(std::iter::repeat_n(0, *rows as usize));
-            batch.starts.push(batch.tokens.len() as u32);
+            batch.starts.push(count(batch.tokens.len()));
             batch.context_lens.push(last + 1);
             batch.lanes.push(lane);
         }
@@ -339,8 +339,7 @@ mod tests {
     ) -> (Vec<u32>, Vec<Range<usize>>) {
         let (mut out, mut copy) = (vec![0xff; work.layout.bytes()], Vec::new());
         work.write(batch, bucket, SPARE, &mut out, &mut copy);
-        let word = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
-        (out.as_chunks().0.iter().map(word).collect(), copy)
+        (out.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect(), copy)
     }
 
     fn at(words: &[u32], bytes: u64, count: usize) -> &[u32] {

@@ -3,7 +3,8 @@
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "small shapes"
+    clippy::print_stdout,
+    reason = "small shapes, whose errors are printed"
 )]
 
 mod attention;
