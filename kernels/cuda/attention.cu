@@ -36,7 +36,8 @@ KERNEL __launch_bounds__(128) void attention(const bf16* qkv, const bf16* keys, 
 
     const u32* table = tables + (u64)lanes[row] * table_width;
     u32 last = positions[row], first = window && last >= window ? last + 1 - window : 0;
-    float most = sinks ? sinks[head] : MINUS_INFINITY, sum = sinks ? 1.0f : 0.0f, result[COLUMNS] = {};
+    Softmax all = {sinks ? sinks[head] : MINUS_INFINITY, sinks ? 1.0f : 0.0f};
+    float result[COLUMNS] = {};
     for (u32 begin = first; begin <= last; begin += 32) {
         u32 position = begin + lane, slot = 0, count = min(32u, last + 1 - begin);
         float score = MINUS_INFINITY;
@@ -44,11 +45,8 @@ KERNEL __launch_bounds__(128) void attention(const bf16* qkv, const bf16* keys, 
             slot = table[position / 64] * 64 + position % 64;
             score = dot(query, keys + kv_row<HEAD_DIM>(slot, kv_head, kv_heads), slot);
         }
-        float before = most;
-        most = fmaxf(most, warp_max(score));
-        float weight = lane < count ? __expf(score - most) : 0.0f, factor = __expf(before - most);
-        sum = sum * factor + warp_sum(weight);
-        weights[lane] = weight, slots[lane] = slot;
+        float factor = weigh(all, score, lane < count, weights[lane]);
+        slots[lane] = slot;
         __syncwarp();
         _Pragma("unroll") for (u32 i = 0; i < COLUMNS; i++) result[i] *= factor;
         for (u32 key = 0; key < count; key++) {
@@ -62,6 +60,6 @@ KERNEL __launch_bounds__(128) void attention(const bf16* qkv, const bf16* keys, 
     }
     _Pragma("unroll") for (u32 i = 0; i < COLUMNS; i++) {
         u32 dim = i * 32 + lane;
-        if (dim < HEAD_DIM) out[(u64)item * HEAD_DIM + dim] = bf16_of(result[i] / sum);
+        if (dim < HEAD_DIM) out[(u64)item * HEAD_DIM + dim] = bf16_of(result[i] / all.sum);
     }
 }

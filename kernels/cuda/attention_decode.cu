@@ -10,7 +10,7 @@
 // once for each of its key heads, and of each span's part 4 for each value of the result, twice.
 //
 // work: {number of items, 0, 0, 0}, then of each item {row, first position, a multiple of 64; the row's first item; the row's items}.
-// partials: [items, kv_heads, 16, HEAD_DIM + 2] f32: sums of weighted values, the largest score, the sum of weights. counters: zero, one
+// partials: [items, heads, HEAD_DIM + 2] f32: sums of weighted values, the largest score, the sum of weights. counters: zero, one
 // for each row and key head; they are zero again at the end.
 // sass [HEAD_DIM=128]: attention_decode has HMMA\.16816\.F32\.BF16
 // sass [HEAD_DIM=128]: attention_decode has LDG\.E\.128
@@ -142,7 +142,6 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
         __syncthreads();
         bool is_alone = item.w == 1;
         bf16* to = out + ((u64)row * heads + kv_head * group) * HEAD_DIM;
-        float* own = partials + (u64)number * 16 * PART;
         for (u32 i = threadIdx.x; i < group * HEAD_DIM; i += 128) {
             u32 query = i / HEAD_DIM, dim = i % HEAD_DIM;
             float sink = is_alone && sinks ? sinks[kv_head * group + query] * LOG2_E : MINUS_INFINITY;
@@ -150,8 +149,9 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
             if (is_alone) {
                 to[i] = bf16_of(all.value / (all.sum + exp2f(sink - all.most)));
             } else {
-                own[query * PART + dim] = all.value;
-                if (dim == 0) own[query * PART + HEAD_DIM] = all.most, own[query * PART + HEAD_DIM + 1] = all.sum;
+                float* own = partials + ((u64)number * group + query) * PART;
+                own[dim] = all.value;
+                if (dim == 0) own[HEAD_DIM] = all.most, own[HEAD_DIM + 1] = all.sum;
             }
         }
         if (!is_alone) {
@@ -163,11 +163,11 @@ KERNEL __launch_bounds__(128) void attention_decode(const bf16* qkv, const bf16*
             if (*is_last) {
                 __threadfence();
                 if (threadIdx.x == 0) *counter = 0;
-                const float* first_part = partials + ((u64)item.z * kv_heads + kv_head) * 16 * PART;
+                const float* first_part = partials + ((u64)item.z * kv_heads + kv_head) * group * PART;
                 for (u32 i = threadIdx.x; i < group * HEAD_DIM; i += 128) {
                     u32 query = i / HEAD_DIM;
                     float sink = sinks ? sinks[kv_head * group + query] * LOG2_E : MINUS_INFINITY;
-                    Joined all = join<HEAD_DIM>(first_part + query * PART, item.w, (u64)kv_heads * 16 * PART, i % HEAD_DIM, sink);
+                    Joined all = join<HEAD_DIM>(first_part + query * PART, item.w, (u64)heads * PART, i % HEAD_DIM, sink);
                     to[i] = bf16_of(all.value / (all.sum + exp2f(sink - all.most)));
                 }
             }

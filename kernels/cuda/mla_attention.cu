@@ -22,7 +22,8 @@ KERNEL __launch_bounds__(128) void mla_attention(const bf16* queries, const bf16
 
     const u32* table = tables + (u64)lanes[row] * table_width;
     u32 last = positions[row];
-    float most = MINUS_INFINITY, sum = 0.0f, result[COLUMNS][2] = {};
+    Softmax all = {MINUS_INFINITY, 0.0f};
+    float result[COLUMNS][2] = {};
     for (u32 begin = 0; begin <= last; begin += 32) {
         u32 position = begin + lane, slot = 0, count = min(32u, last + 1 - begin);
         float score = MINUS_INFINITY;
@@ -33,11 +34,8 @@ KERNEL __launch_bounds__(128) void mla_attention(const bf16* queries, const bf16
                 _Pragma("unroll") for (int i = 0; i < 8; i++) score += query[col + i] * key.at[i];
             }
         }
-        float before = most;
-        most = fmaxf(most, warp_max(score));
-        float weight = lane < count ? __expf(score - most) : 0.0f, factor = __expf(before - most);
-        sum = sum * factor + warp_sum(weight);
-        weights[lane] = weight, slots[lane] = slot;
+        float factor = weigh(all, score, lane < count, weights[lane]);
+        slots[lane] = slot;
         __syncwarp();
         _Pragma("unroll") for (u32 i = 0; i < COLUMNS; i++) result[i][0] *= factor, result[i][1] *= factor;
         for (u32 key = 0; key < count; key++) {
@@ -52,6 +50,6 @@ KERNEL __launch_bounds__(128) void mla_attention(const bf16* queries, const bf16
     }
     _Pragma("unroll") for (u32 i = 0; i < COLUMNS; i++) {
         if (i * 32 + lane >= RANK / 2) break;
-        ((u32*)(out + (u64)item * RANK))[i * 32 + lane] = bf16_pair(result[i][0] / sum, result[i][1] / sum);
+        ((u32*)(out + (u64)item * RANK))[i * 32 + lane] = bf16_pair(result[i][0] / all.sum, result[i][1] / all.sum);
     }
 }

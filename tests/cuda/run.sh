@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a GPU has to show, in stages, each with its own time limit; prints as it goes and goes on behind a stage that fails.
 #
-#   tests/cuda/run.sh build              here: what is carried to the GPU's machine, into target/cuda/carry (stripped, with NVRTC)
+#   tests/cuda/run.sh build              here: what is carried to the GPU's machine, into target/cuda/carry: two stripped binaries (with NVRTC where
+#                                        CARRY_NVRTC is set: it is large, and looked for on that machine otherwise)
 #   tests/cuda/run.sh [DEVICE [STAGE…]]  there: all stages, or those named, on cuda:0, cuda:N, or cpu (a rehearsal without a GPU)
 #
 # Text of everything is kept in $OUT (target/cuda/results otherwise).
@@ -19,8 +20,10 @@ build() {
     cargo test --release --locked -p engine --lib --no-run 2> "$CARRY/tests.log"
     install -s "${CARGO_TARGET_DIR:-target}/dist/host" "$HOST"
     install -s "$(sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' "$CARRY/tests.log" | tail -1)" "$CARRY/engine-tests"
-    tests/cuda/compile.sh embed > /dev/null
-    install target/cuda/venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc*.so.13* "$CARRY/lib/"
+    if [ -n "${CARRY_NVRTC:-}" ]; then
+        tests/cuda/compile.sh embed > /dev/null
+        install target/cuda/venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc*.so.13* "$CARRY/lib/"
+    fi
     du -sh "$CARRY"
     set +e
 }
@@ -29,16 +32,22 @@ if [ "${1:-}" = build ]; then build; exit; fi
 
 DEVICE=${1:-cuda:0}
 shift || true
-STAGES=${*:-state compile goldens steps shapes serve sanitizer}
+STAGES=${*:-state kernels table goldens shapes idle compile serve steps torch sanitizer}
 OUT=${OUT:-target/cuda/results}
 mkdir -p "$OUT"
 KERNELS=$(mktemp -d)
 trap 'rm -rf "$KERNELS"' EXIT
+# The compiler of kernels: carried, of the machine's toolkit, or of its Python packages; none: the system's loader finds it, or nothing does.
+NVRTC=$(ls -d "$CARRY/lib/libnvrtc.so.13" /usr/local/cuda*/targets/*/lib/libnvrtc.so.13 /usr/local/cuda*/lib64/libnvrtc.so.13 \
+    $(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)/nvidia/*/lib/libnvrtc.so.13 2>/dev/null | head -1)
 LIBS=()
-[ -f "$CARRY/lib/libnvrtc.so.13" ] && LIBS=(--cuda-libs "$CARRY/lib")
+[ -n "$NVRTC" ] && LIBS=(--cuda-libs "$(dirname "$NVRTC")")
 LOAD=(--device "$DEVICE" "${LIBS[@]}" --kernel-cache "$KERNELS")
 # The engine's tests run their kernels there instead of on the shim.
-case $DEVICE in cuda*) export ENGINE_TESTS_DEVICE=$DEVICE ENGINE_TESTS_CUDA_LIBS=$CARRY/lib ;; esac
+case $DEVICE in cuda*)
+    export ENGINE_TESTS_DEVICE=$DEVICE ENGINE_TESTS_KERNEL_CACHE=$KERNELS
+    [ -n "$NVRTC" ] && export ENGINE_TESTS_CUDA_LIBS=$(dirname "$NVRTC") ;;
+esac
 SMALL=(-p 128 -n 16 --parallel 1 -r 1 --read-buffer 64)
 FAILED=()
 
@@ -58,6 +67,26 @@ state() {
     stage devices 15 "$HOST" devices "${LIBS[@]}"
 }
 
+# Every kernel against its reference, on inputs that no run had before: of each its greatest error, and that as a share of what is allowed.
+kernels() {
+    export KERNEL_TESTS_SEED=${KERNEL_TESTS_SEED:-$RANDOM}
+    echo "-- KERNEL_TESTS_SEED=$KERNEL_TESTS_SEED"
+    stage kernels 90 "$CARRY/engine-tests" --nocapture cuda::tests::kernels > /dev/null
+    grep -E '^test result|panicked' -A1 "$OUT/kernels.txt"
+    sed -n 's/.*\(error [a-z_]* [0-9.]*e[-0-9]* [0-9.]* .*\)/\1/p' "$OUT/kernels.txt" | awk '
+        { count[$2]++; if ($3 + 0 > error[$2] + 0) error[$2] = $3; if ($4 + 0 > share[$2] + 0) share[$2] = $4 }
+        END { for (kernel in count) printf "%-20s %4d checks, greatest error %s, %s of what is allowed\n", kernel, count[kernel], error[kernel] + 0, share[kernel] + 0 }' |
+        sort | tee "$OUT/kernel-errors.txt"
+}
+
+# Bytes that kernels move by their time, beside a copy and a matmul of the same run. On the shim everything is only launched.
+table() {
+    case $DEVICE in
+    cuda*) stage table 90 "$CARRY/engine-tests" --nocapture --ignored cuda::tests::speed::table ;;
+    *) stage table 90 "$CARRY/engine-tests" --nocapture cuda::tests::speed::everything ;;
+    esac
+}
+
 # The first start compiles, the second finds everything in the cache.
 compile() {
     stage first-start 60 "$HOST" bench model "${LOAD[@]}" "${SMALL[@]}"
@@ -70,44 +99,97 @@ goldens() {
 }
 
 steps() {
-    stage simulation 40 "$CARRY/engine-tests" --nocapture cuda::tests::simulation
+    stage simulation 60 "$CARRY/engine-tests" --nocapture cuda::tests::simulation
+    stage deterministic 30 "$CARRY/engine-tests" --nocapture cuda::tests::deterministic
 }
 
 # The issue's figures: batch 1, 64 and 256, and prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
 # (`reads`) is that of the weights' bytes times steps per second.
 shapes() {
     local model
-    for model in qwen3-0.6b qwen3-8b; do
+    for model in qwen3-0.6b qwen3-8b gpt-oss-20b moonlight; do
         case $DEVICE in
         cuda*) set -- -p 512,8192 -n 128 --parallel 1,64,256 -r 2 ;;
-        *) [ "$model" = qwen3-8b ] && continue; set -- "${SMALL[@]}" ;;
+        *) [ "$model" = qwen3-0.6b ] || continue; set -- "${SMALL[@]}" ;;
         esac
-        stage "bench-$model" 120 "$HOST" bench model --model "tests/cuda/shapes/$model" --load-format dummy \
-            "${LOAD[@]}" --context 10240 "$@" --csv "$OUT/$model.csv"
+        [ "$model" = moonlight ] && set -- -p 512 "${@:3}"
+        stage "bench-$model" 90 "$HOST" bench model --model "tests/cuda/shapes/$model" --load-format dummy \
+            "${LOAD[@]}" --context "$([ "$model" = moonlight ] && echo 8192 || echo 10240)" "$@" --csv "$OUT/$model.csv"
     done
 }
 
-serve() {
-    "$HOST" serve --listen 127.0.0.1:0 "${LOAD[@]}" > "$OUT/serve.log" 2>&1 &
-    local server=$! address= wait
-    for wait in $(seq 300); do
-        address=$(sed -n 's/^address  *//p' "$OUT/serve.log")
-        [ -n "$address" ] && break
+# Starts a server with these arguments; `address` is where, or empty.
+start() {
+    local log=$OUT/$1.log wait
+    shift
+    "$HOST" serve --listen 127.0.0.1:0 "${LOAD[@]}" "$@" > "$log" 2>&1 &
+    server=$! address=
+    for wait in $(seq 900); do
+        address=$(sed -n 's/^address  *//p' "$log")
+        [ -n "$address" ] && return
         kill -0 $server 2>/dev/null || break
         sleep 0.1
     done
-    if [ -z "$address" ]; then cat "$OUT/serve.log"; FAILED+=(serve); return; fi
-    stage answer 20 curl -sf "$address/v1/responses" -H 'content-type: application/json' -d '{"model": "qwen3-tiny", "input": "Who are you?"}'
-    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 256
+    cat "$log"
+}
+
+stop() {
     kill $server
     wait $server
+}
+
+# How long the GPU does nothing while 64 clients are answered: its own count of the time in which no kernel ran, and the tokens per second beside
+# those of the same model without a server. Answers are as long as asked, in Qwen3-8B's shape with the words of a small model.
+idle() {
+    local model=$OUT/idle-model file sampler=
+    mkdir -p "$model"
+    for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json; do
+        cp "host/models/qwen3-tiny/$file" "$model/"
+    done
+    case $DEVICE in
+    cuda*) sed 's/"vocab_size": [0-9]*/"vocab_size": 768/' tests/cuda/shapes/qwen3-8b/config.json > "$model/config.json" ;;
+    *) cp host/models/qwen3-tiny/config.json "$model/" ;;
+    esac
+    stage idle-model 60 "$HOST" bench model --model "$model" --load-format dummy "${LOAD[@]}" --context 4096 -p 128 -n 128 --parallel 64 -r 2 \
+        --csv "$OUT/idle-model.csv"
+    start idle-serve --model "$model" --load-format dummy --context 4096
+    if [ -z "$address" ]; then FAILED+=(idle); return; fi
+    stage idle-warm 40 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 64 --extra-body '{"ignore_eos": true}'
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
+        sampler=$!
+    fi
+    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 512 --output-len 256 --extra-body '{"ignore_eos": true}' \
+        --csv "$OUT/idle-serve.csv"
+    if [ -n "$sampler" ]; then
+        kill $sampler
+        # Without its begin and its end, in which fewer than 64 are answered.
+        awk '{ all[NR] = $1 } END { for (i = int(NR / 5); i < NR * 4 / 5; i++) { sum += all[i]; n++ }
+            if (n) printf "-- idle: %.1f %% of %d samples\n", 100 - sum / n, n }' "$OUT/idle-samples.txt" | tee "$OUT/idle.txt"
+    else
+        echo "-- idle: there is no nvidia-smi to ask"
+    fi
+    stop
+}
+
+torch() {
+    case $DEVICE in cuda*) ;; *) echo "-- torch: nothing to compare on the CPU"; return ;; esac
+    if python3 -c 'import torch' 2>/dev/null; then stage torch 60 python3 tests/cuda/beside.py; else echo "-- torch: it isn't installed here"; fi
+}
+
+serve() {
+    start serve
+    if [ -z "$address" ]; then FAILED+=(serve); return; fi
+    stage answer 20 curl -sf "$address/v1/responses" -H 'content-type: application/json' -d '{"model": "qwen3-tiny", "input": "Who are you?"}'
+    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 256
+    stop
 }
 
 sanitizer() {
     case $DEVICE in cuda*) ;; *) echo "-- sanitizer: nothing to look at on the CPU"; return ;; esac
     command -v compute-sanitizer >/dev/null || { echo "-- sanitizer: compute-sanitizer isn't installed"; return; }
-    stage memcheck 60 compute-sanitizer --tool memcheck --error-exitcode 1 "$CARRY/engine-tests" cuda::tests::sampling
-    stage racecheck 60 compute-sanitizer --tool racecheck --error-exitcode 1 "$CARRY/engine-tests" cuda::tests::sampling
+    stage memcheck 60 compute-sanitizer --tool memcheck --error-exitcode 1 "$CARRY/engine-tests" --test-threads 1 cuda::tests::kernels
+    stage racecheck 60 compute-sanitizer --tool racecheck --error-exitcode 1 "$CARRY/engine-tests" --test-threads 1 cuda::tests::kernels::attention
 }
 
 for one in $STAGES; do "$one"; done

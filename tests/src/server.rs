@@ -66,6 +66,7 @@ impl Default for Setup {
             parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             threads: Some(2),
             kernel_cache: None,
+            deterministic: false,
         };
         let mcp = McpServers::default();
         let others = Vec::new();

@@ -7,6 +7,7 @@ use crate::cpu::CpuRunner;
 use crate::cuda::CudaRunner;
 use crate::device_lock::DeviceLock;
 use crate::models::OpCosts;
+use crate::options::LocalOptions;
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 /// A model on a device of this machine.
@@ -30,6 +31,14 @@ impl LocalRunner {
         match self {
             Self::Cpu(runner) => runner.as_mut(),
             Self::Cuda(runner) => runner.as_mut(),
+        }
+    }
+
+    /// Sequences of a step: on a GPU more of them cost little more than few.
+    pub fn sequences(&self) -> usize {
+        match self {
+            Self::Cpu(_) => LocalOptions::default().sequences,
+            Self::Cuda(runner) => runner.shape().lanes,
         }
     }
 

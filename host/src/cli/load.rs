@@ -27,6 +27,10 @@ pub(super) struct LoadArguments {
     /// Folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     kernel_cache: Option<PathBuf>,
+    /// On GPUs, only kernels whose sums don't depend on what else is computed: the same request with the same seed is answered the same
+    /// whoever else asks, as it always is on the CPU. Slower.
+    #[arg(long)]
+    pub(super) deterministic: bool,
     /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
@@ -78,7 +82,7 @@ impl LoadArguments {
 
     /// What models are loaded on.
     pub(super) fn devices(&self) -> LocalDevices {
-        LocalDevices::new(self.threads, self.kernel_cache())
+        LocalDevices::new(self.threads, self.kernel_cache()).deterministic(self.deterministic)
     }
 
     /// Makes CUDA's libraries known that were named.

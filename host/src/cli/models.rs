@@ -83,6 +83,7 @@ impl ModelArguments {
             parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
             threads: self.load.threads(),
             kernel_cache: self.load.kernel_cache(),
+            deterministic: self.load.deterministic,
         }
     }
 

@@ -13,12 +13,19 @@ pub struct LocalDevices {
     asked_threads: Option<usize>,
     threads: OnceCell<Threads>,
     kernel_cache: Option<PathBuf>,
+    deterministic: bool,
 }
 
 impl LocalDevices {
     /// So many threads (none: one per core), and a folder for compiled kernels (none: each start compiles).
     pub fn new(threads: Option<usize>, kernel_cache: Option<PathBuf>) -> Self {
-        Self { asked_threads: threads, threads: OnceCell::new(), kernel_cache }
+        Self { asked_threads: threads, threads: OnceCell::new(), kernel_cache, deterministic: false }
+    }
+
+    /// With only such kernels on GPUs that a sequence's tokens don't depend on what else is computed; on the CPU they never do.
+    #[must_use]
+    pub fn deterministic(self, deterministic: bool) -> Self {
+        Self { deterministic, ..self }
     }
 
     /// The threads, which start with the first model that computes on them.
@@ -31,6 +38,10 @@ impl LocalDevices {
         }
         let started = Threads::start(self.asked_threads)?;
         Ok(self.threads.get_or_init(|| started))
+    }
+
+    pub(super) fn is_deterministic(&self) -> bool {
+        self.deterministic
     }
 
     pub(super) fn kernels(&self) -> KernelCache {

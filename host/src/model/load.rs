@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::models::Progress;
+use engine::runner::Runner as _;
 use engine::{ConstraintSupport, EngineInfo, LocalEngine, LocalOptions, ModelFiles};
 
 use tokio::sync::Semaphore;
@@ -96,22 +97,22 @@ fn load_engine(
     files: &ModelFiles,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Source, ModelLoadError> {
-    let local = LocalOptions {
-        waiting: limits.waiting_requests,
-        queue_timeout: options.queue_timeout,
-        speculation: options.speculation,
-        prefix_cache: options.prefix_cache,
-        ..LocalOptions::default()
-    };
     let runner = RunnerOptions {
         load_format: options.load_format,
         device: options.device,
         kv_cache_bytes: options.kv_cache_bytes,
         context: options.context,
-        batch_tokens: local.batch_tokens,
         numerics: options.numerics,
     };
     let runner = runner.load(files, &shared.devices, progress)?;
+    let local = LocalOptions {
+        batch_tokens: runner.shape().batch_tokens,
+        sequences: runner.sequences(),
+        waiting: limits.waiting_requests,
+        queue_timeout: options.queue_timeout,
+        speculation: options.speculation,
+        prefix_cache: options.prefix_cache,
+    };
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 

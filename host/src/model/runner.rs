@@ -24,8 +24,6 @@ pub struct RunnerOptions {
     pub kv_cache_bytes: KvCacheBytes,
     /// Bound on prompt and answer together; none: the model's.
     pub context: Option<usize>,
-    /// Tokens of a step.
-    pub batch_tokens: usize,
     /// What the CPU computes in.
     pub numerics: Numerics,
 }
@@ -61,8 +59,9 @@ impl RunnerOptions {
         devices: &LocalDevices,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<LocalRunner, LoadError> {
-        let Self { kv_cache_bytes, context, batch_tokens, numerics, .. } = self;
-        let options = CpuOptions { kv_cache_bytes: kv_cache_bytes.cpu, context, batch_tokens, numerics };
+        let Self { kv_cache_bytes, context, numerics, .. } = self;
+        let options =
+            CpuOptions { kv_cache_bytes: kv_cache_bytes.cpu, context, numerics, ..CpuOptions::default() };
         let runner = CpuRunner::new(config, weights, devices.threads()?, &options, progress)?;
         Ok(LocalRunner::Cpu(Box::new(runner)))
     }
@@ -75,10 +74,10 @@ impl RunnerOptions {
         devices: &LocalDevices,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<LocalRunner, LoadError> {
-        let Self { kv_cache_bytes, context, batch_tokens, .. } = self;
-        let (kv_cache_bytes, kernels) = (kv_cache_bytes.gpu, devices.kernels());
+        let (kv_cache_bytes, context) = (self.kv_cache_bytes.gpu, self.context);
+        let (kernels, deterministic) = (devices.kernels(), devices.is_deterministic());
         let options =
-            CudaOptions { kv_cache_bytes, context, batch_tokens, kernels, ..CudaOptions::default() };
+            CudaOptions { kv_cache_bytes, context, deterministic, kernels, ..CudaOptions::default() };
         let runner = CudaRunner::new(gpu, config, weights, &options, progress)?;
         Ok(LocalRunner::Cuda(Box::new(runner)))
     }

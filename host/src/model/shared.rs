@@ -16,6 +16,8 @@ pub struct SharedOptions {
     pub threads: Option<usize>,
     /// Folder for the compiled kernels of GPUs; none: each start compiles.
     pub kernel_cache: Option<PathBuf>,
+    /// Whether GPUs have only kernels whose sums don't depend on what else is computed.
+    pub deterministic: bool,
 }
 
 /// See the module. Used while models are loaded; they keep what they need alive.
@@ -30,7 +32,8 @@ impl Shared {
     pub(super) fn new(options: &SharedOptions, limits: &ParserLimits) -> Result<Self, RuntimeError> {
         let cache = options.parser_cache.as_deref().and_then(open_cache);
         let runtime = Arc::new(Runtime::new(limits)?.with_cache(cache));
-        let devices = LocalDevices::new(options.threads, options.kernel_cache.clone());
+        let devices = LocalDevices::new(options.threads, options.kernel_cache.clone())
+            .deterministic(options.deterministic);
         Ok(Self { runtime, devices })
     }
 }

@@ -26,7 +26,7 @@ mod variants;
 
 pub use attention::{
     Attention, AttentionDecode, AttentionPrefill, PagedCache, PrefillRows, SPAN, attention_reference,
-    decode_work, prefill_tiles,
+    decode_spans, decode_work, prefill_tiles, write_decode_work, write_prefill_tiles,
 };
 pub use cast::{Cast, Number};
 pub use embed::{Embed, LAST, LastSamples, embed_reference};

@@ -74,7 +74,7 @@ impl Storage {
             }
             // A head's errors are those of the logits.
             (WeightRole::Head, Some(_)) => (quantized(cpu, &plain()?, QuantizeTo::Q8)?, None),
-            (WeightRole::Linear, Some(to)) => (quantized(cpu, &plain()?, to)?, None),
+            (WeightRole::Linear | WeightRole::GateUp, Some(to)) => (quantized(cpu, &plain()?, to)?, None),
         };
         Ok(StackedMatrix { parts, table })
     }

@@ -4,17 +4,19 @@
 //! first failure is kept, what comes behind it does nothing, and the runner asks for it at the end of a step.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use cuda_kernels::{DevicePtr, GatherRows, Launch, Variant};
 
 use super::CudaError;
 use super::cache::DeviceCache;
 use super::driver::Driver;
-use super::ops::size;
+use super::ops::{size, work_kinds};
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
 use super::weights::WeightUpload;
+use super::work::{AttentionWork, WorkSizes};
 use crate::batch::Batch;
 use crate::models::ops::TensorRole;
 use crate::models::{LoadError, ModelConfig};
@@ -30,6 +32,11 @@ pub(super) struct CudaBackend {
     /// The step's arrays, and what they are copied from.
     inputs: DevicePtr,
     staging: StagingRing,
+    pub(super) work: AttentionWork,
+    /// Parts of a staging slot that go to the device.
+    copies: Vec<Range<usize>>,
+    /// Rows' sums are the same in every step.
+    pub(super) deterministic: bool,
     pub(super) tables: DeviceTables,
     pub(super) cache: DeviceCache,
     pub(super) head: Head,
@@ -71,6 +78,8 @@ pub(super) struct BackendSizes {
     pub(super) lanes: usize,
     /// Positions of a lane.
     pub(super) context: usize,
+    /// See `CudaOptions`.
+    pub(super) deterministic: bool,
 }
 
 impl CudaBackend {
@@ -79,7 +88,7 @@ impl CudaBackend {
         config: &ModelConfig,
         sizes: BackendSizes,
     ) -> Result<Self, LoadError> {
-        let BackendSizes { rows, logit_rows, lanes, context } = sizes;
+        let BackendSizes { rows, logit_rows, lanes, context, deterministic } = sizes;
         let layout = StepLayout::new(rows);
         let device = driver.as_mut();
         let head = Head {
@@ -87,15 +96,21 @@ impl CudaBackend {
             normed: device.allocate("activations", logit_rows * config.hidden * 2)?,
             logits: device.allocate("logits", logit_rows * config.vocab * 4)?,
         };
-        let inputs = device.allocate("the step's inputs", layout.bytes())?;
-        device.zero(inputs, layout.bytes())?;
+        let (kinds, sizes) = (work_kinds(config, deterministic), WorkSizes { rows, lanes, context });
+        let bytes = layout.bytes() + AttentionWork::bytes(&kinds, sizes);
+        let inputs = device.allocate("the step's inputs", bytes)?;
+        device.zero(inputs, bytes)?;
+        let lists = inputs.offset(layout.bytes() as u64);
         let tables = DeviceTables::new(device, lanes, context.div_ceil(super::cache::BLOCK))?;
         Ok(Self {
             weights: WeightUpload::new(device)?,
             rows,
             layout,
             inputs,
-            staging: StagingRing::new(device, layout.bytes())?,
+            staging: StagingRing::new(device, bytes)?,
+            work: AttentionWork::new(device, kinds, sizes, lists)?,
+            copies: Vec::new(),
+            deterministic,
             tables,
             cache: DeviceCache::nowhere(),
             head,
@@ -119,16 +134,36 @@ impl CudaBackend {
         bucket: Option<usize>,
         spare: Spare,
     ) -> Result<(), CudaError> {
-        let (layout, inputs) = (self.layout, self.inputs);
-        self.staging.send(self.driver.as_mut(), |driver, memory| {
-            layout.write(batch, bucket, spare, memory.bytes_mut());
-            driver.upload(&*memory, 0..layout.bytes(), inputs)
+        let Self { layout, inputs, staging, work, copies, driver, .. } = self;
+        staging.send(driver.as_mut(), |driver, memory| {
+            let (arrays, lists) = memory.bytes_mut().split_at_mut(layout.bytes());
+            layout.write(batch, bucket, spare, arrays);
+            copies.clear();
+            work.write(batch, bucket, spare, lists, copies);
+            // The arrays, and what lies right behind them.
+            let mut part = 0..layout.bytes();
+            for copy in copies.drain(..) {
+                let copy = copy.start + layout.bytes()..copy.end + layout.bytes();
+                if copy.start == part.end {
+                    part.end = copy.end;
+                } else {
+                    driver.upload(&*memory, part.clone(), inputs.offset(part.start as u64))?;
+                    part = copy;
+                }
+            }
+            driver.upload(&*memory, part.clone(), inputs.offset(part.start as u64))
         })
     }
 
-    /// Begins a step.
+    /// Begins a step of a batch that was sent.
     pub(super) fn begin(&mut self, step: StepShape) {
         self.step = step;
+    }
+
+    /// Begins one that no batch was sent for: to record it, or to see which kernels it has.
+    pub(super) fn foresee(&mut self, step: StepShape) {
+        self.work.foresee(step);
+        self.begin(step);
     }
 
     /// What went wrong in the step, if anything did.
@@ -186,18 +221,18 @@ impl CudaBackend {
     }
 
     /// Rows of the residual stream that logits are made of, one behind the other.
-    pub(super) fn gather(&mut self, x: &Tensor) -> DevicePtr {
+    pub(super) fn gather(&mut self, x: &Tensor, out: DevicePtr) -> DevicePtr {
         if self.step.all_logits {
             return x.at;
         }
         let gather = GatherRows {
             x: x.at,
             indices: self.input(StepArray::LogitRows),
-            out: self.head.gathered,
+            out,
             rows: size(self.step.logit_rows),
             cols: size(x.cols),
         };
         self.launch(&gather.launch());
-        self.head.gathered
+        out
     }
 }

@@ -22,7 +22,7 @@ impl DecodeGraphs {
         buckets: &[usize],
     ) -> Result<Self, CudaError> {
         let graph = |bucket: &usize| {
-            backend.begin(StepShape::decode(*bucket));
+            backend.foresee(StepShape::decode(*bucket));
             backend.driver.begin_capture()?;
             model.forward(backend);
             // The capture ends whatever happened in it.

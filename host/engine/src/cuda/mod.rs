@@ -28,6 +28,7 @@ mod tests;
 mod upload;
 mod version;
 mod weights;
+mod work;
 
 pub use choose::choose_device;
 pub use compile::KernelCache;

@@ -13,6 +13,9 @@ pub struct CudaOptions {
     pub batch_tokens: usize,
     /// Sequences that may hold blocks at a time.
     pub lanes: usize,
+    /// Of kernels that add in other orders for more rows, or for rows that decode, only those are used that don't: then a sequence's tokens don't
+    /// depend on what else is in its steps. The others are faster.
+    pub deterministic: bool,
     /// Where compiled kernels are kept.
     pub kernels: KernelCache,
 }
@@ -20,6 +23,13 @@ pub struct CudaOptions {
 impl Default for CudaOptions {
     fn default() -> Self {
         let kernels = KernelCache::default();
-        Self { kv_cache_bytes: None, context: None, batch_tokens: 512, lanes: 256, kernels }
+        Self {
+            kv_cache_bytes: None,
+            context: None,
+            batch_tokens: 2048,
+            lanes: 256,
+            deterministic: false,
+            kernels,
+        }
     }
 }

@@ -134,6 +134,7 @@ impl CudaRunner {
         let shape = StepShape::of(batch);
         let is_decode = shape.decoding == shape.sequences;
         let graph = self.graphs.find(shape.tokens).filter(|_| is_decode && shape.tokens > 0);
+        let graph = graph.filter(|(bucket, _)| self.backend.work.fits_graph(batch, *bucket));
         if let Some((bucket, graph)) = graph {
             self.backend.send(batch, Some(bucket), self.spare)?;
             self.backend.driver.replay(graph)?;

@@ -42,7 +42,8 @@ pub(super) fn start(
     let buckets = buckets(lanes.min(batch_tokens));
     let rows = batch_tokens.max(buckets[buckets.len() - 1]);
     let logit_rows = rows.min(LOGIT_ROWS);
-    let sizes = BackendSizes { rows, logit_rows, lanes: lanes + 1, context };
+    let sizes =
+        BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
     let mut model = Model::load(&mut backend, config, weights, progress)?;
     let logits = backend.step_logits();
@@ -84,7 +85,7 @@ fn prepare(
     let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|tokens| *tokens < rows).chain([rows]);
     let mixed = powers.flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
     for step in buckets.iter().copied().map(StepShape::decode).chain(mixed) {
-        backend.begin(step);
+        backend.foresee(step);
         model.forward(backend);
     }
     backend.launch(&sampler.launch(0..1));

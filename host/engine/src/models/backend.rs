@@ -6,7 +6,7 @@
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -14,20 +14,24 @@ use super::tensor::WeightTensor;
 /// A device with its KV cache. `n` is the number of tokens of the step.
 ///
 /// ```
-/// use engine::models::ops::{Norm, Store};
+/// use engine::models::ops::{Input, Norm, Store};
 /// use engine::models::Backend;
 ///
-/// /// `x += down · norm(x)`, on any device.
+/// /// `x += down · up · norm(x)`, on any device.
 /// struct Layer<B: Backend> {
 ///     norm: B::Vector,
+///     up: B::Matrix,
 ///     down: B::Matrix,
 ///     normed: B::Tensor,
+///     wide: B::Tensor,
 /// }
 ///
 /// impl<B: Backend> Layer<B> {
 ///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
-///         backend.rms_norm(x, Norm { weight: &self.norm, eps: 1e-6 }, &mut self.normed);
-///         backend.linear(&self.normed, &self.down, None, Store::Accumulate, x);
+///         let Self { norm, up, down, normed, wide } = self;
+///         let norm = Norm { weight: norm, eps: 1e-6 };
+///         backend.linear_of(Input::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
+///         backend.linear(wide, down, None, Store::Accumulate, x);
 ///     }
 /// }
 /// ```
@@ -86,6 +90,40 @@ pub trait Backend {
         store: Store,
         out: &mut Self::Tensor,
     );
+    /// [`Self::linear`] of an input that may be a norm: in one pass where the device can.
+    fn linear_of(
+        &mut self,
+        x: Input<'_, Self::Tensor, Self::Vector>,
+        weight: &Self::Matrix,
+        bias: Option<&Self::Vector>,
+        store: Store,
+        out: &mut Self::Tensor,
+    ) {
+        let x = self.input_of(x);
+        self.linear(x, weight, bias, store, out);
+    }
+    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where the device can. The others keep the products
+    /// in `gate_up`, which nobody may read behind that.
+    fn swiglu(
+        &mut self,
+        x: Input<'_, Self::Tensor, Self::Vector>,
+        weight: &Self::Matrix,
+        gate_up: &mut Self::Tensor,
+        out: &mut Self::Tensor,
+    ) {
+        self.linear_of(x, weight, None, Store::Overwrite, gate_up);
+        self.silu_mul(gate_up, out);
+    }
+    /// What an input is, its norm having been taken.
+    fn input_of<'a>(&mut self, x: Input<'a, Self::Tensor, Self::Vector>) -> &'a Self::Tensor {
+        match x {
+            Input::Plain(x) => x,
+            Input::Normed { x, norm, normed } => {
+                self.rms_norm(x, norm, normed);
+                normed
+            }
+        }
+    }
     /// Norms (where there are norms) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,

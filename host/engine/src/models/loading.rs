@@ -55,10 +55,15 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.backend.matrix(&[stored], role)
     }
 
-    /// Several, stacked by rows, for a linear layer.
-    pub(super) fn stacked(&mut self, parts: &Parts, cols: usize) -> Result<B::Matrix, LoadError> {
+    /// Several, stacked by rows.
+    pub(super) fn stacked(
+        &mut self,
+        role: WeightRole,
+        parts: &Parts,
+        cols: usize,
+    ) -> Result<B::Matrix, LoadError> {
         let stored = self.stored(parts, cols)?;
-        self.backend.matrix(&stored, WeightRole::Linear)
+        self.backend.matrix(&stored, role)
     }
 
     /// Several, as they are stored.

@@ -48,6 +48,30 @@ pub struct Norm<'a, V> {
     pub eps: f32,
 }
 
+impl<V> Clone for Norm<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for Norm<'_, V> {}
+
+/// What a linear layer reads.
+#[derive(Debug)]
+pub enum Input<'a, T, V> {
+    /// These.
+    Plain(&'a T),
+    /// The norm of these. Devices that don't take it on the way keep it in `normed`, which nobody may read behind that.
+    Normed {
+        /// What the norm is of.
+        x: &'a T,
+        /// The norm.
+        norm: Norm<'a, V>,
+        /// Room for it, as wide as `x`.
+        normed: &'a mut T,
+    },
+}
+
 /// Norms of query and key heads.
 #[derive(Debug)]
 pub struct HeadNorms<'a, V> {

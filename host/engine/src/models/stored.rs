@@ -127,6 +127,8 @@ pub enum WeightRole {
     },
     /// Hidden states are multiplied with it.
     Linear,
+    /// Hidden states are multiplied with it by [`Backend::swiglu`](super::Backend::swiglu) and by nothing else. Two parts: gate, and up of as many rows.
+    GateUp,
     /// It makes the scores that experts are chosen by.
     Router,
     /// It makes the logits.

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use engine::LocalRunner;
 use engine::cpu::ReadBuffer;
 use engine::runner::Runner;
-use engine::{LocalOptions, LocalRunner};
 use host::bench::model::{self, BenchError, Measured, PARTS, Plan, Report};
 use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 
@@ -60,7 +60,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         device: load.device(0),
         kv_cache_bytes: arguments.load.kv_cache_of(arguments.load.kv_cache_bytes()),
         context: load.context(0),
-        batch_tokens: LocalOptions::default().batch_tokens,
         numerics: load.numerics(0),
     };
     arguments.load.load_cuda_libraries()?;

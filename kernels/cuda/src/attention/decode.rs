@@ -31,8 +31,8 @@ impl AttentionDecode {
     }
 
     /// Bytes of the parts of so many items.
-    pub fn partial_bytes(items: usize, kv_heads: u32, head_dim: u32) -> usize {
-        items * kv_heads as usize * 16 * (head_dim as usize + 2) * 4
+    pub fn partial_bytes(items: usize, heads: u32, head_dim: u32) -> usize {
+        items * heads as usize * (head_dim as usize + 2) * 4
     }
 
     /// # Panics
@@ -77,17 +77,29 @@ impl AttentionDecode {
     }
 }
 
+/// The first position that is looked at for a row at this one, a multiple of 64, and how many spans there are from there on.
+pub fn decode_spans(position: u32, window: Option<u32>) -> (u32, u32) {
+    let first = window.map_or(0, |window| (position + 1).saturating_sub(window)) / 64 * 64;
+    (first, (position - first) / SPAN + 1)
+}
+
 /// The spans of rows at these positions, four words each, behind four words of which the first is their number. Rows are numbered from 0
 /// on. Of a row with a window only spans in it are listed.
 pub fn decode_work(positions: &[u32], window: Option<u32>) -> Vec<u32> {
-    let mut work = vec![0; 4];
-    for (row, last) in (0..).zip(positions) {
-        let first = window.map_or(0, |window| (last + 1).saturating_sub(window)) / 64 * 64;
-        let (own, count) = (work[0], (last - first) / SPAN + 1);
+    let mut work = Vec::new();
+    write_decode_work(0, positions, window, &mut work);
+    work
+}
+
+/// The same of rows from `first_row` on, in place of what `work` has: several lists may share out a step's rows.
+pub fn write_decode_work(first_row: u32, positions: &[u32], window: Option<u32>, work: &mut Vec<u32>) {
+    work.clear();
+    work.resize(4, 0);
+    for (row, position) in (first_row..).zip(positions) {
+        let ((first, count), own) = (decode_spans(*position, window), work[0]);
         for span in 0..count {
             work.extend([row, first + span * SPAN, own, count]);
         }
         work[0] += count;
     }
-    work
 }

@@ -3,13 +3,21 @@
 mod decode;
 mod prefill;
 
-pub use decode::{AttentionDecode, SPAN, decode_work};
-pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles};
+pub use decode::{AttentionDecode, SPAN, decode_spans, decode_work, write_decode_work};
+pub use prefill::{AttentionPrefill, PrefillRows, prefill_tiles, write_prefill_tiles};
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "attention.cu", text: include_str!("../../attention.cu") };
+static SOURCE: Source = Source {
+    name: "attention.cu",
+    text: concat!(
+        "#line 1 \"softmax.cuh\"\n",
+        include_str!("../../softmax.cuh"),
+        "\n#line 1 \"attention.cu\"\n",
+        include_str!("../../attention.cu")
+    ),
+};
 
 /// A layer's keys and values, and where the sequences' tokens are in them.
 #[derive(Debug, Clone, Copy)]

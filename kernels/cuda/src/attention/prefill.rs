@@ -79,10 +79,16 @@ impl AttentionPrefill {
 /// The tiles of some sequences' rows, four words each.
 pub fn prefill_tiles(sequences: &[PrefillRows]) -> Vec<u32> {
     let mut tiles = Vec::new();
+    write_prefill_tiles(sequences.iter().copied(), &mut tiles);
+    tiles
+}
+
+/// The same, in place of what `tiles` has.
+pub fn write_prefill_tiles(sequences: impl Iterator<Item = PrefillRows>, tiles: &mut Vec<u32>) {
+    tiles.clear();
     for PrefillRows { first_row, rows, position, lane } in sequences {
-        for at in (0..*rows).step_by(ROWS as usize) {
-            tiles.extend([first_row + at, ROWS.min(rows - at), position + at, *lane]);
+        for at in (0..rows).step_by(ROWS as usize) {
+            tiles.extend([first_row + at, ROWS.min(rows - at), position + at, lane]);
         }
     }
-    tiles
 }

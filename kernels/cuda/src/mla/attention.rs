@@ -4,7 +4,15 @@ use super::MlaShape;
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "mla_attention.cu", text: include_str!("../../mla_attention.cu") };
+static SOURCE: Source = Source {
+    name: "mla_attention.cu",
+    text: concat!(
+        "#line 1 \"softmax.cuh\"\n",
+        include_str!("../../softmax.cuh"),
+        "\n#line 1 \"mla_attention.cu\"\n",
+        include_str!("../../mla_attention.cu")
+    ),
+};
 
 /// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's.
 #[derive(Debug, Clone, Copy)]

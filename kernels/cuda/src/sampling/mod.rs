@@ -7,7 +7,19 @@ pub use reference::{Reference, sample_reference};
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "sampling.cu", text: include_str!("../../sampling.cu") };
+static SOURCE: Source = Source {
+    name: "sampling.cu",
+    text: concat!(
+        "#line 1 \"sampling_row.cuh\"\n",
+        include_str!("../../sampling_row.cuh"),
+        "\n#line 1 \"sampling_limit.cuh\"\n",
+        include_str!("../../sampling_limit.cuh"),
+        "\n#line 1 \"sampling_top.cuh\"\n",
+        include_str!("../../sampling_top.cuh"),
+        "\n#line 1 \"sampling.cu\"\n",
+        include_str!("../../sampling.cu")
+    ),
+};
 
 /// The most alternatives of a row.
 pub const MAX_TOP: u32 = 255;

@@ -1,9 +1,11 @@
 //! Attention: the simple way, by spans, by tiles.
 
-use cuda_kernels::{AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles};
+use cuda_kernels::{
+    AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, write_decode_work,
+};
 
-use crate::device::in_both_orders;
-use crate::paged::Step;
+use super::device::in_both_orders;
+use super::paged::Step;
 
 /// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one; then the result is.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
@@ -48,7 +50,7 @@ fn check_decode(step: &Step, blocks: u32) {
         let prepared = step.prepare(device);
         let work = decode_work(&prepared.positions, step.window);
         let partials =
-            AttentionDecode::partial_bytes(work[0] as usize, step.kv_heads as u32, step.head_dim as u32);
+            AttentionDecode::partial_bytes(work[0] as usize, step.heads as u32, step.head_dim as u32);
         let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
         let decode = AttentionDecode {
             attention: prepared.attention,
@@ -58,7 +60,7 @@ fn check_decode(step: &Step, blocks: u32) {
             blocks,
         };
         for _ in 0..2 {
-            device.shim.fill(prepared.attention.out, 0xff, prepared.wanted.len() * 2).unwrap();
+            device.spoil(prepared.attention.out, prepared.wanted.len() * 2);
             device.run(&decode.launch());
             device.check_bf16(
                 prepared.attention.out,
@@ -98,6 +100,25 @@ fn up_to_sixteen_heads_share_a_key() {
 #[test]
 fn rows_of_one_sequence_see_what_is_before_them() {
     check_decode(&step(64, &[(300, 5), (5, 5)]), 3);
+}
+
+#[test]
+fn several_lists_share_out_the_rows_and_use_the_same_room() {
+    let step = step(64, &[(300, 1), (700, 1), (5, 1), (520, 1)]);
+    in_both_orders(|device| {
+        let prepared = step.prepare(device);
+        let counters = device.u32(&vec![0; prepared.positions.len() * step.kv_heads]);
+        let partials = device.out::<u8>(AttentionDecode::partial_bytes(5, 4, 64));
+        let (mut work, mut first_row) = (Vec::new(), 0);
+        for rows in prepared.positions.chunks(2) {
+            write_decode_work(first_row, rows, None, &mut work);
+            first_row += rows.len() as u32;
+            let attention = prepared.attention;
+            let work = device.u32(&work);
+            device.run(&AttentionDecode { attention, work, partials, counters, blocks: 3 }.launch());
+        }
+        device.check_bf16(prepared.attention.out, &prepared.wanted, ROUNDED_WEIGHTS, "two lists");
+    });
 }
 
 /// The same step by tiles.

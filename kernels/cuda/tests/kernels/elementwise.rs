@@ -2,7 +2,7 @@
 
 use cuda_kernels::{RmsNorm, SiluMul, Tolerance, rms_norm_reference, silu_mul_reference};
 
-use crate::device::{in_both_orders, values};
+use super::device::{in_both_orders, values};
 
 #[test]
 fn a_norm_of_any_width_is_its_reference() {

@@ -2,7 +2,7 @@
 
 use cuda_kernels::{Embed, LAST, LastSamples, Tolerance, embed_reference};
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, near, values};
 
 fn embed(device: &Device, tokens: &[u32], last: Option<LastSamples>, table: &[f32], cols: usize) -> Vec<f32> {
     let out = device.out::<f32>(tokens.len() * cols);
@@ -19,7 +19,7 @@ fn rows_of_any_width_are_those_of_the_table() {
             let (table, tokens) = (values(5 * cols, 1), [4, 0, 2, 2]);
             let wanted = embed_reference(&tokens, &table, cols);
             let got = embed(device, &tokens, None, &table, cols);
-            Tolerance::EXACT.check(&got, &wanted).unwrap_or_else(|e| panic!("{cols} columns: {e}"));
+            near(Tolerance::EXACT, &got, &wanted, &format!("{cols} columns"));
         }
     });
 }
@@ -30,7 +30,7 @@ fn a_token_that_only_the_device_knows_is_its_lanes_last_sample() {
         let table = values(4 * 8, 2);
         let last = LastSamples { samples: device.u32(&[3, 1, 2]), lanes: device.u32(&[2, 0, 0]) };
         let got = embed(device, &[LAST, 1, LAST], Some(last), &table, 8);
-        Tolerance::EXACT.check(&got, &embed_reference(&[2, 1, 3], &table, 8)).unwrap();
+        near(Tolerance::EXACT, &got, &embed_reference(&[2, 1, 3], &table, 8), "sampled tokens");
     });
 }
 

@@ -5,7 +5,7 @@ use cuda_kernels::{
     swiglu_turns_reference,
 };
 
-use crate::device::{Device, in_both_orders, round, values};
+use super::device::{Device, in_both_orders, near, round, values};
 
 const STORES: [LinearStore; 4] =
     [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32, LinearStore::SwiGlu];
@@ -89,10 +89,9 @@ impl Case {
 
     fn check(&self, device: &Device) {
         let got = self.run(device, LinearInput::Bf16(device.bf16(&self.x)));
-        self.tolerance().check(&got, &self.wanted()).unwrap_or_else(|error| {
-            let Self { rows, outputs, inputs, store, .. } = self;
-            panic!("{rows} rows, {outputs} of {inputs}, {store:?}: {error}")
-        });
+        let Self { rows, outputs, inputs, store, .. } = self;
+        let what = format!("{rows} rows, {outputs} of {inputs}, {store:?}");
+        near(self.tolerance(), &got, &self.wanted(), &what);
     }
 
     /// Sums of up to a few thousand products, of numbers below one.
@@ -206,9 +205,7 @@ fn a_norm_on_the_way_is_the_norm_before() {
             for store in STORES {
                 let case = case.with(store, true);
                 let got = case.run(device, input);
-                tolerance
-                    .check(&got, &case.wanted())
-                    .unwrap_or_else(|error| panic!("{rows}, {inputs}: {error}"));
+                near(tolerance, &got, &case.wanted(), &format!("{rows} rows of {inputs}"));
             }
         }
     });

@@ -7,14 +7,14 @@ use cuda_kernels::{
 };
 use half::{bf16, f16};
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, values};
 
 /// The results of a cast, by their bits.
 fn cast<T: Pod>(device: &Device, from: DevicePtr, types: (Number, Number), count: usize) -> Vec<T> {
     let to = device.out::<T>(count);
     let (from_type, to_type) = types;
     device.run(&Cast { from, from_type, to, to_type, count: count as u64 }.launch());
-    device.shim.read(to, count).unwrap()
+    device.read(to, count)
 }
 
 #[test]
@@ -23,10 +23,10 @@ fn all_halves_are_cast_exactly() {
     let wanted: Vec<u32> = bits.iter().map(|bits| f16::from_bits(*bits).to_f32().to_bits()).collect();
     in_both_orders(|device| {
         for count in [bits.len(), bits.len() - 1] {
-            let from = device.shim.alloc_with(&bits[..count]).unwrap();
+            let from = device.with(&bits[..count]);
             assert!(cast::<u32>(device, from, (Number::F16, Number::F32), count) == wanted[..count]);
         }
-        let nan = device.shim.alloc_with(&[0x7e00u16]).unwrap();
+        let nan = device.with(&[0x7e00u16]);
         assert!(cast::<f32>(device, nan, (Number::F16, Number::F32), 1)[0].is_nan());
     });
 }
@@ -44,7 +44,7 @@ fn numbers_are_rounded_to_the_nearest_even_bf16() {
             assert_eq!(cast::<u16>(device, from, (Number::F32, Number::Bf16), count), wanted[..count]);
         }
         let halves: Vec<u16> = x.iter().map(|x| f16::from_f32(*x).to_bits()).collect();
-        let from = device.shim.alloc_with(&halves).unwrap();
+        let from = device.with(&halves);
         let rounded: Vec<u16> =
             halves.iter().map(|bits| bf16::from_f32(f16::from_bits(*bits).to_f32()).to_bits()).collect();
         assert_eq!(cast::<u16>(device, from, (Number::F16, Number::Bf16), x.len()), rounded);
@@ -58,7 +58,7 @@ fn bf16_becomes_f32_and_stays_itself() {
         for count in [1, 72, 77] {
             let from = device.bf16(&x[..count]);
             assert_eq!(cast::<f32>(device, from, (Number::Bf16, Number::F32), count), x[..count]);
-            let same: Vec<u16> = device.shim.read(from, count).unwrap();
+            let same: Vec<u16> = device.read(from, count);
             assert_eq!(cast::<u16>(device, from, (Number::Bf16, Number::Bf16), count), same);
             let wide = device.f32(&x[..count]);
             assert_eq!(cast::<f32>(device, wide, (Number::F32, Number::F32), count), x[..count]);
@@ -88,7 +88,7 @@ fn words_are_filled_and_no_more() {
         for words in [1, 256, 1001] {
             let out = device.out::<u32>(words);
             device.run(&Fill { out, word: 0x1234_5678, words: words as u64 }.launch());
-            assert_eq!(device.shim.read::<u32>(out, words).unwrap(), vec![0x1234_5678; words]);
+            assert_eq!(device.read::<u32>(out, words), vec![0x1234_5678; words]);
         }
     });
 }
@@ -101,7 +101,7 @@ fn random_weights_have_the_bits_of_the_cpu() {
             let (seed, middle, spread) = (0xfeed_beef_1234_5678, 1.0, 0.1);
             device.run(&RandomWeights { out, count: count as u64, seed, middle, spread }.launch());
             let wanted = random_weights_reference(count, seed, middle, spread);
-            assert_eq!(device.shim.read::<u16>(out, count).unwrap(), wanted, "{count} weights");
+            assert_eq!(device.read::<u16>(out, count), wanted, "{count} weights");
         }
     });
 }
@@ -113,7 +113,7 @@ fn random_codes_have_the_bytes_of_the_cpu() {
             let out = device.out::<u8>(count);
             device.run(&RandomCodes { out, count: count as u64, seed: 77, mask }.launch());
             let wanted = random_codes_reference(count, 77, mask);
-            assert_eq!(device.shim.read::<u8>(out, count).unwrap(), wanted, "{count} codes");
+            assert_eq!(device.read::<u8>(out, count), wanted, "{count} codes");
         }
     });
 }

@@ -3,7 +3,8 @@
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "small shapes"
+    clippy::print_stdout,
+    reason = "small shapes, whose errors are printed"
 )]
 
 mod attention;
@@ -12,6 +13,7 @@ mod elementwise;
 mod embed;
 mod linear;
 mod loading;
+mod machine;
 mod mla;
 mod moe;
 mod moe_layer;

@@ -6,7 +6,7 @@ use cuda_kernels::{
     rms_norm_reference,
 };
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, near, values};
 
 const SMALL: MlaShape = MlaShape { heads: 3, rank: 40, nope: 24, rope: 8, value: 16 };
 const MOONLIGHT: MlaShape = MlaShape { heads: 2, rank: 512, nope: 128, rope: 64, value: 128 };
@@ -53,7 +53,7 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
                 };
                 let (latent, key) = kv[row * (rank + rope)..][..rank + rope].split_at(rank);
                 let wanted = [rms_norm_reference(latent, &norm, 1e-6), rotate(key, row)].concat();
-                Tolerance::BF16.check(got, &wanted).unwrap_or_else(|e| panic!("{shape:?}, slot {slot}: {e}"));
+                near(Tolerance::BF16, got, &wanted, &format!("{shape:?}, slot {slot}"));
             }
             let head = |(i, x): (usize, &[f32])| [exact(&x[..nope]), rotate(&x[nope..], i / heads)].concat();
             let wanted: Vec<f64> = queries.chunks_exact(nope + rope).enumerate().flat_map(head).collect();
@@ -180,7 +180,7 @@ fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
             let decode = MlaDecode { attention, work: device.u32(&work), partials, counters, blocks };
             // Twice, as a graph is played again.
             for _ in 0..2 {
-                device.shim.fill(attention.out, 0xff, wanted.len() * 2).unwrap();
+                device.spoil(attention.out, wanted.len() * 2);
                 device.run(&decode.launch());
                 device.check_bf16(attention.out, &wanted, tolerance, &format!("{shape:?}, {blocks} blocks"));
             }

@@ -5,7 +5,7 @@ use cuda_kernels::{
     moe_align_reference, moe_combine_reference, moe_route_reference,
 };
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, near, values};
 
 fn route(
     device: &Device,
@@ -21,7 +21,7 @@ fn route(
     let rows = rows as u32;
     let scores = device.f32(scores);
     device.run(&MoeRoute { scores, correction, chosen, weights, rows, experts, per_token, scoring }.launch());
-    (device.shim.read(chosen, count).unwrap(), device.read_f32(weights, count))
+    (device.read(chosen, count), device.read_f32(weights, count))
 }
 
 fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) {
@@ -34,7 +34,7 @@ fn check(scorings: &[Scoring], experts: usize, per_token: u32, corrected: bool) 
             let wanted = |row: &[f32]| moe_route_reference(row, correction, per_token as usize, *scoring);
             let (ids, wanted): (Vec<u32>, Vec<f64>) = scores.chunks_exact(experts).flat_map(wanted).unzip();
             assert_eq!(chosen, ids, "{scoring:?}, {experts} experts");
-            Tolerance::F32.check(&weights, &wanted).unwrap_or_else(|e| panic!("{scoring:?}: {e}"));
+            near(Tolerance::F32, &weights, &wanted, &format!("{scoring:?}"));
         }
     });
 }
@@ -85,10 +85,8 @@ fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
             let (order, starts) =
                 (device.out::<u32>(routes as usize), device.out::<u32>(experts as usize + 1));
             device.run(&MoeAlign { chosen: device.u32(&chosen), order, starts, routes, experts }.launch());
-            let got: (Vec<u32>, Vec<u32>) = (
-                device.shim.read(order, routes as usize).unwrap(),
-                device.shim.read(starts, experts as usize + 1).unwrap(),
-            );
+            let got: (Vec<u32>, Vec<u32>) =
+                (device.read(order, routes as usize), device.read(starts, experts as usize + 1));
             assert_eq!(got, moe_align_reference(&chosen, experts));
         }
     });
@@ -125,7 +123,7 @@ fn results_are_added_by_their_weights() {
             };
             device.run(&combine.launch());
             let wanted = moe_combine_reference(&results, &weights, &before, cols);
-            Tolerance::F32.check(&device.read_f32(out, rows * cols), &wanted).unwrap();
+            near(Tolerance::F32, &device.read_f32(out, rows * cols), &wanted, "sums");
         }
     });
 }

@@ -6,7 +6,7 @@ use cuda_kernels::{
     moe_route_reference, silu_mul_reference,
 };
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, near, values};
 
 const TOKENS: usize = 5;
 const EXPERTS: usize = 6;
@@ -106,9 +106,7 @@ fn a_layer_adds_the_weighted_results_of_each_tokens_experts() {
             let layer = Layer::new(clamped);
             // What comes between the layers is bf16: sums of some twenty values of up to about eight, each rounded twice.
             let tolerance = Tolerance { absolute: 0.1, relative: 1.0 / 128.0 };
-            tolerance
-                .check(&layer.run(device), &layer.wanted())
-                .unwrap_or_else(|e| panic!("clamped {clamped}: {e}"));
+            near(tolerance, &layer.run(device), &layer.wanted(), &format!("clamped {clamped}"));
         }
     });
 }

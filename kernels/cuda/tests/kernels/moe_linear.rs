@@ -5,7 +5,7 @@ use cuda_kernels::{
     expert_linear_reference, moe_align_reference,
 };
 
-use crate::device::{Device, in_both_orders, round, values};
+use super::device::{Device, in_both_orders, near, round, values};
 
 /// Experts as a checkpoint stores them, and what they are worth.
 struct Stored {
@@ -45,12 +45,8 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
                 e2m1_value(codes[i / 2] >> (4 * (i % 2))) * 2f32.powi(i32::from(scales[i / 32]) - 127)
             };
             let values = (0..len).map(value).collect();
-            let scales = device.shim.alloc_with(&scales).unwrap();
-            Stored {
-                at: device.shim.alloc_with(&codes).unwrap(),
-                format: ExpertFormat::Mxfp4 { scales },
-                values,
-            }
+            let scales = device.with(&scales);
+            Stored { at: device.with(&codes), format: ExpertFormat::Mxfp4 { scales }, values }
         }
         Format::Fp8(rows, cols, parts) => {
             // NaN is refused when a model is loaded.
@@ -68,7 +64,7 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             let scales = device.f32(&scales);
             let format =
                 ExpertFormat::Fp8 { scales, block: (rows as u32, cols as u32), part_rows: part as u32 };
-            Stored { at: device.shim.alloc_with(&codes).unwrap(), format, values }
+            Stored { at: device.with(&codes), format, values }
         }
     }
 }
@@ -128,9 +124,7 @@ impl Case {
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
         let what = format!("{:?}, {tokens} tokens, {n} by {k}", self.format);
         if down {
-            sums(Tolerance::F32)
-                .check(&device.read_f32(out, routes * n), &wanted)
-                .unwrap_or_else(|e| panic!("{what}: {e}"));
+            near(sums(Tolerance::F32), &device.read_f32(out, routes * n), &wanted, &what);
         } else {
             device.check_bf16(out, &wanted, sums(Tolerance::BF16), &what);
         }

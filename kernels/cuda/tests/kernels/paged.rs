@@ -2,7 +2,7 @@
 
 use cuda_kernels::{Attention, PagedCache, attention_reference, kv_index};
 
-use crate::device::{Device, values};
+use super::device::{Device, values};
 
 /// Sequences of a step, and the layer that they go through.
 #[derive(Debug, Clone)]

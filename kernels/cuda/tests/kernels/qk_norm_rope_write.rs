@@ -2,7 +2,7 @@
 
 use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
 
-use crate::device::{Device, in_both_orders, values};
+use super::device::{Device, in_both_orders, near, values};
 
 /// Blocks of the cache.
 const BLOCKS: usize = 3;
@@ -86,7 +86,7 @@ impl Case {
         assert_eq!(same, None, "{what}: written or not");
         let (got, wanted): (Vec<f32>, Vec<f64>) =
             got.iter().zip(wanted).filter(|(got, _)| !got.is_nan()).unzip();
-        tolerance.check(&got, &wanted).unwrap_or_else(|error| panic!("{what}: {error}"));
+        near(tolerance, &got, &wanted, &what);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use cuda_kernels::{DrawRow, EditRow, Sample, SampledRow, sample_reference};
 
-use crate::device::{Device, in_both_orders};
+use super::device::{Device, in_both_orders};
 
 /// Of all weight. Weights are right to 2⁻²², and the errors of a sum's many weights cancel.
 const MARGIN: f64 = 1e-7;
@@ -53,8 +53,8 @@ impl Case<'_> {
             top_width: width as u32,
         };
         device.run(&sample.launch());
-        let top: Vec<u32> = device.shim.read(top, rows * width * 2).unwrap();
-        let words: Vec<u32> = device.shim.read(out, rows * 4).unwrap();
+        let top: Vec<u32> = device.read(top, rows * width * 2);
+        let words: Vec<u32> = device.read(out, rows * 4);
         let row = |(at, words): (usize, &[u32; 4])| {
             let row = SampledRow::from_words(*words).unwrap();
             let SampledRow::Token { alternatives, .. } = row else { return (row, Vec::new()) };
@@ -236,6 +236,6 @@ fn ids_are_written_to_their_lanes() {
             top_width,
         };
         device.run(&sample.launch());
-        assert_eq!(device.shim.read::<u32>(samples, 3).unwrap(), [9, 9, 1]);
+        assert_eq!(device.read::<u32>(samples, 3), [9, 9, 1]);
     });
 }

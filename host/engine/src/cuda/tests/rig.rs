@@ -22,7 +22,9 @@ pub(super) fn device() -> Box<dyn Driver> {
     }
     let choice: DeviceChoice = choice.parse().unwrap();
     let gpu = choose_device(choice, Survey::of_this_machine, None).unwrap().expect("a GPU");
-    Box::new(Gpu::open(&gpu, KernelCache::default()).unwrap())
+    let cache = std::env::var_os("ENGINE_TESTS_KERNEL_CACHE");
+    let cache = cache.map_or_else(KernelCache::default, |folder| KernelCache::open(Path::new(&folder)));
+    Box::new(Gpu::open(&gpu, cache).unwrap())
 }
 
 /// The folder of a tiny random model, or of a trained one.

@@ -1,7 +1,8 @@
 //! Scheduler and runner together, on a device that executes the kernels: arrivals, cancellations, preemption, masks and stops, one step ahead.
 //! Everyone gets what they get alone.
 //!
-//! Steps have few rows, so that the same kernels take them whatever is in them: then a row's bits don't depend on its batch.
+//! A row's bits don't depend on its batch where the same kernels take all steps: those of few rows of a model with only the simple kernel of
+//! attention, or those of a deterministic engine.
 
 use super::rig::{device, options};
 use crate::ModelFiles;
@@ -17,27 +18,46 @@ use crate::tests::fake::{Client, Rig, sampled};
 const VOCAB: u32 = 40;
 
 /// One small layer: a step takes a millisecond.
-const CONFIG: &str = r#"{
+fn config(head_dim: usize) -> ModelConfig {
+    let text = format!(
+        r#"{{
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "vocab_size": 40, "hidden_size": 32,
-    "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16,
+    "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": {head_dim},
     "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
-}"#;
-
-/// Room for so many blocks, beside the one for padding.
-fn runner(blocks: u64) -> CudaRunner {
+}}"#
+    );
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), CONFIG).unwrap();
-    let config = ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap();
-    let block = 2 * 64 * 16 * 2;
-    let options =
-        CudaOptions { kv_cache_bytes: Some((blocks + 1) * block), batch_tokens: 16, lanes: 4, ..options() };
-    CudaRunner::on(device(), &config, &Weights::random(3), &options, &mut |_| {}).unwrap()
+    std::fs::write(folder.path().join("config.json"), text).unwrap();
+    ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap()
 }
 
-fn rig(blocks: u64) -> Rig<CudaRunner> {
-    let speculation = SpeculationOptions::OFF;
-    let options = LocalOptions { batch_tokens: 16, sequences: 4, speculation, ..LocalOptions::default() };
-    Rig::with_runner(runner(blocks), options)
+/// An engine of few sequences and heads that only the simple kernel has, or a deterministic one of many with heads that all have.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    head_dim: usize,
+    /// Tokens of a step.
+    tokens: usize,
+    lanes: usize,
+    deterministic: bool,
+}
+
+const SIMPLE: Shape = Shape { head_dim: 16, tokens: 16, lanes: 4, deterministic: false };
+const DETERMINISTIC: Shape = Shape { head_dim: 32, tokens: 80, lanes: 20, deterministic: true };
+
+impl Shape {
+    /// Room for so many blocks, beside the one for padding.
+    fn rig(self, blocks: u64) -> Rig<CudaRunner> {
+        let Self { head_dim, tokens, lanes, deterministic } = self;
+        let block = 2 * 64 * head_dim as u64 * 2;
+        let kv_cache_bytes = Some((blocks + 1) * block);
+        let cuda = CudaOptions { kv_cache_bytes, batch_tokens: tokens, lanes, deterministic, ..options() };
+        let weights = Weights::random(3);
+        let runner = CudaRunner::on(device(), &config(head_dim), &weights, &cuda, &mut |_| {}).unwrap();
+        let speculation = SpeculationOptions::OFF;
+        let local =
+            LocalOptions { batch_tokens: tokens, sequences: lanes, speculation, ..LocalOptions::default() };
+        Rig::with_runner(runner, local)
+    }
 }
 
 /// No id twice in a row.
@@ -62,14 +82,18 @@ struct Visit {
     arrival: u32,
     leaves_after: Option<u32>,
     kind: u32,
+    /// Tokens of the prompt: the first number where the kind is even.
+    prompt: [u32; 2],
+    /// Tokens of the answer, some more for some kinds.
+    answer: usize,
 }
 
 impl Visit {
     fn request(&self) -> GenerationRequest {
         let n = self.kind;
         // Those of a block's 64 tokens begin alike; the others grow by two blocks.
-        let prompt: Vec<u32> = (0..30 + 40 * (n % 2)).map(|at| at * 7 % VOCAB).collect();
-        let plain = sampled(prompt, 70 + 8 * (n % 4) as usize, n.into());
+        let prompt: Vec<u32> = (0..self.prompt[n as usize % 2]).map(|at| at * 7 % VOCAB).collect();
+        let plain = sampled(prompt, self.answer + self.answer / 9 * (n % 4) as usize, n.into());
         match n % 4 {
             0 => plain,
             1 => {
@@ -92,6 +116,8 @@ fn visits() -> Vec<Visit> {
         arrival: n * n % 11,
         leaves_after: (n % 5 == 4).then_some(20 + n),
         kind: n * 5 % 13,
+        prompt: [30, 70],
+        answer: 72,
     };
     (0..9).map(one).collect()
 }
@@ -119,8 +145,8 @@ fn drive(rig: &mut Rig<CudaRunner>, visits: &[Visit]) -> Vec<Client> {
     clients.into_iter().flatten().collect()
 }
 
-fn alone(visit: &Visit) -> (Vec<u32>, Option<Finish>) {
-    let mut rig = rig(8);
+fn alone(shape: Shape, visit: &Visit) -> (Vec<u32>, Option<Finish>) {
+    let mut rig = shape.rig(8);
     let mut client = rig.submit(visit.request());
     while rig.round() {
         client.read(usize::MAX);
@@ -129,13 +155,12 @@ fn alone(visit: &Visit) -> (Vec<u32>, Option<Finish>) {
     (client.tokens, client.finish)
 }
 
-#[test]
-fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
-    let visits = visits();
-    let expected: Vec<_> = visits.iter().map(alone).collect();
-    for (blocks, preempts) in [(20, false), (4, true)] {
-        let mut rig = rig(blocks);
-        let clients = drive(&mut rig, &visits);
+/// Runs visits with so much room, and compares each with what it gets alone.
+fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
+    let expected: Vec<_> = visits.iter().map(|visit| alone(shape, visit)).collect();
+    for (blocks, preempts) in rooms.iter().copied() {
+        let mut rig = shape.rig(blocks);
+        let clients = drive(&mut rig, visits);
         assert_eq!(clients.len(), visits.len());
         for (client, (tokens, finish)) in clients.iter().zip(&expected) {
             if client.left() {
@@ -148,4 +173,17 @@ fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
         assert_eq!((stats.free_blocks, stats.running, stats.waiting), (stats.total_blocks, 0, 0));
         assert_eq!((stats.preemptions > 0, stats.prefix_hit_tokens > 0), (preempts, true), "{blocks} blocks");
     }
+}
+
+#[test]
+fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
+    check(SIMPLE, &visits(), &[(20, false), (4, true)]);
+}
+
+/// Steps have up to eighty rows, for which linear layers and attention have kernels of their own.
+#[test]
+fn everyone_gets_what_they_get_alone_from_a_deterministic_engine() {
+    let one =
+        |n: u32| Visit { arrival: n / 4, leaves_after: None, kind: n * 5 % 13, prompt: [40, 68], answer: 12 };
+    check(DETERMINISTIC, &(0..20).map(one).collect::<Vec<_>>(), &[(60, false)]);
 }

@@ -3,8 +3,8 @@
 
 use crate::models::config::GroupedConfig;
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, Store, TensorRole};
-use crate::models::{Backend, LoadError};
+use crate::models::ops::{AttentionSpec, HeadNorms, Input, Norm, Store, TensorRole};
+use crate::models::{Backend, LoadError, WeightRole};
 
 /// Projections around the cache.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<B: Backend> GroupedAttention<B> {
                 .into()
         };
         let name = |part: &str| format!("{prefix}.{part}");
-        let weights = loading.stacked(&qkv("weight"), hidden)?;
+        let weights = loading.stacked(WeightRole::Linear, &qkv("weight"), hidden)?;
         let qkv_bias = bias.then(|| loading.joined(&qkv("bias"))).transpose()?;
         let mut norm = |part| loading.vector(&name(part), head_dim);
         let norms = if head_norms { Some((norm("q_norm.weight")?, norm("k_norm.weight")?)) } else { None };
@@ -75,19 +75,20 @@ impl<B: Backend> GroupedAttention<B> {
         Ok(Self { config, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
     }
 
-    /// Adds what `normed` attends to in cache layer `layer` to `hidden`.
+    /// Adds what the norm of `hidden` attends to in cache layer `layer` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        (layer, rope, eps): (usize, &B::Rope, f32),
-        normed: &B::Tensor,
+        (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
+        normed: &mut B::Tensor,
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
         let Scratch { qkv, attended } = scratch;
         let spec = spec(&self.config, self.window, self.sinks.as_ref());
-        let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps });
-        backend.linear(normed, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
+        let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps: norm.eps });
+        let x = Input::Normed { x: hidden, norm, normed };
+        backend.linear_of(x, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
         backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
         backend.attention(layer, spec, qkv, attended);
         backend.linear(attended, &self.o, self.o_bias.as_ref(), Store::Accumulate, hidden);

@@ -3,7 +3,7 @@
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{MlaSpec, Norm, Store, TensorRole};
+use crate::models::ops::{Input, MlaSpec, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Projections around the cache.
@@ -86,22 +86,25 @@ impl<B: Backend> LatentAttention<B> {
         Ok(Self { spec, queries, kv, kv_norm, weights, o })
     }
 
-    /// Adds what `normed` attends to in cache layer `layer` to `hidden`.
+    /// Adds what the norm of `hidden` attends to in cache layer `layer` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        (layer, rope, eps): (usize, &B::Rope, f32),
-        normed: &B::Tensor,
+        (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
+        normed: &mut B::Tensor,
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
         let Scratch { narrow: (before, after), queries, kv, attended } = scratch;
+        let eps = norm.eps;
+        // Two read it.
+        backend.rms_norm(hidden, norm, normed);
         match &self.queries {
             Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),
             Queries::Narrow(down, norm, up) => {
                 backend.linear(normed, down, None, Store::Overwrite, before);
-                backend.rms_norm(before, Norm { weight: norm, eps }, after);
-                backend.linear(after, up, None, Store::Overwrite, queries);
+                let x = Input::Normed { x: before, norm: Norm { weight: norm, eps }, normed: after };
+                backend.linear_of(x, up, None, Store::Overwrite, queries);
             }
         }
         backend.linear(normed, &self.kv, None, Store::Overwrite, kv);

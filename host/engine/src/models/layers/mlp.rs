@@ -1,8 +1,8 @@
 //! The gated feed-forward part, dense.
 
 use crate::models::loading::Loading;
-use crate::models::ops::{Store, TensorRole};
-use crate::models::{Backend, LoadError};
+use crate::models::ops::{Input, Norm, Store, TensorRole};
+use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
 #[derive(Debug)]
@@ -39,22 +39,43 @@ impl<B: Backend> GatedMlp<B> {
     ) -> Result<Self, LoadError> {
         let gate_up = ["gate", "up"].map(|p| (format!("{prefix}.{p}_proj.weight"), intermediate));
         Ok(Self {
-            gate_up: loading.stacked(&gate_up.into(), hidden)?,
+            gate_up: loading.stacked(WeightRole::GateUp, &gate_up.into(), hidden)?,
             down: loading.matrix(&format!("{prefix}.down_proj.weight"), hidden, intermediate)?,
         })
     }
 
-    /// Adds its result for `normed` to `hidden`.
+    /// Adds its result for the norm of `hidden` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        normed: &B::Tensor,
+        norm: Norm<'_, B::Vector>,
+        normed: &mut B::Tensor,
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
+        self.activate(backend, Input::Normed { x: hidden, norm, normed }, scratch);
+        backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
+    }
+
+    /// Adds its result for `x` to `hidden`.
+    pub(super) fn forward_of(
+        &self,
+        backend: &mut B,
+        x: &B::Tensor,
+        scratch: &mut Scratch<B::Tensor>,
+        hidden: &mut B::Tensor,
+    ) {
+        self.activate(backend, Input::Plain(x), scratch);
+        backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
+    }
+
+    fn activate(
+        &self,
+        backend: &mut B,
+        x: Input<'_, B::Tensor, B::Vector>,
+        scratch: &mut Scratch<B::Tensor>,
+    ) {
         let Scratch { gate_up, activated } = scratch;
-        backend.linear(normed, &self.gate_up, None, Store::Overwrite, gate_up);
-        backend.silu_mul(gate_up, activated);
-        backend.linear(activated, &self.down, None, Store::Accumulate, hidden);
+        backend.swiglu(x, &self.gate_up, gate_up, activated);
     }
 }

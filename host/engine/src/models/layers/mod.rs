@@ -115,16 +115,15 @@ impl<B: Backend> Layer<B> {
         hidden: &mut B::Tensor,
     ) {
         let Scratch { normed, grouped, latent, gated, experts } = scratch;
-        let place = (index, rope, eps);
-        backend.rms_norm(hidden, Norm { weight: &self.input_norm, eps }, normed);
+        let place = (index, rope, Norm { weight: &self.input_norm, eps });
         match &self.attention {
             Attention::Grouped(layer) => layer.forward(backend, place, normed, grouped, hidden),
             Attention::Latent(layer) => layer.forward(backend, place, normed, latent, hidden),
         }
-        backend.rms_norm(hidden, Norm { weight: &self.post_norm, eps }, normed);
+        let norm = Norm { weight: &self.post_norm, eps };
         match &self.mlp {
-            Mlp::Gated(layer) => layer.forward(backend, normed, gated, hidden),
-            Mlp::Experts(layer) => layer.forward(backend, normed, experts, hidden),
+            Mlp::Gated(layer) => layer.forward(backend, norm, normed, gated, hidden),
+            Mlp::Experts(layer) => layer.forward(backend, norm, normed, experts, hidden),
         }
     }
 }

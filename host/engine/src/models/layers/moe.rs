@@ -3,7 +3,7 @@
 use super::mlp::{self, GatedMlp};
 use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
 use crate::models::loading::Loading;
-use crate::models::ops::{Routing, Store, TensorRole};
+use crate::models::ops::{Norm, Routing, Store, TensorRole};
 use crate::models::stored::{CodeKind, ExpertWeights, StoredMatrix};
 use crate::models::{Backend, LoadError, WeightRole};
 
@@ -72,22 +72,25 @@ impl<B: Backend> MoeMlp<B> {
         Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
     }
 
-    /// Adds its result for `normed` to `hidden`.
+    /// Adds its result for the norm of `hidden` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
-        normed: &B::Tensor,
+        norm: Norm<'_, B::Vector>,
+        normed: &mut B::Tensor,
         scratch: &mut Scratch<B>,
         hidden: &mut B::Tensor,
     ) {
         let Scratch { scores, routes, shared } = scratch;
+        // The router and all experts read it.
+        backend.rms_norm(hidden, norm, normed);
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let routing = Routing { experts, per_token, scoring, correction: self.correction.as_ref() };
         backend.linear(normed, &self.router, self.router_bias.as_ref(), Store::Overwrite, scores);
         backend.route(scores, routing, routes);
         backend.experts(normed, routes, &self.experts, hidden);
         if let Some(expert) = &self.shared {
-            expert.forward(backend, normed, shared, hidden);
+            expert.forward_of(backend, normed, shared, hidden);
         }
     }
 }

@@ -1,15 +1,18 @@
 //! The operations of models as launches: [`Backend`] for a GPU.
 
-use cuda_kernels::{
-    Attention, Embed, LastSamples, Linear, LinearInput, LinearStore, PagedCache, QkNormRopeWrite, RmsNorm,
-    SiluMul,
-};
+mod attention;
+mod linear;
+
+use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, SiluMul};
+
+pub(super) use attention::work_kinds;
+use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector, unsupported};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
@@ -22,9 +25,9 @@ impl Backend for CudaBackend {
     type Routes = ();
     type MlaWeights = Never;
 
-    fn matrix(&mut self, parts: &[StoredMatrix], _: WeightRole) -> Result<DeviceMatrix, LoadError> {
+    fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
-        weights.matrix(driver, parts)
+        weights.matrix(driver, parts, role)
     }
 
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<DeviceVector, LoadError> {
@@ -73,9 +76,7 @@ impl Backend for CudaBackend {
     }
 
     fn rms_norm(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, out: &mut Tensor) {
-        let Norm { weight, eps } = norm;
-        let (rows, cols) = (self.tokens(), size(x.cols));
-        self.launch(&RmsNorm { x: x.at, weight: weight.at, out: out.at, rows, cols, eps }.launch());
+        self.rms_norm_rows(self.tokens(), x, norm, out);
     }
 
     fn linear(
@@ -86,7 +87,36 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        self.launch(&linear(x, weight, bias, store, out, self.tokens()).launch());
+        let x = LinearInput::Bf16(x.at);
+        self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
+    }
+
+    fn linear_of(
+        &mut self,
+        x: Input<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
+        bias: Option<&DeviceVector>,
+        store: Store,
+        out: &mut Tensor,
+    ) {
+        let x = self.on_the_way(x);
+        self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
+    }
+
+    fn swiglu(
+        &mut self,
+        x: Input<'_, Tensor, DeviceVector>,
+        weight: &DeviceMatrix,
+        gate_up: &mut Tensor,
+        out: &mut Tensor,
+    ) {
+        let x = self.on_the_way(x);
+        if weight.takes_turns {
+            self.multiply(x, weight, None, LinearStore::SwiGlu, out.at);
+        } else {
+            self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);
+            self.silu_mul(gate_up, out);
+        }
     }
 
     fn qk_norm_rope_write(
@@ -121,27 +151,7 @@ impl Backend for CudaBackend {
         qkv: &Tensor,
         out: &mut Tensor,
     ) {
-        let cache = PagedCache {
-            keys: self.cache.keys(layer),
-            values: self.cache.values(layer),
-            tables: self.tables.at(),
-            table_width: size(self.tables.width()),
-        };
-        let launch = Attention {
-            qkv: qkv.at,
-            cache,
-            lanes: self.input(StepArray::RowLanes),
-            positions: self.input(StepArray::Positions),
-            sinks: spec.sinks.map(|sinks| sinks.at),
-            out: out.at,
-            rows: self.tokens(),
-            heads: size(spec.heads),
-            kv_heads: size(spec.kv_heads),
-            head_dim: size(spec.head_dim),
-            window: spec.window.map(size),
-            scale: spec.scale,
-        };
-        self.launch(&launch.launch());
+        self.attend(layer, spec, qkv, out);
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
@@ -171,42 +181,15 @@ impl Backend for CudaBackend {
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, head: &DeviceMatrix) {
-        let rows = size(self.step.logit_rows);
-        if rows == 0 {
+        if self.step.logit_rows == 0 {
             return;
         }
-        let (gathered, Norm { weight, eps }) = (self.gather(x), norm);
-        let Head { normed, logits, .. } = self.head;
-        let cols = size(x.cols);
-        self.launch(&RmsNorm { x: gathered, weight: weight.at, out: normed, rows, cols, eps }.launch());
-        let normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
-        let mut logits = Tensor { at: logits, cols: head.rows, role: TensorRole::Sums };
-        self.launch(&linear(&normed, head, None, Store::Overwrite, &mut logits, rows).launch());
-    }
-}
-
-/// A linear layer of `rows` rows.
-fn linear(
-    x: &Tensor,
-    weight: &DeviceMatrix,
-    bias: Option<&DeviceVector>,
-    store: Store,
-    out: &mut Tensor,
-    rows: u32,
-) -> Linear {
-    Linear {
-        x: LinearInput::Bf16(x.at),
-        weight: weight.at,
-        bias: bias.map(|bias| bias.at),
-        out: out.at,
-        store: match (out.role, store) {
-            (TensorRole::Inputs, _) => LinearStore::Bf16,
-            (TensorRole::Sums, Store::Overwrite) => LinearStore::F32,
-            (TensorRole::Sums, Store::Accumulate) => LinearStore::AddF32,
-        },
-        rows,
-        outputs: size(weight.rows),
-        inputs: size(weight.cols),
+        let Head { gathered, normed, logits } = self.head;
+        let rows = size(self.step.logit_rows);
+        let x = Tensor { at: self.gather(x, gathered), cols: x.cols, role: TensorRole::Sums };
+        let mut normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
+        let x = self.on_the_way_of(rows, Input::Normed { x: &x, norm, normed: &mut normed });
+        self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }
 

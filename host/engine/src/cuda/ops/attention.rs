@@ -1,0 +1,106 @@
+//! Attention over grouped heads: which kernel takes which rows of a step.
+//!
+//! Rows that decode go by spans, those of prompts by tiles, and either by the simple kernel where there is no other for the model's heads.
+//! Spans and tiles add in different orders, and a token may be computed either way (as part of a prompt, too, once its sequence was
+//! preempted); so a deterministic engine has tiles for all rows, in which a row's sums are the same wherever it is.
+
+use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache};
+
+use super::size;
+use crate::cuda::backend::{CudaBackend, Tensor};
+use crate::cuda::step::StepArray;
+use crate::cuda::weights::DeviceVector;
+use crate::cuda::work::{DecodeKind, Tiles, WorkKinds};
+use crate::models::ops::AttentionSpec;
+use crate::models::{AttentionConfig, ModelConfig};
+
+/// What a model's attention takes lists of.
+pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> WorkKinds {
+    let AttentionConfig::Grouped(sizes) = &config.attention else {
+        return WorkKinds { decode: None, tiles: Tiles::None };
+    };
+    let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
+    let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
+        true if deterministic => Tiles::All,
+        true => Tiles::Prompts,
+        false => Tiles::None,
+    };
+    let by_spans = tiles == Tiles::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
+    let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
+    windows.sort_unstable();
+    windows.dedup();
+    let part_bytes = AttentionDecode::partial_bytes(1, heads, head_dim);
+    let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: sizes.kv_heads });
+    WorkKinds { decode, tiles }
+}
+
+impl CudaBackend {
+    /// Causal attention of the queries in `qkv` over the cache.
+    pub(super) fn attend(
+        &mut self,
+        layer: usize,
+        spec: AttentionSpec<'_, DeviceVector>,
+        qkv: &Tensor,
+        out: &mut Tensor,
+    ) {
+        let attention = self.all_rows(layer, spec, qkv, out);
+        let (tiles, count) = self.work.tiles();
+        if count > 0 {
+            self.launch(&AttentionPrefill { attention, tiles, count }.launch());
+        }
+        let simple = match self.work.tiled() {
+            Tiles::All => 0,
+            _ if self.work.has_lists() => return self.attend_by_spans(attention),
+            Tiles::Prompts => size(self.step.decoding),
+            Tiles::None => self.tokens(),
+        };
+        if simple > 0 {
+            self.launch(&Attention { rows: simple, ..attention }.launch());
+        }
+    }
+
+    fn attend_by_spans(&mut self, attention: Attention) {
+        if self.step.decoding == 0 {
+            return;
+        }
+        let (partials, counters) = (self.work.partials(), self.work.counters());
+        let blocks = self.blocks();
+        for work in self.work.lists(attention.window) {
+            self.launch(&AttentionDecode { attention, work, partials, counters, blocks }.launch());
+        }
+    }
+
+    /// Blocks of a grid that shares out a list: as many as the device runs at once.
+    fn blocks(&self) -> u32 {
+        self.driver.device().multiprocessors.max(1) * 2
+    }
+
+    fn all_rows(
+        &self,
+        layer: usize,
+        spec: AttentionSpec<'_, DeviceVector>,
+        qkv: &Tensor,
+        out: &Tensor,
+    ) -> Attention {
+        let cache = PagedCache {
+            keys: self.cache.keys(layer),
+            values: self.cache.values(layer),
+            tables: self.tables.at(),
+            table_width: size(self.tables.width()),
+        };
+        Attention {
+            qkv: qkv.at,
+            cache,
+            lanes: self.input(StepArray::RowLanes),
+            positions: self.input(StepArray::Positions),
+            sinks: spec.sinks.map(|sinks| sinks.at),
+            out: out.at,
+            rows: self.tokens(),
+            heads: size(spec.heads),
+            kv_heads: size(spec.kv_heads),
+            head_dim: size(spec.head_dim),
+            window: spec.window.map(size),
+            scale: spec.scale,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The same random model on the shim and on the CPU: shapes of which there is no golden, and steps in which all kinds of rows come together.
+
+use super::rig::{Part, batch, device, options};
+use crate::ModelFiles;
+use crate::batch::{Batch, TableEdit};
+use crate::cpu::{CpuOptions, CpuRunner, Numerics, Threads};
+use crate::cuda::{CudaOptions, CudaRunner};
+use crate::models::{ModelConfig, Weights};
+use crate::runner::Runner;
+
+/// What bf16 activations cost, of the greatest logit.
+const TOLERANCE: f32 = 3e-2;
+
+/// Sizes of heads and of the feed-forward part, and the window.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+    intermediate: usize,
+    window: &'static str,
+}
+
+impl Shape {
+    fn config(self) -> ModelConfig {
+        let Self { heads, kv_heads, head_dim, intermediate, window } = self;
+        let text = format!(
+            r#"{{"architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_act": "silu", "vocab_size": 50,
+            "hidden_size": 64, "intermediate_size": {intermediate}, "num_hidden_layers": 2, "num_attention_heads": {heads},
+            "num_key_value_heads": {kv_heads}, "head_dim": {head_dim}, "max_position_embeddings": 640, "rms_norm_eps": 1e-6,
+            "rope_theta": 10000.0, "tie_word_embeddings": false, "sliding_window": {window}}}"#
+        );
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("config.json"), text).unwrap();
+        ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap()
+    }
+}
+
+/// Prompts that are computed in parts, one that decodes beside them, then all decode.
+fn steps() -> Vec<Batch> {
+    let tokens: Vec<u32> = (0..600).map(|at| at * 7 % 50).collect();
+    let part = |lane, from: usize, count: usize| Part { lane, tokens: &tokens[from..from + count], from };
+    let mut steps: Vec<Batch> = (0..6).map(|at| batch(&[part(0, at * 50, 50)])).collect();
+    steps.push(batch(&[part(1, 0, 20)]));
+    steps.push(batch(&[part(0, 300, 1), part(1, 20, 1), part(2, 0, 30), part(3, 0, 1)]));
+    steps.extend((0..2).map(|at| batch(&[part(0, 301 + at, 1), part(1, 21 + at, 1), part(2, 30 + at, 1)])));
+    steps
+}
+
+/// The same with the CPU's blocks, of which several lie in each of the device's, at the same slots.
+fn for_cpu(batch: &Batch, block_size: usize) -> Batch {
+    let parts = u32::try_from(64 / block_size).unwrap();
+    let edits = batch.table_edits.iter().flat_map(|edit| {
+        let TableEdit { lane, at, block } = *edit;
+        (0..parts).map(move |part| TableEdit { lane, at: at * parts + part, block: block * parts + part })
+    });
+    Batch { table_edits: edits.collect(), ..batch.clone() }
+}
+
+fn check(shape: Shape, deterministic: bool) {
+    let (config, weights) = (shape.config(), Weights::random(7));
+    let cuda = CudaOptions { lanes: 4, deterministic, ..options() };
+    let mut gpu = CudaRunner::on(device(), &config, &weights, &cuda, &mut |_| {}).unwrap();
+    let numerics = Numerics::EXACT;
+    let cpu = CpuOptions { kv_cache_bytes: 16 << 20, numerics, ..CpuOptions::default() };
+    let threads = Threads::start(Some(1)).unwrap();
+    let mut cpu = CpuRunner::new(&config, &weights, &threads, &cpu, &mut |_| {}).unwrap();
+    for (i, step) in steps().iter().enumerate() {
+        gpu.forward(step).unwrap();
+        cpu.forward(&for_cpu(step, cpu.shape().block_size)).unwrap();
+        let (got, wanted) = (gpu.step_logits(), cpu.logits());
+        let most = wanted.iter().fold(0f32, |most, x| most.max(x.abs()));
+        let apart = got.iter().zip(wanted).fold(0f32, |most, (x, y)| most.max((x - y).abs()));
+        assert_eq!(got.len(), wanted.len());
+        assert!(
+            apart <= TOLERANCE * most,
+            "{shape:?}, deterministic {deterministic}, step {i}: {apart} of {most}"
+        );
+    }
+}
+
+const ALL: Shape = Shape { heads: 4, kv_heads: 2, head_dim: 32, intermediate: 48, window: "null" };
+
+#[test]
+fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
+    check(ALL, false);
+    check(Shape { window: "70", ..ALL }, false);
+    // Too many heads share one for the kernel of spans; no kernel but the simple one has such heads.
+    check(Shape { heads: 17, kv_heads: 1, ..ALL }, false);
+    check(Shape { head_dim: 20, ..ALL }, false);
+}
+
+#[test]
+fn a_deterministic_engine_computes_the_same_but_for_rounding() {
+    check(ALL, true);
+    check(Shape { head_dim: 20, window: "70", ..ALL }, true);
+}
+
+#[test]
+fn gates_of_any_width_are_applied() {
+    check(Shape { intermediate: 20, ..ALL }, false);
+}

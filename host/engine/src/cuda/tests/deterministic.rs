@@ -1,0 +1,89 @@
+//! A row's logits, to the last bit, whatever is computed beside it and however its sequence was cut into steps: what `deterministic` is for.
+
+use super::rig::{Part, batch, device, load, options};
+use crate::cuda::{CudaOptions, CudaRunner};
+use crate::runner::Runner;
+
+/// Longer than a span of attention by what follows it.
+const PROMPT: usize = 262;
+const DECODED: usize = 3;
+
+fn token(at: usize) -> u32 {
+    u32::try_from(at * 7 % 251).unwrap()
+}
+
+fn tokens(from: usize, count: usize) -> Vec<u32> {
+    (from..from + count).map(token).collect()
+}
+
+/// Logits of the first row of a step that has some.
+fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<u32> {
+    let batch = batch(parts);
+    runner.forward(&batch).unwrap();
+    let all = runner.step_logits();
+    all[..runner.shape().vocab].iter().map(|logit| logit.to_bits()).collect()
+}
+
+fn own(tokens: &[u32], from: usize) -> Part<'_> {
+    Part { lane: 1, tokens, from }
+}
+
+/// The last tokens one by one, behind a prompt in chunks; beside each a part of another prompt, where there is one.
+fn decoded(runner: &mut CudaRunner, chunk: usize, other: &[u32]) -> Vec<Vec<u32>> {
+    for from in (0..PROMPT).step_by(chunk) {
+        logits(runner, &[own(&tokens(from, chunk.min(PROMPT - from)), from)]);
+    }
+    let step = |at: usize| {
+        let (token, others) = ([token(PROMPT + at)], at * other.len());
+        let mut parts = vec![own(&token, PROMPT + at)];
+        if !other.is_empty() {
+            parts.push(Part { lane: 0, tokens: other, from: others });
+        }
+        logits(runner, &parts)
+    };
+    (0..DECODED).map(step).collect()
+}
+
+/// The same tokens as a prompt's last, each.
+fn computed_again(runner: &mut CudaRunner) -> Vec<Vec<u32>> {
+    let mut all = Vec::new();
+    for at in 0..DECODED {
+        let end = PROMPT + at + 1;
+        for from in (0..end).step_by(50) {
+            let last = logits(runner, &[own(&tokens(from, 50.min(end - from)), from)]);
+            if from + 50 >= end {
+                all.push(last);
+            }
+        }
+    }
+    all
+}
+
+/// Logits of the same tokens by several ways: alone, beside others, in other chunks, and as a sequence that was preempted gets them.
+fn ways(deterministic: bool) -> Vec<Vec<Vec<u32>>> {
+    let options = CudaOptions { deterministic, ..options() };
+    let mut runner = load(device(), "qwen3-tiny", &options, &mut |_| {}).unwrap();
+    vec![
+        decoded(&mut runner, 64, &[]),
+        decoded(&mut runner, 64, &tokens(9, 30)),
+        decoded(&mut runner, 37, &[]),
+        computed_again(&mut runner),
+    ]
+}
+
+#[test]
+fn a_deterministic_engine_computes_the_same_bits_whatever_is_in_a_step() {
+    let ways = ways(true);
+    for (i, way) in ways.iter().enumerate() {
+        assert!(*way == ways[0], "way {i}");
+    }
+}
+
+/// Otherwise the test above would show nothing.
+#[test]
+fn the_kernels_of_other_engines_add_in_other_orders() {
+    let ways = ways(false);
+    for (i, way) in ways.iter().enumerate().skip(1) {
+        assert!(i == 2 || *way != ways[0], "way {i}");
+    }
+}

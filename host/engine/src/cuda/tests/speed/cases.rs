@@ -1,0 +1,97 @@
+//! What is in the table: kernels in shapes of Qwen3-8B and 0.6B, gpt-oss-20b and Moonlight.
+
+use cuda_kernels::LinearStore;
+
+/// One kernel's work.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Work {
+    Linear { outputs: u32, inputs: u32, store: LinearStore, norm: bool },
+    Decode { heads: u32, kv_heads: u32, head_dim: u32, context: u32, window: Option<u32> },
+    Prefill { heads: u32, kv_heads: u32, head_dim: u32, context: u32 },
+    Mla { heads: u32, context: u32 },
+    Experts { experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool },
+    Norm { cols: u32 },
+}
+
+pub(super) type Case = (&'static str, u32, Work);
+
+pub(super) fn linear(outputs: u32, inputs: u32, store: LinearStore) -> Work {
+    Work::Linear { outputs, inputs, store, norm: false }
+}
+
+fn normed(outputs: u32, inputs: u32, store: LinearStore) -> Work {
+    Work::Linear { outputs, inputs, store, norm: true }
+}
+
+fn decode(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> Work {
+    Work::Decode { heads, kv_heads, head_dim, context, window: None }
+}
+
+/// (model and layer, rows, work).
+pub(super) fn cases() -> Vec<Case> {
+    use LinearStore::{AddF32, Bf16, F32, SwiGlu};
+    let mut all: Vec<Case> = Vec::new();
+    for rows in [1, 4, 16, 64, 256, 2048] {
+        all.extend([
+            ("8B qkv", rows, linear(6144, 4096, Bf16)),
+            ("8B o", rows, linear(4096, 4096, AddF32)),
+            ("8B gate_up", rows, linear(24_576, 4096, SwiGlu)),
+            ("8B down", rows, linear(4096, 12_288, AddF32)),
+        ]);
+    }
+    for rows in [1, 64] {
+        all.extend([
+            ("8B qkv, norm", rows.min(4), normed(6144, 4096, Bf16)),
+            ("8B gate_up, norm", rows.min(4), normed(24_576, 4096, SwiGlu)),
+            ("8B head", rows, linear(151_936, 4096, F32)),
+            ("0.6B qkv", rows, linear(4096, 1024, Bf16)),
+            ("0.6B gate_up", rows, linear(6144, 1024, SwiGlu)),
+            ("0.6B down", rows, linear(1024, 3072, AddF32)),
+            ("20b qkv", rows, linear(5120, 2880, Bf16)),
+            ("20b o", rows, linear(2880, 4096, AddF32)),
+            ("20b head", rows, linear(201_088, 2880, F32)),
+            ("20b gate_up MXFP4", rows, experts(32, 4, 5760, 2880, true)),
+            ("20b down MXFP4", rows, experts(32, 4, 2880, 2880, true)),
+            ("Moonlight q", rows, linear(3072, 2048, Bf16)),
+            ("Moonlight gate_up", rows, experts(64, 6, 2816, 2048, false)),
+            ("Moonlight cache", rows, Work::Mla { heads: 16, context: 640 }),
+            ("8B norm", rows, Work::Norm { cols: 4096 }),
+        ]);
+    }
+    for (rows, context) in [(1, 640), (1, 8192), (64, 640), (256, 640), (16, 8192)] {
+        all.push(("8B cache", rows, decode(32, 8, 128, context)));
+        all.push(("20b cache", rows, decode(64, 8, 64, context)));
+    }
+    let window = Work::Decode { heads: 64, kv_heads: 8, head_dim: 64, context: 8192, window: Some(128) };
+    all.push(("20b window", 64, window));
+    for context in [2048, 8192] {
+        all.push(("8B prompt", 2048, Work::Prefill { heads: 32, kv_heads: 8, head_dim: 128, context }));
+    }
+    all
+}
+
+fn experts(experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool) -> Work {
+    Work::Experts { experts, per_token, n, k, mxfp4 }
+}
+
+/// The same kernel with less to do.
+pub(super) fn shrunk((name, rows, work): Case) -> Case {
+    let less = |size: u32| (size / 64).next_multiple_of(32);
+    let work = match work {
+        Work::Linear { outputs, inputs, store, norm } => {
+            Work::Linear { outputs: less(outputs), inputs: less(inputs), store, norm }
+        }
+        Work::Decode { heads, kv_heads, head_dim, context, window } => {
+            Work::Decode { heads, kv_heads, head_dim, context: context / 16, window }
+        }
+        Work::Prefill { heads, kv_heads, head_dim, context } => {
+            Work::Prefill { heads: heads / 8, kv_heads: kv_heads / 8, head_dim, context: context / 64 }
+        }
+        Work::Mla { heads, context } => Work::Mla { heads, context: context / 16 },
+        Work::Experts { experts, per_token, n, k, mxfp4 } => {
+            Work::Experts { experts: experts / 8, per_token: per_token / 2, n: less(n), k: less(k), mxfp4 }
+        }
+        Work::Norm { cols } => Work::Norm { cols: less(cols) },
+    };
+    (name, rows.min(18), work)
+}

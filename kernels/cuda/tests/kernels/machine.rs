@@ -1,0 +1,35 @@
+//! The machines of this crate's tests: the shim, with threads in both orders.
+
+use cuda_kernels::{DevicePtr, Launch};
+use cuda_shim::{Order, Shim};
+
+use super::device::Machine;
+
+pub(crate) fn all() -> impl Iterator<Item = Box<dyn Machine>> {
+    [Order::Forward, Order::Backward]
+        .into_iter()
+        .map(|order| -> Box<dyn Machine> { Box::new(OnShim { shim: Shim::with_order(order), order }) })
+}
+
+struct OnShim {
+    shim: Shim,
+    order: Order,
+}
+
+impl Machine for OnShim {
+    fn with(&self, bytes: &[u8]) -> DevicePtr {
+        self.shim.alloc_with(bytes).unwrap()
+    }
+
+    fn write(&self, to: DevicePtr, bytes: &[u8]) {
+        self.shim.upload(to, bytes).unwrap();
+    }
+
+    fn read(&self, from: DevicePtr, bytes: &mut [u8]) {
+        self.shim.download(from, bytes).unwrap();
+    }
+
+    fn launch(&self, launch: &Launch) {
+        self.shim.launch(launch).unwrap_or_else(|error| panic!("{:?}: {error}", self.order));
+    }
+}
