@@ -1,11 +1,11 @@
-//! Weights on the device: bf16 as they are stored, or rounded to it from f16 and f32.
+//! Weights on the device: bf16 as they are stored, or made it from f16, f32 and FP8. Experts may stay codes (`ops::moe`).
 
 use cuda_kernels::DevicePtr;
-use half::{bf16, f16};
 
+use super::content::{Content, write_all};
 use super::driver::Driver;
 use super::upload::Uploader;
-use crate::models::{Dtype, LoadError, StoredMatrix, WeightTensor};
+use crate::models::{LoadError, StoredMatrix, WeightTensor};
 
 /// A weight matrix `[rows, cols]`, bf16, whose parts lie one behind the other.
 #[derive(Debug)]
@@ -36,17 +36,31 @@ impl WeightUpload {
         driver: &mut dyn Driver,
         parts: &[StoredMatrix],
     ) -> Result<DeviceMatrix, LoadError> {
-        let tensors = parts.iter().map(plain).collect::<Result<Vec<_>, _>>()?;
+        let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
         let rows = parts.iter().map(|part| part.shape().0).sum::<usize>();
-        let cols = parts[0].shape().1;
-        let mut at = driver.allocate("weights", rows * cols * 2)?;
-        let matrix = DeviceMatrix { at, rows, cols };
-        for (tensor, part) in tensors.into_iter().zip(parts) {
-            let bytes = part.shape().0 * cols * 2;
-            self.0.upload(driver, at, bytes, &mut |offset, out| as_bf16(tensor, offset, out))?;
-            at = at.offset(bytes as u64);
+        Ok(DeviceMatrix { at: self.put(driver, &contents)?, rows, cols: parts[0].shape().1 })
+    }
+
+    /// Begins to write contents one behind the other, in pieces that don't end with them; what is random is drawn on the device.
+    pub(super) fn put(
+        &mut self,
+        driver: &mut dyn Driver,
+        contents: &[Content<'_>],
+    ) -> Result<DevicePtr, LoadError> {
+        let bytes = |contents: &[Content<'_>]| contents.iter().map(Content::bytes).sum::<usize>();
+        let start = driver.allocate("weights", bytes(contents))?;
+        let mut at = start;
+        for run in contents.chunk_by(|a, b| !a.is_drawn() && !b.is_drawn()) {
+            if let Some(launch) = run[0].draw(at) {
+                driver.prepare(&[launch.kernel.variant()], &mut |_| {})?;
+                driver.launch(&launch)?;
+            } else {
+                let fill = &mut |offset, out: &mut [u8]| write_all(run, offset, out);
+                self.0.upload(driver, at, bytes(run), fill)?;
+            }
+            at = at.offset(bytes(run) as u64);
         }
-        Ok(matrix)
+        Ok(start)
     }
 
     /// Begins to copy vectors, one behind the other.
@@ -65,44 +79,11 @@ impl WeightUpload {
         driver: &mut dyn Driver,
         values: &[f32],
     ) -> Result<DeviceVector, LoadError> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let at = driver.allocate("weights", bytes.len())?;
-        let fill = &mut |offset, out: &mut [u8]| out.copy_from_slice(&bytes[offset..][..out.len()]);
-        self.0.upload(driver, at, bytes.len(), fill)?;
-        Ok(DeviceVector { at })
+        Ok(DeviceVector { at: self.put(driver, &[Content::Values(values.to_vec())])? })
     }
-}
-
-fn plain(matrix: &StoredMatrix) -> Result<&WeightTensor, LoadError> {
-    let what = match matrix {
-        StoredMatrix::Plain(tensor) => return Ok(tensor),
-        StoredMatrix::Transposed(_) => "weights stored by columns",
-        StoredMatrix::Fp8 { .. } => "FP8 weights",
-        StoredMatrix::Mxfp4 { .. } => "MXFP4 weights",
-    };
-    Err(unsupported(what))
 }
 
 /// The error for what there is no kernel for.
 pub(super) fn unsupported(what: &str) -> LoadError {
     LoadError::Unsupported { device: "cuda", what: what.to_owned() }
-}
-
-/// Writes elements as bf16, from byte `offset` of the result on.
-fn as_bf16(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
-    let (bytes, first) = (tensor.bytes(), offset / 2);
-    let to = out.as_chunks_mut::<2>().0;
-    match tensor.dtype {
-        Dtype::Bf16 => out.copy_from_slice(&bytes[offset..][..out.len()]),
-        Dtype::F16 => {
-            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<2>().0[first..]) {
-                *to = bf16::from_f32(f16::from_le_bytes(*from).to_f32()).to_le_bytes();
-            }
-        }
-        Dtype::F32 => {
-            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<4>().0[first..]) {
-                *to = bf16::from_f32(f32::from_le_bytes(*from)).to_le_bytes();
-            }
-        }
-    }
 }
