@@ -112,11 +112,6 @@ impl DrawnBytes {
     pub(crate) fn drawn(&self) -> Drawn {
         self.drawn
     }
-
-    #[cfg(test)]
-    pub(crate) fn is_filled(&self) -> bool {
-        self.filled.get().is_some()
-    }
 }
 
 impl Deref for DrawnBytes {
@@ -179,4 +174,33 @@ fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
 /// FNV-1a.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_draws_the_same_from_any_eighth_byte_on() {
+        let weights = RandomWeights { seed: 7, quantization: None };
+        let tensor = weights.tensor("x", &[3, 40, 6]).unwrap();
+        let codes = weights.codes("y", &[2, 48], CodeKind::E4m3).unwrap();
+        for part in [tensor.clone(), tensor.index(2)] {
+            let Some(Drawn::Bf16 { seed, middle, spread }) = part.drawn() else { panic!("not drawn") };
+            let drawn = cuda_kernels::random_weights_reference(part.bytes().len() / 2, seed, middle, spread);
+            assert_eq!(part.bytes(), bytemuck::cast_slice::<u16, u8>(&drawn));
+        }
+        for part in [codes.clone(), codes.index(1)] {
+            let Some(Drawn::Codes { seed, mask: 0xbf }) = part.drawn() else { panic!("not drawn") };
+            let drawn = cuda_kernels::random_codes_reference(part.bytes().len(), seed, 0xbf);
+            assert_eq!(part.bytes(), drawn);
+        }
+    }
+
+    #[test]
+    fn what_begins_within_a_draw_is_copied() {
+        let weights = RandomWeights { seed: 7, quantization: None };
+        let tensor = weights.tensor("x", &[2, 3]).unwrap();
+        assert!(tensor.drawn().is_some() && tensor.index(1).drawn().is_none());
+    }
 }

@@ -1,9 +1,12 @@
 //! Tests of the GPU's side that need no GPU.
 
 mod compile;
+mod drawn;
 mod fake;
+mod families;
 mod goldens;
 mod nvrtc;
+mod published;
 mod rig;
 mod sampling;
 mod shim;
