@@ -181,3 +181,63 @@ fn e4m3(code: u8) -> f32 {
     let bits = u32::from(code & 0x7f) << 20 | u32::from(code & 0x80) << 24;
     f32::from_bits(bits) * f32::from_bits((127 + 120) << 23)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::{CodeKind, Weights};
+
+    /// The contents written in pieces of so many bytes.
+    fn written(contents: &[Content<'_>], piece: usize) -> Vec<u8> {
+        let mut bytes = vec![0; contents.iter().map(Content::bytes).sum()];
+        for (i, out) in bytes.chunks_mut(piece).enumerate() {
+            write_all(contents, i * piece, out);
+        }
+        bytes
+    }
+
+    fn values(bytes: &[u8]) -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|bits| bf16::from_le_bytes(*bits).to_f32()).collect()
+    }
+
+    #[test]
+    fn contents_are_cut_anywhere() {
+        let weights = Weights::random(3);
+        let tensor = weights.tensor("a", &[37, 70]).unwrap();
+        let codes = weights.codes("b", &[70, 37], CodeKind::E4m3).unwrap();
+        let scales = || (1..=3 * 5u8).map(f32::from).collect();
+        let contents = [
+            Content::Plain(&tensor),
+            Content::Transposed { tensor: &tensor, rows: 70, cols: 37 },
+            Content::Fp8 { codes: &codes, cols: 37, scales: scales(), block: (24, 8) },
+            Content::Codes(&codes),
+            Content::Values(vec![1.0, -2.5]),
+        ];
+        let whole = written(&contents, usize::MAX >> 1);
+        for piece in [2, 34, 74, 998, 5180] {
+            assert!(written(&contents, piece) == whole, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn columns_become_rows() {
+        let tensor = Weights::random(3).tensor("a", &[37, 70]).unwrap();
+        let turned = values(&written(&[Content::Transposed { tensor: &tensor, rows: 70, cols: 37 }], 1 << 20));
+        let stored = tensor.to_f32();
+        for (i, value) in turned.iter().enumerate() {
+            assert_eq!(*value, stored[i % 37 * 70 + i / 37], "{i}");
+        }
+    }
+
+    #[test]
+    fn codes_are_multiplied_by_the_factor_of_their_block() {
+        let codes = Weights::random(3).codes("b", &[70, 37], CodeKind::E4m3).unwrap();
+        let scales: Vec<f32> = (1..=3 * 5u8).map(f32::from).collect();
+        let content = Content::Fp8 { codes: &codes, cols: 37, scales: scales.clone(), block: (24, 8) };
+        for (i, value) in values(&written(&[content], 1 << 20)).into_iter().enumerate() {
+            let scale = scales[i / 37 / 24 * 5 + i % 37 / 8];
+            let wanted = bf16::from_f32(cuda_kernels::e4m3_value(codes.bytes()[i]) * scale).to_f32();
+            assert_eq!(value.to_bits(), wanted.to_bits(), "{i}");
+        }
+    }
+}

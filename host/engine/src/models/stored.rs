@@ -49,7 +49,7 @@ const PAGE: usize = 4096;
 
 /// What codes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CodeKind {
+pub(crate) enum CodeKind {
     /// FP8 of four bits of exponent.
     E4m3,
     /// Two of four bits each: every one is a number.
