@@ -16,28 +16,45 @@ use crate::tests::fake::{Client, Rig, sampled};
 
 const VOCAB: u32 = 40;
 
-/// One small layer: a step takes a millisecond.
-const CONFIG: &str = r#"{
+/// One small layer and what a block of it takes: a step takes a millisecond.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    config: &'static str,
+    block_bytes: u64,
+}
+
+const DENSE: Shape = Shape { config: LLAMA, block_bytes: 2 * 64 * 16 * 2 };
+const LATENT_EXPERTS: Shape = Shape { config: DEEPSEEK, block_bytes: 64 * 24 * 2 };
+
+const LLAMA: &str = r#"{
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "vocab_size": 40, "hidden_size": 32,
     "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16,
     "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
 }"#;
 
+const DEEPSEEK: &str = r#"{
+    "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_act": "silu", "vocab_size": 40, "hidden_size": 32,
+    "intermediate_size": 32, "moe_intermediate_size": 16, "num_hidden_layers": 1, "first_k_dense_replace": 0, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "kv_lora_rank": 16, "q_lora_rank": null, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 16,
+    "n_routed_experts": 6, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "norm_topk_prob": true,
+    "routed_scaling_factor": 1.5, "scoring_func": "sigmoid", "topk_method": "noaux_tc",
+    "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
+}"#;
+
 /// Room for so many blocks, beside the one for padding.
-fn runner(blocks: u64) -> CudaRunner {
+fn runner(shape: Shape, blocks: u64) -> CudaRunner {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), CONFIG).unwrap();
+    std::fs::write(folder.path().join("config.json"), shape.config).unwrap();
     let config = ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap();
-    let block = 2 * 64 * 16 * 2;
-    let options =
-        CudaOptions { kv_cache_bytes: Some((blocks + 1) * block), batch_tokens: 16, lanes: 4, ..options() };
+    let kv_cache_bytes = Some((blocks + 1) * shape.block_bytes);
+    let options = CudaOptions { kv_cache_bytes, batch_tokens: 16, lanes: 4, ..options() };
     CudaRunner::on(device(), &config, &Weights::random(3), &options, &mut |_| {}).unwrap()
 }
 
-fn rig(blocks: u64) -> Rig<CudaRunner> {
+fn rig(shape: Shape, blocks: u64) -> Rig<CudaRunner> {
     let speculation = SpeculationOptions::OFF;
     let options = LocalOptions { batch_tokens: 16, sequences: 4, speculation, ..LocalOptions::default() };
-    Rig::with_runner(runner(blocks), options)
+    Rig::with_runner(runner(shape, blocks), options)
 }
 
 /// No id twice in a row.
@@ -119,8 +136,8 @@ fn drive(rig: &mut Rig<CudaRunner>, visits: &[Visit]) -> Vec<Client> {
     clients.into_iter().flatten().collect()
 }
 
-fn alone(visit: &Visit) -> (Vec<u32>, Option<Finish>) {
-    let mut rig = rig(8);
+fn alone(shape: Shape, visit: &Visit) -> (Vec<u32>, Option<Finish>) {
+    let mut rig = rig(shape, 8);
     let mut client = rig.submit(visit.request());
     while rig.round() {
         client.read(usize::MAX);
@@ -129,12 +146,11 @@ fn alone(visit: &Visit) -> (Vec<u32>, Option<Finish>) {
     (client.tokens, client.finish)
 }
 
-#[test]
-fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
+fn check(shape: Shape, runs: &[(u64, bool)]) {
     let visits = visits();
-    let expected: Vec<_> = visits.iter().map(alone).collect();
-    for (blocks, preempts) in [(20, false), (4, true)] {
-        let mut rig = rig(blocks);
+    let expected: Vec<_> = visits.iter().map(|visit| alone(shape, visit)).collect();
+    for (blocks, preempts) in runs {
+        let mut rig = rig(shape, *blocks);
         let clients = drive(&mut rig, &visits);
         assert_eq!(clients.len(), visits.len());
         for (client, (tokens, finish)) in clients.iter().zip(&expected) {
@@ -146,6 +162,16 @@ fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
         }
         let stats = rig.scheduler.stats();
         assert_eq!((stats.free_blocks, stats.running, stats.waiting), (stats.total_blocks, 0, 0));
-        assert_eq!((stats.preemptions > 0, stats.prefix_hit_tokens > 0), (preempts, true), "{blocks} blocks");
+        assert_eq!((stats.preemptions > 0, stats.prefix_hit_tokens > 0), (*preempts, true), "{blocks} blocks");
     }
+}
+
+#[test]
+fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
+    check(DENSE, &[(20, false), (4, true)]);
+}
+
+#[test]
+fn so_they_do_with_experts_and_a_compressed_cache() {
+    check(LATENT_EXPERTS, &[(4, true)]);
 }
