@@ -145,8 +145,9 @@ fn transposed(tensor: &WeightTensor, (rows, cols): (usize, usize), first: usize,
                     Dtype::F16 => {
                         bf16::from_f32(f16::from_le_bytes([from[0], from[1]]).to_f32()).to_le_bytes()
                     }
-                    Dtype::F32 => bf16::from_f32(f32::from_le_bytes([from[0], from[1], from[2], from[3]]))
-                        .to_le_bytes(),
+                    Dtype::F32 => {
+                        bf16::from_f32(f32::from_le_bytes([from[0], from[1], from[2], from[3]])).to_le_bytes()
+                    }
                 };
             }
         }
@@ -161,7 +162,10 @@ fn fp8(
     first: usize,
     out: &mut [[u8; 2]],
 ) {
-    let values: [f32; 256] = std::array::from_fn(|code| e4m3(code as u8));
+    let mut values = [0.0; 256];
+    for (value, code) in values.iter_mut().zip(0..=u8::MAX) {
+        *value = e4m3(code);
+    }
     let mut at = first;
     let end = first + out.len();
     while at < end {
@@ -222,10 +226,11 @@ mod tests {
     #[test]
     fn columns_become_rows() {
         let tensor = Weights::random(3).tensor("a", &[37, 70]).unwrap();
-        let turned = values(&written(&[Content::Transposed { tensor: &tensor, rows: 70, cols: 37 }], 1 << 20));
+        let turned =
+            values(&written(&[Content::Transposed { tensor: &tensor, rows: 70, cols: 37 }], 1 << 20));
         let stored = tensor.to_f32();
         for (i, value) in turned.iter().enumerate() {
-            assert_eq!(*value, stored[i % 37 * 70 + i / 37], "{i}");
+            assert_eq!(value.to_bits(), stored[i % 37 * 70 + i / 37].to_bits(), "{i}");
         }
     }
 

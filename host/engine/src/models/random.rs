@@ -76,8 +76,9 @@ pub(crate) enum Drawn {
 impl Drawn {
     /// What is drawn from byte `offset` on; none within a draw.
     pub(crate) fn behind(self, offset: usize) -> Option<Self> {
-        let later =
-            |seed: u64| offset.is_multiple_of(8).then(|| seed.wrapping_add(STEP.wrapping_mul(offset as u64 / 8)));
+        let later = |seed: u64| {
+            offset.is_multiple_of(8).then(|| seed.wrapping_add(STEP.wrapping_mul(offset as u64 / 8)))
+        };
         Some(match self {
             Self::Bf16 { seed, middle, spread } => Self::Bf16 { seed: later(seed)?, middle, spread },
             Self::Codes { seed, mask } => Self::Codes { seed: later(seed)?, mask },

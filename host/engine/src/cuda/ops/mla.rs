@@ -48,7 +48,8 @@ impl CudaBackend {
             return Ok(room);
         }
         let rows = self.rows();
-        let mut make = |width| self.driver.allocate("activations of attention", rows * spec.heads * width * 2);
+        let mut make =
+            |width| self.driver.allocate("activations of attention", rows * spec.heads * width * 2);
         let room = LatentRoom { queries: make(spec.cached_width())?, results: make(spec.rank)? };
         self.latent_room = Some(room);
         Ok(room)
@@ -111,11 +112,5 @@ impl CudaBackend {
 
 fn shape(spec: MlaSpec) -> MlaShape {
     let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
-    MlaShape {
-        heads: size(heads),
-        rank: size(rank),
-        nope: size(nope),
-        rope: size(rope),
-        value: size(value),
-    }
+    MlaShape { heads: size(heads), rank: size(rank), nope: size(nope), rope: size(rope), value: size(value) }
 }

@@ -52,7 +52,10 @@ fn what_is_drawn_is_not_copied() {
         for kernel in kernels {
             assert!(calls.contains(&Call::Launch(kernel)), "{name}: {kernel}");
         }
-        assert!(!calls.iter().any(|call| matches!(call, Call::Upload { bytes, .. } if *bytes >= table)), "{name}");
+        assert!(
+            !calls.iter().any(|call| matches!(call, Call::Upload { bytes, .. } if *bytes >= table)),
+            "{name}"
+        );
     }
 }
 
@@ -65,7 +68,8 @@ fn a_random_model_has_the_logits_that_it_has_on_the_cpu() {
         cuda.forward(&batch(&[Part { lane: 0, tokens: &tokens, from: 0 }])).unwrap();
         let weights = Weights::random_as(config.quantization, 5);
         let threads = Threads::start(Some(1)).unwrap();
-        let mut cpu = CpuRunner::new(&config, &weights, &threads, &CpuOptions::default(), &mut |_| {}).unwrap();
+        let mut cpu =
+            CpuRunner::new(&config, &weights, &threads, &CpuOptions::default(), &mut |_| {}).unwrap();
         cpu.forward(&batch(&[Part { lane: 0, tokens: &tokens, from: 0 }])).unwrap();
         let tolerance = Tolerance { greatest: 2e-2, root: 1.8e-2 };
         assert_close(name, &cuda.step_logits(), cpu.logits(), tolerance);

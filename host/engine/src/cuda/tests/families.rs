@@ -68,8 +68,10 @@ fn a_row_has_the_same_logits_alone_and_beside_padding_others_and_prompts() {
     for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8"] {
         let mut runner = load(device(), name, &options(), &mut |_| {}).unwrap();
         let prompts = [&[3, 1, 4, 1, 5][..], &[9, 2], &[6, 5, 3, 5, 8, 9, 7], &[9, 3, 2]];
-        let decode = |lane: u32| {
-            Part { lane, tokens: &[[11], [12], [13], [14]][lane as usize], from: prompts[lane as usize].len() }
+        let decode = |lane: u32| Part {
+            lane,
+            tokens: &[[11], [12], [13], [14]][lane as usize],
+            from: prompts[lane as usize].len(),
         };
         for (lane, tokens) in (0..).zip(prompts) {
             logits(&mut runner, &[Part { lane, tokens, from: 0 }]);

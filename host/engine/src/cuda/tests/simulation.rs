@@ -162,7 +162,11 @@ fn check(shape: Shape, runs: &[(u64, bool)]) {
         }
         let stats = rig.scheduler.stats();
         assert_eq!((stats.free_blocks, stats.running, stats.waiting), (stats.total_blocks, 0, 0));
-        assert_eq!((stats.preemptions > 0, stats.prefix_hit_tokens > 0), (*preempts, true), "{blocks} blocks");
+        assert_eq!(
+            (stats.preemptions > 0, stats.prefix_hit_tokens > 0),
+            (*preempts, true),
+            "{blocks} blocks"
+        );
     }
 }
 
