@@ -5,6 +5,7 @@ mod drawn;
 mod fake;
 mod families;
 mod goldens;
+mod loads;
 mod nvrtc;
 mod published;
 mod rig;
