@@ -5,6 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::models::DrawnBytes;
+
 /// A model's files, by name.
 #[derive(Debug, Clone)]
 pub enum ModelFiles {
@@ -31,6 +33,8 @@ pub enum FileBytes {
     Mapped(Arc<memmap2::Mmap>),
     /// In the binary.
     Embedded(&'static [u8]),
+    /// In no file: drawn when they are asked for.
+    Drawn(Arc<DrawnBytes>),
 }
 
 impl FileBytes {
@@ -51,6 +55,7 @@ impl std::ops::Deref for FileBytes {
         match self {
             Self::Mapped(map) => map,
             Self::Embedded(bytes) => bytes,
+            Self::Drawn(bytes) => bytes,
         }
     }
 }

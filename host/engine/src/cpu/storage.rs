@@ -136,6 +136,10 @@ impl StackedMatrix {
 impl Part {
     fn new(matrix: &StoredMatrix) -> Result<Self, LoadError> {
         let (rows, cols) = matrix.shape();
+        if let StoredMatrix::Fp8 { codes, .. } | StoredMatrix::Mxfp4 { codes, .. } = matrix {
+            // Random codes are drawn here, and not in the first step.
+            let _ = codes.bytes();
+        }
         let weights = match matrix {
             StoredMatrix::Plain(tensor) => {
                 PartWeights::Plain { bytes: aligned(tensor)?, dtype: tensor.dtype }

@@ -11,7 +11,7 @@ use cuda_kernels::{DevicePtr, GatherRows, Launch, Variant};
 use super::CudaError;
 use super::cache::DeviceCache;
 use super::driver::Driver;
-use super::ops::{size, work_kinds};
+use super::ops::{ExpertRoom, LatentRoom, size, work_kinds};
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
@@ -43,6 +43,11 @@ pub(super) struct CudaBackend {
     pub(super) step: StepShape,
     /// `[lanes]`: what each lane sampled last.
     pub(super) samples: DevicePtr,
+    /// Activations of experts and of attention over a compressed cache, where a layer has such.
+    pub(super) expert_room: Option<ExpertRoom>,
+    pub(super) latent_room: Option<LatentRoom>,
+    /// Element types of weights, each once.
+    types: Vec<&'static str>,
     /// Launches are only counted: which kernels there are to compile.
     collecting: Option<HashSet<Variant>>,
     failed: Option<CudaError>,
@@ -116,6 +121,9 @@ impl CudaBackend {
             head,
             step: StepShape::default(),
             samples: DevicePtr::NULL,
+            expert_room: None,
+            latent_room: None,
+            types: vec!["bf16"],
             collecting: None,
             failed: None,
             driver,
@@ -191,6 +199,22 @@ impl CudaBackend {
     /// Rows of the step.
     pub(super) fn tokens(&self) -> u32 {
         size(self.step.tokens)
+    }
+
+    /// Rows of the largest step.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) fn note_type(&mut self, name: &'static str) {
+        if !self.types.contains(&name) {
+            self.types.push(name);
+        }
+    }
+
+    /// Types of weights, for people.
+    pub(super) fn types(&self) -> String {
+        self.types.join(", ")
     }
 
     /// What weights go to the device with.

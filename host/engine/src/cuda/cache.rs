@@ -1,4 +1,5 @@
-//! Keys and values on the device: of each layer a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16.
+//! Keys and values on the device: of each layer a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16, or one of
+//! compressed rows, `[block of 64][token][width]` bf16.
 
 use cuda_kernels::DevicePtr;
 
@@ -13,6 +14,8 @@ pub(super) const BLOCK: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CacheShape {
     layers: usize,
+    /// Of a layer: keys and values, or compressed rows.
+    planes: usize,
     /// Bytes that a token takes in one plane.
     token_bytes: usize,
 }
@@ -22,38 +25,33 @@ pub(super) struct CacheShape {
 pub(super) struct DeviceCache {
     at: DevicePtr,
     plane_bytes: usize,
+    layers: usize,
+    /// Of a layer.
     planes: usize,
 }
 
 impl CacheShape {
-    /// Layers must keep keys and values of one shape; windows keep all tokens.
+    /// Layers must keep what they keep in one shape; windows keep all tokens.
     pub(super) fn of(layers: &[LayerCache]) -> Result<Self, LoadError> {
-        let bytes = |layer: &LayerCache| match *layer {
-            LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
-                heads_of(head_dim).map(|head_dim| kv_heads * head_dim * 2)
-            }
-            LayerCache::Latent { .. } => {
-                Err(super::weights::unsupported("attention over a compressed cache"))
-            }
-        };
-        let token_bytes = layers.first().map_or(Err(LoadError::Layers), bytes)?;
+        let first = planes(layers.first().ok_or(LoadError::Layers)?)?;
         for layer in layers {
-            if bytes(layer)? != token_bytes {
+            if planes(layer)? != first {
                 return Err(LoadError::Layers);
             }
         }
-        Ok(Self { layers: layers.len(), token_bytes })
+        let (planes, token_bytes) = first;
+        Ok(Self { layers: layers.len(), planes, token_bytes })
     }
 
     fn block_bytes(self) -> u64 {
-        (2 * self.layers * self.token_bytes * BLOCK) as u64
+        (self.planes * self.layers * self.token_bytes * BLOCK) as u64
     }
 }
 
 impl DeviceCache {
     /// Addresses that nothing is at: for launches that are never done.
     pub(super) fn nowhere() -> Self {
-        Self { at: DevicePtr(1 << 20), plane_bytes: 1 << 20, planes: 0 }
+        Self { at: DevicePtr(1 << 20), plane_bytes: 1 << 20, layers: 0, planes: 2 }
     }
 
     /// As large as the memory allows, all zero; returns its blocks without the last one, which is for rows that pad a step.
@@ -63,29 +61,47 @@ impl DeviceCache {
         limit: Option<u64>,
     ) -> Result<(usize, Self), LoadError> {
         let most = kv_blocks(driver.memory()?, shape.block_bytes(), limit)?;
-        let bytes = |blocks: usize| (blocks + 1) * shape.token_bytes * BLOCK * 2 * shape.layers;
+        let CacheShape { layers, planes, token_bytes } = shape;
+        let plane = |blocks: usize| (blocks + 1) * token_bytes * BLOCK;
+        let bytes = |blocks| plane(blocks) * planes * layers;
         let (blocks, at) = retry(most, |blocks| driver.allocate("keys and values", bytes(blocks)))?;
         // What was never written is masked, and must still be a number.
         driver.zero(at, bytes(blocks))?;
-        Ok((
-            blocks,
-            Self { at, plane_bytes: (blocks + 1) * shape.token_bytes * BLOCK, planes: 2 * shape.layers },
-        ))
+        Ok((blocks, Self { at, plane_bytes: plane(blocks), layers, planes }))
     }
 
     /// All of it.
     pub(super) fn memory(&self) -> (DevicePtr, usize) {
-        (self.at, self.planes * self.plane_bytes)
+        (self.at, self.layers * self.planes * self.plane_bytes)
+    }
+
+    fn plane(&self, layer: usize, plane: usize) -> DevicePtr {
+        self.at.offset(((self.planes * layer + plane) * self.plane_bytes) as u64)
+    }
+
+    /// A layer's compressed rows.
+    pub(super) fn latent(&self, layer: usize) -> DevicePtr {
+        self.plane(layer, 0)
     }
 
     /// A layer's keys.
     pub(super) fn keys(&self, layer: usize) -> DevicePtr {
-        self.at.offset((2 * layer * self.plane_bytes) as u64)
+        self.plane(layer, 0)
     }
 
     /// A layer's values.
     pub(super) fn values(&self, layer: usize) -> DevicePtr {
-        self.at.offset(((2 * layer + 1) * self.plane_bytes) as u64)
+        self.plane(layer, 1)
+    }
+}
+
+/// Planes of a layer, and what a token takes in one.
+fn planes(layer: &LayerCache) -> Result<(usize, usize), LoadError> {
+    match *layer {
+        LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
+            Ok((2, kv_heads * heads_of(head_dim)? * 2))
+        }
+        LayerCache::Latent { width } => Ok((1, width * 2)),
     }
 }
 

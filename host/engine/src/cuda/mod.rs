@@ -8,6 +8,7 @@ mod buckets;
 mod cache;
 mod choose;
 mod compile;
+mod content;
 mod driver;
 mod error;
 mod graphs;
@@ -21,6 +22,7 @@ mod sampler;
 mod staging;
 mod start;
 mod step;
+mod supported;
 mod survey;
 mod tables;
 #[cfg(test)]

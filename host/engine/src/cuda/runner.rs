@@ -67,7 +67,7 @@ impl CudaRunner {
         let Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows } = started;
         let info = backend.driver.device();
         let shape = RunnerShape {
-            name: format!("cuda:{}, {}, bf16", info.index, info.name),
+            name: format!("cuda:{}, {}, {}", info.index, info.name, backend.types()),
             vocab: config.vocab,
             context,
             batch_tokens: options.batch_tokens.max(1),

@@ -8,6 +8,7 @@ use super::graphs::DecodeGraphs;
 use super::options::CudaOptions;
 use super::sampler::DeviceSampler;
 use super::step::{Spare, StepShape};
+use super::supported;
 use crate::batch::{Batch, TableEdit};
 use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
 
@@ -36,6 +37,7 @@ pub(super) fn start(
     options: &CudaOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Started, LoadError> {
+    supported::check(config)?;
     let cache_shape = CacheShape::of(&config.cache())?;
     let context = context(config, options)?;
     let (batch_tokens, lanes) = (options.batch_tokens.max(1), options.lanes.max(1));
@@ -46,6 +48,8 @@ pub(super) fn start(
         BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
     let mut model = Model::load(&mut backend, config, weights, progress)?;
+    // Kernels fetch weights before they wait for what is in front of them.
+    backend.driver.synchronize()?;
     let logits = backend.step_logits();
     let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
     backend.samples = sampler.samples();

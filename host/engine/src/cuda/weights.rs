@@ -1,11 +1,11 @@
-//! Weights on the device: bf16 as they are stored, or rounded to it from f16 and f32.
+//! Weights on the device: bf16 as they are stored, or made it from f16, f32 and FP8. Experts may stay codes (`ops::moe`).
 
 use cuda_kernels::DevicePtr;
-use half::{bf16, f16};
 
+use super::content::{Content, write_all};
 use super::driver::Driver;
 use super::upload::Uploader;
-use crate::models::{Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
+use crate::models::{LoadError, StoredMatrix, WeightRole, WeightTensor};
 
 /// A weight matrix `[rows, cols]`, bf16, whose parts lie one behind the other.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct DeviceMatrix {
     pub(super) at: DevicePtr,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Rows come in turns of eight of the first part and eight of the second: gate and up, for `SwiGlu` on the way.
+    /// Rows come in turns of eight of the first part and eight of the second: gate and up, for `SwiGLU` on the way.
     pub(super) takes_turns: bool,
 }
 
@@ -42,24 +42,38 @@ impl WeightUpload {
         parts: &[StoredMatrix],
         role: WeightRole,
     ) -> Result<DeviceMatrix, LoadError> {
-        let tensors = parts.iter().map(plain).collect::<Result<Vec<_>, _>>()?;
+        let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
         let rows = parts.iter().map(|part| part.shape().0).sum::<usize>();
         let cols = parts[0].shape().1;
-        let mut at = driver.allocate("weights", rows * cols * 2)?;
-        let in_turns = (role == WeightRole::GateUp).then(|| turns(&tensors, rows)).flatten();
-        let matrix = DeviceMatrix { at, rows, cols, takes_turns: in_turns.is_some() };
-        if let Some(parts) = in_turns {
-            let turn = TURN * cols * 2;
-            let fill = &mut |offset, out: &mut [u8]| fill_in_turns(parts, turn, offset, out);
-            self.0.upload(driver, at, rows * cols * 2, fill)?;
-            return Ok(matrix);
+        let takes_turns = role == WeightRole::GateUp && may_take_turns(parts);
+        let at = if takes_turns {
+            self.put(driver, &in_turns(&contents, TURN * cols * 2))?
+        } else {
+            self.put(driver, &contents)?
+        };
+        Ok(DeviceMatrix { at, rows, cols, takes_turns })
+    }
+
+    /// Begins to write contents one behind the other, in pieces that don't end with them; what is random is drawn on the device.
+    pub(super) fn put(
+        &mut self,
+        driver: &mut dyn Driver,
+        contents: &[Content<'_>],
+    ) -> Result<DevicePtr, LoadError> {
+        let bytes = |contents: &[Content<'_>]| contents.iter().map(Content::bytes).sum::<usize>();
+        let start = driver.allocate("weights", bytes(contents))?;
+        let mut at = start;
+        for run in contents.chunk_by(|a, b| !a.is_drawn() && !b.is_drawn()) {
+            if let Some(launch) = run[0].draw(at) {
+                driver.prepare(&[launch.kernel.variant()], &mut |_| {})?;
+                driver.launch(&launch)?;
+            } else {
+                let fill = &mut |offset, out: &mut [u8]| write_all(run, offset, out);
+                self.0.upload(driver, at, bytes(run), fill)?;
+            }
+            at = at.offset(bytes(run) as u64);
         }
-        for (tensor, part) in tensors.into_iter().zip(parts) {
-            let bytes = part.shape().0 * cols * 2;
-            self.0.upload(driver, at, bytes, &mut |offset, out| as_bf16(tensor, offset, out))?;
-            at = at.offset(bytes as u64);
-        }
-        Ok(matrix)
+        Ok(start)
     }
 
     /// Begins to copy vectors, one behind the other.
@@ -78,62 +92,26 @@ impl WeightUpload {
         driver: &mut dyn Driver,
         values: &[f32],
     ) -> Result<DeviceVector, LoadError> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let at = driver.allocate("weights", bytes.len())?;
-        let fill = &mut |offset, out: &mut [u8]| out.copy_from_slice(&bytes[offset..][..out.len()]);
-        self.0.upload(driver, at, bytes.len(), fill)?;
-        Ok(DeviceVector { at })
+        Ok(DeviceVector { at: self.put(driver, &[Content::Values(values.to_vec())])? })
     }
 }
 
-/// Gate and up, where their rows may take turns: half of all rows each, whole turns of them.
-fn turns<'a>(tensors: &[&'a WeightTensor], rows: usize) -> Option<[&'a WeightTensor; 2]> {
-    let &[gate, up] = tensors else { return None };
-    (gate.shape == up.shape && rows.is_multiple_of(2 * TURN)).then_some([gate, up])
+/// Whether these are two parts of as many rows, whole turns of them.
+fn may_take_turns(parts: &[StoredMatrix]) -> bool {
+    matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(TURN))
 }
 
-/// Writes two parts in turns of so many bytes, from byte `offset` of the result on.
-fn fill_in_turns(parts: [&WeightTensor; 2], turn: usize, mut offset: usize, mut out: &mut [u8]) {
-    while !out.is_empty() {
-        let (number, within) = (offset / turn, offset % turn);
-        let (piece, rest) = out.split_at_mut((turn - within).min(out.len()));
-        as_bf16(parts[number % 2], number / 2 * turn + within, piece);
-        (offset, out) = (offset + piece.len(), rest);
-    }
-}
-
-fn plain(matrix: &StoredMatrix) -> Result<&WeightTensor, LoadError> {
-    let what = match matrix {
-        StoredMatrix::Plain(tensor) => return Ok(tensor),
-        StoredMatrix::Transposed(_) => "weights stored by columns",
-        StoredMatrix::Fp8 { .. } => "FP8 weights",
-        StoredMatrix::Mxfp4 { .. } => "MXFP4 weights",
-    };
-    Err(unsupported(what))
+/// Contents of one size in turns of so many bytes.
+fn in_turns<'a>(contents: &'a [Content<'a>], turn: usize) -> Vec<Content<'a>> {
+    let bytes = contents.first().map_or(0, Content::bytes);
+    let of_each =
+        |start| contents.iter().map(move |whole| Content::Part { whole, part: start..start + turn });
+    (0..bytes).step_by(turn).flat_map(of_each).collect()
 }
 
 /// The error for what there is no kernel for.
 pub(super) fn unsupported(what: &str) -> LoadError {
     LoadError::Unsupported { device: "cuda", what: what.to_owned() }
-}
-
-/// Writes elements as bf16, from byte `offset` of the result on.
-fn as_bf16(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
-    let (bytes, first) = (tensor.bytes(), offset / 2);
-    let to = out.as_chunks_mut::<2>().0;
-    match tensor.dtype {
-        Dtype::Bf16 => out.copy_from_slice(&bytes[offset..][..out.len()]),
-        Dtype::F16 => {
-            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<2>().0[first..]) {
-                *to = bf16::from_f32(f16::from_le_bytes(*from).to_f32()).to_le_bytes();
-            }
-        }
-        Dtype::F32 => {
-            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<4>().0[first..]) {
-                *to = bf16::from_f32(f32::from_le_bytes(*from)).to_le_bytes();
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -153,11 +131,12 @@ mod tests {
                 wanted.extend_from_slice(&part.bytes()[turn * row..][..row]);
             }
         }
-        let [gate, up] = &parts;
+        let contents: Vec<_> = parts.iter().map(Content::Plain).collect();
+        let turns = in_turns(&contents, TURN * cols * 2);
         for piece in [2, 10, 48, 50, wanted.len()] {
             let mut got = vec![0; wanted.len()];
             for (i, out) in got.chunks_mut(piece).enumerate() {
-                fill_in_turns([gate, up], TURN * cols * 2, i * piece, out);
+                write_all(&turns, i * piece, out);
             }
             assert_eq!(got, wanted, "pieces of {piece}");
         }
@@ -166,9 +145,8 @@ mod tests {
     #[test]
     fn parts_that_are_no_whole_turns_lie_one_behind_the_other() {
         let weights = Weights::random(5);
-        let tensor = |rows: usize| weights.tensor("part", &[rows, 3]).unwrap();
-        let (odd, even, other) = (tensor(12), tensor(16), tensor(8));
-        assert!(turns(&[&odd, &odd], 24).is_none() && turns(&[&even, &other], 24).is_none());
-        assert!(turns(&[&even, &even], 32).is_some() && turns(&[&even], 16).is_none());
+        let part = |rows: usize| StoredMatrix::Plain(weights.tensor("part", &[rows, 3]).unwrap());
+        assert!(!may_take_turns(&[part(12), part(12)]) && !may_take_turns(&[part(16), part(8)]));
+        assert!(may_take_turns(&[part(16), part(16)]) && !may_take_turns(&[part(16)]));
     }
 }

@@ -92,20 +92,20 @@ impl<'a, B: Backend> Loading<'a, B> {
     /// One tensor of any shape, counted.
     pub(super) fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let tensor = self.weights.tensor(name, shape)?;
-        self.count(name, tensor.bytes());
+        self.count(name, tensor.len());
         Ok(tensor)
     }
 
     /// Codes of any shape, counted.
     pub(super) fn codes(&mut self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let codes = self.weights.codes(name, shape, kind)?;
-        self.count(name, codes.bytes());
+        self.count(name, codes.len());
         Ok(codes)
     }
 
-    fn count(&mut self, name: &str, bytes: &[u8]) {
+    fn count(&mut self, name: &str, bytes: usize) {
         self.used.insert(name.to_owned());
-        self.bytes += bytes.len() as u64;
+        self.bytes += bytes as u64;
     }
 
     /// All is loaded: a tensor that nobody asked for means that the model is another one.

@@ -27,6 +27,10 @@ pub use config::{
 };
 pub use decoder::Model;
 pub use error::LoadError;
+pub(crate) use random::Drawn;
+pub use random::DrawnBytes;
+#[cfg(test)]
+pub(crate) use stored::CodeKind;
 pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{Dtype, WeightTensor};
 pub use timed::{Op, OpCost, OpCosts};

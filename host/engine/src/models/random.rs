@@ -1,6 +1,9 @@
 //! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
+//!
+//! A tensor is a description ([`Drawn`]) until somebody asks for its bytes: a device that can draw for itself never does.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use memmap2::MmapMut;
 
@@ -39,7 +42,7 @@ impl RandomWeights {
             _ => (0.0, (3.0 / width).sqrt()),
         };
         let seed = self.seed ^ hash(name);
-        let (file, range) = made(shape, Dtype::Bf16.size(), |map| fill(map, seed, middle, spread))?;
+        let (file, range) = made(shape, Dtype::Bf16.size(), Drawn::Bf16 { seed, middle, spread })?;
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
     }
 
@@ -47,43 +50,104 @@ impl RandomWeights {
     pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let seed = self.seed ^ hash(name);
         let blocks = shape.last().copied().unwrap_or(1);
-        let (file, range) = made(shape, 1, |map| match kind {
-            CodeKind::E2m1Pairs => fill_codes(map, seed),
+        let drawn = match kind {
+            CodeKind::E2m1Pairs => Drawn::Codes { seed, mask: 0xff },
             // E4M3 without the codes that are NaN.
-            CodeKind::E4m3 => {
-                fill_codes(map, seed);
-                for code in map.iter_mut() {
-                    *code &= 0xbf;
-                }
-            }
+            CodeKind::E4m3 => Drawn::Codes { seed, mask: 0xbf },
             // The mean square of a code is about 7.5, of a value it shall be one over the width, 32 times the blocks.
-            CodeKind::E8m0 => map.fill(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
-        })?;
+            CodeKind::E8m0 => Drawn::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
+        };
+        let (file, range) = made(shape, 1, drawn)?;
         Ok(Codes { shape: shape.to_vec(), file, range })
     }
 }
 
-/// Memory for a tensor, filled.
-fn made(
-    shape: &[usize],
-    element: usize,
-    fill: impl FnOnce(&mut [u8]),
-) -> Result<(FileBytes, Range<usize>), LoadError> {
+/// How bytes are drawn, eight at a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Drawn {
+    /// bf16 uniform in `middle ± spread`.
+    Bf16 { seed: u64, middle: f32, spread: f32 },
+    /// Bytes with no other bits than these.
+    Codes { seed: u64, mask: u8 },
+    /// One byte again and again.
+    Same(u8),
+}
+
+impl Drawn {
+    /// What is drawn from byte `offset` on; none within a draw.
+    pub(crate) fn behind(self, offset: usize) -> Option<Self> {
+        let later = |seed: u64| {
+            offset.is_multiple_of(8).then(|| seed.wrapping_add(STEP.wrapping_mul(offset as u64 / 8)))
+        };
+        Some(match self {
+            Self::Bf16 { seed, middle, spread } => Self::Bf16 { seed: later(seed)?, middle, spread },
+            Self::Codes { seed, mask } => Self::Codes { seed: later(seed)?, mask },
+            Self::Same(byte) => Self::Same(byte),
+        })
+    }
+
+    fn fill(self, bytes: &mut [u8]) {
+        match self {
+            Self::Bf16 { seed, middle, spread } => fill(bytes, seed, middle, spread),
+            Self::Codes { seed, mask } => {
+                fill_codes(bytes, seed);
+                for code in bytes {
+                    *code &= mask;
+                }
+            }
+            Self::Same(byte) => bytes.fill(byte),
+        }
+    }
+}
+
+/// Bytes that are drawn when they are asked for, in memory that is there from the beginning.
+#[derive(Debug)]
+pub struct DrawnBytes {
+    drawn: Drawn,
+    empty: Mutex<Option<MmapMut>>,
+    filled: OnceLock<MmapMut>,
+}
+
+impl DrawnBytes {
+    /// How.
+    pub(crate) fn drawn(&self) -> Drawn {
+        self.drawn
+    }
+}
+
+impl Deref for DrawnBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.filled.get_or_init(|| {
+            let empty = self.empty.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let mut map = empty.expect("filled once");
+            self.drawn.fill(&mut map);
+            map
+        })
+    }
+}
+
+/// Memory for a tensor.
+fn made(shape: &[usize], element: usize, drawn: Drawn) -> Result<(FileBytes, Range<usize>), LoadError> {
     let bytes = shape.iter().try_fold(element, |product, n| product.checked_mul(*n));
     let no_memory =
         || LoadError::Memory { what: "random weights", bytes: bytes.unwrap_or(usize::MAX) as u64 };
     let len = bytes.filter(|len| *len > 0).ok_or_else(no_memory)?;
-    let mut map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
-    fill(&mut map);
-    let map = map.make_read_only().map_err(|_| no_memory())?;
-    Ok((FileBytes::Mapped(std::sync::Arc::new(map)), 0..len))
+    // Pages that are never written take no memory.
+    let map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
+    let bytes = DrawnBytes { drawn, empty: Mutex::new(Some(map)), filled: OnceLock::new() };
+    Ok((FileBytes::Drawn(Arc::new(bytes)), 0..len))
 }
+
+/// What splitmix64 adds to its state for each draw.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Draws of splitmix64.
 fn draws(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state = state.wrapping_add(STEP);
         let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
@@ -111,4 +175,33 @@ fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
 /// FNV-1a.
 fn hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_draws_the_same_from_any_eighth_byte_on() {
+        let weights = RandomWeights { seed: 7, quantization: None };
+        let tensor = weights.tensor("x", &[3, 40, 6]).unwrap();
+        let codes = weights.codes("y", &[2, 48], CodeKind::E4m3).unwrap();
+        for part in [tensor.clone(), tensor.index(2)] {
+            let Some(Drawn::Bf16 { seed, middle, spread }) = part.drawn() else { panic!("not drawn") };
+            let drawn = cuda_kernels::random_weights_reference(part.bytes().len() / 2, seed, middle, spread);
+            assert_eq!(part.bytes(), bytemuck::cast_slice::<u16, u8>(&drawn));
+        }
+        for part in [codes.clone(), codes.index(1)] {
+            let Some(Drawn::Codes { seed, mask: 0xbf }) = part.drawn() else { panic!("not drawn") };
+            let drawn = cuda_kernels::random_codes_reference(part.bytes().len(), seed, 0xbf);
+            assert_eq!(part.bytes(), drawn);
+        }
+    }
+
+    #[test]
+    fn what_begins_within_a_draw_is_copied() {
+        let weights = RandomWeights { seed: 7, quantization: None };
+        let tensor = weights.tensor("x", &[2, 3]).unwrap();
+        assert!(tensor.drawn().is_some() && tensor.index(1).drawn().is_none());
+    }
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use safetensors::tensor::Dtype as StoredDtype;
 
-use super::tensor::{WeightTensor, part};
+use super::random::Drawn;
+use super::tensor::{WeightTensor, drawn, part};
 use crate::files::FileBytes;
 
 /// Bytes that mean numbers only together with scales: codes of eight bits or less, or exponents.
@@ -20,6 +21,16 @@ impl Codes {
     /// The codes.
     pub fn bytes(&self) -> &[u8] {
         &self.file[self.range.clone()]
+    }
+
+    /// Their number, without asking for them.
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// How they are drawn, where they are in no file.
+    pub(crate) fn drawn(&self) -> Option<Drawn> {
+        drawn(&self.file, &self.range)
     }
 
     /// One of the tensors that it is made of: its shape lacks the first dimension.
@@ -38,7 +49,7 @@ const PAGE: usize = 4096;
 
 /// What codes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CodeKind {
+pub(crate) enum CodeKind {
     /// FP8 of four bits of exponent.
     E4m3,
     /// Two of four bits each: every one is a number.

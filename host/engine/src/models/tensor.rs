@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
+use super::random::Drawn;
 use crate::files::FileBytes;
 
 /// Element types that weights come in.
@@ -44,6 +45,16 @@ impl WeightTensor {
         &self.file[self.range.clone()]
     }
 
+    /// Their number, without asking for them.
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// How its bytes are drawn, where they are in no file.
+    pub(crate) fn drawn(&self) -> Option<Drawn> {
+        drawn(&self.file, &self.range)
+    }
+
     /// One of the tensors that it is made of: its shape lacks the first dimension.
     ///
     /// # Panics
@@ -64,6 +75,12 @@ impl WeightTensor {
             Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         }
     }
+}
+
+/// How this part of the bytes is drawn, where they are in no file.
+pub(super) fn drawn(file: &FileBytes, range: &Range<usize>) -> Option<Drawn> {
+    let FileBytes::Drawn(bytes) = file else { return None };
+    bytes.drawn().behind(range.start)
 }
 
 /// Where part `i` of the first dimension lies.

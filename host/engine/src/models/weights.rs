@@ -126,7 +126,7 @@ impl Weights {
     }
 
     /// The codes of tensor `name`, which must have this shape and none of the codes that mean no number.
-    pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
+    pub(crate) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let Found { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
             Err(random) => return random.codes(name, shape, kind),

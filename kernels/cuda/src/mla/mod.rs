@@ -26,7 +26,7 @@ pub struct MlaShape {
     pub nope: u32,
     /// Width of the part that is rotated, a multiple of 8.
     pub rope: u32,
-    /// Width of a value, a multiple of 8.
+    /// Width of a value, even.
     pub value: u32,
 }
 
@@ -36,7 +36,8 @@ impl MlaShape {
     fn check(self, operation: &str) {
         let Self { heads, rank, nope, rope, value } = self;
         let fits = |width: u32| width > 0 && width.is_multiple_of(8);
-        assert!(heads > 0 && [rank, nope, rope, value].into_iter().all(fits), "{operation}: {self:?}");
+        let values_fit = value > 0 && value.is_multiple_of(2);
+        assert!(heads > 0 && values_fit && [rank, nope, rope].into_iter().all(fits), "{operation}: {self:?}");
     }
 }
 

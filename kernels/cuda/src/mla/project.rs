@@ -34,7 +34,7 @@ pub struct MlaProject {
 
 impl MlaProject {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't multiples of 8.
+    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, nope, rope, value } = self.shape;
         let pointers = [self.x, self.projection, self.out];

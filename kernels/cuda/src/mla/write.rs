@@ -35,7 +35,7 @@ pub struct MlaWrite {
 
 impl MlaWrite {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't multiples of 8.
+    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, nope, rope, .. } = self.shape;
         let wide = [self.queries, self.kv, self.norm, self.cache];

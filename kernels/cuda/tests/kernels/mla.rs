@@ -8,7 +8,7 @@ use cuda_kernels::{
 
 use super::device::{Device, in_both_orders, near, values};
 
-const SMALL: MlaShape = MlaShape { heads: 3, rank: 40, nope: 24, rope: 8, value: 16 };
+const SMALL: MlaShape = MlaShape { heads: 3, rank: 40, nope: 24, rope: 8, value: 20 };
 const MOONLIGHT: MlaShape = MlaShape { heads: 2, rank: 512, nope: 128, rope: 64, value: 128 };
 
 fn widths(shape: MlaShape) -> [usize; 5] {

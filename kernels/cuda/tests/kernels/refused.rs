@@ -113,6 +113,10 @@ fn compressed_attention_of_other_widths_is_refused() {
                 "a rank of 60",
                 Box::new(|| MlaAttention { shape: MlaShape { rank: 60, ..SHAPE }, ..MLA }.launch()),
             ),
+            (
+                "values of 15",
+                Box::new(|| MlaAttention { shape: MlaShape { value: 15, ..SHAPE }, ..MLA }.launch()),
+            ),
             ("a misaligned cache", Box::new(|| MlaAttention { cache: ODD, ..MLA }.launch())),
         ],
     );

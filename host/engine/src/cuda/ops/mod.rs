@@ -2,6 +2,8 @@
 
 mod attention;
 mod linear;
+mod mla;
+mod moe;
 
 use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, SiluMul};
 
@@ -10,20 +12,24 @@ use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
-use super::weights::{DeviceMatrix, DeviceVector, unsupported};
+use super::weights::{DeviceMatrix, DeviceVector};
 use crate::models::ops::{
     AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
+use mla::DeviceMla;
+pub(super) use mla::LatentRoom;
+pub(super) use moe::ExpertRoom;
+use moe::{DeviceExperts, DeviceRoutes};
 
 impl Backend for CudaBackend {
     type Matrix = DeviceMatrix;
     type Vector = DeviceVector;
     type Tensor = Tensor;
     type Rope = Rope;
-    type Experts = Never;
-    type Routes = ();
-    type MlaWeights = Never;
+    type Experts = DeviceExperts;
+    type Routes = DeviceRoutes;
+    type MlaWeights = DeviceMla;
 
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<DeviceMatrix, LoadError> {
         let (driver, weights) = self.upload();
@@ -47,19 +53,19 @@ impl Backend for CudaBackend {
 
     fn expert_weights(
         &mut self,
-        _: &[ExpertWeights],
-        _: usize,
-        _: ExpertActivation,
-    ) -> Result<Never, LoadError> {
-        Err(unsupported("mixtures of experts"))
+        experts: &[ExpertWeights],
+        per_token: usize,
+        activation: ExpertActivation,
+    ) -> Result<DeviceExperts, LoadError> {
+        self.load_experts(experts, per_token, activation)
     }
 
-    fn routes(&mut self, _: usize) -> Result<(), LoadError> {
-        Ok(())
+    fn routes(&mut self, per_token: usize) -> Result<DeviceRoutes, LoadError> {
+        self.make_routes(per_token)
     }
 
-    fn mla_weights(&mut self, _: MlaSpec, _: &StoredMatrix) -> Result<Never, LoadError> {
-        Err(unsupported("attention over a compressed cache"))
+    fn mla_weights(&mut self, spec: MlaSpec, projection: &StoredMatrix) -> Result<DeviceMla, LoadError> {
+        self.load_mla(spec, projection)
     }
 
     fn embed(&mut self, table: &DeviceMatrix, out: &mut Tensor) {
@@ -159,25 +165,28 @@ impl Backend for CudaBackend {
         self.launch(&SiluMul { gate_up: gate_up.at, out: out.at, rows, cols, group: cols }.launch());
     }
 
-    fn route(&mut self, _: &Tensor, _: Routing<'_, DeviceVector>, (): &mut ()) {}
+    fn route(&mut self, scores: &Tensor, routing: Routing<'_, DeviceVector>, out: &mut DeviceRoutes) {
+        self.launch_route(scores, &routing, out);
+    }
 
-    fn experts(&mut self, _: &Tensor, (): &(), experts: &Never, _: &mut Tensor) {
-        match *experts {}
+    fn experts(&mut self, x: &Tensor, routes: &DeviceRoutes, experts: &DeviceExperts, out: &mut Tensor) {
+        self.launch_experts(x, routes, experts, out);
     }
 
     fn mla_write(
         &mut self,
-        _: usize,
-        _: MlaSpec,
-        _: Norm<'_, DeviceVector>,
-        _: &Rope,
-        _: &mut Tensor,
-        _: &Tensor,
+        layer: usize,
+        spec: MlaSpec,
+        norm: Norm<'_, DeviceVector>,
+        rope: &Rope,
+        queries: &mut Tensor,
+        kv: &Tensor,
     ) {
+        self.launch_mla_write(layer, spec, &norm, rope, (queries, kv));
     }
 
-    fn mla_attention(&mut self, _: usize, weights: &Never, _: &Tensor, _: &mut Tensor) {
-        match *weights {}
+    fn mla_attention(&mut self, layer: usize, weights: &DeviceMla, queries: &Tensor, out: &mut Tensor) {
+        self.launch_mla_attention(layer, weights, queries, out);
     }
 
     fn logits(&mut self, x: &Tensor, norm: Norm<'_, DeviceVector>, head: &DeviceMatrix) {
@@ -192,10 +201,6 @@ impl Backend for CudaBackend {
         self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }
-
-/// What a model whose load succeeded doesn't have.
-#[derive(Debug)]
-pub(super) enum Never {}
 
 /// A rotary embedding.
 #[derive(Debug)]

@@ -37,6 +37,8 @@ pub(super) struct Log {
     pub(super) fails: Option<Failure>,
     /// Bytes that may be allocated.
     pub(super) room: u64,
+    /// Kernels that were made ready.
+    pub(super) prepared: Vec<Variant>,
     pub(super) memory: BTreeMap<u64, Vec<u8>>,
     lost: Option<CudaError>,
 }
@@ -165,7 +167,9 @@ impl Driver for FakeDriver {
     }
 
     fn prepare(&mut self, variants: &[Variant], progress: &mut dyn FnMut(usize)) -> Result<(), CudaError> {
-        self.log().note(Call::Prepare(variants.len()))?;
+        let mut log = self.log();
+        log.note(Call::Prepare(variants.len()))?;
+        log.prepared.extend(variants);
         progress(variants.len());
         Ok(())
     }

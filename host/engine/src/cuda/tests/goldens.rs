@@ -6,17 +6,17 @@ use super::rig::{Part, batch, device, folder, load, options};
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
-/// Bounds of the difference of logits, its greatest and its mean square's root, relative to those of the logits: what bf16 activations cost,
+/// Bounds of the difference of logits: its greatest and its mean square's root, relative to those of the logits: what bf16 activations cost,
 /// which transformers didn't round, and bf16 weights where the model has others.
 #[derive(Debug, Clone, Copy)]
-struct Tolerance {
-    greatest: f32,
-    root: f32,
+pub(super) struct Tolerance {
+    pub(super) greatest: f32,
+    pub(super) root: f32,
 }
 
 /// Of models whose logits are small beside what they are sums of.
 const RANDOM: Tolerance = Tolerance { greatest: 4.5e-2, root: 3.5e-2 };
-const TRAINED: Tolerance = Tolerance { greatest: 5e-3, root: 1e-2 };
+pub(super) const TRAINED: Tolerance = Tolerance { greatest: 5e-3, root: 1e-2 };
 
 #[derive(Deserialize)]
 struct Golden {
@@ -49,7 +49,7 @@ fn run(runner: &mut CudaRunner, tokens: &[u32], from: usize, chunk: usize) -> Ve
     logits
 }
 
-fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: Tolerance) {
+pub(super) fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: Tolerance) {
     assert_eq!(got.len(), wanted.len(), "{what}");
     let greatest = |values: &mut dyn Iterator<Item = f32>| values.fold(0f32, |a, x| a.max(x.abs()));
     let squares = |values: &mut dyn Iterator<Item = f32>| values.map(|x| x * x).sum::<f32>().sqrt();
@@ -61,11 +61,16 @@ fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: Tolerance) {
 }
 
 /// Every prompt up to a length whole, and with its last tokens one by one: steps with prompts, and graphs.
-fn check(name: &str, tolerance: Tolerance, longest: usize) {
+pub(super) fn check(name: &str, tolerance: Tolerance, longest: usize) {
+    check_each(name, longest, |_| tolerance);
+}
+
+/// The same with bounds for each length.
+pub(super) fn check_each(name: &str, longest: usize, tolerance: impl Fn(usize) -> Tolerance) {
     let mut runner = shim(name);
     for Prompt { ids, logits, .. } in golden(name).prompts.iter().filter(|prompt| prompt.ids.len() <= longest)
     {
-        let what = format!("{name}, {} tokens", ids.len());
+        let (what, tolerance) = (format!("{name}, {} tokens", ids.len()), tolerance(ids.len()));
         let (head, tail) = ids.split_at(ids.len().saturating_sub(3));
         let whole = run(&mut runner, ids, 0, 64);
         assert_close(&what, &whole, logits, tolerance);
@@ -103,20 +108,26 @@ fn best(logits: &[f32]) -> (u32, f32) {
     (u32::try_from(order[0]).unwrap(), logits[order[0]] - logits[order[1]])
 }
 
-#[test]
-fn greedy_tokens_of_the_trained_model_are_those_of_transformers_wherever_one_is_ahead() {
-    /// Smaller leads may be rounded away.
-    const LEAD: f32 = 0.25;
-    let (mut runner, mut compared) = (shim("qwen3-tiny"), 0);
-    for Prompt { ids, greedy, .. } in &golden("qwen3-tiny").prompts {
+/// The greedy tokens of prompts up to a length are those of transformers wherever one is this far ahead: smaller leads may be rounded away.
+/// How many were compared.
+pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
+    let (mut runner, mut compared) = (shim(name), 0);
+    let prompts = golden(name).prompts;
+    for Prompt { ids, greedy, .. } in prompts.iter().filter(|prompt| prompt.ids.len() <= longest) {
         let mut logits = run(&mut runner, ids, 0, 64);
         for (at, wanted) in greedy.iter().enumerate() {
             let (token, lead) = best(&logits);
-            assert!(token == *wanted || lead < LEAD, "{} tokens, token {at}: lead {lead}", ids.len());
-            compared += usize::from(lead >= LEAD);
+            assert!(token == *wanted || lead < lead_of, "{} tokens, token {at}: lead {lead}", ids.len());
+            compared += usize::from(lead >= lead_of);
             // Whatever was chosen, the sequence goes on as transformers went on.
             logits = run(&mut runner, &[*wanted], ids.len() + at, 1);
         }
     }
+    compared
+}
+
+#[test]
+fn greedy_tokens_of_the_trained_model_are_those_of_transformers_wherever_one_is_ahead() {
+    let compared = check_greedy("qwen3-tiny", 0.25, usize::MAX);
     assert!(compared >= 100, "only {compared} tokens were far enough ahead");
 }

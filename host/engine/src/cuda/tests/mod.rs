@@ -3,10 +3,14 @@
 mod beside_cpu;
 mod compile;
 mod deterministic;
+mod drawn;
 mod fake;
+mod families;
 mod goldens;
 mod kernels;
+mod loads;
 mod nvrtc;
+mod published;
 mod rig;
 mod sampling;
 mod shim;

@@ -27,11 +27,14 @@ pub(super) fn device() -> Box<dyn Driver> {
     Box::new(Gpu::open(&gpu, cache).unwrap())
 }
 
+/// The engine's folder where the tests run, which needn't be where they were built.
+pub(super) fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+}
+
 /// The folder of a tiny random model, or of a trained one.
 pub(super) fn folder(name: &str) -> PathBuf {
-    // Where the tests run, which needn't be where they were built.
-    let root = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let root = root();
     let random = root.join("tests/goldens").join(name);
     if random.is_dir() { random } else { root.join("../models").join(name) }
 }

@@ -5,7 +5,6 @@
 //! attention, or those of a deterministic engine.
 
 use super::rig::{device, options};
-use crate::ModelFiles;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::error::MaskError;
 use crate::generation::{Finish, GenerationRequest, TokenMask};
@@ -18,41 +17,70 @@ use crate::tests::fake::{Client, Rig, sampled};
 const VOCAB: u32 = 40;
 
 /// One small layer: a step takes a millisecond.
-fn config(head_dim: usize) -> ModelConfig {
-    let text = format!(
+fn dense(head_dim: usize) -> String {
+    format!(
         r#"{{
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "vocab_size": 40, "hidden_size": 32,
     "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": {head_dim},
     "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
 }}"#
-    );
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.json"), text).unwrap();
-    ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap()
+    )
+}
+
+const LATENT_EXPERTS: &str = r#"{
+    "architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_act": "silu", "vocab_size": 40, "hidden_size": 32,
+    "intermediate_size": 32, "moe_intermediate_size": 16, "num_hidden_layers": 1, "first_k_dense_replace": 0, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "kv_lora_rank": 16, "q_lora_rank": null, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 16,
+    "n_routed_experts": 6, "num_experts_per_tok": 2, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "norm_topk_prob": true,
+    "routed_scaling_factor": 1.5, "scoring_func": "sigmoid", "topk_method": "noaux_tc",
+    "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
+}"#;
+
+/// Its attention and feed-forward part.
+#[derive(Debug, Clone, Copy)]
+enum Layer {
+    /// Grouped heads of this width.
+    Dense {
+        head_dim: usize,
+    },
+    LatentExperts,
+}
+
+impl Layer {
+    /// Its model, and bytes of a block.
+    fn model(self) -> (ModelConfig, u64) {
+        let (text, bytes) = match self {
+            Self::Dense { head_dim } => (dense(head_dim), 2 * 64 * head_dim as u64 * 2),
+            Self::LatentExperts => (LATENT_EXPERTS.to_owned(), 64 * 24 * 2),
+        };
+        (ModelConfig::parse("config.json", text.as_bytes()).unwrap(), bytes)
+    }
 }
 
 /// An engine of few sequences and heads that only the simple kernel has, or a deterministic one of many with heads that all have.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
-    head_dim: usize,
+    layer: Layer,
     /// Tokens of a step.
     tokens: usize,
     lanes: usize,
     deterministic: bool,
 }
 
-const SIMPLE: Shape = Shape { head_dim: 16, tokens: 16, lanes: 4, deterministic: false };
-const DETERMINISTIC: Shape = Shape { head_dim: 32, tokens: 80, lanes: 20, deterministic: true };
+const SIMPLE: Shape =
+    Shape { layer: Layer::Dense { head_dim: 16 }, tokens: 16, lanes: 4, deterministic: false };
+const DETERMINISTIC: Shape =
+    Shape { layer: Layer::Dense { head_dim: 32 }, tokens: 80, lanes: 20, deterministic: true };
 
 impl Shape {
     /// Room for so many blocks, beside the one for padding.
     fn rig(self, blocks: u64) -> Rig<CudaRunner> {
-        let Self { head_dim, tokens, lanes, deterministic } = self;
-        let block = 2 * 64 * head_dim as u64 * 2;
+        let Self { layer, tokens, lanes, deterministic } = self;
+        let (config, block) = layer.model();
         let kv_cache_bytes = Some((blocks + 1) * block);
         let cuda = CudaOptions { kv_cache_bytes, batch_tokens: tokens, lanes, deterministic, ..options() };
         let weights = Weights::random(3);
-        let runner = CudaRunner::on(device(), &config(head_dim), &weights, &cuda, &mut |_| {}).unwrap();
+        let runner = CudaRunner::on(device(), &config, &weights, &cuda, &mut |_| {}).unwrap();
         let speculation = SpeculationOptions::OFF;
         let local =
             LocalOptions { batch_tokens: tokens, sequences: lanes, speculation, ..LocalOptions::default() };
@@ -178,6 +206,11 @@ fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
 #[test]
 fn everyone_gets_what_they_get_alone_on_a_device_that_is_one_step_ahead() {
     check(SIMPLE, &visits(), &[(20, false), (4, true)]);
+}
+
+#[test]
+fn so_they_do_with_experts_and_a_compressed_cache() {
+    check(Shape { layer: Layer::LatentExperts, ..SIMPLE }, &visits(), &[(4, true)]);
 }
 
 /// Steps have up to eighty rows, for which linear layers and attention have kernels of their own.

@@ -229,12 +229,15 @@ fn a_token_that_is_on_its_way_is_named_by_its_lane() {
 
 #[test]
 fn nothing_is_allocated_behind_the_start() {
-    let (mut runner, log) = fake();
-    let room = lock(&log).room;
-    for from in 0..200 {
-        step(&mut runner, &batch(&[one(0, from), one(1, from)])).unwrap();
+    for name in ["tied-bf16", "gpt-oss-mxfp4", "deepseek-fp8"] {
+        let (driver, log) = FakeDriver::new();
+        let mut runner = load(Box::new(driver), name, &options(), &mut |_| {}).unwrap();
+        let room = lock(&log).room;
+        for from in 0..200 {
+            step(&mut runner, &batch(&[one(0, from), one(1, from)])).unwrap();
+        }
+        assert_eq!(lock(&log).room, room, "{name}");
     }
-    assert_eq!(lock(&log).room, room);
 }
 
 #[test]
@@ -303,18 +306,6 @@ fn no_memory_at_load_is_an_error_with_figures() {
             error.starts_with("not enough memory on the GPU for ") && error.ends_with("total 4096 MiB"),
             "{error}"
         );
-    }
-}
-
-#[test]
-fn what_has_no_kernel_is_refused_at_load() {
-    for (model, what) in
-        [("fp8", "FP8 weights"), ("gpt-oss-mxfp4", "can't run"), ("deepseek-bf16", "can't run")]
-    {
-        let error =
-            load(Box::new(FakeDriver::new().0), model, &options(), &mut |_| {}).unwrap_err().to_string();
-        assert!(error.starts_with("cuda can't run ") && error.ends_with(" yet; --device cpu can"), "{error}");
-        assert!(error.contains(what), "{error}");
     }
 }
 

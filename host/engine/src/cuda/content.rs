@@ -1,0 +1,253 @@
+//! What is written to the device's memory at load: bytes of files as they are, or elements made bf16 on their way.
+//!
+//! Invariant: any part of a content can be written by itself, so that uploads are cut anywhere. FP8 codes times their factors are rounded to
+//! bf16, as the experts' kernels do it that read them as stored.
+
+use std::ops::Range;
+
+use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights};
+use half::{bf16, f16};
+
+use super::weights::unsupported;
+use crate::models::{Codes, Drawn, Dtype, LoadError, StoredMatrix, WeightTensor};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    /// bf16 of a tensor's elements in their order.
+    Plain(&'a WeightTensor),
+    /// bf16 of `[cols, rows]`, as `[rows, cols]`.
+    Transposed { tensor: &'a WeightTensor, rows: usize, cols: usize },
+    /// bf16 of codes with a factor for each block.
+    Fp8 { codes: &'a Codes, cols: usize, scales: Vec<f32>, block: (usize, usize) },
+    /// Codes as they are.
+    Codes(&'a Codes),
+    /// f32.
+    Values(Vec<f32>),
+    /// Bytes of another content, between two elements.
+    Part { whole: &'a Content<'a>, part: Range<usize> },
+}
+
+impl<'a> Content<'a> {
+    /// A matrix as bf16.
+    pub(super) fn bf16(matrix: &'a StoredMatrix) -> Result<Self, LoadError> {
+        let (rows, cols) = matrix.shape();
+        Ok(match matrix {
+            StoredMatrix::Plain(tensor) => Self::Plain(tensor),
+            StoredMatrix::Transposed(tensor) => Self::Transposed { tensor, rows, cols },
+            StoredMatrix::Fp8 { codes, scales, block } => {
+                Self::Fp8 { codes, cols, scales: scales.to_f32(), block: *block }
+            }
+            StoredMatrix::Mxfp4 { .. } => return Err(unsupported("MXFP4 weights outside of experts")),
+        })
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> usize {
+        let product = |shape: &[usize]| shape.iter().product::<usize>();
+        match self {
+            Self::Plain(tensor) | Self::Transposed { tensor, .. } => 2 * product(&tensor.shape),
+            Self::Fp8 { codes, .. } => 2 * product(&codes.shape),
+            Self::Codes(codes) => product(&codes.shape),
+            Self::Values(values) => size_of_val(&values[..]),
+            Self::Part { part, .. } => part.len(),
+        }
+    }
+
+    /// Whether the device may draw it for itself.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.drawn().is_some()
+    }
+
+    fn drawn(&self) -> Option<Drawn> {
+        let drawn = match self {
+            Self::Plain(tensor) => tensor.drawn(),
+            Self::Codes(codes) => codes.drawn(),
+            Self::Part { whole, part } => whole.drawn()?.behind(part.start),
+            _ => None,
+        };
+        drawn.filter(|drawn| !matches!(drawn, Drawn::Same(_)))
+    }
+
+    /// The launch that draws it; none where it has to be copied.
+    pub(super) fn draw(&self, out: DevicePtr) -> Option<Launch> {
+        let bytes = self.bytes() as u64;
+        match self.drawn().filter(|_| bytes > 0 && out.0.is_multiple_of(8))? {
+            Drawn::Bf16 { seed, middle, spread } => {
+                Some(RandomWeights { out, count: bytes / 2, seed, middle, spread }.launch())
+            }
+            Drawn::Codes { seed, mask } => Some(RandomCodes { out, count: bytes, seed, mask }.launch()),
+            Drawn::Same(_) => None,
+        }
+    }
+
+    /// Writes the part that begins at byte `offset`, between two elements.
+    pub(super) fn write(&self, offset: usize, out: &mut [u8]) {
+        match self {
+            Self::Plain(tensor) => plain(tensor, offset, out),
+            Self::Transposed { tensor, rows, cols } => {
+                transposed(tensor, (*rows, *cols), offset / 2, out.as_chunks_mut().0);
+            }
+            Self::Fp8 { codes, cols, scales, block } => {
+                fp8(codes.bytes(), *cols, (scales, *block), offset / 2, out.as_chunks_mut().0);
+            }
+            Self::Codes(codes) => out.copy_from_slice(&codes.bytes()[offset..][..out.len()]),
+            Self::Part { whole, part } => whole.write(part.start + offset, out),
+            Self::Values(values) => {
+                out.copy_from_slice(&bytemuck::cast_slice(&values[..])[offset..][..out.len()]);
+            }
+        }
+    }
+}
+
+/// Writes the part that begins at byte `offset` of contents one behind the other.
+pub(super) fn write_all(contents: &[Content<'_>], offset: usize, out: &mut [u8]) {
+    let mut begin = 0;
+    for content in contents {
+        let Range { start, end } = begin..begin + content.bytes();
+        begin = end;
+        let part = start.max(offset)..end.min(offset + out.len());
+        if !part.is_empty() {
+            content.write(part.start - start, &mut out[part.start - offset..part.end - offset]);
+        }
+    }
+}
+
+/// Elements as bf16, from byte `offset` of the result on.
+fn plain(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
+    let (bytes, first) = (tensor.bytes(), offset / 2);
+    let to = out.as_chunks_mut::<2>().0;
+    match tensor.dtype {
+        Dtype::Bf16 => out.copy_from_slice(&bytes[offset..][..out.len()]),
+        Dtype::F16 => {
+            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<2>().0[first..]) {
+                *to = bf16::from_f32(f16::from_le_bytes(*from).to_f32()).to_le_bytes();
+            }
+        }
+        Dtype::F32 => {
+            for (to, from) in to.iter_mut().zip(&bytes.as_chunks::<4>().0[first..]) {
+                *to = bf16::from_f32(f32::from_le_bytes(*from)).to_le_bytes();
+            }
+        }
+    }
+}
+
+/// Rows that are written together, so that what one line of the cache has is read once.
+const ROWS: usize = 32;
+
+/// Elements of `[cols, rows]` by rows, from element `first` of the result on.
+fn transposed(tensor: &WeightTensor, (rows, cols): (usize, usize), first: usize, out: &mut [[u8; 2]]) {
+    let (bytes, size, end) = (tensor.bytes(), tensor.dtype.size(), first + out.len());
+    for begin in (first / cols..end.div_ceil(cols)).step_by(ROWS) {
+        for col in 0..cols {
+            for row in begin..(begin + ROWS).min(rows) {
+                let Some(to) = (row * cols + col).checked_sub(first).and_then(|at| out.get_mut(at)) else {
+                    continue;
+                };
+                let from = &bytes[(col * rows + row) * size..][..size];
+                *to = match tensor.dtype {
+                    Dtype::Bf16 => [from[0], from[1]],
+                    Dtype::F16 => {
+                        bf16::from_f32(f16::from_le_bytes([from[0], from[1]]).to_f32()).to_le_bytes()
+                    }
+                    Dtype::F32 => {
+                        bf16::from_f32(f32::from_le_bytes([from[0], from[1], from[2], from[3]])).to_le_bytes()
+                    }
+                };
+            }
+        }
+    }
+}
+
+/// Codes times their factors, from element `first` on.
+fn fp8(
+    codes: &[u8],
+    cols: usize,
+    (scales, block): (&[f32], (usize, usize)),
+    first: usize,
+    out: &mut [[u8; 2]],
+) {
+    let mut values = [0.0; 256];
+    for (value, code) in values.iter_mut().zip(0..=u8::MAX) {
+        *value = e4m3(code);
+    }
+    let mut at = first;
+    let end = first + out.len();
+    while at < end {
+        let (row, col) = (at / cols, at % cols);
+        // Up to the end of the block or of the row, one factor.
+        let stop = end.min(at + block.1 - col % block.1).min(row * cols + cols);
+        let scale = scales[row / block.0 * cols.div_ceil(block.1) + col / block.1];
+        for (to, code) in out[at - first..stop - first].iter_mut().zip(&codes[at..stop]) {
+            *to = bf16::from_f32(values[usize::from(*code)] * scale).to_le_bytes();
+        }
+        at = stop;
+    }
+}
+
+/// The value of an E4M3 code (OCP 8-bit Floating Point v1.0): the code's bits are those of a float whose exponent is too small by 2¹²⁰.
+fn e4m3(code: u8) -> f32 {
+    let bits = u32::from(code & 0x7f) << 20 | u32::from(code & 0x80) << 24;
+    f32::from_bits(bits) * f32::from_bits((127 + 120) << 23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::{CodeKind, Weights};
+
+    /// The contents written in pieces of so many bytes.
+    fn written(contents: &[Content<'_>], piece: usize) -> Vec<u8> {
+        let mut bytes = vec![0; contents.iter().map(Content::bytes).sum()];
+        for (i, out) in bytes.chunks_mut(piece).enumerate() {
+            write_all(contents, i * piece, out);
+        }
+        bytes
+    }
+
+    fn values(bytes: &[u8]) -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|bits| bf16::from_le_bytes(*bits).to_f32()).collect()
+    }
+
+    #[test]
+    fn contents_are_cut_anywhere() {
+        let weights = Weights::random(3);
+        let tensor = weights.tensor("a", &[37, 70]).unwrap();
+        let codes = weights.codes("b", &[70, 37], CodeKind::E4m3).unwrap();
+        let scales = || (1..=3 * 5u8).map(f32::from).collect();
+        let contents = [
+            Content::Plain(&tensor),
+            Content::Transposed { tensor: &tensor, rows: 70, cols: 37 },
+            Content::Fp8 { codes: &codes, cols: 37, scales: scales(), block: (24, 8) },
+            Content::Codes(&codes),
+            Content::Values(vec![1.0, -2.5]),
+        ];
+        let whole = written(&contents, usize::MAX >> 1);
+        for piece in [2, 34, 74, 998, 5180] {
+            assert!(written(&contents, piece) == whole, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn columns_become_rows() {
+        let tensor = Weights::random(3).tensor("a", &[37, 70]).unwrap();
+        let turned =
+            values(&written(&[Content::Transposed { tensor: &tensor, rows: 70, cols: 37 }], 1 << 20));
+        let stored = tensor.to_f32();
+        for (i, value) in turned.iter().enumerate() {
+            assert_eq!(value.to_bits(), stored[i % 37 * 70 + i / 37].to_bits(), "{i}");
+        }
+    }
+
+    #[test]
+    fn codes_are_multiplied_by_the_factor_of_their_block() {
+        let codes = Weights::random(3).codes("b", &[70, 37], CodeKind::E4m3).unwrap();
+        let scales: Vec<f32> = (1..=3 * 5u8).map(f32::from).collect();
+        let content = Content::Fp8 { codes: &codes, cols: 37, scales: scales.clone(), block: (24, 8) };
+        for (i, value) in values(&written(&[content], 1 << 20)).into_iter().enumerate() {
+            let scale = scales[i / 37 / 24 * 5 + i % 37 / 8];
+            let wanted = bf16::from_f32(cuda_kernels::e4m3_value(codes.bytes()[i]) * scale).to_f32();
+            assert_eq!(value.to_bits(), wanted.to_bits(), "{i}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Attention over a compressed cache as launches, in its absorbed form: queries into the latent space, attention there, results out of it.
+//!
+//! Invariant: what lies between the launches is of the largest step, made at load and shared by all layers.
+
+use cuda_kernels::{DevicePtr, MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite};
+
+use super::super::backend::{CudaBackend, Tensor};
+use super::super::content::Content;
+use super::super::step::StepArray;
+use super::super::weights::DeviceVector;
+use super::{Rope, size};
+use crate::models::ops::{MlaSpec, Norm};
+use crate::models::{LoadError, StoredMatrix};
+
+/// The projection of a layer's compressed rows, and where its attention is computed.
+#[derive(Debug)]
+pub(in crate::cuda) struct DeviceMla {
+    spec: MlaSpec,
+    /// `[heads, nope + value, rank]` bf16.
+    projection: DevicePtr,
+    room: LatentRoom,
+}
+
+/// Activations in the latent space.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cuda) struct LatentRoom {
+    /// `[rows, heads, rank + rope]` bf16.
+    queries: DevicePtr,
+    /// `[rows, heads, rank]` bf16.
+    results: DevicePtr,
+}
+
+impl CudaBackend {
+    pub(super) fn load_mla(
+        &mut self,
+        spec: MlaSpec,
+        projection: &StoredMatrix,
+    ) -> Result<DeviceMla, LoadError> {
+        let room = self.latent_room(spec)?;
+        let (driver, weights) = self.upload();
+        let projection = weights.put(driver, &[Content::bf16(projection)?])?;
+        Ok(DeviceMla { spec, projection, room })
+    }
+
+    /// That of the layers before, which are of the same shape.
+    fn latent_room(&mut self, spec: MlaSpec) -> Result<LatentRoom, LoadError> {
+        if let Some(room) = self.latent_room {
+            return Ok(room);
+        }
+        let rows = self.rows();
+        let mut make =
+            |width| self.driver.allocate("activations of attention", rows * spec.heads * width * 2);
+        let room = LatentRoom { queries: make(spec.cached_width())?, results: make(spec.rank)? };
+        self.latent_room = Some(room);
+        Ok(room)
+    }
+
+    pub(super) fn launch_mla_write(
+        &mut self,
+        layer: usize,
+        spec: MlaSpec,
+        norm: &Norm<'_, DeviceVector>,
+        rope: &Rope,
+        (queries, kv): (&Tensor, &Tensor),
+    ) {
+        let launch = MlaWrite {
+            queries: queries.at,
+            kv: kv.at,
+            norm: norm.weight.at,
+            eps: norm.eps,
+            frequencies: rope.frequencies.at,
+            rope_factor: rope.scale,
+            positions: self.input(StepArray::Positions),
+            slots: self.input(StepArray::Slots),
+            cache: self.cache.latent(layer),
+            rows: self.tokens(),
+            shape: shape(spec),
+        };
+        self.launch(&launch.launch());
+    }
+
+    pub(super) fn launch_mla_attention(
+        &mut self,
+        layer: usize,
+        weights: &DeviceMla,
+        queries: &Tensor,
+        out: &Tensor,
+    ) {
+        let DeviceMla { spec, projection, room } = *weights;
+        let (rows, shape) = (self.tokens(), shape(spec));
+        let into =
+            MlaProject { x: queries.at, projection, out: room.queries, rows, shape, side: MlaSide::Queries };
+        self.launch(&into.launch());
+        let attention = MlaAttention {
+            queries: room.queries,
+            cache: self.cache.latent(layer),
+            tables: self.tables.at(),
+            table_width: size(self.tables.width()),
+            lanes: self.input(StepArray::RowLanes),
+            positions: self.input(StepArray::Positions),
+            out: room.results,
+            rows,
+            shape,
+            scale: spec.scale,
+        };
+        self.launch(&attention.launch());
+        let back =
+            MlaProject { x: room.results, projection, out: out.at, rows, shape, side: MlaSide::Values };
+        self.launch(&back.launch());
+    }
+}
+
+fn shape(spec: MlaSpec) -> MlaShape {
+    let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
+    MlaShape { heads: size(heads), rank: size(rank), nope: size(nope), rope: size(rope), value: size(value) }
+}

@@ -1,0 +1,257 @@
+//! Mixtures of experts as launches: the experts' weights on the device, as they are stored where there is a kernel for that, and a layer of them.
+//!
+//! Invariant: all buffers are of the largest step and made at load. Rows that pad a step are routed as all others are; nobody reads what
+//! comes of them.
+
+use cuda_kernels::{
+    ClampedSwiglu, DevicePtr, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, SiluMul,
+    StoredExperts,
+};
+
+use super::super::backend::{CudaBackend, Tensor};
+use super::super::content::Content;
+use super::super::supported::MOST_EXPERTS;
+use super::super::weights::{DeviceVector, WeightUpload};
+use super::size;
+use crate::cuda::driver::Driver;
+use crate::models::ops::{ExpertActivation, Routing, Scoring};
+use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
+
+/// The experts of a layer.
+#[derive(Debug)]
+pub(in crate::cuda) struct DeviceExperts {
+    experts: u32,
+    hidden: u32,
+    intermediate: u32,
+    gate_up: StoredExperts,
+    down: StoredExperts,
+    activation: ExpertActivation,
+    room: ExpertRoom,
+}
+
+/// Which experts the rows of a step go to. A route is `row * per_token + choice`.
+#[derive(Debug)]
+pub(in crate::cuda) struct DeviceRoutes {
+    /// `[rows, per_token]` u32.
+    chosen: DevicePtr,
+    /// `[rows, per_token]` f32.
+    weights: DevicePtr,
+    /// `[routes]` u32: by expert.
+    order: DevicePtr,
+    /// `[experts + 1]` u32.
+    starts: DevicePtr,
+    per_token: u32,
+}
+
+/// Activations of experts, which all layers share.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cuda) struct ExpertRoom {
+    /// `[routes, 2 * intermediate]` bf16.
+    gate_up: DevicePtr,
+    /// `[routes, intermediate]` bf16.
+    activated: DevicePtr,
+    /// `[routes, hidden]` f32.
+    results: DevicePtr,
+    /// Routes, intermediate and hidden that there is room for.
+    sizes: (usize, usize, usize),
+}
+
+impl CudaBackend {
+    pub(super) fn load_experts(
+        &mut self,
+        experts: &[ExpertWeights],
+        per_token: usize,
+        activation: ExpertActivation,
+    ) -> Result<DeviceExperts, LoadError> {
+        let (hidden, intermediate) = experts[0].down.shape();
+        let room = self.expert_room((self.rows() * per_token, intermediate, hidden))?;
+        let (driver, weights) = self.upload();
+        let biases = experts.iter().filter_map(|expert| expert.biases.as_ref());
+        let (gate_up_biases, down_biases): (Vec<_>, Vec<_>) = biases.map(|(a, b)| (a, b)).unzip();
+        let gate_up: Vec<&StoredMatrix> = experts.iter().flat_map(|expert| &expert.gate_up).collect();
+        let down: Vec<&StoredMatrix> = experts.iter().map(|expert| &expert.down).collect();
+        let loaded = DeviceExperts {
+            experts: size(experts.len()),
+            hidden: size(hidden),
+            intermediate: size(intermediate),
+            gate_up: stored(driver, weights, &gate_up, &gate_up_biases)?,
+            down: stored(driver, weights, &down, &down_biases)?,
+            activation,
+            room,
+        };
+        for StoredExperts { format, .. } in [loaded.gate_up, loaded.down] {
+            self.note_type(match format {
+                ExpertFormat::Bf16 => "bf16",
+                ExpertFormat::Mxfp4 { .. } => "mxfp4",
+                ExpertFormat::Fp8 { .. } => "fp8",
+            });
+        }
+        Ok(loaded)
+    }
+
+    /// That of the layers before, where it is large enough.
+    fn expert_room(&mut self, sizes: (usize, usize, usize)) -> Result<ExpertRoom, LoadError> {
+        let (routes, intermediate, hidden) = sizes;
+        if let Some(room) = self.expert_room.filter(|room| room.sizes == sizes) {
+            return Ok(room);
+        }
+        let mut make = |bytes| self.driver.allocate("activations of experts", bytes);
+        let room = ExpertRoom {
+            gate_up: make(routes * 2 * intermediate * 2)?,
+            activated: make(routes * intermediate * 2)?,
+            results: make(routes * hidden * 4)?,
+            sizes,
+        };
+        self.expert_room = Some(room);
+        Ok(room)
+    }
+
+    pub(super) fn make_routes(&mut self, per_token: usize) -> Result<DeviceRoutes, LoadError> {
+        let routes = self.rows() * per_token;
+        let mut words = |words: usize| self.driver.allocate("routes of experts", words * 4);
+        Ok(DeviceRoutes {
+            chosen: words(routes)?,
+            weights: words(routes)?,
+            order: words(routes)?,
+            starts: words(MOST_EXPERTS + 1)?,
+            per_token: size(per_token),
+        })
+    }
+
+    pub(super) fn launch_route(
+        &mut self,
+        scores: &Tensor,
+        routing: &Routing<'_, DeviceVector>,
+        out: &DeviceRoutes,
+    ) {
+        let (rows, experts) = (self.tokens(), size(routing.experts));
+        let route = MoeRoute {
+            scores: scores.at,
+            correction: routing.correction.map(|correction| correction.at),
+            chosen: out.chosen,
+            weights: out.weights,
+            rows,
+            experts,
+            per_token: out.per_token,
+            scoring: scoring(routing.scoring),
+        };
+        self.launch(&route.launch());
+        let DeviceRoutes { chosen, order, starts, per_token, .. } = *out;
+        self.launch(&MoeAlign { chosen, order, starts, routes: rows * per_token, experts }.launch());
+    }
+
+    pub(super) fn launch_experts(
+        &mut self,
+        x: &Tensor,
+        routes: &DeviceRoutes,
+        weights: &DeviceExperts,
+        out: &Tensor,
+    ) {
+        let DeviceExperts { experts, hidden, intermediate, gate_up, down, room, .. } = *weights;
+        let (rows, per_token) = (self.tokens(), routes.per_token);
+        let first = MoeLinear {
+            x: x.at,
+            order: routes.order,
+            starts: routes.starts,
+            weights: gate_up,
+            out: room.gate_up,
+            routes: rows * per_token,
+            experts,
+            n: 2 * intermediate,
+            k: hidden,
+            layer: MoeLayer::GateUp { per_token },
+        };
+        self.launch(&first.launch());
+        self.launch_expert_activation(weights, first.routes);
+        let second = MoeLinear {
+            x: room.activated,
+            weights: down,
+            out: room.results,
+            n: hidden,
+            k: intermediate,
+            layer: MoeLayer::Down,
+            ..first
+        };
+        self.launch(&second.launch());
+        let (results, weights) = (room.results, routes.weights);
+        self.launch(&MoeCombine { results, weights, out: out.at, rows, cols: hidden, per_token }.launch());
+    }
+
+    fn launch_expert_activation(&mut self, weights: &DeviceExperts, rows: u32) {
+        let DeviceExperts { intermediate: cols, activation, room, .. } = *weights;
+        let (gate_up, out) = (room.gate_up, room.activated);
+        self.launch(&match activation {
+            ExpertActivation::SwiGlu => SiluMul { gate_up, out, rows, cols, group: cols }.launch(),
+            ExpertActivation::ClampedSwiGlu { alpha, limit } => {
+                ClampedSwiglu { gate_up, out, rows, cols, alpha, limit }.launch()
+            }
+        });
+    }
+}
+
+/// Puts one layer's matrices of all experts behind each other, `[experts, parts, rows, cols]`.
+fn stored(
+    driver: &mut dyn Driver,
+    weights: &mut WeightUpload,
+    matrices: &[&StoredMatrix],
+    biases: &[&WeightTensor],
+) -> Result<StoredExperts, LoadError> {
+    let (at, format) = if let Some(codes) = all_mxfp4(matrices) {
+        let (codes, scales): (Vec<_>, Vec<_>) = codes.into_iter().unzip();
+        let scales = weights.put(driver, &scales)?;
+        (weights.put(driver, &codes)?, ExpertFormat::Mxfp4 { scales })
+    } else if let Some((codes, scales, block)) = all_fp8(matrices) {
+        let scales = weights.put(driver, &scales)?;
+        let part_rows = size(matrices[0].shape().0);
+        let format = ExpertFormat::Fp8 { scales, block: (size(block.0), size(block.1)), part_rows };
+        (weights.put(driver, &codes)?, format)
+    } else {
+        let all =
+            matrices.iter().map(|matrix| Content::bf16(matrix)).collect::<Result<Vec<_>, LoadError>>()?;
+        (weights.put(driver, &all)?, ExpertFormat::Bf16)
+    };
+    let values = |biases: &[&WeightTensor]| biases.iter().flat_map(|bias| bias.to_f32()).collect();
+    let bias = match biases {
+        [] => None,
+        biases => Some(weights.put(driver, &[Content::Values(values(biases))])?),
+    };
+    Ok(StoredExperts { at, format, bias })
+}
+
+/// Codes and exponents, where all matrices have such.
+fn all_mxfp4<'a>(matrices: &[&'a StoredMatrix]) -> Option<Vec<(Content<'a>, Content<'a>)>> {
+    let one = |matrix: &&'a StoredMatrix| match matrix {
+        StoredMatrix::Mxfp4 { codes, scales } => Some((Content::Codes(codes), Content::Codes(scales))),
+        _ => None,
+    };
+    matrices.iter().map(one).collect()
+}
+
+/// Codes, factors and blocks, where all matrices are FP8 of one shape in blocks that kernels take.
+type Fp8Contents<'a> = (Vec<Content<'a>>, Vec<Content<'a>>, (usize, usize));
+
+fn all_fp8<'a>(matrices: &[&'a StoredMatrix]) -> Option<Fp8Contents<'a>> {
+    let (shape, mut found) = (matrices[0].shape(), None);
+    let one = |matrix: &&'a StoredMatrix| match matrix {
+        StoredMatrix::Fp8 { codes, scales, block } if matrix.shape() == shape => {
+            let fits = *found.get_or_insert(*block) == *block && block.1.is_multiple_of(8);
+            fits.then(|| (Content::Codes(codes), Content::Values(scales.to_f32())))
+        }
+        _ => None,
+    };
+    let (codes, scales) = matrices.iter().map(one).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+    Some((codes, scales, found?))
+}
+
+fn scoring(scoring: Scoring) -> cuda_kernels::Scoring {
+    match scoring {
+        Scoring::Softmax { normalize } => cuda_kernels::Scoring::Softmax { normalize },
+        Scoring::SoftmaxOfChosen => cuda_kernels::Scoring::SoftmaxOfChosen,
+        Scoring::Sigmoid { groups, top_groups, normalize, scale } => cuda_kernels::Scoring::Sigmoid {
+            groups: size(groups),
+            top_groups: size(top_groups),
+            normalize,
+            scale,
+        },
+    }
+}

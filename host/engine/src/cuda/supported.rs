@@ -1,0 +1,44 @@
+//! What kernels there are, asked by a model's configuration before anything of it is loaded: what they don't take is an error of one line.
+
+use super::weights::unsupported;
+use crate::models::ops::Scoring;
+use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
+
+/// Experts of a layer.
+pub(super) const MOST_EXPERTS: usize = 1024;
+/// Experts of a token, and groups of experts.
+const MOST_CHOSEN: usize = 32;
+/// Width of a compressed row, without its rotated part.
+const MOST_RANK: usize = 1024;
+
+/// Whether there are kernels for all layers. Widths of heads are asked for with the cache's shape.
+pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
+    if let AttentionConfig::Latent(sizes) = &config.attention {
+        latent(sizes)?;
+    }
+    config.layers.iter().try_for_each(|layer| match &layer.mlp {
+        MlpConfig::Gated { .. } => Ok(()),
+        MlpConfig::Experts(sizes) => experts(sizes, config.hidden),
+    })
+}
+
+fn latent(sizes: &LatentConfig) -> Result<(), LoadError> {
+    let LatentConfig { rank, nope, rope, value, .. } = *sizes;
+    let wide = [rank, nope, rope].iter().all(|width| width.is_multiple_of(8));
+    if wide && value.is_multiple_of(2) && rank <= MOST_RANK {
+        return Ok(());
+    }
+    Err(unsupported(&format!("compressed rows of {rank} for heads of {nope} + {rope} and values of {value}")))
+}
+
+fn experts(sizes: &ExpertsConfig, hidden: usize) -> Result<(), LoadError> {
+    let ExpertsConfig { experts, per_token, intermediate, .. } = *sizes;
+    let groups = if let Scoring::Sigmoid { groups, .. } = sizes.scoring { groups } else { 1 };
+    if experts > MOST_EXPERTS || per_token.max(groups) > MOST_CHOSEN {
+        return Err(unsupported(&format!("{per_token} of {experts} experts in {groups} groups")));
+    }
+    if intermediate.is_multiple_of(8) && hidden.is_multiple_of(8) {
+        return Ok(());
+    }
+    Err(unsupported(&format!("experts of {hidden} by {intermediate}")))
+}

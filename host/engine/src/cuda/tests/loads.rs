@@ -1,0 +1,49 @@
+//! What a start copies to its device, what its cache is worth, and what it refuses.
+
+use super::fake::{Call, FakeDriver, lock};
+use super::rig::{folder, load, options};
+use crate::cuda::{CudaOptions, CudaRunner};
+use crate::models::{ModelConfig, Weights};
+use crate::runner::Runner;
+
+#[test]
+fn all_experts_of_a_layer_are_copied_together() {
+    let (driver, log) = FakeDriver::new();
+    load(Box::new(driver), "moe-bf16", &options(), &mut |_| {}).unwrap();
+    let copies = |wanted| {
+        let calls = &lock(&log).calls;
+        calls.iter().filter(|call| matches!(call, Call::Upload { bytes, .. } if *bytes == wanted)).count()
+    };
+    // Eight experts of 24 · 48 in bf16, in two layers.
+    assert_eq!((copies(8 * 2 * 24 * 48 * 2), copies(8 * 24 * 48 * 2), copies(24 * 48 * 2)), (2, 2, 0));
+}
+
+#[test]
+fn a_compressed_row_counts_once_for_all_heads() {
+    let blocks = |name, bytes| {
+        let options = CudaOptions { kv_cache_bytes: Some(bytes), ..options() };
+        load(Box::new(FakeDriver::new().0), name, &options, &mut |_| {}).unwrap().shape().blocks
+    };
+    // Two layers of rows of 32 + 8, and of two planes for two heads of 16.
+    assert_eq!(blocks("deepseek-bf16", 11 * 64 * 2 * 40 * 2), 10);
+    assert_eq!(blocks("moe-bf16", 11 * 64 * 2 * 2 * 32 * 2), 10);
+}
+
+#[test]
+fn what_has_no_kernel_is_refused_at_load() {
+    let changes = [
+        ("moe-bf16", "moe_intermediate_size", 20, "experts of 48 by 20"),
+        ("moe-bf16", "num_experts", 2048, "2 of 2048 experts in 1 groups"),
+        ("deepseek-bf16", "kv_lora_rank", 36, "compressed rows of 36 for heads of 16 + 8 and values of 20"),
+    ];
+    for (model, field, value, what) in changes {
+        let text = std::fs::read(folder(model).join("config.json")).unwrap();
+        let mut config: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        config[field] = value.into();
+        let config = ModelConfig::parse("config.json", config.to_string().as_bytes()).unwrap();
+        let driver = Box::new(FakeDriver::new().0);
+        let loaded = CudaRunner::on(driver, &config, &Weights::random(1), &options(), &mut |_| {});
+        let error = loaded.unwrap_err().to_string();
+        assert_eq!(error, format!("cuda can't run {what} yet; --device cpu can"));
+    }
+}
