@@ -4,20 +4,21 @@
 //! Spans and tiles add in different orders, and a token may be computed either way (as part of a prompt, too, once its sequence was
 //! preempted); so a deterministic engine has tiles for all rows, in which a row's sums are the same wherever it is.
 
-use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache};
+use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, MlaDecode, PagedCache};
 
-use super::size;
+use super::{mla, size};
 use crate::cuda::backend::{CudaBackend, Tensor};
 use crate::cuda::step::StepArray;
 use crate::cuda::weights::DeviceVector;
 use crate::cuda::work::{DecodeKind, Tiles, WorkKinds};
 use crate::models::ops::AttentionSpec;
-use crate::models::{AttentionConfig, ModelConfig};
+use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
 
 /// What a model's attention takes lists of.
 pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> WorkKinds {
-    let AttentionConfig::Grouped(sizes) = &config.attention else {
-        return WorkKinds { decode: None, tiles: Tiles::None };
+    let sizes = match &config.attention {
+        AttentionConfig::Grouped(sizes) => sizes,
+        AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
     };
     let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
     let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
@@ -32,6 +33,18 @@ pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> 
     let part_bytes = AttentionDecode::partial_bytes(1, heads, head_dim);
     let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: sizes.kv_heads });
     WorkKinds { decode, tiles }
+}
+
+/// Prompts over a compressed cache have no tiles: spans are what decoding alone takes, and not where bits are promised.
+fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
+    let shape = mla::shape(sizes.spec());
+    let kind = DecodeKind {
+        windows: vec![None],
+        part_bytes: MlaDecode::partial_bytes(1, shape),
+        counters: sizes.heads.div_ceil(16),
+    };
+    let by_spans = MlaDecode::supports(shape) && !deterministic;
+    WorkKinds { decode: by_spans.then_some(kind), tiles: Tiles::None }
 }
 
 impl CudaBackend {
@@ -71,7 +84,7 @@ impl CudaBackend {
     }
 
     /// Blocks of a grid that shares out a list: as many as the device runs at once.
-    fn blocks(&self) -> u32 {
+    pub(super) fn blocks(&self) -> u32 {
         self.driver.device().multiprocessors.max(1) * 2
     }
 

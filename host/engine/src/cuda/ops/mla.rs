@@ -2,7 +2,7 @@
 //!
 //! Invariant: what lies between the launches is of the largest step, made at load and shared by all layers.
 
-use cuda_kernels::{DevicePtr, MlaAttention, MlaProject, MlaShape, MlaSide, MlaWrite};
+use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite};
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
@@ -103,14 +103,43 @@ impl CudaBackend {
             shape,
             scale: spec.scale,
         };
-        self.launch(&attention.launch());
+        self.attend_latent(attention);
         let back =
             MlaProject { x: room.results, projection, out: out.at, rows, shape, side: MlaSide::Values };
         self.launch(&back.launch());
     }
+
+    /// Rows that decode by spans where there is such a kernel, the others one by one.
+    fn attend_latent(&mut self, attention: MlaAttention) {
+        let mut simple = attention;
+        if self.work.has_lists() && self.step.decoding > 0 {
+            let (partials, counters, blocks) = (self.work.partials(), self.work.counters(), self.blocks());
+            for work in self.work.lists(None) {
+                self.launch(&MlaDecode { attention, work, partials, counters, blocks }.launch());
+            }
+            simple = rows_from(attention, size(self.step.decoding));
+        }
+        if simple.rows > 0 {
+            self.launch(&simple.launch());
+        }
+    }
 }
 
-fn shape(spec: MlaSpec) -> MlaShape {
+/// The same attention of the rows from row `first` on.
+fn rows_from(attention: MlaAttention, first: u32) -> MlaAttention {
+    let MlaAttention { queries, lanes, positions, out, rows, shape, .. } = attention;
+    let behind = |at: DevicePtr, bytes: u32| at.offset(u64::from(first) * u64::from(bytes));
+    MlaAttention {
+        queries: behind(queries, shape.heads * (shape.rank + shape.rope) * 2),
+        lanes: behind(lanes, 4),
+        positions: behind(positions, 4),
+        out: behind(out, shape.heads * shape.rank * 2),
+        rows: rows - first,
+        ..attention
+    }
+}
+
+pub(super) fn shape(spec: MlaSpec) -> MlaShape {
     let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
     MlaShape { heads: size(heads), rank: size(rank), nope: size(nope), rope: size(rope), value: size(value) }
 }

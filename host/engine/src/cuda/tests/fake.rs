@@ -209,3 +209,8 @@ impl Driver for FakeDriver {
         self.log().note(Call::Replay(graph.0))
     }
 }
+
+/// The calls since the last look.
+pub(super) fn calls(log: &Mutex<Log>) -> Vec<Call> {
+    std::mem::take(&mut lock(log).calls)
+}

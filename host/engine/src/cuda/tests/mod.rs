@@ -8,6 +8,7 @@ mod fake;
 mod families;
 mod goldens;
 mod kernels;
+mod launches;
 mod loads;
 mod nvrtc;
 mod published;

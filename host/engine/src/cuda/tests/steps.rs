@@ -1,13 +1,11 @@
 //! What a runner tells its device, in which order, and what becomes of failures.
 
-use std::sync::{Arc, Mutex};
-
 use cuda_kernels::DevicePtr;
 
-use super::fake::{Call, FakeDriver, Log, lock};
-use super::rig::{Part, batch, fake, greedy, load, options, step};
+use super::fake::{Call, FakeDriver, calls, lock};
+use super::rig::{Part, batch, fake, greedy, load, one, options, step};
 use crate::batch::LAST;
-use crate::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo};
+use crate::cuda::{CudaError, CudaOptions, DeviceInfo};
 use crate::generation::{Engine, Finish};
 use crate::models::Progress;
 use crate::options::LocalOptions;
@@ -15,17 +13,8 @@ use crate::runner::{Draws, RunError, Runner};
 use crate::tests::fake::request;
 use crate::{GenerationError, LocalEngine, LocalRunner};
 
-/// The calls since the last look.
-fn calls(log: &Mutex<Log>) -> Vec<Call> {
-    std::mem::take(&mut lock(log).calls)
-}
-
 fn call_error(code: u32) -> CudaError {
     CudaError::Call { call: "cuGraphLaunch", code, name: "CUDA_ERROR_X".into() }
-}
-
-fn one(lane: u32, from: usize) -> Part<'static> {
-    Part { lane, tokens: &[5], from }
 }
 
 /// Where a step's arrays went.
@@ -89,70 +78,6 @@ fn a_decode_step_is_a_replay_and_a_sample_and_only_tokens_come_back() {
     else {
         panic!("{told:?}")
     };
-}
-
-/// Kernels in their order.
-fn launches(calls: &[Call]) -> Vec<&'static str> {
-    calls.iter().filter_map(|call| if let Call::Launch(entry) = call { Some(*entry) } else { None }).collect()
-}
-
-/// The trained model, whose heads all kernels have, on a device that computes nothing.
-fn trained(options: &CudaOptions) -> (CudaRunner, Arc<Mutex<Log>>) {
-    let (driver, log) = FakeDriver::new();
-    (load(Box::new(driver), "qwen3-tiny", options, &mut |_| {}).unwrap(), log)
-}
-
-/// What the graph of so many rows has, of its first layer and of its head.
-fn graph(options: &CudaOptions, number: usize) -> (Vec<&'static str>, Vec<&'static str>) {
-    let (_runner, log) = trained(options);
-    let calls = calls(&log);
-    let graph = calls.split(|call| *call == Call::BeginCapture).nth(number + 1).unwrap();
-    let all = launches(graph.split(|call| *call == Call::EndCapture).next().unwrap());
-    let second = all.iter().skip(2).position(|entry| *entry == "qk_norm_rope_write").unwrap() + 2;
-    let third = all.iter().skip(second + 1).position(|entry| *entry == "qk_norm_rope_write").unwrap();
-    let last = all.iter().rposition(|entry| *entry == "qk_norm_rope_write").unwrap();
-    // A layer begins as far in front of its rotation everywhere.
-    (all[second..=second + third].to_vec(), all[last..].to_vec())
-}
-
-#[test]
-fn a_few_rows_are_decoded_by_six_kernels_a_layer() {
-    let (layer, head) = graph(&options(), 0);
-    let decode = ["qk_norm_rope_write", "attention_decode"];
-    // Norms are taken, gates applied and residuals added on the way.
-    assert_eq!(layer, [&decode[..], &["linear_skinny"; 4]].concat());
-    assert_eq!(head, [&decode[..], &["linear_skinny"; 4]].concat());
-}
-
-#[test]
-fn more_rows_have_norms_of_their_own() {
-    let (layer, _) = graph(&options(), 3);
-    let around = ["linear_skinny", "rms_norm", "linear_skinny", "linear_skinny", "rms_norm", "linear_skinny"];
-    assert_eq!(layer, [&["qk_norm_rope_write", "attention_decode"][..], &around].concat());
-}
-
-#[test]
-fn a_deterministic_engine_has_the_same_kernels_for_any_number_of_rows() {
-    let options = CudaOptions { deterministic: true, ..options() };
-    let around = ["linear_tiles", "rms_norm", "linear_tiles", "linear_tiles", "rms_norm", "linear_tiles"];
-    for number in [0, 3] {
-        let (layer, _) = graph(&options, number);
-        assert_eq!(layer, [&["qk_norm_rope_write", "attention_prefill"][..], &around].concat());
-    }
-}
-
-#[test]
-fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
-    let (mut runner, log) = trained(&options());
-    step(&mut runner, &batch(&[Part { lane: 0, tokens: &[7; 30], from: 0 }])).unwrap();
-    let attention = |calls: &[Call]| -> Vec<&str> {
-        launches(calls).into_iter().filter(|entry| entry.starts_with("attention")).take(2).collect()
-    };
-    calls(&log);
-    step(&mut runner, &batch(&[Part { lane: 1, tokens: &[7; 9], from: 0 }])).unwrap();
-    assert_eq!(attention(&calls(&log)), ["attention_prefill"; 2]);
-    step(&mut runner, &batch(&[one(0, 30), Part { lane: 1, tokens: &[7; 9], from: 9 }])).unwrap();
-    assert_eq!(attention(&calls(&log)), ["attention_prefill", "attention_decode"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What layers are made of, in all families.
 
 use super::LayerCache;
-use crate::models::ops::{ExpertActivation, Scoring};
+use crate::models::ops::{ExpertActivation, MlaSpec, Scoring};
 
 /// Attention of a model's layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +46,14 @@ pub struct LatentConfig {
     pub value: usize,
     /// Factor of scores.
     pub scale: f32,
+}
+
+impl LatentConfig {
+    /// What operations are told of it.
+    pub fn spec(&self) -> MlaSpec {
+        let Self { heads, rank, nope, rope, value, scale, .. } = *self;
+        MlaSpec { heads, rank, nope, rope, value, scale }
+    }
 }
 
 /// What one layer has that others may not have.

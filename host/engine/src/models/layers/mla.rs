@@ -41,7 +41,7 @@ impl<T> Scratch<T> {
         config: Option<&LatentConfig>,
     ) -> Result<Self, LoadError> {
         let narrow = config.and_then(|config| config.query_rank).unwrap_or(1);
-        let width = |of: fn(&MlaSpec) -> usize| config.map_or(1, |config| of(&spec(config)));
+        let width = |of: fn(&MlaSpec) -> usize| config.map_or(1, |config| of(&config.spec()));
         let before = backend.tensor(TensorRole::Sums, narrow)?;
         let mut inputs = |width| backend.tensor(TensorRole::Inputs, width);
         Ok(Self {
@@ -53,11 +53,6 @@ impl<T> Scratch<T> {
     }
 }
 
-fn spec(config: &LatentConfig) -> MlaSpec {
-    let LatentConfig { heads, rank, nope, rope, value, scale, .. } = *config;
-    MlaSpec { heads, rank, nope, rope, value, scale }
-}
-
 impl<B: Backend> LatentAttention<B> {
     /// Loads tensors whose names begin with `prefix`.
     pub(super) fn load(
@@ -66,7 +61,7 @@ impl<B: Backend> LatentAttention<B> {
         hidden: usize,
         config: &LatentConfig,
     ) -> Result<Self, LoadError> {
-        let spec = spec(config);
+        let spec = config.spec();
         let name = |part: &str| format!("{prefix}.{part}.weight");
         let width = spec.query_width();
         let queries = match config.query_rank {

@@ -1,0 +1,90 @@
+//! Which kernels a step is made of.
+
+use std::sync::{Arc, Mutex};
+
+use super::fake::{Call, FakeDriver, Log, calls};
+use super::rig::{Part, batch, load, one, options, step};
+use crate::cuda::{CudaOptions, CudaRunner};
+
+/// Trained models, whose heads all kernels have.
+const DENSE: &str = "qwen3-tiny";
+const LATENT: &str = "kimi-tiny";
+
+/// Kernels in their order.
+fn launches(calls: &[Call]) -> Vec<&'static str> {
+    calls.iter().filter_map(|call| if let Call::Launch(entry) = call { Some(*entry) } else { None }).collect()
+}
+
+/// A model on a device that computes nothing.
+fn model(name: &str, options: &CudaOptions) -> (CudaRunner, Arc<Mutex<Log>>) {
+    let (driver, log) = FakeDriver::new();
+    (load(Box::new(driver), name, options, &mut |_| {}).unwrap(), log)
+}
+
+/// What the graph of so many rows has, of its first layer and of its head.
+fn graph(options: &CudaOptions, number: usize) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (_runner, log) = model(DENSE, options);
+    let calls = calls(&log);
+    let graph = calls.split(|call| *call == Call::BeginCapture).nth(number + 1).unwrap();
+    let all = launches(graph.split(|call| *call == Call::EndCapture).next().unwrap());
+    let second = all.iter().skip(2).position(|entry| *entry == "qk_norm_rope_write").unwrap() + 2;
+    let third = all.iter().skip(second + 1).position(|entry| *entry == "qk_norm_rope_write").unwrap();
+    let last = all.iter().rposition(|entry| *entry == "qk_norm_rope_write").unwrap();
+    // A layer begins as far in front of its rotation everywhere.
+    (all[second..=second + third].to_vec(), all[last..].to_vec())
+}
+
+#[test]
+fn a_few_rows_are_decoded_by_six_kernels_a_layer() {
+    let (layer, head) = graph(&options(), 0);
+    let decode = ["qk_norm_rope_write", "attention_decode"];
+    // Norms are taken, gates applied and residuals added on the way.
+    assert_eq!(layer, [&decode[..], &["linear_skinny"; 4]].concat());
+    assert_eq!(head, [&decode[..], &["linear_skinny"; 4]].concat());
+}
+
+#[test]
+fn more_rows_have_norms_of_their_own() {
+    let (layer, _) = graph(&options(), 3);
+    let around = ["linear_skinny", "rms_norm", "linear_skinny", "linear_skinny", "rms_norm", "linear_skinny"];
+    assert_eq!(layer, [&["qk_norm_rope_write", "attention_decode"][..], &around].concat());
+}
+
+#[test]
+fn a_deterministic_engine_has_the_same_kernels_for_any_number_of_rows() {
+    let options = CudaOptions { deterministic: true, ..options() };
+    let around = ["linear_tiles", "rms_norm", "linear_tiles", "linear_tiles", "rms_norm", "linear_tiles"];
+    for number in [0, 3] {
+        let (layer, _) = graph(&options, number);
+        assert_eq!(layer, [&["qk_norm_rope_write", "attention_prefill"][..], &around].concat());
+    }
+}
+
+/// Kernels of attention of one layer, in a step of a prompt and in one of a sequence that decodes beside a prompt.
+fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
+    let (mut runner, log) = model(name, options);
+    let mut kernels = |parts: &[Part<'_>]| {
+        step(&mut runner, &batch(parts)).unwrap();
+        let mut all = launches(&calls(&log));
+        all.retain(|entry| entry.contains("attention") || entry.contains("mla_decode"));
+        let layer = all.iter().skip(1).position(|entry| *entry == all[0]).map_or(all.len(), |next| next + 1);
+        all[..layer].to_vec()
+    };
+    kernels(&[Part { lane: 0, tokens: &[7; 30], from: 0 }]);
+    let prompt = kernels(&[Part { lane: 1, tokens: &[7; 9], from: 0 }]);
+    [prompt, kernels(&[one(0, 30), Part { lane: 1, tokens: &[7; 9], from: 9 }])]
+}
+
+#[test]
+fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
+    let [prompt, both] = attention(DENSE, &options());
+    assert_eq!((prompt, both), (vec!["attention_prefill"], vec!["attention_prefill", "attention_decode"]));
+    let [prompt, both] = attention(LATENT, &options());
+    assert_eq!((prompt, both), (vec!["mla_attention"], vec!["mla_decode", "mla_attention"]));
+    // Its compressed rows are narrower than the faster kernel takes.
+    let [_, both] = attention("deepseek-bf16", &options());
+    assert_eq!(both, ["mla_attention"]);
+    let deterministic = CudaOptions { deterministic: true, ..options() };
+    let [_, both] = attention(LATENT, &deterministic);
+    assert_eq!(both, ["mla_attention"]);
+}

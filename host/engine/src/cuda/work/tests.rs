@@ -1,0 +1,112 @@
+//! Lists of steps, as words.
+
+use cuda_kernels::decode_work;
+
+use super::*;
+
+const SPARE: Spare = Spare { lane: 9, block: 50 };
+
+/// For rows of two windows, with so much room; at address 0, without memory.
+fn work(tiles: Tiles, spans: usize) -> AttentionWork {
+    let windows = vec![None, Some(64)];
+    let decode = (tiles == Tiles::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
+    let kinds = WorkKinds { decode, tiles };
+    let sizes = WorkSizes { rows: 8, lanes: 4, context: 1024 };
+    let null = DevicePtr::NULL;
+    AttentionWork {
+        layout: Layout::new(&kinds, sizes, spans),
+        kinds,
+        at: null,
+        partials: null,
+        counters: null,
+        step: WorkStep::default(),
+        positions: Vec::new(),
+        words: Vec::new(),
+    }
+}
+
+/// Sequences of so many rows that end at these positions, on lanes of their numbers.
+fn batch(sequences: &[(u32, u32)]) -> Batch {
+    let mut batch = Batch { starts: vec![0], ..Batch::default() };
+    for (lane, (rows, last)) in (0..).zip(sequences) {
+        batch.positions.extend(last + 1 - rows..=*last);
+        batch.tokens.extend(std::iter::repeat_n(0, *rows as usize));
+        batch.starts.push(count(batch.tokens.len()));
+        batch.context_lens.push(last + 1);
+        batch.lanes.push(lane);
+    }
+    batch
+}
+
+fn write(work: &mut AttentionWork, batch: &Batch, bucket: Option<usize>) -> (Vec<u32>, Vec<Range<usize>>) {
+    let (mut out, mut copy) = (vec![0xff; work.layout.bytes()], Vec::new());
+    work.write(batch, bucket, SPARE, &mut out, &mut copy);
+    (out.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect(), copy)
+}
+
+fn at(words: &[u32], bytes: u64, count: usize) -> &[u32] {
+    &words[usize::try_from(bytes / 4).unwrap()..][..count]
+}
+
+#[test]
+fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_copied() {
+    let mut work = work(Tiles::Prompts, 100);
+    let (words, copy) = write(&mut work, &batch(&[(1, 600), (1, 3)]), Some(4));
+    let wanted = [None, Some(64)].map(|window| decode_work(&[600, 3, 0, 0], window));
+    let lists = [None, Some(64)].map(|window| work.lists(window).collect::<Vec<_>>());
+    for (list, wanted) in lists.iter().zip(&wanted) {
+        assert_eq!(at(&words, list[0].0, wanted.len()), wanted);
+    }
+    let copied: Vec<usize> = copy.iter().map(Range::len).collect();
+    assert_eq!((copied, copy[0].start), (wanted.iter().map(|list| list.len() * 4).collect(), 0));
+    assert_eq!((lists[0].len(), work.tiles().1), (1, 0));
+}
+
+#[test]
+fn rows_of_more_spans_than_there_is_room_for_are_shared_out_over_lists_and_need_a_step_without_a_graph() {
+    let mut work = work(Tiles::Prompts, 4);
+    // 3, 1, 1 and 4 spans.
+    let batch = batch(&[(1, 600), (1, 3), (1, 255), (1, 1000)]);
+    assert!(!work.fits_graph(&batch, 4) && work.fits_graph(&self::batch(&[(1, 600)]), 2));
+    assert!(!work.fits_graph(&self::batch(&[(1, 600)]), 4), "padding takes room, too");
+    let (words, _) = write(&mut work, &batch, None);
+    let lists: Vec<_> = work.lists(None).collect();
+    let rows = |list: &DevicePtr| -> Vec<u32> {
+        let count = at(&words, list.0, 1)[0] as usize;
+        at(&words, list.0 + 16, count * 4).chunks(4).map(|item| item[0]).collect()
+    };
+    assert_eq!(lists.iter().map(rows).collect::<Vec<_>>(), [vec![0, 0, 0, 1], vec![2], vec![3, 3, 3, 3]]);
+    assert_eq!(work.lists(Some(64)).count(), 3, "those of every window have the same rows");
+}
+
+#[test]
+fn the_largest_step_has_room() {
+    for spans in [1, 4, 7, 100, 4096] {
+        let mut work = work(Tiles::Prompts, spans);
+        write(&mut work, &batch(&[(1, 1023); 4]), Some(8));
+        write(&mut work, &batch(&[(5, 1023), (1, 1023), (1, 1023), (1, 1023)]), None);
+    }
+    let mut all = work(Tiles::All, 4096);
+    write(&mut all, &batch(&[(1, 1023); 4]), Some(8));
+    assert_eq!(all.tiles().1, 8);
+}
+
+#[test]
+fn prompts_are_cut_into_tiles_behind_rows_that_decode() {
+    let mut work = work(Tiles::Prompts, 100);
+    let (words, _) = write(&mut work, &batch(&[(1, 5), (3, 9), (1, 0)]), None);
+    let (tiles, count) = work.tiles();
+    assert_eq!(at(&words, tiles.0, 8), [1, 3, 7, 1, 4, 1, 0, 2]);
+    assert_eq!((count, work.lists(None).count()), (2, 1));
+    let list = work.lists(None).next().unwrap();
+    assert_eq!(at(&words, list.0, 8), [1, 0, 0, 0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn a_deterministic_engine_has_tiles_for_all_rows_those_that_pad_too() {
+    let mut work = work(Tiles::All, 100);
+    let (words, _) = write(&mut work, &batch(&[(1, 5), (1, 70)]), Some(4));
+    let (tiles, count) = work.tiles();
+    assert_eq!(at(&words, tiles.0, 16), [0, 1, 5, 0, 1, 1, 70, 1, 2, 1, 0, 9, 3, 1, 0, 9]);
+    assert_eq!((count, work.has_lists()), (4, false));
+}
