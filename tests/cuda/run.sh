@@ -104,7 +104,7 @@ steps() {
 }
 
 # The issue's figures: batch 1, 64 and 256, and prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
-# (`reads`) is that of the weights' bytes times steps per second.
+# (`memory`) is that of the weights' bytes times steps per second.
 shapes() {
     local model
     for model in qwen3-0.6b qwen3-8b gpt-oss-20b moonlight; do

@@ -1,4 +1,5 @@
-"""Runs both engines' own benchmarks in turns and prints the best of each, beside each other.
+"""Runs both engines' own benchmarks in turns and prints the median of each, beside each other, and that of the rounds' ratios: a machine whose
+memory others use too is faster at one moment than at the next, for both.
 
     python measure.py HOST LLAMA_BIN DIRECTORY
 
@@ -10,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import sys
+from statistics import median
 
 HOST, LLAMA, DIRECTORY = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 THREADS = os.environ.get("THREADS", str(os.cpu_count()))
@@ -54,9 +56,9 @@ def llama_parallel(model):
     return {f"tg64 x{row[2]}": float(row[7]) for row in rows if row[0].isdigit()}
 
 
-def keep_best(best, found):
+def keep(all, found):
     for test, figure in found.items():
-        best[test] = max(best.get(test, figure), figure)
+        all.setdefault(test, []).append(figure)
 
 
 def kinds():
@@ -70,28 +72,29 @@ def measure(file, switches):
     model = DIRECTORY / f"{file}.gguf"
     mine, theirs = {}, {}
     for _ in range(ROUNDS):
-        keep_best(mine, ours(switches, ["-p", "128,512", "-n", "64", "--parallel", ",".join(map(str, PARALLEL))]))
-        keep_best(theirs, llama_bench(model, ["-p", "128,512", "-n", "64"]))
-        keep_best(theirs, llama_parallel(model))
+        keep(mine, ours(switches, ["-p", "128,512", "-n", "64", "--parallel", ",".join(map(str, PARALLEL))]))
+        keep(theirs, llama_bench(model, ["-p", "128,512", "-n", "64"]))
+        keep(theirs, llama_parallel(model))
     if DEPTH != "0":
-        keep_best(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))
+        keep(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))
         # Its other attention is slower on CPUs.
-        keep_best(theirs, llama_bench(model, ["-p", "0", "-n", "16", "-d", DEPTH, "-fa", "0"]))
+        keep(theirs, llama_bench(model, ["-p", "0", "-n", "16", "-d", DEPTH, "-fa", "0"]))
     return mine, theirs
 
 
 def main():
-    print(f"{DIRECTORY.name}, {THREADS} threads, best of {ROUNDS}, tokens/s", flush=True)
+    print(f"{DIRECTORY.name}, {THREADS} threads, medians of {ROUNDS} rounds, tokens/s", flush=True)
     print(f"{'':8}{'test':20}{'ours':>9}{'llama.cpp':>11}{'ratio':>8}{'bar':>7}{'of reads':>10}")
     wanted = os.environ.get("KINDS")
     for name, file, switches in kinds():
         if wanted and name not in wanted.split(","):
             continue
         mine, theirs = measure(file, switches)
-        for test, (rate, share) in mine.items():
-            ratio, bar = rate / theirs[test], BARS[test]
-            missed = "" if ratio >= bar else "  missed"
-            print(f"{name:8}{test:20}{rate:9.1f}{theirs[test]:11.1f}{ratio:8.2f}{bar:7.1f}{share:10.0%}{missed}", flush=True)
+        for test, runs in mine.items():
+            rate, other = median(rate for rate, _ in runs), median(theirs[test])
+            ratio, bar = median(rate / other for (rate, _), other in zip(runs, theirs[test])), BARS[test]
+            missed, share = "" if ratio >= bar else "  missed", median(share for _, share in runs)
+            print(f"{name:8}{test:20}{rate:9.1f}{other:11.1f}{ratio:8.2f}{bar:7.1f}{share:10.0%}{missed}", flush=True)
 
 
 main()
