@@ -1,7 +1,7 @@
 // A linear layer, y = x · weightᵀ, for at most 16 rows, where the time is that of reading the weight: bf16 in, f32 sums, then
 // linear_store.cuh. NORM: x is the f32 residual, and its RMS norm (rms_norm.cu) is taken on the way.
 //
-// A block for 16 rows of the weight; its 8 warps take turns along K, 128 of a turn. A lane has rows g and g + 8 (g = lane / 4), of
+// A block for 16 rows of the weight; its 8 warps share K, 128 of it at a time. A lane has rows g and g + 8 (g = lane / 4), of
 // each 8 neighbours in K (16 bytes) at 8 * (lane % 4) of 32. They are A of two mma.m16n8k16 as they come: that K is permuted
 // within 32 doesn't matter, as B, eight rows of x (TILES of them), is permuted alike: 16 bytes as well. So the weight goes from
 // memory to registers to tensor cores; of each lane 8 loads of 16 bytes are always on their way, the first before the launch in
@@ -13,7 +13,7 @@
 // sass: linear_skinny lacks LDG\.E\.U16
 // sass: linear_skinny has HMMA\.16816\.F32\.BF16
 
-constexpr u32 WARPS = 8, PARTS = 4, SPAN = 32 * PARTS, TURN = WARPS * SPAN;
+constexpr u32 WARPS = 8, PARTS = 4, SPAN = 32 * PARTS, STRIDE = WARPS * SPAN;
 // Floats between the sums of two rows of x.
 constexpr u32 SUMS = 20;
 
@@ -108,8 +108,8 @@ KERNEL __launch_bounds__(256, 3) void linear_skinny(const void* x, const float* 
     if (NORM || SHARED_X) __syncthreads();
 
     float c[TILES][4] = {};
-    for (u32 begin = warp * SPAN; begin < inputs; begin += TURN, k += TURN) {
-        upper += TURN, lower += TURN;
+    for (u32 begin = warp * SPAN; begin < inputs; begin += STRIDE, k += STRIDE) {
+        upper += STRIDE, lower += STRIDE;
         _Pragma("unroll") for (u32 i = 0; i < PARTS; i++) {
             _Pragma("unroll") for (u32 tile = 0; tile < TILES; tile++) {
                 u32 row = tile * 8 + g, at = k + i * 32;
@@ -122,7 +122,7 @@ KERNEL __launch_bounds__(256, 3) void linear_skinny(const void* x, const float* 
                 mma_bf16(c[tile], a[i].x, b[i].x, a[i].y, b[i].y, v.x, v.y);
                 mma_bf16(c[tile], a[i].z, b[i].z, a[i].w, b[i].w, v.z, v.w);
             }
-            bool more = k + TURN + i * 32 < inputs;
+            bool more = k + STRIDE + i * 32 < inputs;
             a[i] = load_weight_if(upper + i * 32, more), b[i] = load_weight_if(lower + i * 32, more);
         }
     }

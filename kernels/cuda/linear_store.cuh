@@ -6,7 +6,7 @@
 #define STORE_F32 1
 // They are added to the f32 output (a residual connection).
 #define STORE_ADD 2
-// Outputs come in turns of eight of gate and eight of up; silu(gate) * up replaces the bf16 output, which has half the columns.
+// Outputs are interleaved, eight of gate and eight of up; silu(gate) * up replaces the bf16 output, which has half the columns.
 #define STORE_SWIGLU 3
 
 #if STORE == STORE_F32 || STORE == STORE_ADD

@@ -1,8 +1,8 @@
 // What becomes of a row before attention over a compressed cache (MLA; DeepSeek-V2, arXiv:2405.04434, section 2.1): RMS norm of its
 // latent part and rotary embedding of its key, both to the row's slot, and rotary embedding of the queries where they are. Neighbours
-// turn together: dimension 2i with 2i + 1.
+// are rotated together: dimension 2i with 2i + 1.
 //
-// A block for a row; pairs of elements a thread. Of a query, `nope` elements stay and ROPE behind them turn. Fuses four operations.
+// A block for a row; pairs of elements a thread. Of a query, `nope` elements stay and ROPE behind them are rotated. Fuses four operations.
 // Bytes: 2 read and 2 written for each element of the row and of the queries' rotated parts. An angle is position * frequency rounded to
 // f32, as models are trained with.
 

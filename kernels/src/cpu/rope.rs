@@ -1,5 +1,5 @@
 //! Between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split: dimension `i`
-//! turns with `i + head_dim / 2`), keys and values into the cache. One pass over each head, all in f32.
+//! is rotated with `i + head_dim / 2`), keys and values into the cache. One pass over each head, all in f32.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -120,9 +120,9 @@ impl Kernel for Heads<'_> {
         let group = shape.group();
         for (row, slot) in self.slots.iter().enumerate() {
             for head in self.head * group..(self.head + 1) * group {
-                self.turn(lanes, row, head, norms.map(|norms| norms.q));
+                self.rotate(lanes, row, head, norms.map(|norms| norms.q));
             }
-            let key = self.turn(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
+            let key = self.rotate(lanes, row, shape.heads + self.head, norms.map(|norms| norms.k));
             let at = self.place.row_at(*slot as usize, self.head);
             #[expect(unsafe_code, reason = "each task its heads")]
             // SAFETY: a task touches its own head's rows of the cache only.
@@ -149,7 +149,7 @@ impl<'a> Heads<'a> {
 
     /// Norms and rotates a head of a row.
     #[inline(always)]
-    fn turn<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a [f32] {
+    fn rotate<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a [f32] {
         #[expect(unsafe_code, reason = "each task its heads")]
         // SAFETY: the head is one of this task's, and only one is alive at a time.
         let x = unsafe { self.part(row, head) };

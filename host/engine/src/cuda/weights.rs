@@ -13,12 +13,12 @@ pub(super) struct DeviceMatrix {
     pub(super) at: DevicePtr,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Rows come in turns of eight of the first part and eight of the second: gate and up, for `SwiGLU` on the way.
-    pub(super) takes_turns: bool,
+    /// Rows of gate and up are interleaved, eight of each, for `SwiGLU` on the way.
+    pub(super) is_interleaved: bool,
 }
 
-/// Rows of a turn.
-const TURN: usize = 8;
+/// Rows of each part that lie together.
+const INTERLEAVED: usize = 8;
 
 /// A vector of f32.
 #[derive(Debug)]
@@ -45,13 +45,13 @@ impl WeightUpload {
         let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
         let rows = parts.iter().map(|part| part.shape().0).sum::<usize>();
         let cols = parts[0].shape().1;
-        let takes_turns = role == WeightRole::GateUp && may_take_turns(parts);
-        let at = if takes_turns {
-            self.put(driver, &in_turns(&contents, TURN * cols * 2))?
+        let is_interleaved = role == WeightRole::GateUp && may_interleave(parts);
+        let at = if is_interleaved {
+            self.put(driver, &interleaved(&contents, INTERLEAVED * cols * 2))?
         } else {
             self.put(driver, &contents)?
         };
-        Ok(DeviceMatrix { at, rows, cols, takes_turns })
+        Ok(DeviceMatrix { at, rows, cols, is_interleaved })
     }
 
     /// Begins to write contents one behind the other, in pieces that don't end with them; what is random is drawn on the device.
@@ -96,17 +96,17 @@ impl WeightUpload {
     }
 }
 
-/// Whether these are two parts of as many rows, whole turns of them.
-fn may_take_turns(parts: &[StoredMatrix]) -> bool {
-    matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(TURN))
+/// Whether these are two parts of as many rows, a multiple of [`INTERLEAVED`].
+fn may_interleave(parts: &[StoredMatrix]) -> bool {
+    matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(INTERLEAVED))
 }
 
-/// Contents of one size in turns of so many bytes.
-fn in_turns<'a>(contents: &'a [Content<'a>], turn: usize) -> Vec<Content<'a>> {
+/// Contents of one size, interleaved by so many bytes.
+fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>> {
     let bytes = contents.first().map_or(0, Content::bytes);
     let of_each =
-        |start| contents.iter().map(move |whole| Content::Part { whole, part: start..start + turn });
-    (0..bytes).step_by(turn).flat_map(of_each).collect()
+        |start| contents.iter().map(move |whole| Content::Part { whole, part: start..start + piece });
+    (0..bytes).step_by(piece).flat_map(of_each).collect()
 }
 
 /// The error for what there is no kernel for.
@@ -120,33 +120,33 @@ mod tests {
     use crate::models::Weights;
 
     #[test]
-    fn rows_of_gate_and_up_take_turns_wherever_a_copy_begins() {
+    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
         let (rows, cols) = (24, 3);
         let weights = Weights::random(5);
         let parts = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
         let mut wanted = Vec::new();
-        for turn in 0..rows / TURN {
+        for group in 0..rows / INTERLEAVED {
             for part in &parts {
-                let row = TURN * cols * 2;
-                wanted.extend_from_slice(&part.bytes()[turn * row..][..row]);
+                let row = INTERLEAVED * cols * 2;
+                wanted.extend_from_slice(&part.bytes()[group * row..][..row]);
             }
         }
         let contents: Vec<_> = parts.iter().map(Content::Plain).collect();
-        let turns = in_turns(&contents, TURN * cols * 2);
+        let contents = interleaved(&contents, INTERLEAVED * cols * 2);
         for piece in [2, 10, 48, 50, wanted.len()] {
             let mut got = vec![0; wanted.len()];
             for (i, out) in got.chunks_mut(piece).enumerate() {
-                write_all(&turns, i * piece, out);
+                write_all(&contents, i * piece, out);
             }
             assert_eq!(got, wanted, "pieces of {piece}");
         }
     }
 
     #[test]
-    fn parts_that_are_no_whole_turns_lie_one_behind_the_other() {
+    fn parts_that_cannot_be_interleaved_lie_one_behind_the_other() {
         let weights = Weights::random(5);
         let part = |rows: usize| StoredMatrix::Plain(weights.tensor("part", &[rows, 3]).unwrap());
-        assert!(!may_take_turns(&[part(12), part(12)]) && !may_take_turns(&[part(16), part(8)]));
-        assert!(may_take_turns(&[part(16), part(16)]) && !may_take_turns(&[part(16)]));
+        assert!(!may_interleave(&[part(12), part(12)]) && !may_interleave(&[part(16), part(8)]));
+        assert!(may_interleave(&[part(16), part(16)]) && !may_interleave(&[part(16)]));
     }
 }

@@ -111,7 +111,7 @@ pub struct MlaSpec {
     pub rank: usize,
     /// Width of a head's part that isn't rotated.
     pub nope: usize,
-    /// Width of a head's part that is rotated, even; neighbours turn together.
+    /// Width of a head's part that is rotated, even; neighbours are rotated together.
     pub rope: usize,
     /// Width of a head's value.
     pub value: usize,
@@ -178,7 +178,7 @@ pub enum Scoring {
 pub enum ExpertActivation {
     /// `silu(gate) * up`; all rows of gate, then all of up.
     SwiGlu,
-    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; rows of gate and up take turns.
+    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; rows of gate and up are interleaved.
     ClampedSwiGlu {
         /// Factor within the sigmoid.
         alpha: f32,

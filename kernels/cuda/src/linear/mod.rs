@@ -51,7 +51,7 @@ pub enum LinearStore {
     F32,
     /// They are added to f32 (a residual connection).
     AddF32,
-    /// The weight's rows come in turns of eight of gate and eight of up; `silu(gate) * up` replaces bf16. `outputs` is a multiple of
+    /// The weight's rows are interleaved, eight of gate and eight of up; `silu(gate) * up` replaces bf16. `outputs` is a multiple of
     /// 16.
     SwiGlu,
 }
@@ -113,8 +113,8 @@ pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs:
     x.chunks_exact(inputs).flat_map(row).collect()
 }
 
-/// `silu(gate) * up` of sums that come in turns of eight.
+/// `silu(gate) * up` of sums that are interleaved by eight.
 pub fn swiglu_turns_reference(sums: &[f64]) -> Vec<f64> {
     let pair = |(gate, up): (&f64, &f64)| gate / (1.0 + (-gate).exp()) * up;
-    sums.chunks_exact(16).flat_map(|turn| turn[..8].iter().zip(&turn[8..]).map(pair)).collect()
+    sums.chunks_exact(16).flat_map(|both| both[..8].iter().zip(&both[8..]).map(pair)).collect()
 }

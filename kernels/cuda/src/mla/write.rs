@@ -74,7 +74,7 @@ impl MlaWrite {
     }
 }
 
-/// What the rotation means: neighbours turn together.
+/// What the rotation means: neighbours are rotated together.
 #[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
 pub fn interleaved_rope_reference(x: &[f32], frequencies: &[f32], factor: f32, position: u32) -> Vec<f64> {
     let pair = |(pair, frequency): (&[f32; 2], &f32)| {

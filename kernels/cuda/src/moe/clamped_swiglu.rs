@@ -8,7 +8,7 @@ static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("
 /// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ClampedSwiglu {
-    /// `[rows, 2 * cols]` bf16: gate and up take turns.
+    /// `[rows, 2 * cols]` bf16: gate and up are interleaved.
     pub gate_up: DevicePtr,
     /// `[rows, cols]` bf16.
     pub out: DevicePtr,

@@ -33,7 +33,7 @@ pub struct Expert<'a> {
 pub enum ExpertActivation {
     /// `silu(gate) * up`; all rows of gate, then all of up.
     SwiGlu,
-    /// [`clamped_swiglu`]; rows of gate and up take turns.
+    /// [`clamped_swiglu`]; rows of gate and up are interleaved.
     ClampedSwiGlu {
         /// Factor within the sigmoid.
         alpha: f32,

@@ -68,12 +68,12 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
 
 /// Pairs of neighbours, turned.
 fn rotated(x: &[f32], position: usize) -> Vec<f32> {
-    let turn = |(i, pair): (usize, &[f32])| {
+    let rotate = |(i, pair): (usize, &[f32])| {
         let (sin, cos) = (position as f64 * f64::from(FREQUENCIES[i])).sin_cos();
         let (a, b) = (f64::from(pair[0]), f64::from(pair[1]));
         [(a * cos - b * sin) as f32 * 1.25, (b * cos + a * sin) as f32 * 1.25]
     };
-    x.chunks_exact(2).enumerate().flat_map(turn).collect()
+    x.chunks_exact(2).enumerate().flat_map(rotate).collect()
 }
 
 #[test]

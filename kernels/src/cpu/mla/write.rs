@@ -1,5 +1,5 @@
 //! Between the projections and the compressed cache: RMS norm of the latent row, rotary embedding of its key and of the queries
-//! (neighbours turn together: dimension `2 i` with `2 i + 1`), one row into the cache. All in f32.
+//! (neighbours are rotated together: dimension `2 i` with `2 i + 1`), one row into the cache. All in f32.
 
 use super::MlaShape;
 use crate::cpu::isa::Kernel;

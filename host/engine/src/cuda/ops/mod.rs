@@ -117,7 +117,7 @@ impl Backend for CudaBackend {
         out: &mut Tensor,
     ) {
         let x = self.on_the_way(x);
-        if weight.takes_turns {
+        if weight.is_interleaved {
             self.multiply(x, weight, None, LinearStore::SwiGlu, out.at);
         } else {
             self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);

@@ -227,9 +227,10 @@ fn all_mxfp4<'a>(matrices: &[&'a StoredMatrix]) -> Option<Vec<(Content<'a>, Cont
     matrices.iter().map(one).collect()
 }
 
-/// Codes, factors and blocks, where all matrices are FP8 of one shape in blocks that kernels take.
+/// Codes, factors, and the rows and columns of a block.
 type Fp8Contents<'a> = (Vec<Content<'a>>, Vec<Content<'a>>, (usize, usize));
 
+/// These, where all matrices are FP8 of one shape in blocks that kernels take.
 fn all_fp8<'a>(matrices: &[&'a StoredMatrix]) -> Option<Fp8Contents<'a>> {
     let (shape, mut found) = (matrices[0].shape(), None);
     let one = |matrix: &&'a StoredMatrix| match matrix {

@@ -104,7 +104,7 @@ pub enum ExpertLayout {
         /// The router has a correction of its choice.
         correction: bool,
     },
-    /// One tensor for gates and ups of all experts, which take turns, and one back, with biases; the router is `router`.
+    /// One tensor for gates and ups of all experts, which are interleaved, and one back, with biases; the router is `router`.
     Packed,
 }
 
