@@ -79,12 +79,9 @@ kernels() {
         sort | tee "$OUT/kernel-errors.txt"
 }
 
-# Bytes that kernels move by their time, beside a copy and a matmul of the same run. On the shim everything is only launched.
+# Bytes that kernels move by their time, beside a copy and a matmul of the same run. On the shim everything is only launched, in small.
 table() {
-    case $DEVICE in
-    cuda*) stage table 90 "$CARRY/engine-tests" --nocapture --ignored cuda::tests::speed::table ;;
-    *) stage table 90 "$CARRY/engine-tests" --nocapture cuda::tests::speed::everything ;;
-    esac
+    stage table 90 "$CARRY/engine-tests" --nocapture cuda::tests::speed::table
 }
 
 # The first start compiles, the second finds everything in the cache.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use cuda_kernels::{DevicePtr, GatherRows, Launch, Variant};
 
 use super::CudaError;
+use super::attention_work::{AttentionWork, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
 use super::ops::{ExpertRoom, LatentRoom, size, work_kinds};
@@ -16,7 +17,6 @@ use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
 use super::weights::WeightUpload;
-use super::work::{AttentionWork, WorkSizes};
 use crate::batch::Batch;
 use crate::models::ops::TensorRole;
 use crate::models::{LoadError, ModelConfig};

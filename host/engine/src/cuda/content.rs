@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights};
+use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value};
 use half::{bf16, f16};
 
 use super::weights::unsupported;
@@ -169,7 +169,7 @@ fn fp8(
 ) {
     let mut values = [0.0; 256];
     for (value, code) in values.iter_mut().zip(0..=u8::MAX) {
-        *value = e4m3(code);
+        *value = e4m3_value(code);
     }
     let mut at = first;
     let end = first + out.len();
@@ -185,14 +185,10 @@ fn fp8(
     }
 }
 
-/// The value of an E4M3 code (OCP 8-bit Floating Point v1.0): the code's bits are those of a float whose exponent is too small by 2¹²⁰.
-fn e4m3(code: u8) -> f32 {
-    let bits = u32::from(code & 0x7f) << 20 | u32::from(code & 0x80) << 24;
-    f32::from_bits(bits) * f32::from_bits((127 + 120) << 23)
-}
-
 #[cfg(test)]
 mod tests {
+    use kernels::cpu::{Elements, Fp8Blocks};
+
     use super::*;
     use crate::models::{CodeKind, Weights};
 
@@ -244,9 +240,9 @@ mod tests {
         let codes = Weights::random(3).codes("b", &[70, 37], CodeKind::E4m3).unwrap();
         let scales: Vec<f32> = (1..=3 * 5u8).map(f32::from).collect();
         let content = Content::Fp8 { codes: &codes, cols: 37, scales: scales.clone(), block: (24, 8) };
+        let on_the_cpu = Elements::Fp8(Fp8Blocks::new(codes.bytes(), 37, &scales, (24, 8)));
         for (i, value) in values(&written(&[content], 1 << 20)).into_iter().enumerate() {
-            let scale = scales[i / 37 / 24 * 5 + i % 37 / 8];
-            let wanted = bf16::from_f32(cuda_kernels::e4m3_value(codes.bytes()[i]) * scale).to_f32();
+            let wanted = bf16::from_f32(on_the_cpu.get(i)).to_f32();
             assert_eq!(value.to_bits(), wanted.to_bits(), "{i}");
         }
     }

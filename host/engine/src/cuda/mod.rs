@@ -3,6 +3,7 @@
 //! Invariants: without a driver nothing of CUDA is loaded or called, and everything else works as if this module weren't there; what is
 //! missing is an error of one line, never a panic. Called by `host devices`, and by whoever starts an engine.
 
+mod attention_work;
 mod backend;
 mod buckets;
 mod cache;
@@ -30,7 +31,6 @@ mod tests;
 mod upload;
 mod version;
 mod weights;
-mod work;
 
 pub use choose::choose_device;
 pub use compile::KernelCache;

@@ -6,7 +6,8 @@
 
 use super::LoadError;
 use super::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
+    TensorRole,
 };
 use super::stored::{ExpertWeights, StoredMatrix, WeightRole};
 use super::tensor::WeightTensor;
@@ -14,7 +15,7 @@ use super::tensor::WeightTensor;
 /// A device with its KV cache. `n` is the number of tokens of the step.
 ///
 /// ```
-/// use engine::models::ops::{Input, Norm, Store};
+/// use engine::models::ops::{LayerInput, Norm, Store};
 /// use engine::models::Backend;
 ///
 /// /// `x += down · up · norm(x)`, on any device.
@@ -30,7 +31,7 @@ use super::tensor::WeightTensor;
 ///     fn forward(&mut self, backend: &mut B, x: &mut B::Tensor) {
 ///         let Self { norm, up, down, normed, wide } = self;
 ///         let norm = Norm { weight: norm, eps: 1e-6 };
-///         backend.linear_of(Input::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
+///         backend.linear_of(LayerInput::Normed { x, norm, normed }, up, None, Store::Overwrite, wide);
 ///         backend.linear(wide, down, None, Store::Accumulate, x);
 ///     }
 /// }
@@ -93,7 +94,7 @@ pub trait Backend {
     /// [`Self::linear`] of an input that may be a norm: in one pass where the device can.
     fn linear_of(
         &mut self,
-        x: Input<'_, Self::Tensor, Self::Vector>,
+        x: LayerInput<'_, Self::Tensor, Self::Vector>,
         weight: &Self::Matrix,
         bias: Option<&Self::Vector>,
         store: Store,
@@ -106,7 +107,7 @@ pub trait Backend {
     /// in `gate_up`, which nobody may read behind that.
     fn swiglu(
         &mut self,
-        x: Input<'_, Self::Tensor, Self::Vector>,
+        x: LayerInput<'_, Self::Tensor, Self::Vector>,
         weight: &Self::Matrix,
         gate_up: &mut Self::Tensor,
         out: &mut Self::Tensor,
@@ -115,10 +116,10 @@ pub trait Backend {
         self.silu_mul(gate_up, out);
     }
     /// What an input is, its norm having been taken.
-    fn input_of<'a>(&mut self, x: Input<'a, Self::Tensor, Self::Vector>) -> &'a Self::Tensor {
+    fn input_of<'a>(&mut self, x: LayerInput<'a, Self::Tensor, Self::Vector>) -> &'a Self::Tensor {
         match x {
-            Input::Plain(x) => x,
-            Input::Normed { x, norm, normed } => {
+            LayerInput::Plain(x) => x,
+            LayerInput::Normed { x, norm, normed } => {
                 self.rms_norm(x, norm, normed);
                 normed
             }

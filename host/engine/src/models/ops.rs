@@ -58,7 +58,7 @@ impl<V> Copy for Norm<'_, V> {}
 
 /// What a linear layer reads.
 #[derive(Debug)]
-pub enum Input<'a, T, V> {
+pub enum LayerInput<'a, T, V> {
     /// These.
     Plain(&'a T),
     /// The norm of these. Devices that don't take it on the way keep it in `normed`, which nobody may read behind that.

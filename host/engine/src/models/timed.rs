@@ -80,6 +80,11 @@ impl OpCosts {
         self.0[op as usize]
     }
 
+    /// That of one kind, to be added to.
+    pub fn of_mut(&mut self, op: Op) -> &mut OpCost {
+        &mut self.0[op as usize]
+    }
+
     /// That of all kinds together.
     pub fn total(&self) -> OpCost {
         self.0.iter().fold(OpCost::default(), |all, one| OpCost {
@@ -145,7 +150,7 @@ impl<B: Traffic> Timed<B> {
         work(&mut self.inner);
         let took = begin.elapsed();
         let (weights, cache) = reads(&self.inner);
-        let cost = &mut costs.0[op as usize];
+        let cost = costs.of_mut(op);
         cost.time += took;
         cost.calls += 1;
         cost.weight_bytes += weights;

@@ -191,3 +191,31 @@ impl Report {
         csv.row(cells);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "small whole numbers")]
+mod tests {
+    use engine::models::OpCosts;
+
+    use super::*;
+
+    #[test]
+    fn each_repetition_is_compared_with_what_memory_gave_then() {
+        let repetition = |millis, read_bandwidth| {
+            let time = Duration::from_millis(millis);
+            Repetition { time, read_bandwidth }
+        };
+        let mut measured = Measured {
+            test: Test::Decode { tokens: 1, parallel: 1, depth: 0 },
+            timed: vec![repetition(100, 40.0), repetition(200, 10.0), repetition(125, 80.0)],
+            counted: Counted { time: Duration::ZERO, sampling: Duration::ZERO, ops: OpCosts::default() },
+        };
+        assert_eq!(measured.share_of_reads(), 0.0, "nothing was read");
+        measured.counted.ops.of_mut(Op::Linear).weight_bytes = 2;
+        // 20, 10 and 16 bytes a second, of 40, 10 and 80.
+        assert_eq!((measured.share_of_reads(), measured.read_bandwidth()), (0.5, 40.0));
+        let report = Report { model: String::new(), engine: String::new(), tests: vec![measured] };
+        assert_eq!(report.read_bandwidth(), [10.0, 40.0, 80.0]);
+        assert_eq!(Report { tests: Vec::new(), ..report }.read_bandwidth(), [0.0; 3]);
+    }
+}

@@ -1,4 +1,4 @@
-//! A device of one test: buffers of numbers, launches. What it is, `machine` says: here the shim, and the engine's tests have the same tests on
+//! A device of one test: buffers of numbers, launches. What it is, `driver` says: here the shim, and the engine's tests have the same tests on
 //! its drivers.
 
 use std::cell::Cell;
@@ -7,10 +7,10 @@ use bytemuck::Pod;
 use cuda_kernels::{DevicePtr, Launch, Tolerance};
 use half::bf16;
 
-use super::machine;
+use super::driver;
 
 /// What runs kernels. Whatever goes wrong is a panic.
-pub(crate) trait Machine {
+pub(crate) trait TestDriver {
     /// Memory with these bytes.
     fn with(&self, bytes: &[u8]) -> DevicePtr;
     /// Writes over memory.
@@ -26,18 +26,18 @@ thread_local! {
 
 /// Runs a test's body on all there are: on the shim, threads run forwards and backwards.
 pub(crate) fn in_both_orders(body: impl Fn(&Device)) {
-    for machine in machine::all() {
-        body(&Device { machine });
+    for driver in driver::all() {
+        body(&Device { driver });
     }
 }
 
 pub(crate) struct Device {
-    machine: Box<dyn Machine>,
+    driver: Box<dyn TestDriver>,
 }
 
 impl Device {
     pub(crate) fn with<T: Pod>(&self, values: &[T]) -> DevicePtr {
-        self.machine.with(bytemuck::cast_slice(values))
+        self.driver.with(bytemuck::cast_slice(values))
     }
 
     pub(crate) fn f32(&self, values: &[f32]) -> DevicePtr {
@@ -61,17 +61,17 @@ impl Device {
 
     /// Makes a buffer all NaN again.
     pub(crate) fn spoil(&self, at: DevicePtr, bytes: usize) {
-        self.machine.write(at, &vec![0xff; bytes]);
+        self.driver.write(at, &vec![0xff; bytes]);
     }
 
     pub(crate) fn run(&self, launch: &Launch) {
         KERNEL.set(launch.kernel.entry);
-        self.machine.launch(launch);
+        self.driver.launch(launch);
     }
 
     pub(crate) fn read<T: Pod>(&self, from: DevicePtr, len: usize) -> Vec<T> {
         let mut values = vec![T::zeroed(); len];
-        self.machine.read(from, bytemuck::cast_slice_mut(&mut values));
+        self.driver.read(from, bytemuck::cast_slice_mut(&mut values));
         values
     }
 

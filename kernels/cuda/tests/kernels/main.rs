@@ -9,11 +9,11 @@
 
 mod attention;
 mod device;
+mod driver;
 mod elementwise;
 mod embed;
 mod linear;
 mod loading;
-mod machine;
 mod mla;
 mod moe;
 mod moe_layer;

@@ -40,8 +40,8 @@ pub(super) const SMALL_E4M3: [u16; 8] = [0, 0x3b00, 0x3b80, 0x3bc0, 0x3c00, 0x3c
 pub(super) const E4M3_BIAS: u16 = 120 << EXPONENT_OF_BF16;
 /// Where a bf16 has the mantissa of E4M3.
 pub(super) const E4M3_SHIFT: u32 = 4;
-/// All codes of E4M3 as bf16, the ones with a sign behind the others.
-static E4M3: [u16; 256] = {
+/// All codes of E4M3 as bf16, the ones with a sign behind the others; NaN isn't kept.
+pub(in crate::cpu) static E4M3: [u16; 256] = {
     let mut all = [0; 256];
     let mut code: u16 = 0;
     while code < 256 {

@@ -33,9 +33,9 @@ pub(super) trait CodeRows<L: Dots> {
 }
 
 /// As they are stored.
-pub(super) struct Stored<'a>(pub(super) Fp8Blocks<'a>);
+pub(super) struct StoredCodes<'a>(pub(super) Fp8Blocks<'a>);
 
-impl<L: Dots> CodeRows<L> for Stored<'_> {
+impl<L: Dots> CodeRows<L> for StoredCodes<'_> {
     type Line = [u8; PAIRS];
     const FETCHED: bool = true;
 
@@ -51,12 +51,12 @@ impl<L: Dots> CodeRows<L> for Stored<'_> {
 }
 
 /// Widened, the rows of a tile one behind the other.
-pub(super) struct InMemory<'a> {
+pub(super) struct WidenedTile<'a> {
     pub(super) tile: &'a [bf16],
     pub(super) k: usize,
 }
 
-impl<L: Dots> CodeRows<L> for InMemory<'_> {
+impl<L: Dots> CodeRows<L> for WidenedTile<'_> {
     type Line = [bf16; PAIRS];
     const FETCHED: bool = false;
 

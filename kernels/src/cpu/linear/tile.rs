@@ -7,7 +7,7 @@ use half::bf16;
 
 use super::Store;
 use super::few_mxfp4::FewMxfp4;
-use super::fp8::{Fp8Pairs, Stored};
+use super::fp8::{Fp8Pairs, StoredCodes};
 use super::inputs::InputRows;
 use super::pairs::Pairs;
 use super::panels::all_panels;
@@ -84,7 +84,7 @@ impl Kernel for Columns<'_> {
             Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
             Elements::Fp8(all) if pairs && tiles.rows <= FEW_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
-                let (first, codes) = (cols.start, Stored(all));
+                let (first, codes) = (cols.start, StoredCodes(all));
                 let rows = Fp8Pairs { lanes, x, weight: all, first, k: tiles.k, codes };
                 tiles.all::<L, _>(&rows, cols.len());
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use half::bf16;
 
-use super::fp8::{Fp8Pairs, InMemory};
+use super::fp8::{Fp8Pairs, WidenedTile};
 use super::plain::Plain;
 use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::Dots;
@@ -75,7 +75,7 @@ impl<L: Dots> Widened<L> for WidenedCodes<'_> {
     #[inline(always)]
     fn rows<'a>(&'a self, lanes: L, tiles: &'a Tiles<'_>, tile: &'a [bf16], first: usize) -> impl DotRows<L> {
         let x = (tiles.x.pairs, tiles.x.pairs_stride);
-        Fp8Pairs { lanes, x, weight: self.0, first, k: tiles.k, codes: InMemory { tile, k: tiles.k } }
+        Fp8Pairs { lanes, x, weight: self.0, first, k: tiles.k, codes: WidenedTile { tile, k: tiles.k } }
     }
 }
 

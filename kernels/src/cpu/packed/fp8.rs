@@ -6,7 +6,7 @@
 use half::{bf16, f16};
 
 use crate::cpu::lanes::LANES;
-use crate::cpu::lanes::dots::{Dots, PAIRS};
+use crate::cpu::lanes::dots::{Dots, E4M3, PAIRS};
 
 use super::PackedRows;
 
@@ -110,26 +110,16 @@ fn half(code: u8) -> f16 {
 
 /// The value of each code.
 static VALUES: [f32; 256] = {
-    let mut values = [0.0; 256];
-    let mut code: u32 = 0;
+    let mut values = [f32::NAN; 256];
+    let mut code = 0;
     while code < 256 {
-        values[code as usize] = value(code);
+        if code & 0x7f != 0x7f {
+            values[code] = f32::from_bits((E4M3[code] as u32) << 16);
+        }
         code += 1;
     }
     values
 };
-
-const fn value(code: u32) -> f32 {
-    let (sign, exponent, mantissa) = (code >> 7, code >> 3 & 15, code & 7);
-    let magnitude = match (exponent, mantissa) {
-        (15, 7) => f32::NAN,
-        // Multiples of 2⁻⁹.
-        (0, _) => mantissa as f32 / 512.0,
-        // The exponent's bias is 7 here and 127 in f32.
-        _ => f32::from_bits((exponent + 120) << 23 | mantissa << 20),
-    };
-    if sign == 1 { -magnitude } else { magnitude }
-}
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, clippy::cast_possible_truncation, reason = "exact values, codes below 256")]

@@ -7,10 +7,10 @@
 use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, MlaDecode, PagedCache};
 
 use super::{mla, size};
+use crate::cuda::attention_work::{DecodeKind, TiledRows, WorkKinds};
 use crate::cuda::backend::{CudaBackend, Tensor};
 use crate::cuda::step::StepArray;
 use crate::cuda::weights::DeviceVector;
-use crate::cuda::work::{DecodeKind, Tiles, WorkKinds};
 use crate::models::ops::AttentionSpec;
 use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
 
@@ -22,11 +22,11 @@ pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> 
     };
     let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
     let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
-        true if deterministic => Tiles::All,
-        true => Tiles::Prompts,
-        false => Tiles::None,
+        true if deterministic => TiledRows::All,
+        true => TiledRows::Prompts,
+        false => TiledRows::None,
     };
-    let by_spans = tiles == Tiles::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
+    let by_spans = tiles == TiledRows::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
     let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
     windows.sort_unstable();
     windows.dedup();
@@ -44,7 +44,7 @@ fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
         counters: sizes.heads.div_ceil(16),
     };
     let by_spans = MlaDecode::supports(shape) && !deterministic;
-    WorkKinds { decode: by_spans.then_some(kind), tiles: Tiles::None }
+    WorkKinds { decode: by_spans.then_some(kind), tiles: TiledRows::None }
 }
 
 impl CudaBackend {
@@ -62,10 +62,10 @@ impl CudaBackend {
             self.launch(&AttentionPrefill { attention, tiles, count }.launch());
         }
         let simple = match self.work.tiled() {
-            Tiles::All => 0,
+            TiledRows::All => 0,
             _ if self.work.has_lists() => return self.attend_by_spans(attention),
-            Tiles::Prompts => size(self.step.decoding),
-            Tiles::None => self.tokens(),
+            TiledRows::Prompts => size(self.step.decoding),
+            TiledRows::None => self.tokens(),
         };
         if simple > 0 {
             self.launch(&Attention { rows: simple, ..attention }.launch());

@@ -8,7 +8,7 @@ use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm};
 use super::size;
 use crate::cuda::backend::{CudaBackend, Tensor};
 use crate::cuda::weights::{DeviceMatrix, DeviceVector};
-use crate::models::ops::{Input, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 
 impl CudaBackend {
     /// A linear layer of the step's rows.
@@ -40,20 +40,24 @@ impl CudaBackend {
     }
 
     /// What a linear layer of the step's rows reads: a norm that its kernel takes on the way, or one that is taken here.
-    pub(super) fn on_the_way(&mut self, x: Input<'_, Tensor, DeviceVector>) -> LinearInput {
+    pub(super) fn on_the_way(&mut self, x: LayerInput<'_, Tensor, DeviceVector>) -> LinearInput {
         self.on_the_way_of(self.tokens(), x)
     }
 
     /// The same of so many rows.
-    pub(super) fn on_the_way_of(&mut self, rows: u32, x: Input<'_, Tensor, DeviceVector>) -> LinearInput {
+    pub(super) fn on_the_way_of(
+        &mut self,
+        rows: u32,
+        x: LayerInput<'_, Tensor, DeviceVector>,
+    ) -> LinearInput {
         match x {
-            Input::Plain(x) => LinearInput::Bf16(x.at),
-            Input::Normed { x, norm: Norm { weight, eps }, .. }
+            LayerInput::Plain(x) => LinearInput::Bf16(x.at),
+            LayerInput::Normed { x, norm: Norm { weight, eps }, .. }
                 if !self.deterministic && Linear::takes_norm(rows, size(x.cols)) =>
             {
                 LinearInput::Normed { x: x.at, weight: weight.at, eps }
             }
-            Input::Normed { x, norm, normed } => {
+            LayerInput::Normed { x, norm, normed } => {
                 self.rms_norm_rows(rows, x, norm, normed);
                 LinearInput::Bf16(normed.at)
             }

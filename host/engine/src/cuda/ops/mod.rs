@@ -14,7 +14,8 @@ use super::backend::{CudaBackend, Head, Tensor};
 use super::step::StepArray;
 use super::weights::{DeviceMatrix, DeviceVector};
 use crate::models::ops::{
-    AttentionSpec, ExpertActivation, HeadNorms, Input, MlaSpec, Norm, RopeSpec, Routing, Store, TensorRole,
+    AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
+    TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
@@ -99,7 +100,7 @@ impl Backend for CudaBackend {
 
     fn linear_of(
         &mut self,
-        x: Input<'_, Tensor, DeviceVector>,
+        x: LayerInput<'_, Tensor, DeviceVector>,
         weight: &DeviceMatrix,
         bias: Option<&DeviceVector>,
         store: Store,
@@ -111,7 +112,7 @@ impl Backend for CudaBackend {
 
     fn swiglu(
         &mut self,
-        x: Input<'_, Tensor, DeviceVector>,
+        x: LayerInput<'_, Tensor, DeviceVector>,
         weight: &DeviceMatrix,
         gate_up: &mut Tensor,
         out: &mut Tensor,
@@ -197,7 +198,7 @@ impl Backend for CudaBackend {
         let rows = size(self.step.logit_rows);
         let x = Tensor { at: self.gather(x, gathered), cols: x.cols, role: TensorRole::Sums };
         let mut normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
-        let x = self.on_the_way_of(rows, Input::Normed { x: &x, norm, normed: &mut normed });
+        let x = self.on_the_way_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed });
         self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }

@@ -65,7 +65,7 @@ fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<Vec<f32>> {
 /// Steps are of at most eight rows, which the same kernels take whatever is in them: so bits can be compared.
 #[test]
 fn a_row_has_the_same_logits_alone_and_beside_padding_others_and_prompts() {
-    for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8"] {
+    for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8", "kimi-tiny"] {
         let mut runner = load(device(), name, &options(), &mut |_| {}).unwrap();
         let prompts = [&[3, 1, 4, 1, 5][..], &[9, 2], &[6, 5, 3, 5, 8, 9, 7], &[9, 3, 2]];
         let decode = |lane: u32| Part {
@@ -81,8 +81,10 @@ fn a_row_has_the_same_logits_alone_and_beside_padding_others_and_prompts() {
         assert_eq!(logits(&mut runner, &four), alone, "{name}: a full graph");
         assert_eq!(logits(&mut runner, &four[..3]), alone[..3], "{name}: a padded graph");
         let prompt = Part { lane: 5, tokens: &[1, 2, 3, 4], from: 0 };
+        let prompt_alone = logits(&mut runner, std::slice::from_ref(&prompt));
         let mixed = logits(&mut runner, &[four[0].clone(), four[1].clone(), prompt]);
         assert_eq!(mixed[..2], alone[..2], "{name}: beside a prompt");
+        assert_eq!(mixed[2..], prompt_alone, "{name}: a prompt beside others");
         assert_ne!(alone[0], alone[1], "{name}");
     }
 }

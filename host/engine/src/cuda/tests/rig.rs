@@ -27,6 +27,11 @@ pub(super) fn device() -> Box<dyn Driver> {
     Box::new(Gpu::open(&gpu, cache).unwrap())
 }
 
+/// Whether it is a GPU.
+pub(super) fn is_a_gpu() -> bool {
+    std::env::var("ENGINE_TESTS_DEVICE").is_ok_and(|device| device.starts_with("cuda"))
+}
+
 /// The engine's folder where the tests run, which needn't be where they were built.
 pub(super) fn root() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)

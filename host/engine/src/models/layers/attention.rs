@@ -3,7 +3,7 @@
 
 use crate::models::config::GroupedConfig;
 use crate::models::loading::{Loading, Parts};
-use crate::models::ops::{AttentionSpec, HeadNorms, Input, Norm, Store, TensorRole};
+use crate::models::ops::{AttentionSpec, HeadNorms, LayerInput, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Projections around the cache.
@@ -87,7 +87,7 @@ impl<B: Backend> GroupedAttention<B> {
         let Scratch { qkv, attended } = scratch;
         let spec = spec(&self.config, self.window, self.sinks.as_ref());
         let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps: norm.eps });
-        let x = Input::Normed { x: hidden, norm, normed };
+        let x = LayerInput::Normed { x: hidden, norm, normed };
         backend.linear_of(x, &self.qkv, self.qkv_bias.as_ref(), Store::Overwrite, qkv);
         backend.qk_norm_rope_write(layer, spec, norms, rope, qkv);
         backend.attention(layer, spec, qkv, attended);

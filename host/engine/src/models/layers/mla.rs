@@ -3,7 +3,7 @@
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
-use crate::models::ops::{Input, MlaSpec, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, MlaSpec, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
 /// Projections around the cache.
@@ -98,7 +98,7 @@ impl<B: Backend> LatentAttention<B> {
             Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),
             Queries::Narrow(down, norm, up) => {
                 backend.linear(normed, down, None, Store::Overwrite, before);
-                let x = Input::Normed { x: before, norm: Norm { weight: norm, eps }, normed: after };
+                let x = LayerInput::Normed { x: before, norm: Norm { weight: norm, eps }, normed: after };
                 backend.linear_of(x, up, None, Store::Overwrite, queries);
             }
         }

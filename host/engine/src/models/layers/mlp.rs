@@ -1,7 +1,7 @@
 //! The gated feed-forward part, dense.
 
 use crate::models::loading::Loading;
-use crate::models::ops::{Input, Norm, Store, TensorRole};
+use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
@@ -53,7 +53,7 @@ impl<B: Backend> GatedMlp<B> {
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
-        self.activate(backend, Input::Normed { x: hidden, norm, normed }, scratch);
+        self.activate(backend, LayerInput::Normed { x: hidden, norm, normed }, scratch);
         backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
     }
 
@@ -65,14 +65,14 @@ impl<B: Backend> GatedMlp<B> {
         scratch: &mut Scratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
-        self.activate(backend, Input::Plain(x), scratch);
+        self.activate(backend, LayerInput::Plain(x), scratch);
         backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
     }
 
     fn activate(
         &self,
         backend: &mut B,
-        x: Input<'_, B::Tensor, B::Vector>,
+        x: LayerInput<'_, B::Tensor, B::Vector>,
         scratch: &mut Scratch<B::Tensor>,
     ) {
         let Scratch { gate_up, activated } = scratch;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
 
-mod machine;
+mod driver;
 
 #[path = "../../../../../../kernels/cuda/tests/kernels/attention.rs"]
 mod attention;

@@ -2,29 +2,58 @@
 
 use cuda_kernels::LinearStore;
 
+/// A linear layer, its input normed on the way or not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinearShape {
+    pub(super) outputs: u32,
+    pub(super) inputs: u32,
+    pub(super) store: LinearStore,
+    pub(super) norm: bool,
+}
+
+/// What attention reads: sequences of `context` tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CacheShape {
+    pub(super) heads: u32,
+    pub(super) kv_heads: u32,
+    pub(super) head_dim: u32,
+    pub(super) context: u32,
+    pub(super) window: Option<u32>,
+}
+
+/// Experts of `n` outputs and `k` inputs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ExpertShape {
+    pub(super) experts: u32,
+    pub(super) per_token: u32,
+    pub(super) n: u32,
+    pub(super) k: u32,
+    pub(super) mxfp4: bool,
+}
+
 /// One kernel's work.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
-    Linear { outputs: u32, inputs: u32, store: LinearStore, norm: bool },
-    Decode { heads: u32, kv_heads: u32, head_dim: u32, context: u32, window: Option<u32> },
-    Prefill { heads: u32, kv_heads: u32, head_dim: u32, context: u32 },
+    Linear(LinearShape),
+    Decode(CacheShape),
+    Prefill(CacheShape),
     Mla { heads: u32, context: u32 },
-    Experts { experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool },
+    Experts(ExpertShape),
     Norm { cols: u32 },
 }
 
 pub(super) type Case = (&'static str, u32, Work);
 
 pub(super) fn linear(outputs: u32, inputs: u32, store: LinearStore) -> Work {
-    Work::Linear { outputs, inputs, store, norm: false }
+    Work::Linear(LinearShape { outputs, inputs, store, norm: false })
 }
 
 fn normed(outputs: u32, inputs: u32, store: LinearStore) -> Work {
-    Work::Linear { outputs, inputs, store, norm: true }
+    Work::Linear(LinearShape { outputs, inputs, store, norm: true })
 }
 
-fn decode(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> Work {
-    Work::Decode { heads, kv_heads, head_dim, context, window: None }
+fn cache(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> CacheShape {
+    CacheShape { heads, kv_heads, head_dim, context, window: None }
 }
 
 /// (model and layer, rows, work).
@@ -59,38 +88,40 @@ pub(super) fn cases() -> Vec<Case> {
         ]);
     }
     for (rows, context) in [(1, 640), (1, 8192), (64, 640), (256, 640), (16, 8192)] {
-        all.push(("8B cache", rows, decode(32, 8, 128, context)));
-        all.push(("20b cache", rows, decode(64, 8, 64, context)));
+        all.push(("8B cache", rows, Work::Decode(cache(32, 8, 128, context))));
+        all.push(("20b cache", rows, Work::Decode(cache(64, 8, 64, context))));
     }
-    let window = Work::Decode { heads: 64, kv_heads: 8, head_dim: 64, context: 8192, window: Some(128) };
+    let window = Work::Decode(CacheShape { window: Some(128), ..cache(64, 8, 64, 8192) });
     all.push(("20b window", 64, window));
     for context in [2048, 8192] {
-        all.push(("8B prompt", 2048, Work::Prefill { heads: 32, kv_heads: 8, head_dim: 128, context }));
+        all.push(("8B prompt", 2048, Work::Prefill(cache(32, 8, 128, context))));
     }
     all
 }
 
 fn experts(experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool) -> Work {
-    Work::Experts { experts, per_token, n, k, mxfp4 }
+    Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 })
 }
 
 /// The same kernel with less to do.
 pub(super) fn shrunk((name, rows, work): Case) -> Case {
     let less = |size: u32| (size / 64).next_multiple_of(32);
     let work = match work {
-        Work::Linear { outputs, inputs, store, norm } => {
-            Work::Linear { outputs: less(outputs), inputs: less(inputs), store, norm }
+        Work::Linear(shape) => {
+            Work::Linear(LinearShape { outputs: less(shape.outputs), inputs: less(shape.inputs), ..shape })
         }
-        Work::Decode { heads, kv_heads, head_dim, context, window } => {
-            Work::Decode { heads, kv_heads, head_dim, context: context / 16, window }
-        }
-        Work::Prefill { heads, kv_heads, head_dim, context } => {
-            Work::Prefill { heads: heads / 8, kv_heads: kv_heads / 8, head_dim, context: context / 64 }
+        Work::Decode(shape) => Work::Decode(CacheShape { context: shape.context / 16, ..shape }),
+        Work::Prefill(CacheShape { heads, kv_heads, head_dim, context, .. }) => {
+            Work::Prefill(cache(heads / 8, kv_heads / 8, head_dim, context / 64))
         }
         Work::Mla { heads, context } => Work::Mla { heads, context: context / 16 },
-        Work::Experts { experts, per_token, n, k, mxfp4 } => {
-            Work::Experts { experts: experts / 8, per_token: per_token / 2, n: less(n), k: less(k), mxfp4 }
-        }
+        Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 }) => Work::Experts(ExpertShape {
+            experts: experts / 8,
+            per_token: per_token / 2,
+            n: less(n),
+            k: less(k),
+            mxfp4,
+        }),
         Work::Norm { cols } => Work::Norm { cols: less(cols) },
     };
     (name, rows.min(18), work)

@@ -7,14 +7,14 @@ use super::*;
 const SPARE: Spare = Spare { lane: 9, block: 50 };
 
 /// For rows of two windows, with so much room; at address 0, without memory.
-fn work(tiles: Tiles, spans: usize) -> AttentionWork {
+fn work(tiles: TiledRows, spans: usize) -> AttentionWork {
     let windows = vec![None, Some(64)];
-    let decode = (tiles == Tiles::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
+    let decode = (tiles == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
     let kinds = WorkKinds { decode, tiles };
     let sizes = WorkSizes { rows: 8, lanes: 4, context: 1024 };
     let null = DevicePtr::NULL;
     AttentionWork {
-        layout: Layout::new(&kinds, sizes, spans),
+        layout: ListLayout::new(&kinds, sizes, spans),
         kinds,
         at: null,
         partials: null,
@@ -50,7 +50,7 @@ fn at(words: &[u32], bytes: u64, count: usize) -> &[u32] {
 
 #[test]
 fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_copied() {
-    let mut work = work(Tiles::Prompts, 100);
+    let mut work = work(TiledRows::Prompts, 100);
     let (words, copy) = write(&mut work, &batch(&[(1, 600), (1, 3)]), Some(4));
     let wanted = [None, Some(64)].map(|window| decode_work(&[600, 3, 0, 0], window));
     let lists = [None, Some(64)].map(|window| work.lists(window).collect::<Vec<_>>());
@@ -64,7 +64,7 @@ fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_c
 
 #[test]
 fn rows_of_more_spans_than_there_is_room_for_are_shared_out_over_lists_and_need_a_step_without_a_graph() {
-    let mut work = work(Tiles::Prompts, 4);
+    let mut work = work(TiledRows::Prompts, 4);
     // 3, 1, 1 and 4 spans.
     let batch = batch(&[(1, 600), (1, 3), (1, 255), (1, 1000)]);
     assert!(!work.fits_graph(&batch, 4) && work.fits_graph(&self::batch(&[(1, 600)]), 2));
@@ -82,18 +82,18 @@ fn rows_of_more_spans_than_there_is_room_for_are_shared_out_over_lists_and_need_
 #[test]
 fn the_largest_step_has_room() {
     for spans in [1, 4, 7, 100, 4096] {
-        let mut work = work(Tiles::Prompts, spans);
+        let mut work = work(TiledRows::Prompts, spans);
         write(&mut work, &batch(&[(1, 1023); 4]), Some(8));
         write(&mut work, &batch(&[(5, 1023), (1, 1023), (1, 1023), (1, 1023)]), None);
     }
-    let mut all = work(Tiles::All, 4096);
+    let mut all = work(TiledRows::All, 4096);
     write(&mut all, &batch(&[(1, 1023); 4]), Some(8));
     assert_eq!(all.tiles().1, 8);
 }
 
 #[test]
 fn prompts_are_cut_into_tiles_behind_rows_that_decode() {
-    let mut work = work(Tiles::Prompts, 100);
+    let mut work = work(TiledRows::Prompts, 100);
     let (words, _) = write(&mut work, &batch(&[(1, 5), (3, 9), (1, 0)]), None);
     let (tiles, count) = work.tiles();
     assert_eq!(at(&words, tiles.0, 8), [1, 3, 7, 1, 4, 1, 0, 2]);
@@ -104,7 +104,7 @@ fn prompts_are_cut_into_tiles_behind_rows_that_decode() {
 
 #[test]
 fn a_deterministic_engine_has_tiles_for_all_rows_those_that_pad_too() {
-    let mut work = work(Tiles::All, 100);
+    let mut work = work(TiledRows::All, 100);
     let (words, _) = write(&mut work, &batch(&[(1, 5), (1, 70)]), Some(4));
     let (tiles, count) = work.tiles();
     assert_eq!(at(&words, tiles.0, 16), [0, 1, 5, 0, 1, 1, 70, 1, 2, 1, 0, 9, 3, 1, 0, 9]);

@@ -1,14 +1,14 @@
-//! The machines of this crate's tests: the shim, with threads in both orders.
+//! The drivers of this crate's tests: the shim, with threads in both orders.
 
 use cuda_kernels::{DevicePtr, Launch};
 use cuda_shim::{Order, Shim};
 
-use super::device::Machine;
+use super::device::TestDriver;
 
-pub(crate) fn all() -> impl Iterator<Item = Box<dyn Machine>> {
+pub(crate) fn all() -> impl Iterator<Item = Box<dyn TestDriver>> {
     [Order::Forward, Order::Backward]
         .into_iter()
-        .map(|order| -> Box<dyn Machine> { Box::new(OnShim { shim: Shim::with_order(order), order }) })
+        .map(|order| -> Box<dyn TestDriver> { Box::new(OnShim { shim: Shim::with_order(order), order }) })
 }
 
 struct OnShim {
@@ -16,7 +16,7 @@ struct OnShim {
     order: Order,
 }
 
-impl Machine for OnShim {
+impl TestDriver for OnShim {
     fn with(&self, bytes: &[u8]) -> DevicePtr {
         self.shim.alloc_with(bytes).unwrap()
     }

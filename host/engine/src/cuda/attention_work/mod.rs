@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use cuda_kernels::{DevicePtr, PrefillRows, decode_spans, write_decode_work, write_prefill_tiles};
 
-use layout::{Layout, widest};
+use layout::{ListLayout, widest};
 
 use super::CudaError;
 use super::driver::Driver;
@@ -26,7 +26,7 @@ const PARTS: usize = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WorkKinds {
     pub(super) decode: Option<DecodeKind>,
-    pub(super) tiles: Tiles,
+    pub(super) tiles: TiledRows,
 }
 
 /// Spans of rows that decode.
@@ -42,7 +42,7 @@ pub(super) struct DecodeKind {
 
 /// Which rows are cut into tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tiles {
+pub(super) enum TiledRows {
     None,
     /// Those of sequences with several rows.
     Prompts,
@@ -64,7 +64,7 @@ pub(super) struct WorkSizes {
 #[derive(Debug)]
 pub(super) struct AttentionWork {
     kinds: WorkKinds,
-    layout: Layout,
+    layout: ListLayout,
     at: DevicePtr,
     partials: DevicePtr,
     counters: DevicePtr,
@@ -84,7 +84,7 @@ struct WorkStep {
 impl AttentionWork {
     /// Bytes that lists of such a model take.
     pub(super) fn bytes(kinds: &WorkKinds, sizes: WorkSizes) -> usize {
-        Layout::new(kinds, sizes, spans(kinds)).bytes()
+        ListLayout::new(kinds, sizes, spans(kinds)).bytes()
     }
 
     /// Lists at this address.
@@ -94,7 +94,7 @@ impl AttentionWork {
         sizes: WorkSizes,
         at: DevicePtr,
     ) -> Result<Self, CudaError> {
-        let layout = Layout::new(&kinds, sizes, spans(&kinds));
+        let layout = ListLayout::new(&kinds, sizes, spans(&kinds));
         let (part, counter) =
             kinds.decode.as_ref().map_or((0, 0), |kind| (kind.part_bytes, kind.counters * 4));
         let partials = driver.allocate("parts of attention", (layout.spans * part).max(16))?;
@@ -107,9 +107,9 @@ impl AttentionWork {
     /// From here on the step is one that no batch was written for: one that is recorded, or whose kernels are looked at.
     pub(super) fn foresee(&mut self, shape: StepShape) {
         let tiles = match self.kinds.tiles {
-            Tiles::None => 0,
-            Tiles::Prompts => usize::from(shape.tokens > shape.decoding),
-            Tiles::All => shape.tokens,
+            TiledRows::None => 0,
+            TiledRows::Prompts => usize::from(shape.tokens > shape.decoding),
+            TiledRows::All => shape.tokens,
         };
         self.step = WorkStep { lists: usize::from(self.has_lists()), tiles: count(tiles) };
     }
@@ -164,9 +164,9 @@ impl AttentionWork {
         copy: &mut Vec<Range<usize>>,
     ) {
         let (first, pad) = match self.kinds.tiles {
-            Tiles::None => return,
-            Tiles::Prompts => (StepShape::of(batch).decoding, 0),
-            Tiles::All => (0, pad),
+            TiledRows::None => return,
+            TiledRows::Prompts => (StepShape::of(batch).decoding, 0),
+            TiledRows::All => (0, pad),
         };
         let sequence = |i: usize| {
             let (first_row, end) = (batch.starts[i], batch.starts[i + 1]);
@@ -191,7 +191,7 @@ impl AttentionWork {
     }
 
     /// Which rows are in tiles.
-    pub(super) fn tiled(&self) -> Tiles {
+    pub(super) fn tiled(&self) -> TiledRows {
         self.kinds.tiles
     }
 

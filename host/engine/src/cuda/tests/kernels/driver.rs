@@ -1,22 +1,22 @@
-//! The machine of these tests: one of this crate's drivers.
+//! The driver of these tests: one of this crate's drivers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_kernels::{DevicePtr, Launch};
 
-use super::device::Machine;
+use super::device::TestDriver;
 use crate::cuda::driver::Driver;
 use crate::cuda::tests::rig::device;
 use crate::cuda::tests::shim::ShimDriver;
 
 /// A shim of the test's own, or the GPU of all tests, which has one context and compiles each kernel once.
-pub(crate) fn all() -> impl Iterator<Item = Box<dyn Machine>> {
+pub(crate) fn all() -> impl Iterator<Item = Box<dyn TestDriver>> {
     static GPU: OnceLock<Arc<Mutex<Box<dyn Driver>>>> = OnceLock::new();
     let driver = match std::env::var_os("ENGINE_TESTS_DEVICE") {
         Some(_) => Arc::clone(GPU.get_or_init(|| Arc::new(Mutex::new(device())))),
         None => Arc::new(Mutex::new(Box::new(ShimDriver::new()) as Box<dyn Driver>)),
     };
-    std::iter::once(Box::new(OnDriver { driver }) as Box<dyn Machine>)
+    std::iter::once(Box::new(OnDriver { driver }) as Box<dyn TestDriver>)
 }
 
 struct OnDriver {
@@ -29,7 +29,7 @@ impl OnDriver {
     }
 }
 
-impl Machine for OnDriver {
+impl TestDriver for OnDriver {
     fn with(&self, bytes: &[u8]) -> DevicePtr {
         let at = self.with_driver(|driver| driver.allocate("a test", bytes.len().max(1)).unwrap());
         self.write(at, bytes);

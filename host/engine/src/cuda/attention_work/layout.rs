@@ -2,11 +2,11 @@
 
 use cuda_kernels::decode_spans;
 
-use super::{DecodeKind, Tiles, WorkKinds, WorkSizes};
+use super::{DecodeKind, TiledRows, WorkKinds, WorkSizes};
 
 /// Places in bytes: the lists of each window, then tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct ListLayout {
     /// Spans of a list.
     pub(super) spans: usize,
     /// Lists of a window.
@@ -15,9 +15,9 @@ pub(super) struct Layout {
     tiles: usize,
 }
 
-impl Layout {
+impl ListLayout {
     pub(super) fn new(kinds: &WorkKinds, WorkSizes { rows, lanes, context }: WorkSizes, most: usize) -> Self {
-        let tiles = if kinds.tiles == Tiles::None { 0 } else { rows };
+        let tiles = if kinds.tiles == TiledRows::None { 0 } else { rows };
         let Some(DecodeKind { windows, .. }) = &kinds.decode else {
             return Self { spans: 0, lists: 0, windows: 0, tiles };
         };

@@ -1,0 +1,135 @@
+//! Attention of the table: rows that decode, a prompt's rows, and a compressed cache.
+
+use cuda_kernels::{
+    Attention, AttentionDecode, AttentionPrefill, DevicePtr, MlaAttention, MlaDecode, MlaShape, PagedCache,
+    PrefillRows, decode_work, prefill_tiles,
+};
+
+use super::bench::{Bench, Prepared};
+use super::cases::CacheShape;
+
+const BLOCK: u32 = 64;
+
+/// Sequences of one length: their tables, and what says where each row is.
+struct Paged {
+    tables: DevicePtr,
+    table_width: u32,
+    lanes: DevicePtr,
+    positions: DevicePtr,
+    /// Bytes of the cache's keys, or of its values.
+    plane: u64,
+}
+
+impl Paged {
+    /// Each row is the last one of its sequence; rows of a prompt are those of one sequence.
+    fn new(bench: &mut Bench, sequences: u32, rows: u32, context: u32, token_bytes: u64) -> Self {
+        let table_width = context.div_ceil(BLOCK);
+        Self {
+            tables: bench.u32(&(0..sequences * table_width).collect::<Vec<_>>()),
+            table_width,
+            lanes: bench.u32(&(0..sequences).collect::<Vec<_>>()),
+            positions: bench.u32(&vec![context - 1; rows as usize]),
+            plane: u64::from(sequences * table_width * BLOCK) * token_bytes,
+        }
+    }
+
+    fn attention(&self, bench: &Bench, number: u64, rows: u32, shape: CacheShape) -> Attention {
+        let CacheShape { heads, kv_heads, head_dim, window, .. } = shape;
+        let cache = PagedCache {
+            keys: bench.piece(2 * number, self.plane),
+            values: bench.piece(2 * number + 1, self.plane),
+            tables: self.tables,
+            table_width: self.table_width,
+        };
+        Attention {
+            qkv: bench.inputs,
+            cache,
+            lanes: self.lanes,
+            positions: self.positions,
+            sinks: None,
+            out: bench.out,
+            rows,
+            heads,
+            kv_heads,
+            head_dim,
+            window,
+            scale: 0.1,
+        }
+    }
+}
+
+/// What a row reads of the cache and writes, in bytes.
+fn bytes_of(sequences: u32, rows: u32, shape: CacheShape) -> u64 {
+    let CacheShape { heads, kv_heads, head_dim, context, window } = shape;
+    let seen = u64::from(window.unwrap_or(context).min(context));
+    u64::from(sequences) * seen * u64::from(kv_heads * head_dim) * 4
+        + u64::from(rows) * u64::from(heads * head_dim) * 4
+}
+
+pub(super) fn decode(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
+    let CacheShape { heads, kv_heads, head_dim, context, window } = shape;
+    let paged = Paged::new(bench, rows, rows, context, u64::from(kv_heads * head_dim) * 2);
+    let list = decode_work(&vec![context - 1; rows as usize], window);
+    let parts = AttentionDecode::partial_bytes(list[0] as usize, heads, head_dim);
+    let partials = bench.driver.allocate("parts", parts).unwrap();
+    let (work, counters) = (bench.u32(&list), bench.zeros(rows * kv_heads));
+    let blocks = bench.driver.device().multiprocessors * 2;
+    let launch = |number| {
+        let attention = paged.attention(bench, number, rows, shape);
+        AttentionDecode { attention, work, partials, counters, blocks }.launch()
+    };
+    let launches = (0..copies).map(launch).collect();
+    Prepared { launches, bytes: bytes_of(rows, rows, shape), operations: 0.0 }
+}
+
+/// The last rows of one prompt.
+pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
+    let CacheShape { heads, kv_heads, head_dim, context, .. } = shape;
+    let rows = rows.min(context);
+    let paged = Paged::new(bench, 1, rows, context, u64::from(kv_heads * head_dim) * 2);
+    let tiles = prefill_tiles(&[PrefillRows { first_row: 0, rows, position: context - rows, lane: 0 }]);
+    let (count, tiles) = (tiles.len() as u32 / 4, bench.u32(&tiles));
+    let launch = |number| {
+        let attention = paged.attention(bench, number, rows, shape);
+        AttentionPrefill { attention, tiles, count }.launch()
+    };
+    let pairs = u64::from(rows) * (u64::from(context) + u64::from(context - rows)) / 2;
+    Prepared {
+        launches: (0..copies).map(launch).collect(),
+        bytes: bytes_of(1, rows, shape),
+        operations: 4.0 * pairs as f64 * f64::from(heads * head_dim),
+    }
+}
+
+/// Rows that decode over a compressed cache, as Moonlight has it.
+pub(super) fn mla(bench: &mut Bench, rows: u32, heads: u32, context: u32, copies: u64) -> Prepared {
+    let shape = MlaShape { heads, rank: 512, nope: 128, rope: 64, value: 128 };
+    let token_bytes = u64::from(shape.rank + shape.rope) * 2;
+    let paged = Paged::new(bench, rows, rows, context, token_bytes);
+    let list = decode_work(&vec![context - 1; rows as usize], None);
+    let parts = MlaDecode::partial_bytes(list[0] as usize, shape);
+    let partials = bench.driver.allocate("parts", parts).unwrap();
+    let (work, counters) = (bench.u32(&list), bench.zeros(rows * 2));
+    let blocks = bench.driver.device().multiprocessors * 2;
+    let launch = |number| {
+        let attention = MlaAttention {
+            queries: bench.inputs,
+            cache: bench.piece(number, paged.plane),
+            tables: paged.tables,
+            table_width: paged.table_width,
+            lanes: paged.lanes,
+            positions: paged.positions,
+            out: bench.out,
+            rows,
+            shape,
+            scale: 0.1,
+        };
+        MlaDecode { attention, work, partials, counters, blocks }.launch()
+    };
+    let queries_and_sums = u64::from(heads) * u64::from(2 * shape.rank + shape.rope) * 2;
+    Prepared {
+        launches: (0..copies).map(launch).collect(),
+        bytes: u64::from(rows) * (u64::from(context) * token_bytes + queries_and_sums),
+        operations: 0.0,
+    }
+}

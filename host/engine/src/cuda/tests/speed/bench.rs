@@ -1,0 +1,98 @@
+//! A device with random numbers on it, and its clock.
+
+use std::time::Instant;
+
+use cuda_kernels::{DevicePtr, Launch, RandomWeights};
+
+use crate::cuda::driver::Driver;
+
+/// A device with random numbers on it.
+pub(super) struct Bench {
+    pub(super) driver: Box<dyn Driver>,
+    /// Weights and caches.
+    pub(super) pool: DevicePtr,
+    pool_bytes: u64,
+    /// Activations, and results.
+    pub(super) inputs: DevicePtr,
+    pub(super) out: DevicePtr,
+}
+
+/// Launches of one case, and what each of them has to do.
+pub(super) struct Prepared {
+    pub(super) launches: Vec<Launch>,
+    /// Bytes that it has to move.
+    pub(super) bytes: u64,
+    /// Multiplications and additions; 0 where only bytes count.
+    pub(super) operations: f64,
+}
+
+impl Bench {
+    pub(super) fn new(mut driver: Box<dyn Driver>, pool_bytes: u64, activation_bytes: u64) -> Self {
+        let bytes = |bytes: u64| usize::try_from(bytes).unwrap();
+        let pool = driver.allocate("weights", bytes(pool_bytes)).unwrap();
+        let inputs = driver.allocate("activations", bytes(activation_bytes)).unwrap();
+        let out = driver.allocate("activations", bytes(activation_bytes)).unwrap();
+        let mut bench = Self { driver, pool, pool_bytes, inputs, out };
+        for (at, bytes) in [(pool, pool_bytes), (inputs, activation_bytes), (out, activation_bytes)] {
+            let weights = RandomWeights { out: at, count: bytes / 2, seed: at.0, middle: 0.0, spread: 0.1 };
+            bench.launch(&weights.launch());
+        }
+        bench.driver.synchronize().unwrap();
+        bench
+    }
+
+    pub(super) fn launch(&mut self, launch: &Launch) {
+        self.driver.prepare(&[launch.kernel.variant()], &mut |_| {}).unwrap();
+        self.driver.launch(launch).unwrap();
+    }
+
+    pub(super) fn u32(&mut self, values: &[u32]) -> DevicePtr {
+        let at = self.driver.allocate("lists", values.len().max(4) * 4).unwrap();
+        let mut memory = self.driver.pinned(values.len() * 4).unwrap();
+        memory.bytes_mut()[..values.len() * 4].copy_from_slice(bytemuck::cast_slice(values));
+        self.driver.upload(memory.as_ref(), 0..values.len() * 4, at).unwrap();
+        self.driver.synchronize().unwrap();
+        at
+    }
+
+    pub(super) fn zeros(&mut self, words: u32) -> DevicePtr {
+        self.u32(&vec![0; words as usize])
+    }
+
+    /// A piece of the pool, another one for each number as far as there are others.
+    pub(super) fn piece(&self, number: u64, bytes: u64) -> DevicePtr {
+        let pieces = (self.pool_bytes / bytes.next_multiple_of(256)).max(1);
+        self.pool.offset(number % pieces * bytes.next_multiple_of(256))
+    }
+
+    /// Seconds of each of these, as one graph.
+    pub(super) fn time(&mut self, launches: &[Launch]) -> f64 {
+        self.launch(&launches[0]);
+        self.driver.synchronize().unwrap();
+        self.driver.begin_capture().unwrap();
+        for launch in launches {
+            self.driver.launch(launch).unwrap();
+        }
+        let graph = self.driver.end_capture().unwrap();
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            let begin = Instant::now();
+            self.driver.replay(graph).unwrap();
+            self.driver.synchronize().unwrap();
+            best = best.min(begin.elapsed().as_secs_f64());
+        }
+        best / launches.len() as f64
+    }
+
+    /// Bytes per second of a copy of one half of the pool over the other, both ways counted.
+    pub(super) fn copy(&mut self) -> f64 {
+        let (half, mut best) = (self.pool_bytes / 2, f64::INFINITY);
+        for _ in 0..5 {
+            let begin = Instant::now();
+            self.driver.copy(self.pool, half as usize, self.pool.offset(half)).unwrap();
+            self.driver.synchronize().unwrap();
+            best = best.min(begin.elapsed().as_secs_f64());
+        }
+        2.0 * half as f64 / best
+    }
+}

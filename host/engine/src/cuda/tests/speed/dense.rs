@@ -1,0 +1,66 @@
+//! Linear layers, norms and experts of the table.
+
+use cuda_kernels::{
+    ExpertFormat, Fill, Linear, LinearInput, LinearStore, MoeLayer, MoeLinear, RmsNorm, StoredExperts,
+};
+
+use super::bench::{Bench, Prepared};
+use super::cases::{ExpertShape, LinearShape};
+
+pub(super) fn norm(bench: &Bench, rows: u32, cols: u32, copies: u64) -> Prepared {
+    let norm = RmsNorm { x: bench.inputs, weight: bench.pool, out: bench.out, rows, cols, eps: 1e-6 };
+    let bytes = u64::from(rows) * u64::from(cols) * 6;
+    Prepared { launches: vec![norm.launch(); copies as usize], bytes, operations: 0.0 }
+}
+
+pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) -> Prepared {
+    let LinearShape { outputs, inputs, store, norm } = shape;
+    let weight_bytes = u64::from(outputs) * u64::from(inputs) * 2;
+    let normed = LinearInput::Normed { x: bench.inputs, weight: bench.pool, eps: 1e-6 };
+    let x = if norm { normed } else { LinearInput::Bf16(bench.inputs) };
+    let launch = |number| {
+        let weight = bench.piece(number, weight_bytes);
+        Linear { x, weight, bias: None, out: bench.out, store, rows, outputs, inputs }.launch()
+    };
+    let written = u64::from(outputs)
+        * match store {
+            LinearStore::Bf16 => 2,
+            LinearStore::F32 => 4,
+            LinearStore::AddF32 => 8,
+            LinearStore::SwiGlu => 1,
+        };
+    let read = u64::from(inputs) * if norm { 4 } else { 2 };
+    let bytes = weight_bytes + u64::from(rows) * (read + written);
+    let operations = (weight_bytes * u64::from(rows)) as f64;
+    Prepared { launches: (0..copies).map(launch).collect(), bytes, operations }
+}
+
+/// Every expert in turn, as many as there are routes.
+pub(super) fn experts(bench: &mut Bench, tokens: u32, shape: ExpertShape, copies: u64) -> Prepared {
+    let ExpertShape { experts, per_token, n, k, mxfp4 } = shape;
+    let routes = tokens * per_token;
+    let mut order: Vec<u32> = (0..routes).collect();
+    order.sort_by_key(|route| route % experts);
+    let before = |expert| (0..routes).filter(|route| route % experts < expert).count() as u32;
+    let starts: Vec<u32> = (0..=experts).map(before).collect();
+    let (order, starts) = (bench.u32(&order), bench.u32(&starts));
+    let bytes = u64::from(n) * u64::from(k) * if mxfp4 { 1 } else { 4 } / 2;
+    let scales = bench.driver.allocate("scales", (experts * n * k / 32) as usize).unwrap();
+    let ones = Fill { out: scales, words: u64::from(experts * n * k / 128), word: 0x7f7f_7f7f };
+    bench.launch(&ones.launch());
+    let (x, out) = (bench.inputs, bench.out);
+    let launch = |number| {
+        let format = if mxfp4 { ExpertFormat::Mxfp4 { scales } } else { ExpertFormat::Bf16 };
+        let at = bench.piece(number, bytes * u64::from(experts));
+        let weights = StoredExperts { at, format, bias: None };
+        let layer = MoeLayer::GateUp { per_token };
+        MoeLinear { x, order, starts, weights, out, routes, experts, n, k, layer }.launch()
+    };
+    let exponents = if mxfp4 { u64::from(n * k / 32) } else { 0 };
+    Prepared {
+        launches: (0..copies).map(launch).collect(),
+        bytes: u64::from(routes.min(experts)) * (bytes + exponents)
+            + u64::from(routes) * u64::from(n + k) * 2,
+        operations: 2.0 * f64::from(routes) * f64::from(n) * f64::from(k),
+    }
+}
