@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, Numerics, QuantizeTo};
+use engine::cpu::{InputDtype, KvDtype, MAX_THREADS, Numerics, QuantizeTo, Repack};
 use engine::cuda::CudaError;
 use engine::{DeviceChoice, models};
 use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError};
@@ -10,7 +10,7 @@ use host::model::{KvCacheBytes, LoadFormat, LocalDevices, ModelLoadError};
 use super::cache;
 use super::devices::CudaLibraries;
 use super::per_model::{ForModel, PerModel, for_model};
-use super::values::{dtype, kv_cache_dtype, load_format, number, parsed, quantize};
+use super::values::{dtype, kv_cache_dtype, load_format, number, parsed, quantize, repack};
 
 #[derive(clap::Args)]
 pub(super) struct LoadArguments {
@@ -48,6 +48,10 @@ pub(super) struct LoadArguments {
     /// each token (docs/quantization.md says what it costs) [default: as they are stored].
     #[arg(long, value_name = "[NAME=]q8|q4", value_parser = for_model(quantize))]
     quantize: Vec<ForModel<QuantizeTo>>,
+    /// Whether bf16 weights are repacked at the start, on CPUs whose instructions want that: prompts and several sequences at a time are
+    /// faster then. `never` leaves them in the mapped file, so that the start takes no time and processes share them [default: auto].
+    #[arg(long, value_name = "[NAME=]auto|never", value_parser = for_model(repack))]
+    repack: Vec<ForModel<Repack>>,
     /// Tokens of prompt and answer together, no more than the model has [default: what it has].
     #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
     context: Vec<ForModel<usize>>,
@@ -68,6 +72,7 @@ pub(super) struct PerModelLoad<'a> {
     kv_cache_dtype: PerModel<'a, KvDtype>,
     dtype: PerModel<'a, InputDtype>,
     quantize: PerModel<'a, QuantizeTo>,
+    repack: PerModel<'a, Repack>,
 }
 
 impl LoadArguments {
@@ -113,6 +118,7 @@ impl LoadArguments {
             kv_cache_dtype: PerModel::single("--kv-cache-dtype", &self.kv_cache_dtype, models)?,
             dtype: PerModel::single("--dtype", &self.dtype, models)?,
             quantize: PerModel::single("--quantize", &self.quantize, models)?,
+            repack: PerModel::single("--repack", &self.repack, models)?,
         })
     }
 }
@@ -135,6 +141,7 @@ impl PerModelLoad<'_> {
             kv_cache_dtype: self.kv_cache_dtype.one(model).copied().unwrap_or_default(),
             dtype: self.dtype.one(model).copied().unwrap_or_default(),
             quantize: self.quantize.one(model).copied(),
+            repack: self.repack.one(model).copied().unwrap_or_default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use engine::SpeculationOptions;
-use engine::cpu::{InputDtype, KvDtype, QuantizeTo};
+use engine::cpu::{InputDtype, KvDtype, QuantizeTo, Repack};
 use host::api::{Protocol, ReasoningEvents};
 use host::bench::serve::Api;
 use host::model::LoadFormat;
@@ -89,6 +89,15 @@ pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
         "q8" => Ok(QuantizeTo::Q8),
         "q4" => Ok(QuantizeTo::Q4),
         other => Err(format!("{other} is neither `q8` nor `q4`")),
+    }
+}
+
+/// What `--repack` says.
+pub(super) fn repack(text: &str) -> Result<Repack, String> {
+    match text {
+        "auto" => Ok(Repack::Auto),
+        "never" => Ok(Repack::Never),
+        other => Err(format!("{other} is neither `auto` nor `never`")),
     }
 }
 

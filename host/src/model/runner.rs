@@ -93,9 +93,10 @@ fn is_lack(error: &LoadError) -> bool {
 
 /// The first switch that was given whose numbers only the CPU has.
 fn cpu_only(numerics: Numerics) -> Option<&'static str> {
-    let Numerics { kv_cache_dtype, dtype, quantize } = Numerics::default();
+    let Numerics { kv_cache_dtype, dtype, quantize, repack } = Numerics::default();
     let differs = [
         (numerics.quantize != quantize, "--quantize"),
+        (numerics.repack != repack, "--repack"),
         (numerics.dtype != dtype, "--dtype"),
         (numerics.kv_cache_dtype != kv_cache_dtype, "--kv-cache-dtype"),
     ];

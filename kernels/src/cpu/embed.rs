@@ -39,6 +39,7 @@ pub(super) fn widen_row<L: Dots>(lanes: L, matrix: &Matrix<'_>, row: usize, out:
     match matrix.elements() {
         Elements::F32(all) => out.copy_from_slice(&all[at]),
         Elements::Bf16(all) => widen(lanes, &all[at], out),
+        Elements::Repacked(all) => all.widen(row, out),
         Elements::F16(all) => widen(lanes, &all[at], out),
         Elements::Fp8(all) => all.widen(lanes, row, out),
         Elements::Mxfp4(all) => all.widen(lanes, row, out),

@@ -55,6 +55,17 @@ impl Isa {
         all
     }
 
+    /// Whether an instruction adds pairs of products of bf16 to f32.
+    pub(super) fn adds_pairs(self) -> bool {
+        match self.0 {
+            Level::Portable => false,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => false,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Bf16 => true,
+        }
+    }
+
     /// Its name, for people.
     pub fn name(self) -> &'static str {
         match self.0 {

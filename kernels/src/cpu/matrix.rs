@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use super::packed::{Fp8Blocks, Mxfp4};
 use super::quantized::QuantizedMatrix;
+use super::repacked::RepackedMatrix;
 
 /// Elements of a weight.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,8 @@ pub enum Elements<'a> {
     F32(&'a [f32]),
     /// Upper halves of 32-bit floats.
     Bf16(&'a [bf16]),
+    /// The same in panels, made at load.
+    Repacked(&'a RepackedMatrix),
     /// IEEE half floats.
     F16(&'a [f16]),
     /// Eight bits, and a factor for each block of rows and columns.
@@ -28,6 +31,7 @@ impl Elements<'_> {
         match self {
             Self::F32(all) => all.len(),
             Self::Bf16(all) => all.len(),
+            Self::Repacked(all) => all.len(),
             Self::F16(all) => all.len(),
             Self::Fp8(all) => all.len(),
             Self::Mxfp4(all) => all.len(),
@@ -45,6 +49,7 @@ impl Elements<'_> {
         match self {
             Self::F32(all) => all[i],
             Self::Bf16(all) => all[i].to_f32(),
+            Self::Repacked(all) => all.get(i),
             Self::F16(all) => all[i].to_f32(),
             Self::Fp8(all) => all.get(i),
             Self::Mxfp4(all) => all.get(i),
@@ -65,7 +70,7 @@ pub struct Matrix<'a> {
 /// What a linear layer rounds its inputs to before it multiplies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inputs {
-    /// Nothing: f32. Quantised weights round to eight bits whatever is said here.
+    /// Nothing: f32. Quantised weights round to eight bits whatever is said here, and repacked ones to bf16.
     F32,
     /// bf16 where weights are bf16, or MXFP4 or FP8 (in blocks of whole 32 columns), whose codes bf16 has; others stay f32.
     AsWeights,
@@ -87,12 +92,13 @@ impl<'a> Matrix<'a> {
 
     /// Whether its inputs are rounded to bf16.
     pub(super) fn takes_pairs(&self) -> bool {
-        let of_bf16 = match self.elements {
-            Elements::Bf16(_) | Elements::Mxfp4(_) => true,
-            Elements::Fp8(blocks) => blocks.is_of_pairs(),
+        let as_weights = self.inputs == Inputs::AsWeights;
+        match self.elements {
+            Elements::Repacked(_) => true,
+            Elements::Bf16(_) | Elements::Mxfp4(_) => as_weights,
+            Elements::Fp8(blocks) => as_weights && blocks.is_of_pairs(),
             Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => false,
-        };
-        of_bf16 && self.inputs == Inputs::AsWeights
+        }
     }
 
     /// All elements.

@@ -27,8 +27,9 @@ use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
 pub use bandwidth::ReadBuffer;
-pub use options::{CpuOptions, InputDtype, KvDtype, Numerics, QuantizeTo};
+pub use options::{CpuOptions, InputDtype, KvDtype, Numerics, QuantizeTo, Repack};
 pub(crate) use sampler::Sampler;
+use storage::Storage;
 pub use threads::Threads;
 
 /// A model on the CPU.
@@ -71,7 +72,7 @@ impl CpuRunner {
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
         let mut backend = Timed::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
-        if options.numerics.quantize.is_some() {
+        if Storage::new(options).copies(&threads.cpu) {
             weights.release_pages();
         }
         let shape = RunnerShape {

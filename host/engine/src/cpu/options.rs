@@ -30,11 +30,14 @@ pub struct Numerics {
     pub dtype: InputDtype,
     /// Fewer bits for the weights of linear layers; none: as they are stored.
     pub quantize: Option<QuantizeTo>,
+    /// Where weights of linear layers lie that are kept as they are stored.
+    pub repack: Repack,
 }
 
 impl Numerics {
     /// Nothing is rounded but the weights that are stored so.
-    pub const EXACT: Self = Self { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, quantize: None };
+    pub const EXACT: Self =
+        Self { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, quantize: None, repack: Repack::Never };
 }
 
 /// What linear layers round their inputs to.
@@ -45,4 +48,14 @@ pub enum InputDtype {
     Auto,
     /// Nothing. Quantised weights have inputs of eight bits nevertheless.
     F32,
+}
+
+/// Whether bf16 weights of linear layers whose inputs are rounded are put in another order at load. Sums then have another order, too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Repack {
+    /// Where the processor's instructions want it: steps of several rows are faster, and the weights are memory of this process.
+    #[default]
+    Auto,
+    /// They stay in the mapped file: nothing is read before it is used, and other processes share it.
+    Never,
 }

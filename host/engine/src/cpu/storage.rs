@@ -1,11 +1,13 @@
-//! Weights where they lie: slices of mapped files (or of the binary), copied only where they aren't aligned for their type or are
-//! quantised.
+//! Weights where they lie: slices of mapped files (or of the binary), copied only where they aren't aligned for their type, are
+//! quantised, or are repacked.
 
 use half::{bf16, f16};
-use kernels::cpu::{Cpu, Elements, Fp8Blocks, Inputs, Matrix, Mxfp4, QuantizeError, QuantizedMatrix};
+use kernels::cpu::{
+    Cpu, Elements, Fp8Blocks, Inputs, Matrix, Mxfp4, QuantizeError, QuantizedMatrix, RepackedMatrix,
+};
 use memmap2::MmapMut;
 
-use super::options::{CpuOptions, InputDtype, QuantizeTo};
+use super::options::{CpuOptions, InputDtype, Numerics, QuantizeTo, Repack};
 use crate::models::{Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
 /// Operations read elements as the machine does.
@@ -16,6 +18,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "weights are little endian
 pub(super) struct Storage {
     dtype: InputDtype,
     quantize: Option<QuantizeTo>,
+    repack: Repack,
 }
 
 /// A weight matrix of one or several parts, stacked by rows.
@@ -39,7 +42,15 @@ enum PartWeights {
     Plain { bytes: Bytes, dtype: Dtype },
     Fp8 { codes: Codes, scales: Vec<f32>, block: (usize, usize) },
     Mxfp4 { codes: Codes, scales: Codes },
+    Repacked(RepackedMatrix),
     Quantized(QuantizedMatrix),
+}
+
+impl PartWeights {
+    /// Whether they are another form of what is stored.
+    fn are_made(&self) -> bool {
+        matches!(self, Self::Repacked(_) | Self::Quantized(_))
+    }
 }
 
 #[derive(Debug)]
@@ -50,11 +61,12 @@ enum Bytes {
 
 impl Storage {
     pub(super) fn new(options: &CpuOptions) -> Self {
-        Self { dtype: options.numerics.dtype, quantize: options.numerics.quantize }
+        let Numerics { dtype, quantize, repack, .. } = options.numerics;
+        Self { dtype, quantize, repack }
     }
 
     /// As files have them, with exact inputs.
-    pub(super) const AS_STORED: Self = Self { dtype: InputDtype::F32, quantize: None };
+    pub(super) const AS_STORED: Self = Self { dtype: InputDtype::F32, quantize: None, repack: Repack::Never };
 
     /// Takes over matrices that have as many columns.
     pub(super) fn matrix(
@@ -64,27 +76,44 @@ impl Storage {
         role: WeightRole,
     ) -> Result<StackedMatrix, LoadError> {
         let plain = || matrices.iter().map(Part::new).collect::<Result<Vec<_>, _>>();
-        let (parts, table) = match (role, self.quantize) {
+        let parts = match (role, self.quantize) {
             // The choice of experts hangs on small differences, and rows of a table aren't multiplied.
-            (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => (plain()?, None),
-            (_, None) => (self.with_inputs(plain()?), None),
-            (WeightRole::Embedding { tied: true }, Some(_)) => {
-                let quantized = quantized(cpu, &plain()?, QuantizeTo::Q8)?;
-                (quantized, plain()?.into_iter().next())
-            }
+            (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => plain()?,
+            (_, None) => self.unquantized(cpu, plain()?)?,
             // A head's errors are those of the logits.
-            (WeightRole::Head, Some(_)) => (quantized(cpu, &plain()?, QuantizeTo::Q8)?, None),
-            (WeightRole::Linear | WeightRole::GateUp, Some(to)) => (quantized(cpu, &plain()?, to)?, None),
+            (WeightRole::Head | WeightRole::Embedding { tied: true }, Some(_)) => {
+                quantized(cpu, &plain()?, QuantizeTo::Q8)?
+            }
+            (WeightRole::Linear | WeightRole::GateUp, Some(to)) => quantized(cpu, &plain()?, to)?,
+        };
+        let table = match role {
+            WeightRole::Embedding { tied: true } if parts[0].weights.are_made() => {
+                plain()?.into_iter().next()
+            }
+            _ => None,
         };
         Ok(StackedMatrix { parts, table })
     }
 
-    fn with_inputs(self, parts: Vec<Part>) -> Vec<Part> {
+    /// Whether most weights are copies, so that the files aren't needed any longer.
+    pub(super) fn copies(self, cpu: &Cpu) -> bool {
+        self.quantize.is_some() || self.repacks(cpu)
+    }
+
+    fn repacks(self, cpu: &Cpu) -> bool {
+        self.repack == Repack::Auto && self.dtype == InputDtype::Auto && RepackedMatrix::is_faster(cpu.isa())
+    }
+
+    fn unquantized(self, cpu: &Cpu, parts: Vec<Part>) -> Result<Vec<Part>, LoadError> {
         let inputs = match self.dtype {
             InputDtype::Auto => Inputs::AsWeights,
             InputDtype::F32 => Inputs::F32,
         };
-        parts.into_iter().map(|part| Part { inputs, ..part }).collect()
+        let kept = |part: Part| {
+            let weights = if self.repacks(cpu) { part.repacked(cpu)? } else { None };
+            Ok(Part { inputs, weights: weights.unwrap_or(part.weights), ..part })
+        };
+        parts.into_iter().map(kept).collect()
     }
 }
 
@@ -113,7 +142,7 @@ impl StackedMatrix {
     /// Its element type, for people.
     pub(super) fn type_name(&self) -> &'static str {
         match &self.parts[0].weights {
-            PartWeights::Plain { dtype: Dtype::Bf16, .. } => "bf16",
+            PartWeights::Plain { dtype: Dtype::Bf16, .. } | PartWeights::Repacked(_) => "bf16",
             PartWeights::Plain { dtype: Dtype::F16, .. } => "f16",
             PartWeights::Plain { dtype: Dtype::F32, .. } => "f32",
             PartWeights::Fp8 { .. } => "fp8",
@@ -163,8 +192,18 @@ impl Part {
             PartWeights::Plain { dtype, .. } => self.rows * self.cols * dtype.size(),
             PartWeights::Fp8 { codes, scales, .. } => codes.bytes().len() + size_of_val(&scales[..]),
             PartWeights::Mxfp4 { codes, scales } => codes.bytes().len() + scales.bytes().len(),
+            PartWeights::Repacked(matrix) => matrix.bytes(),
             PartWeights::Quantized(matrix) => matrix.bytes(),
         }
+    }
+
+    /// Its bf16 in panels; nothing where it has others.
+    fn repacked(&self, cpu: &Cpu) -> Result<Option<PartWeights>, LoadError> {
+        let Elements::Bf16(all) = self.view().elements() else { return Ok(None) };
+        let bytes = size_of_val(all) as u64;
+        let matrix = RepackedMatrix::new(cpu, all, (self.rows, self.cols))
+            .ok_or(LoadError::Memory { what: "repacked weights", bytes })?;
+        Ok(Some(PartWeights::Repacked(matrix)))
     }
 
     fn view(&self) -> Matrix<'_> {
@@ -176,6 +215,7 @@ impl Part {
             PartWeights::Mxfp4 { codes, scales } => {
                 Elements::Mxfp4(Mxfp4::new(codes.bytes(), scales.bytes(), self.cols))
             }
+            PartWeights::Repacked(matrix) => Elements::Repacked(matrix),
             PartWeights::Quantized(matrix) => Elements::Quantized(matrix),
         };
         Matrix::new(elements, self.rows, self.cols).with_inputs(self.inputs)

@@ -213,6 +213,11 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     }
 
     #[inline(always)]
+    fn splat_pair(self, pair: [bf16; 2]) -> Self::Pairs {
+        unsafe { _mm512_set1_epi32(bytemuck::cast(pair)) }
+    }
+
+    #[inline(always)]
     fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V {
         if BF16 {
             // Both types are 512 bits of a register.

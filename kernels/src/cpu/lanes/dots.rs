@@ -68,6 +68,15 @@ pub(in crate::cpu) trait Dots: Lanes {
     /// Zeros.
     fn no_pairs(self) -> Self::Pairs;
     fn load_pairs(self, from: &[bf16; PAIRS]) -> Self::Pairs;
+    /// The same pair sixteen times.
+    #[inline(always)]
+    fn splat_pair(self, [a, b]: [bf16; 2]) -> Self::Pairs {
+        let mut all = [a; PAIRS];
+        for pair in all.as_chunks_mut::<2>().0 {
+            pair[1] = b;
+        }
+        self.load_pairs(&all)
+    }
     /// `c[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1]`.
     fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V;
 

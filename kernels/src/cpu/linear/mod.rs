@@ -7,7 +7,8 @@
 //! - f32, f16 and packed weights are multiplied with x in f32 ([`plain`]): packed ones are widened a tile at a time;
 //! - bf16 weights with x in f32, or rounded to bf16, two products at a time ([`pairs`]);
 //! - MXFP4 and FP8 with x rounded to bf16 likewise, codes of FP8 without their factors ([`few_mxfp4`], [`fp8`]);
-//! - quantised weights with x rounded to eight bits, in integers ([`panels`]).
+//! - repacked bf16 weights with x rounded to bf16 ([`repacked`]), quantised ones with x rounded to eight bits, in integers
+//!   ([`quantized`]): both over [`panels`].
 //!
 //! The order of a sum is that of the row's elements alone, so a row's result doesn't depend on the rows beside it.
 
@@ -17,6 +18,8 @@ mod inputs;
 mod pairs;
 mod panels;
 mod plain;
+mod quantized;
+mod repacked;
 #[cfg(test)]
 mod tests;
 mod tile;

@@ -1,227 +1,70 @@
-//! The tile kernel of quantised weights: codes of eight bits are multiplied and added in integers, group by group, then scaled.
+//! Tiles over panels: sixteen rows of a weight are interleaved, so that each lane sums up one of them.
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::tile::{RowTile, Tiles, by_rows};
+use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
-use crate::cpu::lanes::{LANES, Prefetch};
 
-use crate::cpu::quantized::{
-    CodeLine, Format, GroupCodes, GroupFactors, Mxfp4Panels, PanelFormat, PanelRow, Q4Panels, Q8Panels,
-    QuantizedMatrix, QuantizedRows,
-};
-
-/// All panels of the rows `cols` of a weight, with all rows of x. Both ends of `cols` are those of panels or of the weight.
-#[inline(always)]
-pub(super) fn all_panels<L: Dots>(
-    lanes: L,
-    tiles: &Tiles<'_>,
-    weight: &QuantizedMatrix,
-    cols: &Range<usize>,
-) {
-    match weight.format() {
-        Format::Q8 => of_format::<L, Q8Panels>(lanes, tiles, weight, cols),
-        Format::Q4 => of_format::<L, Q4Panels>(lanes, tiles, weight, cols),
-        Format::Mxfp4 => of_format::<L, Mxfp4Panels>(lanes, tiles, weight, cols),
-    }
+/// Rows of x and panels of a weight, of which a tile's sums can be had.
+pub(super) trait PanelRows<L: Dots> {
+    /// Sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from `panel` on. `#[inline(always)]` in every implementation.
+    fn sums<const M: usize, const N: usize>(
+        &self,
+        row: usize,
+        panel: usize,
+        pass: (usize, usize),
+    ) -> [[L::V; N]; M];
 }
 
+/// All panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at a time. Both ends of `cols` are those of panels or
+/// of the weight.
 #[inline(always)]
-fn of_format<L: Dots, F: PanelFormat>(
+pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usize>(
     lanes: L,
     tiles: &Tiles<'_>,
-    weight: &QuantizedMatrix,
     cols: &Range<usize>,
-) {
-    if L::WIDE {
-        each::<L, F, 4, 3>(lanes, tiles, weight, cols);
-    } else {
-        each::<L, F, 2, 1>(lanes, tiles, weight, cols);
-    }
-}
-
-#[inline(always)]
-fn each<L: Dots, F: PanelFormat, const M: usize, const N: usize>(
-    lanes: L,
-    tiles: &Tiles<'_>,
-    weight: &QuantizedMatrix,
-    cols: &Range<usize>,
+    weight: &R,
 ) {
     debug_assert!(cols.start.is_multiple_of(LANES), "panels");
-    let x = tiles.x.quantized.expect("inputs are rounded for quantised weights");
     let panels = cols.start / LANES..cols.end.div_ceil(LANES);
-    let tile = |panel| PanelTile { lanes, tiles, x, weight, panel, cols };
+    let tile = |panel| PanelTile { lanes, tiles, weight, panel, cols };
     for rows in tiles.blocks() {
         // For one row, memory is read in one go.
         let together = if rows.len() > 1 { panels.len() / N * N } else { 0 };
         let (several, single) = (panels.start..panels.start + together, panels.start + together..panels.end);
         for panel in several.step_by(N) {
-            by_rows::<M, _>(rows.clone(), &Several::<L, F, N>(tile(panel), PhantomData));
+            by_rows::<M, _>(rows.clone(), &Several::<L, R, N>(tile(panel)));
         }
         for panel in single {
-            by_rows::<M, _>(rows.clone(), &Several::<L, F, 1>(tile(panel), PhantomData));
+            by_rows::<M, _>(rows.clone(), &Several::<L, R, 1>(tile(panel)));
         }
     }
 }
 
-/// Neighbouring panels with rows of x.
-struct PanelTile<'a, L> {
+/// Panels with rows of x.
+struct PanelTile<'a, L, R> {
     lanes: L,
     tiles: &'a Tiles<'a>,
-    x: &'a QuantizedRows,
-    weight: &'a QuantizedMatrix,
+    weight: &'a R,
     /// The first panel.
     panel: usize,
     cols: &'a Range<usize>,
 }
 
-struct Several<'a, L, F, const N: usize>(PanelTile<'a, L>, PhantomData<F>);
+/// `N` neighbours of them.
+struct Several<'a, L, R, const N: usize>(PanelTile<'a, L, R>);
 
-impl<L: Dots, F: PanelFormat, const N: usize> RowTile for Several<'_, L, F, N> {
+impl<L: Dots, R: PanelRows<L>, const N: usize> RowTile for Several<'_, L, R, N> {
     #[inline(always)]
     fn run<const M: usize>(&self, row: usize, pass: (usize, usize)) {
         let tile = &self.0;
-        let sums = tile.sums::<F, M, N>(row, pass);
+        let sums = tile.weight.sums::<M, N>(row, tile.panel, pass);
         for (m, sums) in sums.into_iter().enumerate() {
             for (n, sums) in sums.into_iter().enumerate() {
                 let col = (tile.panel + n) * LANES;
                 let width = LANES.min(tile.cols.end - col);
                 tile.tiles.store(tile.lanes, row + m, col - tile.cols.start, width, sums);
-            }
-        }
-    }
-}
-
-impl<L: Dots> PanelTile<'_, L> {
-    /// Sixteen sums of each of `M` rows with each of `N` panels.
-    #[inline(always)]
-    fn sums<F: PanelFormat, const M: usize, const N: usize>(
-        &self,
-        row: usize,
-        pass: (usize, usize),
-    ) -> [[L::V; N]; M] {
-        let (lanes, groups) = (self.lanes, self.weight.groups());
-        let panels = self.panel..self.panel + N;
-        let first = (self.tiles.x.first + row) * groups;
-        let operands = Operands::<F, M, N> {
-            weights: self.weight.panel_lines(panels.clone()),
-            scales: self.weight.panel_scales(panels.clone()),
-            least: self.weight.panel_least(panels),
-            x: &self.x.codes[first..][..M * groups],
-            factors: &self.x.factors[first..][..M * groups],
-            groups,
-            format: PhantomData,
-        };
-        operands.check();
-        let bytes = size_of_val(operands.weights);
-        let mut next = match N {
-            1 => Prefetch::none(),
-            _ => Prefetch::behind(operands.weights, bytes, pass, groups * F::LINES),
-        };
-        let mut sums = [[lanes.splat(0.0); N]; M];
-        for group in 0..groups {
-            #[expect(unsafe_code, reason = "no bounds checks on loads that `check` has checked")]
-            // SAFETY: `group < groups`, and the sizes were checked.
-            unsafe {
-                let mut whole = operands.start(lanes, group);
-                for line in 0..F::LINES {
-                    next.step();
-                    operands.add_line(lanes, group, line, &mut whole);
-                }
-                operands.add_scaled(lanes, group, &whole, &mut sums);
-            }
-        }
-        sums
-    }
-}
-
-/// What a tile multiplies: `N` panels, and `M` rows of x.
-struct Operands<'a, F, const M: usize, const N: usize> {
-    /// `[N, groups, LINES]`.
-    weights: &'a [CodeLine],
-    /// `[N, groups]`.
-    scales: &'a [PanelRow],
-    /// `[N, groups]` where the format has least values.
-    least: &'a [PanelRow],
-    /// `[M, groups]`.
-    x: &'a [GroupCodes],
-    /// `[M, groups]`.
-    factors: &'a [GroupFactors],
-    groups: usize,
-    format: PhantomData<F>,
-}
-
-/// # Safety
-/// Of every function but `check`: `check` has returned, `group < groups` and `line < LINES`.
-#[expect(unsafe_code, reason = "the innermost loops; one contract for all, above")]
-#[expect(clippy::undocumented_unsafe_blocks, reason = "places below the sizes that `check` compares")]
-#[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
-impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
-    fn check(&self) {
-        let Self { weights, scales, least, x, factors, groups, .. } = self;
-        assert!(weights.len() == N * groups * F::LINES && scales.len() == N * groups, "codes of panels");
-        assert!(!F::LEAST || least.len() == N * groups, "least values of panels");
-        assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
-    }
-
-    /// Sums before a group: what raised codes will be too much.
-    #[inline(always)]
-    unsafe fn start<L: Dots>(&self, lanes: L, group: usize) -> [[L::Sums; N]; M] {
-        let mut sums = [[lanes.splat_sum(0); N]; M];
-        if F::RAISED != 0 {
-            for m in 0..M {
-                let sum = unsafe { self.factors.get_unchecked(m * self.groups + group) }.sum;
-                sums[m] = [lanes.splat_sum(-F::RAISED * sum); N];
-            }
-        }
-        sums
-    }
-
-    /// Adds the products of the steps of one line.
-    #[inline(always)]
-    unsafe fn add_line<L: Dots>(&self, lanes: L, group: usize, line: usize, sums: &mut [[L::Sums; N]; M]) {
-        for n in 0..N {
-            let codes = unsafe { self.weights.get_unchecked((n * self.groups + group) * F::LINES + line) };
-            let [first, second] = F::unpack(lanes, lanes.load_codes(&codes.0));
-            for m in 0..M {
-                let x = unsafe { *self.x.get_unchecked(m * self.groups + group).get_unchecked(line) };
-                sums[m][n] = lanes.dot_codes(first, x, sums[m][n]);
-            }
-            if F::PER_LINE == 1 {
-                continue;
-            }
-            let line = F::LINES + line;
-            for m in 0..M {
-                let x = unsafe { *self.x.get_unchecked(m * self.groups + group).get_unchecked(line) };
-                sums[m][n] = lanes.dot_codes(second, x, sums[m][n]);
-            }
-        }
-    }
-
-    /// Adds a group's sums, scaled.
-    #[inline(always)]
-    unsafe fn add_scaled<L: Dots>(
-        &self,
-        lanes: L,
-        group: usize,
-        whole: &[[L::Sums; N]; M],
-        sums: &mut [[L::V; N]; M],
-    ) {
-        for n in 0..N {
-            let scale = F::scale(lanes, unsafe { self.scales.get_unchecked(n * self.groups + group) });
-            for m in 0..M {
-                let factors = unsafe { self.factors.get_unchecked(m * self.groups + group) };
-                let scale = lanes.mul(scale, lanes.splat(factors.scale));
-                sums[m][n] = lanes.fma(lanes.to_f32(whole[m][n]), scale, sums[m][n]);
-            }
-            if !F::LEAST {
-                continue;
-            }
-            let least = F::scale(lanes, unsafe { self.least.get_unchecked(n * self.groups + group) });
-            for m in 0..M {
-                let factors = unsafe { self.factors.get_unchecked(m * self.groups + group) };
-                sums[m][n] = lanes.fma(least, lanes.splat(factors.total), sums[m][n]);
             }
         }
     }

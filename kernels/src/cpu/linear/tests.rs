@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cpu::lanes::dots::PAIRS;
-use crate::cpu::{Elements, Fp8Blocks, Inputs, Isa, Mxfp4};
+use crate::cpu::{Elements, Fp8Blocks, Inputs, Isa, Mxfp4, RepackedMatrix, embed};
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -186,22 +186,50 @@ fn each_group_of_rows_has_its_own_weights_and_other_rows_stay() {
 }
 
 #[test]
+fn repacked_weights_keep_their_values_and_have_the_sums_of_the_reference() {
+    for (n, k) in [(1, 1), (5, 31), (16, 64), (50, 33), (100, 416)] {
+        let w: Vec<bf16> = values(n * k, 6).into_iter().map(bf16::from_f32).collect();
+        let plain = Matrix::new(Elements::Bf16(&w), n, k);
+        let repacked = RepackedMatrix::new(&Cpu::new(2), &w, (n, k)).expect("memory");
+        let matrix = Matrix::new(Elements::Repacked(&repacked), n, k);
+        assert_eq!(matrix.to_f32(), plain.to_f32());
+        let x: Vec<f32> = values(70 * k, 5).into_iter().map(|x| bf16::from_f32(x).to_f32()).collect();
+        let (wanted, bias) = (linear_reference(&x, &plain), values(n, 7));
+        let largest = wanted.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+        for isa in Isa::available() {
+            let (mut out, mut row) = (vec![0.5; 70 * n], vec![0.0; k]);
+            let cpu = Cpu::with_isa(2, isa);
+            linear(&cpu, &x, &[matrix], Some(&bias), Store::Accumulate, &mut out);
+            for (i, (got, wanted)) in out.iter().zip(&wanted).enumerate() {
+                let wanted = 0.5 + wanted + f64::from(bias[i % n]);
+                assert!((f64::from(*got) - wanted).abs() < 1e-5 * largest, "{} {got} {wanted}", isa.name());
+            }
+            embed(&cpu, matrix, &[u32::try_from(n - 1).expect("few")], &mut row);
+            assert_eq!(row, plain.to_f32()[(n - 1) * k..]);
+        }
+    }
+}
+
+#[test]
 fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads() {
     let (rows, n, k) = (150, 200, 777);
-    let (x, w) = (values(rows * k, 3), values(n * k, 4));
-    let w: Vec<bf16> = w.iter().map(|w| bf16::from_f32(*w)).collect();
-    let weight = Matrix::new(Elements::Bf16(&w), n, k);
-    for (isa, inputs) in
-        Isa::available().into_iter().flat_map(|isa| [Inputs::F32, Inputs::AsWeights].map(|i| (isa, i)))
-    {
-        let weight = [weight.with_inputs(inputs)];
+    let x = values(rows * k, 3);
+    let w: Vec<bf16> = values(n * k, 4).into_iter().map(bf16::from_f32).collect();
+    let repacked = RepackedMatrix::new(&Cpu::new(1), &w, (n, k)).expect("memory");
+    let plain = Matrix::new(Elements::Bf16(&w), n, k);
+    let weights =
+        [plain, plain.with_inputs(Inputs::AsWeights), Matrix::new(Elements::Repacked(&repacked), n, k)];
+    for (isa, weight) in Isa::available().into_iter().flat_map(|isa| weights.map(|weight| (isa, weight))) {
         let mut all = vec![0.0; rows * n];
-        linear(&Cpu::with_isa(3, isa), &x, &weight, None, Store::Overwrite, &mut all);
+        linear(&Cpu::with_isa(3, isa), &x, &[weight], None, Store::Overwrite, &mut all);
         let one_thread = Cpu::with_isa(1, isa);
-        for row in 0..rows {
-            let mut alone = vec![0.0; n];
-            linear(&one_thread, &x[row * k..][..k], &weight, None, Store::Overwrite, &mut alone);
-            assert_eq!(alone, all[row * n..][..n], "{} row {row}", isa.name());
+        // Tiles of every height.
+        let heights = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 15, 16];
+        for (first, height) in (0..rows).map(|row| (row, heights[row % heights.len()].min(rows - row))) {
+            let mut few = vec![0.0; height * n];
+            let x = &x[first * k..][..height * k];
+            linear(&one_thread, x, &[weight], None, Store::Overwrite, &mut few);
+            assert_eq!(few, all[first * n..][..height * n], "{} rows {first} + {height}", isa.name());
         }
     }
 }

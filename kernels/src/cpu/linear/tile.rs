@@ -10,8 +10,9 @@ use super::few_mxfp4::FewMxfp4;
 use super::fp8::{Fp8Pairs, StoredCodes};
 use super::inputs::InputRows;
 use super::pairs::Pairs;
-use super::panels::all_panels;
 use super::plain::Plain;
+use super::quantized::quantized;
+use super::repacked::repacked;
 use super::widened::{WidenedCodes, WidenedToBf16, WidenedToF32};
 use crate::cpu::isa::Kernel;
 use crate::cpu::lanes::Element;
@@ -61,6 +62,10 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
         tile.run::<M>(row, (pass, passes));
         (row, pass) = (row + M, pass + 1);
     }
+    if M > 4 && row + 4 <= rows.end {
+        tile.run::<4>(row, (pass, passes));
+        (row, pass) = (row + 4, pass + 1);
+    }
     match rows.end - row {
         3 => tile.run::<3>(row, (pass, passes)),
         2 => tile.run::<2>(row, (pass, passes)),
@@ -97,7 +102,8 @@ impl Kernel for Columns<'_> {
             }
             Elements::Mxfp4(all) if pairs => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
-            Elements::Quantized(all) => all_panels(lanes, &tiles, all, &cols),
+            Elements::Repacked(all) => repacked(lanes, &tiles, all, &cols),
+            Elements::Quantized(all) => quantized(lanes, &tiles, all, &cols),
         }
     }
 }

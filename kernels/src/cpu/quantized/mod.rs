@@ -19,6 +19,7 @@ pub(super) use inputs::{GroupCodes, GroupFactors, QuantizedRows};
 
 use super::lanes::LANES;
 use super::lanes::dots::CODES;
+use super::memory::ZeroedMemory;
 
 /// Neighbours of a row that share a scale.
 pub(super) const GROUP: usize = 32;
@@ -42,7 +43,7 @@ pub enum QuantizeError {
 }
 
 /// Codes of sixteen rows, four neighbours of each: a line of the cache.
-#[derive(Debug, Clone, Copy, bytemuck::Zeroable)]
+#[derive(Debug, Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
 pub(super) struct CodeLine(pub(super) [u8; CODES]);
 
@@ -56,11 +57,11 @@ pub struct QuantizedMatrix {
     rows: usize,
     cols: usize,
     /// `[panels, groups, lines of a group]`.
-    lines: Vec<CodeLine>,
+    lines: ZeroedMemory<CodeLine>,
     /// `[panels, groups]`: f16, or bf16 for MXFP4.
-    scales: Vec<PanelRow>,
+    scales: ZeroedMemory<PanelRow>,
     /// `[panels, groups]`: f16; empty where codes are signed.
-    least: Vec<PanelRow>,
+    least: ZeroedMemory<PanelRow>,
 }
 
 impl QuantizedMatrix {

@@ -9,6 +9,7 @@ use crate::cpu::embed::widen_row;
 use crate::cpu::isa::Kernel;
 use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
+use crate::cpu::memory::ZeroedMemory;
 use crate::cpu::output::Output;
 use crate::cpu::packed::power_of_two;
 use crate::cpu::{Cpu, Elements, Matrix};
@@ -49,15 +50,15 @@ impl QuantizedMatrix {
 
     fn zeros(format: Format, rows: usize, cols: usize) -> Result<Self, QuantizeError> {
         let groups = rows.div_ceil(LANES) * cols.div_ceil(GROUP);
-        let error = |()| QuantizeError::Memory((rows * cols) as u64);
+        let error = || QuantizeError::Memory((rows * cols) as u64);
         let least = if format == Format::Q4 { groups } else { 0 };
         Ok(Self {
             format,
             rows,
             cols,
-            lines: bytemuck::allocation::try_zeroed_vec(groups * format.lines()).map_err(error)?,
-            scales: bytemuck::allocation::try_zeroed_vec(groups).map_err(error)?,
-            least: bytemuck::allocation::try_zeroed_vec(least).map_err(error)?,
+            lines: ZeroedMemory::new(groups * format.lines()).ok_or_else(error)?,
+            scales: ZeroedMemory::new(groups).ok_or_else(error)?,
+            least: ZeroedMemory::new(least).ok_or_else(error)?,
         })
     }
 

@@ -1,0 +1,92 @@
+//! The tile kernel of bf16 weights in panels with bf16: pairs of products are added to f32, each lane those of one row.
+
+use std::ops::Range;
+
+use half::bf16;
+
+use super::panels::{PanelRows, each_panel};
+use super::tile::Tiles;
+use crate::cpu::lanes::Prefetch;
+use crate::cpu::lanes::dots::Dots;
+use crate::cpu::repacked::{PairLine, RepackedMatrix};
+
+/// The rows `cols` of a weight with all rows of x.
+#[inline(always)]
+pub(super) fn repacked<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &RepackedMatrix, cols: &Range<usize>) {
+    let rows = PairPanels { lanes, x: tiles.x.pairs, stride: tiles.x.pairs_stride, weight };
+    if L::WIDE {
+        each_panel::<L, _, 8, 2>(lanes, tiles, cols, &rows);
+    } else {
+        each_panel::<L, _, 2, 1>(lanes, tiles, cols, &rows);
+    }
+}
+
+/// Rows of x, which begin `stride` from each other, and a weight.
+struct PairPanels<'a, L> {
+    lanes: L,
+    x: &'a [bf16],
+    stride: usize,
+    weight: &'a RepackedMatrix,
+}
+
+impl<L: Dots> PanelRows<L> for PairPanels<'_, L> {
+    #[inline(always)]
+    fn sums<const M: usize, const N: usize>(
+        &self,
+        row: usize,
+        panel: usize,
+        pass: (usize, usize),
+    ) -> [[L::V; N]; M] {
+        let (lines, pairs) = (self.weight.panel_lines(panel..panel + N), self.weight.pairs());
+        let next = match N {
+            1 if pass.1 == 1 => Prefetch::none(),
+            _ => Prefetch::behind(lines, size_of_val(lines), pass, pairs),
+        };
+        let x = (&self.x[row * self.stride..], self.stride);
+        dot_panels(self.lanes, x, lines, pairs, next)
+    }
+}
+
+/// The dot products of `M` rows of x, which begin `stride` from each other, with the rows of `N` panels, each `pairs` lines long.
+#[inline(always)]
+#[expect(
+    unsafe_code,
+    reason = "the innermost loop: no bounds checks on loads that the assertion has checked"
+)]
+#[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
+fn dot_panels<L: Dots, const M: usize, const N: usize>(
+    lanes: L,
+    (x, stride): (&[bf16], usize),
+    weight: &[PairLine],
+    pairs: usize,
+    mut next: Prefetch,
+) -> [[L::V; N]; M] {
+    assert!(2 * pairs <= stride && x.len() >= M * stride && weight.len() == N * pairs, "rows of a tile");
+    let mut sums = [[lanes.splat(0.0); N]; M];
+    for at in 0..pairs {
+        next.step();
+        let mut weights = [lanes.no_pairs(); N];
+        for n in 0..N {
+            // SAFETY: panel n < N has lines n * pairs to (n + 1) * pairs, and at < pairs.
+            weights[n] = lanes.load_pairs(unsafe { &weight.get_unchecked(n * pairs + at).0 });
+        }
+        for m in 0..M {
+            // SAFETY: row m < M has `stride` elements of x from m * stride on, and 2 * at + 2 <= 2 * pairs <= stride.
+            let pair = lanes.splat_pair(unsafe { pair_at(x, m * stride + 2 * at) });
+            for n in 0..N {
+                sums[m][n] = lanes.dot_pairs(weights[n], pair, sums[m][n]);
+            }
+        }
+    }
+    sums
+}
+
+/// # Safety
+/// `at + 2` is not beyond the end.
+#[inline(always)]
+#[expect(unsafe_code, reason = "see `dot_panels`")]
+unsafe fn pair_at(all: &[bf16], at: usize) -> [bf16; 2] {
+    debug_assert!(at + 2 <= all.len());
+    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
+    unsafe { *all.as_ptr().add(at).cast() }
+}
