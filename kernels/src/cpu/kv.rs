@@ -7,7 +7,6 @@
 use half::f16;
 
 use super::lanes::{LANES, Lanes};
-use super::memory::ZeroedMemory;
 use super::output::Output;
 
 /// Tokens of a block.
@@ -96,8 +95,8 @@ pub struct KvLayer {
 /// Rows of keys or values.
 #[derive(Debug)]
 pub(super) enum KvData {
-    F16(ZeroedMemory<f16>),
-    F32(ZeroedMemory<f32>),
+    F16(Vec<f16>),
+    F32(Vec<f32>),
 }
 
 /// The same, to be written by several threads, each its own rows.
@@ -108,9 +107,10 @@ pub(super) enum KvOutput<'a> {
 
 impl KvData {
     fn zeros(dtype: KvDtype, len: usize) -> Option<Self> {
+        use bytemuck::allocation::try_zeroed_vec;
         Some(match dtype {
-            KvDtype::F16 => Self::F16(ZeroedMemory::new(len)?),
-            KvDtype::F32 => Self::F32(ZeroedMemory::new(len)?),
+            KvDtype::F16 => Self::F16(try_zeroed_vec(len).ok()?),
+            KvDtype::F32 => Self::F32(try_zeroed_vec(len).ok()?),
         })
     }
 

@@ -99,7 +99,7 @@ def main():
     if not weights.exists():
         write(config, weights)
     print(f"file {weights.stat().st_size / 1e6:.0f} MB")
-    for name, switches in [("as stored", []), ("q8", ["--quantize", "q8"]), ("q4", ["--quantize", "q4"])]:
+    for name, switches in [("mapped", ["--repack", "never"]), ("repacked", []), ("q8", ["--quantize", "q8"]), ("q4", ["--quantize", "q4"])]:
         seconds, own, files = min(measure(host, directory, switches) for _ in range(3))
         print(f"{name:10} first token after {seconds:5.2f} s, own memory {own:6.0f} MB, mapped files {files:6.0f} MB", flush=True)
 

@@ -1,4 +1,4 @@
-"""Runs both engines' own benchmarks in turns and prints the median of each, beside each other, and that of the rounds' ratios: a machine whose
+"""Runs both engines' own benchmarks right behind each other, and prints the median of each, beside each other, and that of the rounds' ratios: a machine whose
 memory others use too is faster at one moment than at the next, for both.
 
     python measure.py HOST LLAMA_BIN DIRECTORY
@@ -18,7 +18,8 @@ THREADS = os.environ.get("THREADS", str(os.cpu_count()))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 DEPTH = os.environ.get("DEPTH", "16384")
 EIGHT, FOUR = ["--quantize", "q8"], ["--quantize", "q4"]
-PARALLEL = [1, 4, 16]
+# Sequences at a time.
+WIDE = "4,16"
 # What ours must reach: a multiple of llama.cpp's figure.
 BARS = {"pp128": 1.2, "pp512": 1.2, "tg64 x1": 1.0, "tg64 x4": 1.0, "tg64 x16": 2.0, f"tg16 x1 @ d{DEPTH}": 1.0}
 
@@ -50,8 +51,7 @@ def llama_bench(model, tests):
 
 
 def llama_parallel(model):
-    wide = ",".join(str(n) for n in PARALLEL if n > 1)
-    text = run([LLAMA / "llama-batched-bench", "-m", model, "-t", THREADS, "-c", "4096", "-npp", "32", "-ntg", "64", "-npl", wide])
+    text = run([LLAMA / "llama-batched-bench", "-m", model, "-t", THREADS, "-c", "4096", "-npp", "32", "-ntg", "64", "-npl", WIDE])
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     return {f"tg64 x{row[2]}": float(row[7]) for row in rows if row[0].isdigit()}
 
@@ -68,13 +68,21 @@ def kinds():
     return [("stored", "stored", []), ("8 bits", "stored", EIGHT)]
 
 
+def pairs(model):
+    """What is measured of both right behind each other: our tests, and how llama.cpp runs the same."""
+    yield ["-p", "128,512", "-n", "0"], lambda: llama_bench(model, ["-p", "128,512", "-n", "0"])
+    yield ["-p", "0", "-n", "64", "--parallel", "1"], lambda: llama_bench(model, ["-p", "0", "-n", "64"])
+    yield ["-p", "0", "-n", "64", "--parallel", WIDE], lambda: llama_parallel(model)
+
+
 def measure(file, switches):
     model = DIRECTORY / f"{file}.gguf"
     mine, theirs = {}, {}
-    for _ in range(ROUNDS):
-        keep(mine, ours(switches, ["-p", "128,512", "-n", "64", "--parallel", ",".join(map(str, PARALLEL))]))
-        keep(theirs, llama_bench(model, ["-p", "128,512", "-n", "64"]))
-        keep(theirs, llama_parallel(model))
+    for round in range(ROUNDS):
+        for tests, llama in pairs(model):
+            engines = [lambda: keep(mine, ours(switches, tests)), lambda: keep(theirs, llama())]
+            for engine in engines if round % 2 == 0 else reversed(engines):
+                engine()
     if DEPTH != "0":
         keep(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))
         # Its other attention is slower on CPUs.

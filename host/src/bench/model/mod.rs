@@ -44,18 +44,11 @@ pub fn run(
 ) -> Result<Vec<Measured>, BenchError> {
     let tests = plan.tests();
     plan.check(runner.shape())?;
-    warm_up(runner)?;
     let measure = |(place, test): (usize, &Test)| {
         progress(*test, place, tests.len());
         measure(runner, *test, plan.repetitions, bandwidth)
     };
     tests.iter().enumerate().map(measure).collect()
-}
-
-/// What comes first pays for pages that nobody has written yet.
-fn warm_up(runner: &mut LocalRunner) -> Result<(), RunError> {
-    let rows = runner.shape().context.min(runner.shape().batch_tokens).min(16);
-    Sequences::new(runner.shape(), 1).prefill(runner, rows).map(drop)
 }
 
 fn measure(
@@ -68,6 +61,8 @@ fn measure(
     if test.depth() > 0 {
         sequences.prefill(runner, test.depth())?;
     }
+    // What comes first pays for pages of memory that nobody has written yet, which is not what is measured.
+    repetition(runner, test, &mut sequences)?;
     let mut timed = Vec::with_capacity(repetitions);
     let mut before = bandwidth(runner)?;
     for _ in 0..repetitions {
