@@ -197,9 +197,12 @@ fn a_sticky_failure_is_the_runners_end() {
 #[test]
 fn an_engine_whose_device_is_lost_says_so_once_to_everyone_and_takes_no_more() {
     let (runner, log) = fake();
-    lock(&log).fails = Some((is_replay, 3, call_error(719)));
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
+    // The device waits until everyone is there.
+    let mut held = lock(&log);
+    held.fails = Some((is_replay, 3, call_error(719)));
     let mut generations: Vec<_> = (0..3).map(|n| engine.submit(request([n], 50)).unwrap()).collect();
+    drop(held);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for generation in &mut generations {
         let mut ends = Vec::new();
