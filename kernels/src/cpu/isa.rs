@@ -55,8 +55,8 @@ impl Isa {
         all
     }
 
-    /// Whether an instruction adds pairs of products of bf16 to f32.
-    pub(super) fn adds_pairs(self) -> bool {
+    /// Whether an instruction adds pairs of products of bf16 to f32: what repacked weights are for.
+    pub fn adds_pairs(self) -> bool {
         match self.0 {
             Level::Portable => false,
             #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Memory for weights: zeroed, and in large pages where the system has them, since what is fetched ahead of use is dropped where its
-//! page's place isn't known yet.
+//! Memory for weights: zeroed, and in large pages where the system has them. Weights that are fetched ahead of use measured a tenth faster
+//! so; what is written a little at a time, as the KV cache is, pays for a whole page at its first byte.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

@@ -5,11 +5,11 @@
 
 use half::bf16;
 
+use super::Cpu;
 use super::lanes::LANES;
 use super::lanes::dots::PAIRS;
 use super::memory::ZeroedMemory;
 use super::output::Output;
-use super::{Cpu, Isa};
 
 /// Two neighbours of each of sixteen rows: a line of the cache.
 #[derive(Debug, Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
@@ -26,11 +26,6 @@ pub struct RepackedMatrix {
 }
 
 impl RepackedMatrix {
-    /// Whether linear layers are faster so, with these instructions.
-    pub fn is_faster(isa: Isa) -> bool {
-        isa.adds_pairs()
-    }
-
     /// Repacks `[rows, cols]`; `None` where the system doesn't grant the memory.
     ///
     /// # Panics

@@ -78,10 +78,10 @@ def pairs(model):
 def measure(file, switches):
     model = DIRECTORY / f"{file}.gguf"
     mine, theirs = {}, {}
-    for round in range(ROUNDS):
+    for number in range(ROUNDS):
         for tests, llama in pairs(model):
             engines = [lambda: keep(mine, ours(switches, tests)), lambda: keep(theirs, llama())]
-            for engine in engines if round % 2 == 0 else reversed(engines):
+            for engine in engines if number % 2 == 0 else reversed(engines):
                 engine()
     if DEPTH != "0":
         keep(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))

@@ -101,7 +101,7 @@ impl Storage {
     }
 
     fn repacks(self, cpu: &Cpu) -> bool {
-        self.repack == Repack::Auto && self.dtype == InputDtype::Auto && RepackedMatrix::is_faster(cpu.isa())
+        self.repack == Repack::Auto && self.dtype == InputDtype::Auto && cpu.isa().adds_pairs()
     }
 
     fn unquantized(self, cpu: &Cpu, parts: Vec<Part>) -> Result<Vec<Part>, LoadError> {

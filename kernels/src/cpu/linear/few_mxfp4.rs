@@ -4,7 +4,7 @@
 
 use half::bf16;
 
-use super::pairs::chunk;
+use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Prefetch, sums_of_tile};

@@ -5,7 +5,7 @@
 
 use half::bf16;
 
-use super::pairs::chunk;
+use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};

@@ -12,6 +12,7 @@
 //!
 //! The order of a sum is that of the row's elements alone, so a row's result doesn't depend on the rows beside it.
 
+mod chunk;
 mod few_mxfp4;
 mod fp8;
 mod inputs;

@@ -2,6 +2,7 @@
 
 use half::bf16;
 
+use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
@@ -77,14 +78,4 @@ fn dot_tile_of_pairs<L: Dots, const M: usize, const N: usize>(
         }
     }
     sums_of_tile(lanes, &sums)
-}
-
-/// # Safety
-/// `at + PAIRS` is not beyond the end.
-#[inline(always)]
-#[expect(unsafe_code, reason = "see `dot_tile_of_pairs`")]
-pub(super) unsafe fn chunk(all: &[bf16], at: usize) -> &[bf16; PAIRS] {
-    debug_assert!(at + PAIRS <= all.len());
-    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
-    unsafe { &*all.as_ptr().add(at).cast() }
 }

@@ -1,5 +1,6 @@
 //! The tile kernel of x in f32: weights are widened as they are read, or were before.
 
+use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch, sums_of_tile};
@@ -73,14 +74,4 @@ pub(in crate::cpu) fn dot_tile<L: Lanes, W: Element, const M: usize, const N: us
         }
     }
     sums_of_tile(lanes, &sums)
-}
-
-/// # Safety
-/// `at + LANES` is not beyond the end.
-#[inline(always)]
-#[expect(unsafe_code, reason = "see `dot_tile`")]
-unsafe fn chunk<T>(all: &[T], at: usize) -> &[T; LANES] {
-    debug_assert!(at + LANES <= all.len());
-    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
-    unsafe { &*all.as_ptr().add(at).cast() }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use half::bf16;
 
+use super::chunk::chunk;
 use super::panels::{PanelRows, each_panel};
 use super::tile::Tiles;
 use crate::cpu::lanes::Prefetch;
@@ -72,21 +73,11 @@ fn dot_panels<L: Dots, const M: usize, const N: usize>(
         }
         for m in 0..M {
             // SAFETY: row m < M has `stride` elements of x from m * stride on, and 2 * at + 2 <= 2 * pairs <= stride.
-            let pair = lanes.splat_pair(unsafe { pair_at(x, m * stride + 2 * at) });
+            let pair = lanes.splat_pair(*unsafe { chunk(x, m * stride + 2 * at) });
             for n in 0..N {
                 sums[m][n] = lanes.dot_pairs(weights[n], pair, sums[m][n]);
             }
         }
     }
     sums
-}
-
-/// # Safety
-/// `at + 2` is not beyond the end.
-#[inline(always)]
-#[expect(unsafe_code, reason = "see `dot_panels`")]
-unsafe fn pair_at(all: &[bf16], at: usize) -> [bf16; 2] {
-    debug_assert!(at + 2 <= all.len());
-    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
-    unsafe { *all.as_ptr().add(at).cast() }
 }

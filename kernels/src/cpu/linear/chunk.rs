@@ -1,0 +1,13 @@
+//! Chunks of rows, as a register takes them, without the check that a loop has made before.
+
+/// `all[at..at + N]`.
+///
+/// # Safety
+/// `at + N` is not beyond the end.
+#[inline(always)]
+#[expect(unsafe_code, reason = "innermost loops: the check is made once for all their loads")]
+pub(super) unsafe fn chunk<T, const N: usize>(all: &[T], at: usize) -> &[T; N] {
+    debug_assert!(at + N <= all.len());
+    // SAFETY: in bounds by this function's contract; an array has the alignment of its elements.
+    unsafe { &*all.as_ptr().add(at).cast() }
+}
