@@ -1,8 +1,9 @@
 //! Regular expressions of schemas, as the grammar engine gets them right inside JSON's quotes.
 //!
 //! llguidance (its `derivre` 0.3) quotes a set of characters that has all control characters as a whole, and lets `\"` and `\\` come then, even
-//! where the set has no quote or no backslash: `^[^"]$` would take `"\""`. A negated set that may lack one of them loses one control
-//! character here, so that it is quoted character by character. This narrows a pattern by texts with U+0001, and changes nothing else.
+//! where the set has no quote or no backslash: `^[^"]$` would take `"\""`. What may stand for such a set, alone or joined with its alternatives,
+//! loses one control character here, so that it is quoted character by character. This narrows a pattern by texts with U+0001, and changes
+//! nothing else.
 
 use serde_json::{Map, Value};
 
@@ -36,42 +37,95 @@ fn member((key, value): (String, Value)) -> (String, Value) {
     (key, value)
 }
 
-/// The pattern, whose negated sets lack U+0001 where they may lack a quote or a backslash.
+/// The pattern, whose pieces lack U+0001 where they may have all control characters, but no quote or no backslash.
 fn quotable(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut rest = pattern;
-    while let Some(at) = rest.find(['\\', '[']) {
-        let (before, here) = rest.split_at(at);
-        written.push_str(before);
-        let escaped = here.chars().nth(1).filter(|_| here.starts_with('\\'));
-        let taken = if let Some(escaped) = escaped {
-            written.push_str(&here[..=escaped.len_utf8()]);
-            1 + escaped.len_utf8()
-        } else if let Some(set) = here.strip_prefix("[^")
-            && may_lack(set)
-        {
-            written.push_str("[^\\x01");
-            // What begins a set stands for itself there, and nowhere else.
-            let first = set.chars().next().filter(|first| matches!(first, ']' | '-'));
-            if let Some(first) = first {
-                written.extend(['\\', first]);
-            }
-            2 + usize::from(first.is_some())
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(piece_length(rest));
+        if may_be_misquoted(piece) {
+            written.extend(["[", piece, r"&&[^\x01]]"]);
         } else {
-            written.push_str(&here[..1]);
-            1
-        };
-        rest = &here[taken..];
+            written.push_str(piece);
+        }
+        rest = behind;
     }
-    written.push_str(rest);
     written
 }
 
-/// Whether a negated set with such a beginning may lack a quote or a backslash: it names one, perhaps by an escape or in a range.
-fn may_lack(set: &str) -> bool {
-    let first = set.chars().next().map_or(0, char::len_utf8);
-    let end = set[first..].find(']').map_or(set.len(), |end| first + end);
-    set[..end].contains(['"', '\\', '-'])
+/// Bytes of what the pattern begins with: a set, an escape, or a character. What isn't closed is no pattern, and one piece.
+fn piece_length(pattern: &str) -> usize {
+    let length = match pattern.as_bytes()[0] {
+        b'[' => set_length(pattern),
+        b'\\' => escape_length(pattern),
+        _ => pattern.chars().next().map(char::len_utf8),
+    };
+    length.unwrap_or(pattern.len())
+}
+
+/// Bytes up to the bracket that closes the set; others may stand in it.
+fn set_length(pattern: &str) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0);
+    loop {
+        let rest = &pattern[at..];
+        at += match rest.as_bytes().first()? {
+            b'[' => {
+                depth += 1;
+                let first = if rest.starts_with("[^") { 2 } else { 1 };
+                // A bracket that a set begins with stands for itself.
+                first + usize::from(rest[first..].starts_with(']'))
+            }
+            b']' if depth == 1 => return Some(at + 1),
+            b']' => {
+                depth -= 1;
+                1
+            }
+            b'\\' => escape_length(rest)?,
+            _ => rest.chars().next()?.len_utf8(),
+        };
+    }
+}
+
+/// Bytes of an escape with its argument: `\n`, `\x41`, `\u{41}`, `\pL`, `\P{Punctuation}`.
+fn escape_length(pattern: &str) -> Option<usize> {
+    let kind = pattern[1..].chars().next()?;
+    let behind = 1 + kind.len_utf8();
+    let argument = &pattern[behind..];
+    let longest = match kind {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        'p' | 'P' => 1,
+        _ => return Some(behind),
+    };
+    if argument.starts_with('{') {
+        return argument.find('}').map(|end| behind + end + 1);
+    }
+    let (last, character) = argument.char_indices().nth(longest - 1)?;
+    Some(behind + last + character.len_utf8())
+}
+
+/// Whether a piece may have U+0001, and may lack a quote or a backslash.
+fn may_be_misquoted(piece: &str) -> bool {
+    if let Some(set) = piece.strip_prefix('[') {
+        let tells = ['\\', '['];
+        return match set.strip_prefix('^') {
+            // It has both unless it names one, perhaps by an escape or in a range.
+            Some(without) => without.contains(tells) || without.contains(['"', '-', '&', '~']),
+            None => set.contains(tells) || set.contains(char::is_control),
+        };
+    }
+    match piece.as_bytes() {
+        [b'\\', b'p' | b'P', ..] => true,
+        [b'\\', b'x' | b'u' | b'U', code @ ..] => is_one(code),
+        _ => piece == "\x01",
+    }
+}
+
+/// Whether these are the digits of U+0001, in braces or not.
+fn is_one(code: &[u8]) -> bool {
+    let digits = code.iter().filter(|byte| !matches!(byte, b'{' | b'}'));
+    digits.skip_while(|digit| **digit == b'0').eq(b"1")
 }
 
 #[cfg(test)]
@@ -81,21 +135,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negated_sets_that_may_lack_a_quote_or_a_backslash_lose_a_control_character() {
-        for (pattern, wanted) in [
-            (r#"^[^"]$"#, r#"^[^\x01"]$"#),
-            (r"^[^\\]$", r"^[^\x01\\]$"),
-            (r#"[^]"]"#, r#"[^\x01\]"]"#),
-            (r#"[^-"]"#, r#"[^\x01\-"]"#),
-            (r"[^a-z]é[^\p{P}]", r"[^\x01a-z]é[^\x01\p{P}]"),
-            (r"\[^\]", r"\[^\]"),
-            (r"[^<]+[a-z]\\[^<]", r"[^<]+[a-z]\\[^<]"),
-            (r#"[a[^"]]"#, r#"[a[^\x01"]]"#),
-            ("[", "["),
-            (r"a\", r"a\"),
-            (r#"[^""#, r#"[^\x01""#),
+    fn sets_that_may_lack_a_quote_or_a_backslash_lose_a_control_character() {
+        for set in [
+            r#"[^"]"#,
+            r"[^\\]",
+            r#"[^]"]"#,
+            r#"[^-"]"#,
+            r"[^a-z]",
+            r"[^\p{P}]",
+            r"[^[:punct:]]",
+            r#"[a[^"]]"#,
+            r"[\0-!]",
+            "[\0-!]",
+            r"[[:cntrl:]x]",
+            r"\p{Cc}",
+            r"\P{P}",
+            r"\PL",
+            r"\x01",
+            r"\u0001",
+            r"\x{1}",
+            "\x01",
         ] {
-            assert_eq!(quotable(pattern), wanted, "{pattern}");
+            let wanted = format!(r"^(é{}*[a-z]\[)\\$", format_args!(r"[{set}&&[^\x01]]"));
+            assert_eq!(quotable(&format!(r"^(é{set}*[a-z]\[)\\$")), wanted, "{set}");
+        }
+    }
+
+    #[test]
+    fn other_patterns_stay_as_they_are() {
+        for pattern in [
+            r"\[^\]",
+            r"[^<]+[a-z]\\[^<]",
+            r"[]a-z]",
+            "[^]<]é",
+            r"\x41\u0041\U00000011\w.",
+            "[",
+            r"a\",
+            r"\p{L",
+        ] {
+            assert_eq!(quotable(pattern), pattern);
         }
     }
 
@@ -105,6 +183,6 @@ mod tests {
             json!({"anyOf": [{"pattern": pattern}], "properties": {"pattern": {"items": {"pattern": pattern}}},
                 "patternProperties": {pattern: {"not": {"pattern": pattern}}}, "enum": [{"pattern": "[^\"]"}]})
         };
-        assert_eq!(exact(schema("[^\"]")), schema("[^\\x01\"]"));
+        assert_eq!(exact(schema("[^\"]")), schema(r#"[[^"]&&[^\x01]]"#));
     }
 }
