@@ -20,6 +20,7 @@ mod lanes;
 mod local;
 mod local_runner;
 mod logits;
+mod mask_patience;
 pub mod models;
 mod notify;
 mod options;

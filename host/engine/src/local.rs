@@ -10,12 +10,13 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::device_lock::DeviceLock;
-use crate::engine_step::{MaskPatience, engine_step};
+use crate::engine_step::engine_step;
 use crate::error::{GenerationError, SubmitError};
 use crate::generation::{Engine, Finish, Generation, GenerationRequest};
 use crate::inbox::Inbox;
 use crate::info::{ConstraintSupport, EngineInfo, EngineStats};
 use crate::logits::LogitsProcessors;
+use crate::mask_patience::MaskPatience;
 use crate::notify::Notify;
 use crate::options::LocalOptions;
 use crate::outlet::outlet;
@@ -188,14 +189,14 @@ impl Worker {
 
     fn run_until_stopped(&mut self) -> Result<(), RunError> {
         let began = Instant::now();
+        let mut patience = MaskPatience::until_notified(self.inbox.notify().clone());
         while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
             self.scheduler.set_time(began.elapsed());
             for sequence in arrivals {
                 self.scheduler.add(sequence);
             }
             let device = self.device_lock.as_deref().map(DeviceLock::take);
-            let patience = MaskPatience::until_notified(self.inbox.notify());
-            let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), patience)?;
+            let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), &mut patience)?;
             drop(device);
             self.publish();
             if !moved {

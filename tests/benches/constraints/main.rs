@@ -8,6 +8,7 @@
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod cases;
+mod late;
 mod schemas;
 mod walk;
 
@@ -24,6 +25,7 @@ use host::parser::contract::{Request, ToolChoice};
 use host::parser::{Plugin, PluginSource, Runtime};
 use host::prompt::Tokenizer;
 use host::turn::MarkerTable;
+use late::Answer;
 use serde_json::{Value, json};
 use tests::measure::{median_cpu, thread_cpu};
 use walk::{Costs, microseconds};
@@ -96,8 +98,7 @@ impl Bench {
             drop(compiled.start(opening, &self.stops).expect("the same"));
         });
         let fork = median_cpu(9, || drop(start.mask()));
-        let mut ids = self.tokenizer.encode_with_added(text).expect("ids");
-        ids.push(self.stops[0]);
+        let ids = self.ids(text);
         let first = self.walk(&start, &ids, 1);
         let next = self.walk(&start, &ids, SEQUENCES);
         Row { name, grammar, compile, again, begin: fork, tokens: ids.len(), first, next }
@@ -108,6 +109,24 @@ impl Bench {
         let grammars = Grammars::new(Arc::clone(&self.tokenizer), Limits::default().mask_time);
         grammars.compile("start: \"x\"").expect("a grammar");
         grammars
+    }
+
+    /// The answer's tokens, and the one that ends it.
+    fn ids(&self, text: &str) -> Vec<u32> {
+        let mut ids = self.tokenizer.encode_with_added(text).expect("ids");
+        ids.push(self.stops[0]);
+        ids
+    }
+
+    /// Answers of all cases, whose grammars have just been compiled.
+    fn answers(&self, cases: &[Case]) -> Vec<Answer> {
+        let grammars = self.fresh();
+        let answer = |case: &Case| {
+            let compiled = grammars.compile(&self.grammar(case, true)).expect("a grammar that compiles");
+            let start = compiled.start(&self.opening(), &self.stops).expect("an opening of the grammar");
+            Answer { start: Arc::new(start), ids: self.ids(&case.text).into() }
+        };
+        cases.iter().map(answer).collect()
     }
 
     fn walk(&self, start: &MaskStart, ids: &[u32], sequences: usize) -> Costs {
@@ -186,23 +205,25 @@ fn main() {
         "in 5 %"
     );
     println!("{:<34}{:>7}{:>9}{:>8}{:>7}{:>7}{:>9}", "", "", "ms", "µs", "µs", "", "µs per token");
-    let mut cases = Vec::new();
-    for case in cases::all() {
+    let mut exports = Vec::new();
+    let cases = cases::all();
+    for case in &cases {
         let row =
-            bench.measure(case.name.to_owned(), bench.grammar(&case, true), &bench.opening(), &case.text);
+            bench.measure(case.name.to_owned(), bench.grammar(case, true), &bench.opening(), &case.text);
         row.print();
-        let narrowed = bench.grammar(&case, false);
+        let narrowed = bench.grammar(case, false);
         bench
             .measure("  markers kept out of text".to_owned(), narrowed, &bench.opening(), &case.text)
             .print();
-        cases.push(exported(&case, &row));
-        if let Some(schema) = case.request.response_schema {
+        exports.push(exported(case, &row));
+        if let Some(schema) = case.request.response_schema.clone() {
             let begins = JsonBegins::AtOnce;
             let plain = json_grammar(&JsonConstraint { schema, begins }).expect("a schema");
             bench.measure("  JSON alone".to_owned(), plain, &[], &case.text).print();
         }
     }
+    late::print(bench.tokenizer.vocab_size(), || bench.answers(&cases));
     if let Some(file) = std::env::var_os("CONSTRAINTS_OUT") {
-        std::fs::write(file, Value::Array(cases).to_string()).expect("the cases can be written");
+        std::fs::write(file, Value::Array(exports).to_string()).expect("the cases can be written");
     }
 }

@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 
 use crate::batch::{Batch, BlockTables, LAST};
 use crate::cpu::Sampler;
-use crate::engine_step::{MaskPatience, engine_step};
+use crate::engine_step::engine_step;
 use crate::generation::{Finish, GenerationRequest, Step, StepStream, TokenMask};
 use crate::logits::{LogitsProcessors, LogitsState};
+use crate::mask_patience::MaskPatience;
 use crate::notify::Notify;
 use crate::options::LocalOptions;
 use crate::outlet::{Inlet, outlet};
@@ -294,7 +295,8 @@ impl<R: Runner> Rig<R> {
 
     /// One round; false when no sequence can go on and no step is under way.
     pub(crate) fn round(&mut self) -> bool {
-        engine_step(&mut self.scheduler, &mut self.runner, MaskPatience::none()).expect("no device is lost")
+        engine_step(&mut self.scheduler, &mut self.runner, &mut MaskPatience::none())
+            .expect("no device is lost")
     }
 }
 

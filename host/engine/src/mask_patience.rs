@@ -1,0 +1,82 @@
+//! How long a step waits for masks that aren't there.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::notify::Notify;
+use crate::scheduler::Scheduler;
+
+/// How long a step waits that nothing computes behind. Usual masks take 10 to 100 µs and are there by then; what takes longer is better left
+/// out of the step, which costs its sequence a row more.
+const IDLE: Duration = Duration::from_millis(2);
+/// How many steps tell what the next one takes.
+const STEPS: usize = 4;
+
+/// The wait for masks. A device that still computes the step loses nothing by it, so half of what steps took it lately may be waited, too.
+pub(crate) struct MaskPatience {
+    notify: Option<Arc<Notify>>,
+    /// When the device began the oldest step that isn't collected.
+    began: Instant,
+    /// What the last steps took, the latest first.
+    took: [Duration; STEPS],
+}
+
+impl MaskPatience {
+    /// Until this is notified. What else it was notified for is lost: whoever calls looks at everything behind the step.
+    pub(crate) fn until_notified(notify: Arc<Notify>) -> Self {
+        Self { notify: Some(notify), ..Self::none() }
+    }
+
+    /// No wait at all.
+    pub(crate) fn none() -> Self {
+        Self { notify: None, began: Instant::now(), took: [Duration::ZERO; STEPS] }
+    }
+
+    /// A step begins on a device that has nothing else to do.
+    pub(crate) fn step_began(&mut self) {
+        self.began = Instant::now();
+    }
+
+    /// The oldest step under way is collected; the next one begins, if there is one.
+    pub(crate) fn step_ended(&mut self) {
+        let now = Instant::now();
+        self.took.rotate_right(1);
+        self.took[0] = now.saturating_duration_since(self.began);
+        self.began = now;
+    }
+
+    /// Waits for the masks of the step that was scheduled last, by a runner that may be so many steps `ahead` of what is collected.
+    pub(crate) fn wait(&self, scheduler: &mut Scheduler, ahead: usize) {
+        let (began, most) = (Instant::now(), longest(&self.took, ahead));
+        loop {
+            if let Some(notify) = &self.notify {
+                notify.clear();
+            }
+            let left = most.saturating_sub(began.elapsed());
+            match &self.notify {
+                _ if scheduler.masks_are_ready() => return,
+                Some(notify) if !left.is_zero() => notify.wait(Some(left)),
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The longest wait. Of the last steps the shortest counts: one with a prompt takes long, and the next may not.
+fn longest(took: &[Duration; STEPS], ahead: usize) -> Duration {
+    let shortest = took.iter().min().copied().unwrap_or_default();
+    if ahead == 0 { IDLE } else { IDLE.max(shortest / 2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_the_device_still_computes_waits_for_half_of_it() {
+        let took = |ms: [u64; STEPS]| ms.map(Duration::from_millis);
+        assert_eq!(longest(&took([40, 10, 12, 11]), 1), Duration::from_millis(5));
+        assert_eq!(longest(&took([10, 0, 0, 0]), 1), IDLE, "too few steps tell nothing");
+        assert_eq!(longest(&took([10; STEPS]), 0), IDLE, "the CPU has computed it already");
+    }
+}

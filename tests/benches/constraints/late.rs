@@ -1,0 +1,190 @@
+//! Masks that aren't there in time: the engine with all its parts, over a device that takes 10 ms a step and says what the texts say.
+//!
+//! Masks have to be ready while the device computes; one that isn't costs its sequence the steps until it is.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::batch::Batch;
+use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape, Sampled};
+use engine::{
+    Engine, Finish, GenerationRequest, LocalEngine, LocalOptions, LogitsProcessors, SamplingParams,
+    SpeculationOptions, Token,
+};
+use futures_util::future::join_all;
+use host::mask::MaskStart;
+
+/// What a step takes the device.
+const STEP: Duration = Duration::from_millis(10);
+/// How many sequences run at a time.
+const SEQUENCES: [usize; 4] = [1, 16, 64, 256];
+const BLOCK: usize = 16;
+
+/// A constrained answer, token by token up to its stop.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    pub(crate) start: Arc<MaskStart>,
+    pub(crate) ids: Arc<[u32]>,
+}
+
+/// Prints what becomes of these, by how many sequences take turns in them. `fresh` gives them with nothing of their grammars worked out.
+pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
+    println!(
+        "\nmasks of sequences that run together, {} ms a step; the first of each grammar fills its lexer\n",
+        STEP.as_millis()
+    );
+    println!(
+        "{:<12}{:>10}{:>8}{:>8}{:>12}{:>8}{:>8}{:>12}",
+        "grammars", "sequences", "tokens", "late", "of tokens", "steps", "least", "ms a step"
+    );
+    let grammars = fresh().len();
+    for count in [1, grammars] {
+        for sequences in SEQUENCES {
+            if sequences >= count {
+                together(vocab, &fresh()[..count], sequences);
+            }
+        }
+    }
+}
+
+fn together(vocab: usize, answers: &[Answer], sequences: usize) {
+    let engine =
+        LocalEngine::start(Box::new(TenMilliseconds::new(vocab, answers, sequences)), options(sequences));
+    let asked: Vec<_> = (0..sequences).map(|at| at % answers.len()).collect();
+    let began = Instant::now();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(join_all(asked.iter().map(|&answer| read(&engine, answer, &answers[answer]))));
+    let took = began.elapsed();
+    // The last step is told to whoever reads it before it is counted.
+    while engine.stats().running > 0 {
+        std::thread::yield_now();
+    }
+    let stats = engine.stats();
+    let tokens: usize = asked.iter().map(|&answer| answers[answer].ids.len()).sum();
+    let least = answers.iter().map(|answer| answer.ids.len()).max().unwrap_or(0);
+    println!(
+        "{:<12}{sequences:>10}{tokens:>8}{:>8}{:>11.2}%{:>8}{least:>8}{:>12.2}",
+        answers.len(),
+        stats.late_masks,
+        100.0 * stats.late_masks as f64 / tokens as f64,
+        stats.steps,
+        took.as_secs_f64() * 1e3 / stats.steps as f64,
+    );
+}
+
+fn options(sequences: usize) -> LocalOptions {
+    LocalOptions {
+        sequences,
+        prefix_cache: false,
+        speculation: SpeculationOptions::OFF,
+        ..LocalOptions::default()
+    }
+}
+
+/// Reads one answer, whose prompt is its number.
+async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
+    let stop = *answer.ids.last().expect("a stop");
+    let request = GenerationRequest {
+        prompt: vec![u32::try_from(number).expect("few")],
+        max_tokens: answer.ids.len(),
+        sampling: SamplingParams::GREEDY,
+        processors: LogitsProcessors::default(),
+        stop_ids: Arc::from([stop]),
+        top_logprobs: None,
+        mask: Some(Box::new(answer.start.mask())),
+        constraint: None,
+        cache_salt: 0,
+        affinity: 0,
+        priority: 0,
+        queue: 16,
+    };
+    let mut generation = engine.submit(request).expect("a request that is taken");
+    let mut finish = None;
+    while let Some(step) = generation.next().await {
+        finish = step.finish.or(finish);
+    }
+    assert_eq!(finish, Some(Finish::Stop(stop)), "the whole answer was allowed");
+}
+
+/// A device whose sequences say the answer that their prompt names, one step ahead of what is collected.
+struct TenMilliseconds {
+    shape: RunnerShape,
+    answers: Vec<Arc<[u32]>>,
+    /// Which answer a lane's sequence says.
+    said: HashMap<u32, usize>,
+    /// Lanes of the rows of the step that was begun last.
+    rows: Vec<u32>,
+    /// When the device is done with all steps that were begun.
+    done: Instant,
+    drawn: VecDeque<(Instant, Sampled)>,
+    collected: Sampled,
+}
+
+impl TenMilliseconds {
+    fn new(vocab: usize, answers: &[Answer], sequences: usize) -> Self {
+        let answers: Vec<_> = answers.iter().map(|answer| Arc::clone(&answer.ids)).collect();
+        let context = 2 + answers.iter().map(|ids| ids.len()).max().unwrap_or(0);
+        let shape = RunnerShape {
+            name: "10 ms a step".into(),
+            vocab,
+            context,
+            batch_tokens: 512,
+            block_size: BLOCK,
+            blocks: sequences * context.div_ceil(BLOCK),
+            lanes: sequences,
+            ahead: 1,
+        };
+        Self {
+            shape,
+            answers,
+            said: HashMap::new(),
+            rows: Vec::new(),
+            done: Instant::now(),
+            drawn: VecDeque::new(),
+            collected: Sampled::default(),
+        }
+    }
+
+    /// The token at the draw's position; behind the end, for rows that nobody reads, the last one.
+    fn token(&self, lane: u32, draw: &Draw) -> Token {
+        let ids = &self.answers[self.said[&lane]];
+        let at = draw.position.saturating_sub(1).min(ids.len() - 1);
+        Token { id: ids[at], logprobs: None }
+    }
+}
+
+impl Runner for TenMilliseconds {
+    fn shape(&self) -> &RunnerShape {
+        &self.shape
+    }
+
+    fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
+        self.rows.clear();
+        for (at, &lane) in batch.lanes.iter().enumerate() {
+            let (from, to) = (batch.starts[at], batch.starts[at + 1]);
+            if batch.positions[from as usize] == 0 {
+                self.said.insert(lane, batch.tokens[from as usize] as usize);
+            }
+            let rows = batch.logit_rows.iter().filter(|row| (from..to).contains(row));
+            self.rows.extend(rows.map(|_| lane));
+        }
+        self.done = self.done.max(Instant::now()) + STEP;
+        Ok(())
+    }
+
+    fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
+        draws.check(self.rows.len(), self.shape.vocab)?;
+        let tokens = self.rows.iter().zip(draws.rows).map(|(&lane, draw)| Ok(self.token(lane, draw)));
+        let sampled = Sampled { rows: tokens.collect() };
+        self.drawn.push_back((self.done.max(Instant::now()), sampled));
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<&Sampled, RunError> {
+        let (done, sampled) = self.drawn.pop_front().ok_or(RunError::Order("collect"))?;
+        std::thread::sleep(done.saturating_duration_since(Instant::now()));
+        self.collected = sampled;
+        Ok(&self.collected)
+    }
+}
