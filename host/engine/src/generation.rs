@@ -64,7 +64,7 @@ pub struct GenerationRequest {
     /// What the mask is made of, for engines that make masks of their own. One that can't refuses the request.
     pub constraint: Option<Arc<Constraint>>,
     /// Whose request it is: requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
-    /// Where requests wait, salts take turns.
+    /// Where requests wait, salts are served in rotation.
     pub cache_salt: u64,
     /// Requests that begin alike have the same number: an engine of several machines sends them to the one that has the beginning cached.
     /// Salted like the cache.

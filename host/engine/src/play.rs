@@ -71,7 +71,7 @@ struct Playback {
 
 impl StepStream for Playback {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
-        // Nothing else here ever makes a reader of long outputs wait, and other tasks must get their turn.
+        // Nothing else here ever makes a reader of long outputs wait, and other tasks must run, too.
         ready!(pin!(tokio::task::consume_budget()).poll(cx));
         if self.tokens.is_empty() && self.end == PlayedEnd::Hang {
             return Poll::Pending;

@@ -33,7 +33,7 @@ pub(crate) struct Sequence {
     pub(crate) begun: u64,
     /// Who comes first where sequences wait, and is preempted last: the lower number.
     pub(crate) priority: i32,
-    /// Whose it is: principals take turns.
+    /// Whose it is: principals are served in rotation.
     pub(crate) principal: u64,
     /// When it began to wait.
     pub(crate) queued_at: Duration,

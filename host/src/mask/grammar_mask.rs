@@ -126,13 +126,13 @@ impl GrammarMask {
 
     /// Lets a matcher help with drafts, where that won't take long: the engine waits for it.
     fn help<T: Default>(&mut self, with: impl FnOnce(&mut Matcher) -> T) -> T {
-        // Before the turn is taken, which the matcher may be waiting for.
+        // The lexer comes second: the matcher may be waiting for it.
         self.fetch();
         if self.ended > 0 || self.is_slow || self.tokens < self.rests_until {
             return T::default();
         }
-        let turn = self.shared.turn.clone();
-        let Some(_turn) = turn.try_take() else { return T::default() };
+        let lexer = self.shared.lexer.clone();
+        let Some(_guard) = lexer.try_lock() else { return T::default() };
         let began = thread_cpu_time();
         let helped = self.matcher().map(with).unwrap_or_default();
         if thread_cpu_time().saturating_sub(began) > SLOW_CALL {
@@ -217,7 +217,7 @@ impl TokenMask for GrammarMask {
         if let MatcherPlace::Here(mut matcher) = place {
             let (path, draft) = (self.path.clone(), draft.to_vec());
             let watch = Arc::clone(&self.shared.pool.watch);
-            self.shared.pool.spawn(self.shared.turn.clone(), self.is_slow, move |turn| {
+            self.shared.pool.spawn(self.shared.lexer.clone(), self.is_slow, move |lexer| {
                 // Who isn't there any more needs no mask.
                 if back.is_closed() {
                     return;
@@ -225,7 +225,7 @@ impl TokenMask for GrammarMask {
                 let began = thread_cpu_time();
                 let prepared = Prepared::compute(&mut matcher, &path, draft, &watch);
                 let taken = thread_cpu_time().saturating_sub(began);
-                drop(turn);
+                drop(lexer);
                 let _ = back.send(Returned { matcher, prepared, taken });
             });
         }

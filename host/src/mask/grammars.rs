@@ -10,7 +10,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
-use super::pool::{MaskPool, Turn};
+use super::pool::{LexerLock, MaskPool};
 use super::start::Shared;
 use super::vocabulary::{self, MaskVocabulary};
 use super::{GrammarError, MaskStart};
@@ -92,7 +92,7 @@ impl Grammars {
                 parser: Arc::new(parser),
                 shared: Shared {
                     pool: Arc::clone(pool),
-                    turn: Turn::default(),
+                    lexer: LexerLock::default(),
                     mask_time: self.mask_time,
                     end: vocabulary::end(&self.tokenizer),
                 },
@@ -139,10 +139,10 @@ impl CompiledGrammar {
         self.parser.parser.lexer_stats().num_states > WORN_STATES
     }
 
-    /// Who computes its masks.
+    /// What is held while a mask of it is computed.
     #[cfg(test)]
-    pub(super) fn turn(&self) -> Turn {
-        self.shared.turn.clone()
+    pub(super) fn lexer(&self) -> LexerLock {
+        self.shared.lexer.clone()
     }
 
     /// Where sequences begin that any of `stops` ends, behind what their prompt has written of the turn: tokens, or text.

@@ -15,24 +15,24 @@ pub(super) struct MaskPool {
     pub(super) watch: Arc<MaskWatch>,
 }
 
-/// Who computes masks of a grammar: one at a time, since its masks share a lexer.
+/// The right to use a grammar's lexer, which its masks share: they are computed one at a time.
 #[derive(Clone, Default)]
-pub(super) struct Turn(Arc<Mutex<()>>);
+pub(super) struct LexerLock(Arc<Mutex<()>>);
 
-/// Its turn, until this is dropped.
-pub(super) type TurnGuard<'a> = MutexGuard<'a, ()>;
+/// Held until this is dropped.
+pub(super) type LexerGuard<'a> = MutexGuard<'a, ()>;
 
-impl Turn {
+impl LexerLock {
     /// Waits for it.
-    pub(super) fn take(&self) -> TurnGuard<'_> {
+    pub(super) fn lock(&self) -> LexerGuard<'_> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes it if nobody has it.
-    pub(super) fn try_take(&self) -> Option<TurnGuard<'_>> {
+    pub(super) fn try_lock(&self) -> Option<LexerGuard<'_>> {
         match self.0.try_lock() {
-            Ok(turn) => Some(turn),
-            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
@@ -51,19 +51,24 @@ impl MaskPool {
         Ok(Self { usual, slow, watch: Arc::new(MaskWatch::new()?) })
     }
 
-    /// Runs `work` when it is the grammar's turn, which it gives back. Work that is likely to take long, or whose grammar is busy, goes where
+    /// Runs `work` with the lexer, which it gives back. Work that is likely to take long, or whose grammar is busy, goes where
     /// it delays no other.
-    pub(super) fn spawn(&self, turn: Turn, is_slow: bool, work: impl FnOnce(TurnGuard<'_>) + Send + 'static) {
+    pub(super) fn spawn(
+        &self,
+        lexer: LexerLock,
+        is_slow: bool,
+        work: impl FnOnce(LexerGuard<'_>) + Send + 'static,
+    ) {
         if is_slow {
-            return self.slow.spawn_fifo(move || work(turn.take()));
+            return self.slow.spawn_fifo(move || work(lexer.lock()));
         }
         let slow = Arc::clone(&self.slow);
         self.usual.spawn_fifo(move || {
-            if let Some(taken) = turn.try_take() {
-                return work(taken);
+            if let Some(guard) = lexer.try_lock() {
+                return work(guard);
             }
-            let turn = turn.clone();
-            slow.spawn_fifo(move || work(turn.take()));
+            let lexer = lexer.clone();
+            slow.spawn_fifo(move || work(lexer.lock()));
         });
     }
 }

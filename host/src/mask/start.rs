@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use llguidance::Matcher;
 
-use super::pool::{MaskPool, Turn};
+use super::pool::{LexerLock, MaskPool};
 use super::{GrammarError, GrammarMask};
 
 /// Why a grammar is refused whose first mask is given up.
@@ -15,7 +15,7 @@ const TOO_LONG: &str = "working out how an answer may begin takes too long";
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) pool: Arc<MaskPool>,
-    pub(super) turn: Turn,
+    pub(super) lexer: LexerLock,
     /// CPU time of a token's mask, on average.
     pub(super) mask_time: Duration,
     /// What stands in the matcher's masks for tokens that end the turn.
@@ -36,7 +36,7 @@ impl MaskStart {
         stops: Arc<[u32]>,
         shared: Shared,
     ) -> Result<Self, GrammarError> {
-        let turn = shared.turn.take();
+        let lexer = shared.lexer.lock();
         let said = |error: &dyn std::fmt::Display| GrammarError::of_llguidance(&error.to_string());
         let environment = matcher.tok_env().map_err(|error| said(&error))?;
         for (id, text) in opening {
@@ -54,7 +54,7 @@ impl MaskStart {
             return Err(if first.is_cancelled() { GrammarError::new(TOO_LONG) } else { said(&error) });
         }
         drop(watched);
-        drop(turn);
+        drop(lexer);
         Ok(Self { matcher, stops, shared })
     }
 

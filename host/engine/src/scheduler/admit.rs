@@ -10,7 +10,7 @@ use crate::sequence::Sequence;
 pub(super) enum Next {
     /// One that lost its own: its place in their list.
     Preempted(usize),
-    /// The one whose turn it is among those that haven't begun.
+    /// The next of those that haven't begun.
     New,
 }
 

@@ -1,7 +1,7 @@
-//! Requests that haven't begun, and whose turn it is.
+//! Requests that haven't begun, and which of them is next.
 //!
 //! The rule: the lower number of priority first; among requests of one priority, that of the principal who was given the fewest tokens
-//! (`virtual_tokens.rs`), of equals that of the one whose turn is longest ago; of one principal, in order of arrival.
+//! (`virtual_tokens.rs`), of equals that of the one that was served longest ago; of one principal, in order of arrival.
 //! Invariant (nobody starves among equals): what a principal sends while it has nothing waiting, and is not ahead of the others, begins
 //! after at most one request of each other principal of that priority, however many those have waiting. One that is ahead by so many
 //! tokens waits until the others have been given as many. Of two that always wait, neither is ahead by more than a prompt and the
@@ -53,7 +53,7 @@ impl Queue {
         self.length += 1;
     }
 
-    /// The request whose turn it is.
+    /// The request that is next.
     pub(super) fn next(&mut self) -> Option<&mut Sequence> {
         let key = self.next_key()?;
         self.lines.get_mut(&key)?.front_mut().map(|waiting| &mut waiting.sequence)

@@ -19,7 +19,7 @@ pub(super) struct VirtualTokens {
     served: u64,
 }
 
-/// What a principal was given, and when it was last its turn. Of two, the lesser one is next.
+/// What a principal was given, and when it was last served. Of two, the lesser one is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Account {
     pub(super) tokens: u64,

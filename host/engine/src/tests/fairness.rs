@@ -1,4 +1,4 @@
-//! Whose turn it is: principals, priorities, deadlines, and shares of a step.
+//! Who is next: principals, priorities, deadlines, and shares of a step.
 
 use std::time::Duration;
 

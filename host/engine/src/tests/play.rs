@@ -170,7 +170,7 @@ fn other_tasks_get_their_turn_while_a_long_output_is_read() {
         }
         steps
     };
-    let turns = async {
+    let yields = async {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -179,7 +179,7 @@ fn other_tasks_get_their_turn_while_a_long_output_is_read() {
         tokio::select! {
             biased;
             steps = read => panic!("all {steps} steps were read first"),
-            () = turns => {}
+            () = yields => {}
         }
     });
 }

@@ -125,14 +125,14 @@ impl Simulation {
         let began: Vec<u64> =
             running.iter().filter(|one| one.begun >= self.begun).map(|one| one.sampling.seed).collect();
         self.begun = running.last().map_or(self.begun, |one| self.begun.max(one.begun + 1));
-        let mut turns = BTreeMap::new();
+        let mut lines = BTreeMap::new();
         for one in self.rig.scheduler.queued() {
-            let turn: &mut Vec<u64> = turns.entry((one.priority, one.principal)).or_default();
-            turn.push(one.sampling.seed);
+            let line: &mut Vec<u64> = lines.entry((one.priority, one.principal)).or_default();
+            line.push(one.sampling.seed);
         }
         for number in began {
             let visit = &self.visits[usize::try_from(number).unwrap()];
-            for ((priority, principal), line) in &turns {
+            for ((priority, principal), line) in &lines {
                 assert!(*priority >= visit.priority, "{number} began before one of a higher priority");
                 if *priority > visit.priority {
                     continue;

@@ -64,8 +64,8 @@ fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
     one.prepare(&[]);
     wait(&mut one);
     // Somebody computes a mask of the same grammar, and takes long.
-    let turns = compiled.turn();
-    let turn = turns.take();
+    let lexer = compiled.lexer();
+    let guard = lexer.lock();
     one.advance(a).unwrap();
     assert_eq!((one.validate(&[a]), forced(&mut one)), (0, Vec::new()), "drafts are done without");
     one.prepare(&[a]);
@@ -76,7 +76,7 @@ fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
     let mut third = mask("start: \"other\"");
     third.prepare(&[]);
     wait(&mut third);
-    drop(turn);
+    drop(guard);
     wait(&mut one);
     assert!(allowed(&mut one).contains(&a));
     assert_eq!(one.validate(&[a, a]), 2);
