@@ -67,9 +67,9 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
         (row, pass) = (row + 4, pass + 1);
     }
     match rows.end - row {
-        3 => tile.run::<3>(row, (pass, passes)),
-        2 => tile.run::<2>(row, (pass, passes)),
-        1 => tile.run::<1>(row, (pass, passes)),
+        3 if M > 3 => tile.run::<3>(row, (pass, passes)),
+        2 if M > 2 => tile.run::<2>(row, (pass, passes)),
+        1 if M > 1 => tile.run::<1>(row, (pass, passes)),
         _ => {}
     }
 }
@@ -166,8 +166,9 @@ impl Tiles<'_> {
             for col in (0..together).step_by(N) {
                 self.columns::<L, D, M, N>(rows, (col, col), block.clone());
             }
+            // Few, or with one row: higher tiles for these would take long to compile.
             for col in together..cols {
-                self.columns::<L, D, M, 1>(rows, (col, col), block.clone());
+                self.columns::<L, D, 1, 1>(rows, (col, col), block.clone());
             }
         }
     }

@@ -111,7 +111,7 @@ impl Tiles<'_> {
                 continue;
             }
             for i in 0..count {
-                self.columns::<L, _, M, 1>(&rows, (i, col + i), 0..self.rows);
+                self.columns::<L, _, 1, 1>(&rows, (i, col + i), 0..self.rows);
             }
         }
     }
