@@ -36,7 +36,7 @@ fn advance(
         moved = true;
     }
     if scheduler.awaits_draws() {
-        patience.wait(scheduler, runner.shape().ahead);
+        patience.wait(scheduler);
         runner.sample(&scheduler.draws())?;
         if runner.shape().ahead == 0 {
             scheduler.retire(runner.collect()?)?;

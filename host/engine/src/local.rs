@@ -189,7 +189,8 @@ impl Worker {
 
     fn run_until_stopped(&mut self) -> Result<(), RunError> {
         let began = Instant::now();
-        let mut patience = MaskPatience::until_notified(self.inbox.notify().clone());
+        let is_covered = self.runner.shape().ahead > 0 && self.device_lock.is_none();
+        let mut patience = MaskPatience::until_notified(self.inbox.notify().clone(), is_covered);
         while let Some(arrivals) = self.inbox.take(self.scheduler.waiting()) {
             self.scheduler.set_time(began.elapsed());
             for sequence in arrivals {

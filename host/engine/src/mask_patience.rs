@@ -15,6 +15,8 @@ const STEPS: usize = 4;
 /// The wait for masks. A device that still computes the step loses nothing by it, so half of what steps took it lately may be waited, too.
 pub(crate) struct MaskPatience {
     notify: Option<Arc<Notify>>,
+    /// The device computes meanwhile, and for nobody else.
+    is_covered: bool,
     /// When the device began the oldest step that isn't collected.
     began: Instant,
     /// What the last steps took, the latest first.
@@ -22,14 +24,15 @@ pub(crate) struct MaskPatience {
 }
 
 impl MaskPatience {
-    /// Until this is notified. What else it was notified for is lost: whoever calls looks at everything behind the step.
-    pub(crate) fn until_notified(notify: Arc<Notify>) -> Self {
-        Self { notify: Some(notify), ..Self::none() }
+    /// Until this is notified. What else it was notified for is lost: whoever calls looks at everything behind the step. `is_covered` says
+    /// that the device computes the step meanwhile, and nothing of others.
+    pub(crate) fn until_notified(notify: Arc<Notify>, is_covered: bool) -> Self {
+        Self { notify: Some(notify), is_covered, ..Self::none() }
     }
 
     /// No wait at all.
     pub(crate) fn none() -> Self {
-        Self { notify: None, began: Instant::now(), took: [Duration::ZERO; STEPS] }
+        Self { notify: None, is_covered: false, began: Instant::now(), took: [Duration::ZERO; STEPS] }
     }
 
     /// A step begins on a device that has nothing else to do.
@@ -45,9 +48,9 @@ impl MaskPatience {
         self.began = now;
     }
 
-    /// Waits for the masks of the step that was scheduled last, by a runner that may be so many steps `ahead` of what is collected.
-    pub(crate) fn wait(&self, scheduler: &mut Scheduler, ahead: usize) {
-        let (began, most) = (Instant::now(), longest(&self.took, ahead));
+    /// Waits for the masks of the step that was scheduled last.
+    pub(crate) fn wait(&self, scheduler: &mut Scheduler) {
+        let (began, most) = (Instant::now(), longest(&self.took, self.is_covered));
         loop {
             if let Some(notify) = &self.notify {
                 notify.clear();
@@ -63,9 +66,9 @@ impl MaskPatience {
 }
 
 /// The longest wait. Of the last steps the shortest counts: one with a prompt takes long, and the next may not.
-fn longest(took: &[Duration; STEPS], ahead: usize) -> Duration {
+fn longest(took: &[Duration; STEPS], is_covered: bool) -> Duration {
     let shortest = took.iter().min().copied().unwrap_or_default();
-    if ahead == 0 { IDLE } else { IDLE.max(shortest / 2) }
+    if is_covered { IDLE.max(shortest / 2) } else { IDLE }
 }
 
 #[cfg(test)]
@@ -75,8 +78,8 @@ mod tests {
     #[test]
     fn a_step_that_the_device_still_computes_waits_for_half_of_it() {
         let took = |ms: [u64; STEPS]| ms.map(Duration::from_millis);
-        assert_eq!(longest(&took([40, 10, 12, 11]), 1), Duration::from_millis(5));
-        assert_eq!(longest(&took([10, 0, 0, 0]), 1), IDLE, "too few steps tell nothing");
-        assert_eq!(longest(&took([10; STEPS]), 0), IDLE, "the CPU has computed it already");
+        assert_eq!(longest(&took([40, 10, 12, 11]), true), Duration::from_millis(5));
+        assert_eq!(longest(&took([10, 0, 0, 0]), true), IDLE, "too few steps tell nothing");
+        assert_eq!(longest(&took([10; STEPS]), false), IDLE, "nothing computes meanwhile");
     }
 }
