@@ -31,7 +31,8 @@ use std::ops::Range;
 pub(super) use plain::dot_tile;
 
 use super::Cpu;
-use super::matrix::Matrix;
+use super::lanes::LANES;
+use super::matrix::{Elements, Matrix};
 use super::output::Output;
 use inputs::LinearInputs;
 use tile::{Columns, Tiles};
@@ -140,7 +141,15 @@ fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
         return TASK_COLS;
     }
     let tasks = (cpu.threads() * LONG_TASKS).div_ceil(groups.len());
-    group.width().div_ceil(tasks).next_multiple_of(TASK_STEP)
+    group.width().div_ceil(tasks).next_multiple_of(task_step(group))
+}
+
+/// What a long task's weight rows are a multiple of: whole tiles, or whole panels where a row takes them one by one, so that a narrow
+/// matrix is shared out evenly.
+fn task_step(group: &Group<'_>) -> usize {
+    let panels =
+        |part: &Matrix<'_>| matches!(part.elements(), Elements::Repacked(_) | Elements::Quantized(_));
+    if group.rows.len() == 1 && group.parts.iter().all(panels) { LANES } else { TASK_STEP }
 }
 
 fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
