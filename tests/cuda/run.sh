@@ -135,10 +135,11 @@ stop() {
     wait $server
 }
 
-# How long the GPU does nothing while 64 clients are answered: its own count of the time in which no kernel ran, and the tokens per second beside
-# those of the same model without a server. Answers are as long as asked, in Qwen3-8B's shape with the words of a small model.
+# How long the GPU does nothing while 64 clients are answered, a quarter of them in JSON by a nested schema: its own count of the time in which no
+# kernel ran, and the tokens per second beside those of the same model without a server. Answers are as long as asked, in Qwen3-8B's shape with
+# the words of a small model.
 idle() {
-    local model=$OUT/idle-model file sampler=
+    local model=$OUT/idle-model file sampler= free
     mkdir -p "$model"
     for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json; do
         cp "host/models/qwen3-tiny/$file" "$model/"
@@ -156,8 +157,16 @@ idle() {
         nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
         sampler=$!
     fi
-    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 512 --output-len 256 --extra-body '{"ignore_eos": true}' \
-        --csv "$OUT/idle-serve.csv"
+    "$HOST" bench serve --url "$address" --max-concurrency 48 --num-prompts 384 --output-len 256 --extra-body '{"ignore_eos": true}' \
+        --csv "$OUT/idle-serve.csv" > "$OUT/idle-free.txt" 2>&1 &
+    free=$!
+    # A list that is longer than an answer may be.
+    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency 16 --num-prompts 128 --output-len 256 --seed 1 \
+        --csv "$OUT/idle-constrained.csv" --extra-body '{"chat_template_kwargs": {"enable_thinking": false}, "structured_outputs": {"json": {"type": "array", "minItems": 200,
+            "items": {"type": "object", "required": ["name", "at", "tags"], "additionalProperties": false, "properties": {"name": {"type": "string", "maxLength": 12},
+            "at": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}}}}}}}'
+    wait $free || FAILED+=(idle-free)
+    tail -n +1 "$OUT/idle-free.txt"
     if [ -n "$sampler" ]; then
         kill $sampler
         # Without its begin and its end, in which fewer than 64 are answered.

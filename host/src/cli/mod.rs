@@ -4,6 +4,7 @@ mod access;
 mod bench;
 mod cache;
 mod devices;
+mod ending;
 mod engines;
 mod limits;
 mod lint;

@@ -1,6 +1,5 @@
 //! `host serve`: from arguments to a running server.
 
-use std::cell::OnceCell;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,9 +12,9 @@ use host::http::{App, Server, largest_body};
 use host::limits::{Limits, ParserLimits};
 use host::model::{Model, Models};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use super::access::AccessArguments;
+use super::ending::{told_to_stop, until_told};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::load::with_switch;
@@ -140,7 +139,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
     announce(&models, &addresses, keyed)?;
     tokio::select! {
-        told = run_until_told(server, &models) => told,
+        ended = until_told(|stop| server.run(stop), models.lost(), told_to_stop) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
         () = reload_on_hangup(&models, hangup) => Ok(()),
     }
@@ -150,37 +149,6 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
 async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         models.reload_parsers("signal").await;
-    }
-}
-
-/// Told once, the server drains; told again, it stops at once. A device that is lost tells it, too, and is the error.
-async fn run_until_told(server: Server, models: &Models) -> anyhow::Result<()> {
-    let stop = CancellationToken::new();
-    let lost = OnceCell::new();
-    let impatience = async {
-        tokio::select! {
-            () = told_to_stop() => {}
-            reason = models.lost() => {
-                tracing::error!("{reason}");
-                let _ = lost.set(reason);
-            }
-        }
-        stop.cancel();
-        told_to_stop().await;
-    };
-    tokio::select! {
-        () = server.run(stop.clone().cancelled_owned()) => {}
-        () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
-    }
-    lost.into_inner().map_or(Ok(()), |reason| Err(anyhow::anyhow!(reason)))
-}
-
-/// Ready at SIGTERM or ctrl-c.
-async fn told_to_stop() {
-    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be waited for");
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
     }
 }
 

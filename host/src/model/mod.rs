@@ -9,6 +9,8 @@ mod config;
 mod constraint;
 mod devices;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod generate;
 mod job;
 mod load;

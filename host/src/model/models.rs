@@ -126,3 +126,62 @@ fn check_names<'a>(options: impl Iterator<Item = &'a ModelOptions>) -> Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::batch::Batch;
+    use engine::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
+    use engine::{LocalEngine, LocalOptions};
+
+    use super::*;
+    use crate::model::error::StartError;
+    use crate::model::fixture::model_over;
+    use crate::model::job::Job;
+    use crate::model::standing::tests::job;
+    use crate::prompt::{Conversation, Message, Role};
+
+    /// A device that is lost in its first step.
+    struct Doomed(RunnerShape);
+
+    impl Runner for Doomed {
+        fn shape(&self) -> &RunnerShape {
+            &self.0
+        }
+
+        fn forward(&mut self, _: &Batch) -> Result<(), RunError> {
+            Err(RunError::Lost("it fell off the bus".into()))
+        }
+
+        fn sample(&mut self, _: &Draws<'_>) -> Result<(), RunError> {
+            Err(RunError::Order("sample"))
+        }
+
+        fn collect(&mut self) -> Result<&Sampled, RunError> {
+            Err(RunError::Order("collect"))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_whose_device_is_lost_is_heard_of() {
+        let shape = RunnerShape {
+            name: "doomed".into(),
+            vocab: 4096,
+            context: 4096,
+            batch_tokens: 512,
+            block_size: 16,
+            blocks: 256,
+            lanes: 4,
+            ahead: 1,
+        };
+        let model = model_over(LocalEngine::start(Box::new(Doomed(shape)), LocalOptions::default()));
+        let models = Models { all: [model].into() };
+        assert!(models.are_alive() && futures_util::poll!(std::pin::pin!(models.lost())).is_pending());
+        let conversation =
+            Conversation { messages: vec![Message::text(Role::User, "Are you there?")], tools: Vec::new() };
+        // Its device is lost in the first step: the request is refused, or ends with an error.
+        let started = models.first().start(Job { conversation, ..job() }).await;
+        assert!(matches!(started, Ok(_) | Err(StartError::Engine(_))));
+        assert_eq!(models.lost().await, "the device is lost: it fell off the bus; start the server again");
+        assert!(!models.are_alive());
+    }
+}

@@ -77,6 +77,9 @@ pub(crate) struct FakeRunner {
     pub(crate) fails_on: Option<u32>,
     /// Panic at the step that contains this token.
     pub(crate) panics_on: Option<u32>,
+    /// Fail one call of so many; 0: none.
+    pub(crate) fails_every: usize,
+    calls: usize,
 }
 
 impl FakeRunner {
@@ -95,7 +98,20 @@ impl FakeRunner {
             computed: 0,
             fails_on: None,
             panics_on: None,
+            fails_every: 0,
+            calls: 0,
         }
+    }
+
+    /// Counts a call, and fails one of `fails_every`: nothing is under way then.
+    fn count_call(&mut self) -> Result<(), RunError> {
+        self.calls += 1;
+        if self.fails_every == 0 || !self.calls.is_multiple_of(self.fails_every) {
+            return Ok(());
+        }
+        self.forwarded = None;
+        self.drawn.clear();
+        Err(RunError::Device("out of order".into()))
     }
 
     fn value(&self, lane: u32, position: u32, token: u32) -> u64 {
@@ -147,6 +163,7 @@ impl Runner for FakeRunner {
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError> {
         batch.check(&self.shape, &mut self.tables)?;
         self.check(batch);
+        self.count_call()?;
         self.computed += batch.tokens.len();
         self.forwarded = self.compute(batch, self.fails_on);
         if self.forwarded.is_none() {
@@ -157,6 +174,7 @@ impl Runner for FakeRunner {
     }
 
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError> {
+        self.count_call()?;
         let (lanes, logits) = self.forwarded.take().ok_or(RunError::Order("sample"))?;
         draws.check(lanes.len(), self.shape.vocab)?;
         let mut sampled = Sampled::default();
@@ -170,6 +188,7 @@ impl Runner for FakeRunner {
     }
 
     fn collect(&mut self) -> Result<&Sampled, RunError> {
+        self.count_call()?;
         self.overlapped += usize::from(self.forwarded.is_some());
         self.collected = self.drawn.pop_front().ok_or(RunError::Order("collect"))?;
         Ok(&self.collected)

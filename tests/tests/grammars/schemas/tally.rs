@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// Where llguidance departs from the validator: by a keyword, what the validator says of it, and what the text has.
-const DEPARTURES: [(&str, &str, Has, &str); 9] = [
+const DEPARTURES: [(&str, &str, Has, &str); 10] = [
     ("\"minProperties\"", "has less than", Has::Any, "a key may repeat"),
     ("\"multipleOf\"", "is not a multiple of", Has::Text("e+"), "the validator reads a double"),
+    ("\"multipleOf\"", "is not valid under any", Has::Text("e+"), "the validator reads a double"),
     ("\"format\":\"date\"", "is not a", Has::Text("-02-29"), LOOSE_TIME),
     ("\"format\":\"date-time\"", "is not a", Has::Text("-02-29"), LOOSE_TIME),
     ("\"format\":\"time\"", "is not a", Has::Text(":60"), LOOSE_TIME),

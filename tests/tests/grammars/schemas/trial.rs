@@ -151,9 +151,32 @@ impl<'a> Trial<'a> {
             {
                 Some("the schema of the parameter names no type")
             }
+            () if has_parameters && is_respelt(self.schema, value) => {
+                Some("a number that a parameter's schema lists is written as there")
+            }
+            () if no_part_declares(self.schema, value) => {
+                Some("none of the alternatives declares all of its properties")
+            }
             () => None,
         }
     }
+}
+
+/// Whether the schema lists this number, and spells it otherwise.
+fn is_respelt(schema: &Value, value: &Value) -> bool {
+    let listed = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
+    let is_same = |one: &Value| one.is_number() && one.as_f64() == value.as_f64() && one != value;
+    value.is_number() && listed.into_iter().any(is_same)
+}
+
+/// Whether each alternative declares properties and says nothing of others, and none declares all of the value's.
+fn no_part_declares(schema: &Value, value: &Value) -> bool {
+    let (Some(parts), Some(members)) = (schema["anyOf"].as_array(), value.as_object()) else { return false };
+    let lacks = |part: &Value| {
+        let declared = part["properties"].as_object().filter(|_| part.get("additionalProperties").is_none());
+        declared.is_some_and(|declared| members.keys().any(|key| !declared.contains_key(key)))
+    };
+    parts.iter().all(lacks)
 }
 
 /// Whether two values are the same; the order of keys counts for nothing.

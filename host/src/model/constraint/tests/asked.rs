@@ -1,28 +1,22 @@
 //! From a job to what its engine is asked, by the embedded model and its tokenizer.
 
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use engine::{
-    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, SpeculationOptions, Step,
-    StepStream, SubmitError,
+    ConstraintSupport, Engine, EngineInfo, Finish, Generation, GenerationRequest, Step, StepStream,
+    SubmitError,
 };
 use serde_json::json;
 
 use super::{ALL, at_once, forced, info, with_schema};
-use crate::limits::Limits;
 use crate::model::error::{ConstraintField, StartError};
+use crate::model::fixture::model_over;
 use crate::model::job::Job;
 use crate::model::locate::locate;
 use crate::model::served::Model;
-use crate::model::shared::Shared;
-use crate::model::source::Source;
 use crate::model::standing::tests::{function, job};
-use crate::model::{EngineChoice, LoadFormat, ModelOptions, SharedOptions};
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
-use crate::turn::FaultPolicy;
 
 /// Keeps what it is asked, and generates nothing.
 struct Recorder {
@@ -51,36 +45,9 @@ impl Engine for Recorder {
 
 /// The embedded model over an engine that follows so much, and what that is asked.
 fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequest>>>) {
-    let mut script = tempfile::NamedTempFile::new().unwrap();
-    script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
-    let options = ModelOptions {
-        model: None,
-        parser: None,
-        plugins: PathBuf::from("none"),
-        parser_options: Vec::new(),
-        parser_pins: Vec::new(),
-        fault_policy: FaultPolicy::Continue,
-        engine: EngineChoice::Replay(script.path().to_owned()),
-        engine_kind: None,
-        engine_key: None,
-        engine_ca: None,
-        load_format: LoadFormat::Auto,
-        device: engine::DeviceChoice::Cpu,
-        kv_cache_bytes: crate::model::KvCacheBytes { cpu: 0, gpu: None },
-        numerics: engine::cpu::Numerics::default(),
-        prefix_cache: true,
-        speculation: SpeculationOptions::default(),
-        queue_timeout: None,
-        context: None,
-        chat_template: None,
-        served_names: Vec::new(),
-    };
-    let limits = Limits::default();
-    let shared = Shared::new(&SharedOptions::default(), &limits.parser).unwrap();
-    let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();
     let asked = Arc::default();
     let engine = Recorder { info: info(constraints), asked: Arc::clone(&asked) };
-    (model.with_source(Source::Engine(Box::new(engine))), asked)
+    (model_over(engine), asked)
 }
 
 fn conversation(texts: &[(Role, &str)]) -> Conversation {

@@ -1,0 +1,66 @@
+//! How a server ends: it is told to, or a device that computes its answers is lost.
+
+use std::cell::OnceCell;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Runs a server until it ends. Told once, it drains; told again, it stops at once. A device that is lost tells it, too.
+///
+/// # Errors
+/// The device was lost, for this reason.
+pub(super) async fn until_told<S: Future<Output = ()>>(
+    run: impl FnOnce(WaitForCancellationFutureOwned) -> S,
+    lost: impl Future<Output = String>,
+    told: impl AsyncFn(),
+) -> Result<(), String> {
+    let stop = CancellationToken::new();
+    let reason = OnceCell::new();
+    let impatience = async {
+        tokio::select! {
+            () = told() => {}
+            why = lost => {
+                tracing::error!("{why}");
+                let _ = reason.set(why);
+            }
+        }
+        stop.cancel();
+        told().await;
+    };
+    tokio::select! {
+        () = run(stop.clone().cancelled_owned()) => {}
+        () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
+    }
+    reason.into_inner().map_or(Ok(()), Err)
+}
+
+/// Ready at SIGTERM or ctrl-c.
+pub(super) async fn told_to_stop() {
+    let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be waited for");
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lost_device_lets_answers_end_and_is_the_error() {
+        let lost = ready("the device is lost".to_owned());
+        let end = until_told(|stop| stop, lost, async || pending().await).await;
+        assert_eq!(end, Err("the device is lost".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn told_once_a_server_ends_by_itself_and_told_twice_at_once() {
+        let once = tokio::sync::Semaphore::new(1);
+        let told = async || once.acquire().await.expect("it isn't closed").forget();
+        assert_eq!(until_told(|stop| stop, pending(), told).await, Ok(()));
+        assert_eq!(until_told(|_| pending(), pending(), async || ready(()).await).await, Ok(()));
+    }
+}

@@ -1,0 +1,45 @@
+//! The embedded model over an engine of a test.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use engine::{Engine, SpeculationOptions};
+
+use super::served::Model;
+use super::shared::Shared;
+use super::source::Source;
+use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
+use crate::limits::Limits;
+use crate::turn::FaultPolicy;
+
+/// Its tokenizer and template, without a parser.
+pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
+    let mut script = tempfile::NamedTempFile::new().unwrap();
+    script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
+    let options = ModelOptions {
+        model: None,
+        parser: None,
+        plugins: PathBuf::from("none"),
+        parser_options: Vec::new(),
+        parser_pins: Vec::new(),
+        fault_policy: FaultPolicy::Continue,
+        engine: EngineChoice::Replay(script.path().to_owned()),
+        engine_kind: None,
+        engine_key: None,
+        engine_ca: None,
+        load_format: LoadFormat::Auto,
+        device: engine::DeviceChoice::Cpu,
+        kv_cache_bytes: KvCacheBytes { cpu: 0, gpu: None },
+        numerics: engine::cpu::Numerics::default(),
+        prefix_cache: true,
+        speculation: SpeculationOptions::default(),
+        queue_timeout: None,
+        context: None,
+        chat_template: None,
+        served_names: Vec::new(),
+    };
+    let limits = Limits::default();
+    let shared = Shared::new(&SharedOptions::default(), &limits.parser).unwrap();
+    let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();
+    model.with_source(Source::Engine(Box::new(engine)))
+}
