@@ -68,7 +68,7 @@ class Choice:
         self.end = choice["finish_reason"] or self.end
         self.ids = choice.get("token_ids") or self.ids
         known = (choice.get("logprobs") or {}).get("content") or []
-        self.likely += [(token["token"], round(token["logprob"], 4)) for token in known]
+        self.likely += [(token["token"], token["logprob"]) for token in known]
 
     def items(self):
         calls = (("call", *call) for call in self.calls.values())
