@@ -157,7 +157,7 @@ idle() {
         nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
         sampler=$!
     fi
-    "$HOST" bench serve --url "$address" --max-concurrency 48 --num-prompts 384 --output-len 256 --extra-body '{"ignore_eos": true}' \
+    timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency 48 --num-prompts 384 --output-len 256 --extra-body '{"ignore_eos": true}' \
         --csv "$OUT/idle-serve.csv" > "$OUT/idle-free.txt" 2>&1 &
     free=$!
     # A list that is longer than an answer may be.
@@ -166,7 +166,7 @@ idle() {
             "items": {"type": "object", "required": ["name", "at", "tags"], "additionalProperties": false, "properties": {"name": {"type": "string", "maxLength": 12},
             "at": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}}}}}}}'
     wait $free || FAILED+=(idle-free)
-    tail -n +1 "$OUT/idle-free.txt"
+    cat "$OUT/idle-free.txt"
     if [ -n "$sampler" ]; then
         kill $sampler
         # Without its begin and its end, in which fewer than 64 are answered.

@@ -28,6 +28,7 @@ def equal(local, remote):
 
 
 def same(key, local, remote):
+    """Whether both answers have the same of this; log-probabilities may differ by what sums do."""
     if key != "likely" or local == remote:
         return local == remote
     return [text for text, _ in local] == [text for text, _ in remote] and all(

@@ -1,7 +1,7 @@
-//! The embedded model over an engine of a test.
+//! What tests of several rooms need of a model: its options, and the embedded one over an engine of theirs.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use engine::{Engine, SpeculationOptions};
 
@@ -12,18 +12,16 @@ use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions}
 use crate::limits::Limits;
 use crate::turn::FaultPolicy;
 
-/// Its tokenizer and template, without a parser.
-pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
-    let mut script = tempfile::NamedTempFile::new().unwrap();
-    script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
-    let options = ModelOptions {
+/// The embedded model with nothing chosen.
+pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
+    ModelOptions {
         model: None,
         parser: None,
-        plugins: PathBuf::from("none"),
+        plugins: plugins.to_owned(),
         parser_options: Vec::new(),
         parser_pins: Vec::new(),
         fault_policy: FaultPolicy::Continue,
-        engine: EngineChoice::Replay(script.path().to_owned()),
+        engine,
         engine_kind: None,
         engine_key: None,
         engine_ca: None,
@@ -37,7 +35,14 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
         context: None,
         chat_template: None,
         served_names: Vec::new(),
-    };
+    }
+}
+
+/// The embedded model with its tokenizer, its template and the parser that claims it.
+pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
+    let mut script = tempfile::NamedTempFile::new().unwrap();
+    script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
+    let options = options(Path::new("none"), EngineChoice::Replay(script.path().to_owned()));
     let limits = Limits::default();
     let shared = Shared::new(&SharedOptions::default(), &limits.parser).unwrap();
     let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();

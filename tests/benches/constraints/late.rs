@@ -28,7 +28,7 @@ pub(crate) struct Answer {
     pub(crate) ids: Arc<[u32]>,
 }
 
-/// Prints what becomes of these, by how many sequences share them out. `fresh` gives them with nothing of their grammars worked out.
+/// Prints what becomes of these, by how many sequences run together. `fresh` gives them with nothing of their grammars worked out.
 pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
     println!(
         "\nmasks of sequences that run together, {} ms a step; the first of each grammar fills its lexer\n",

@@ -103,15 +103,18 @@ impl FakeRunner {
         }
     }
 
-    /// Counts a call, and fails one of `fails_every`: nothing is under way then.
+    /// Counts a call, and fails one of `fails_every`.
     fn count_call(&mut self) -> Result<(), RunError> {
         self.calls += 1;
-        if self.fails_every == 0 || !self.calls.is_multiple_of(self.fails_every) {
-            return Ok(());
-        }
+        let fails = self.fails_every > 0 && self.calls.is_multiple_of(self.fails_every);
+        if fails { Err(self.fail()) } else { Ok(()) }
+    }
+
+    /// Ends all steps under way.
+    fn fail(&mut self) -> RunError {
         self.forwarded = None;
         self.drawn.clear();
-        Err(RunError::Device("out of order".into()))
+        RunError::Device("out of order".into())
     }
 
     fn value(&self, lane: u32, position: u32, token: u32) -> u64 {
@@ -167,8 +170,7 @@ impl Runner for FakeRunner {
         self.computed += batch.tokens.len();
         self.forwarded = self.compute(batch, self.fails_on);
         if self.forwarded.is_none() {
-            self.drawn.clear();
-            return Err(RunError::Device("out of order".into()));
+            return Err(self.fail());
         }
         Ok(())
     }

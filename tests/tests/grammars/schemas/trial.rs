@@ -154,7 +154,7 @@ impl<'a> Trial<'a> {
             () if has_parameters && is_respelt(self.schema, value) => {
                 Some("a number that a parameter's schema lists is written as there")
             }
-            () if no_part_declares(self.schema, value) => {
+            () if no_alternative_declares(self.schema, value) => {
                 Some("none of the alternatives declares all of its properties")
             }
             () => None,
@@ -170,13 +170,15 @@ fn is_respelt(schema: &Value, value: &Value) -> bool {
 }
 
 /// Whether each alternative declares properties and says nothing of others, and none declares all of the value's.
-fn no_part_declares(schema: &Value, value: &Value) -> bool {
-    let (Some(parts), Some(members)) = (schema["anyOf"].as_array(), value.as_object()) else { return false };
-    let lacks = |part: &Value| {
-        let declared = part["properties"].as_object().filter(|_| part.get("additionalProperties").is_none());
+fn no_alternative_declares(schema: &Value, value: &Value) -> bool {
+    let (Some(alternatives), Some(members)) = (schema["anyOf"].as_array(), value.as_object()) else {
+        return false;
+    };
+    let lacks = |one: &Value| {
+        let declared = one["properties"].as_object().filter(|_| one.get("additionalProperties").is_none());
         declared.is_some_and(|declared| members.keys().any(|key| !declared.contains_key(key)))
     };
-    parts.iter().all(lacks)
+    alternatives.iter().all(lacks)
 }
 
 /// Whether two values are the same; the order of keys counts for nothing.

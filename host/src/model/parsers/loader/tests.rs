@@ -2,12 +2,9 @@
 
 use std::collections::HashSet;
 
-use engine::SpeculationOptions;
-
 use super::*;
 use crate::limits::ParserLimits;
-use crate::model::{EngineChoice, LoadFormat};
-use crate::turn::FaultPolicy;
+use crate::model::{EngineChoice, fixture};
 
 #[path = "../../../../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
@@ -23,28 +20,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn options(folder: &Path) -> ModelOptions {
-    ModelOptions {
-        model: None,
-        parser: None,
-        plugins: folder.to_owned(),
-        parser_options: Vec::new(),
-        parser_pins: Vec::new(),
-        fault_policy: FaultPolicy::Continue,
-        engine: EngineChoice::Local,
-        engine_kind: None,
-        engine_key: None,
-        engine_ca: None,
-        load_format: LoadFormat::Auto,
-        device: engine::DeviceChoice::Cpu,
-        kv_cache_bytes: crate::model::KvCacheBytes { cpu: 0, gpu: None },
-        numerics: engine::cpu::Numerics::default(),
-        prefix_cache: true,
-        speculation: SpeculationOptions::default(),
-        queue_timeout: None,
-        context: None,
-        chat_template: None,
-        served_names: Vec::new(),
-    }
+    fixture::options(folder, EngineChoice::Local)
 }
 
 fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
