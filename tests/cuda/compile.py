@@ -16,7 +16,8 @@ import subprocess
 import sys
 import sysconfig
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 CUDA = Path(sysconfig.get_paths()["purelib"]) / "nvidia" / "cu13"
@@ -24,7 +25,7 @@ PROMISE = re.compile(r"^// sass(?: \[(\w+)=(\d+)\])?: (\w+?)(?:_(80|90))? (has|l
 
 
 class Nvrtc:
-    """The compiler's library."""
+    """The compiler's library, which compiles one source at a time in a process."""
 
     def __init__(self):
         builtins = next((CUDA / "lib").glob("libnvrtc-builtins.so.*"))
@@ -86,11 +87,17 @@ def broken(kernel, job, text, codes):
     return errors
 
 
-def check(nvrtc, path):
+@cache
+def nvrtc():
+    """This process' compiler."""
+    return Nvrtc()
+
+
+def check(path):
     """(rows of the table, errors)"""
     job, source = json.loads(path.read_text()), path.with_suffix(".cu").read_bytes()
     begin = time.monotonic()
-    binary, log = nvrtc.compile(job["name"], source, job["options"])
+    binary, log = nvrtc().compile(job["name"], source, job["options"])
     seconds = time.monotonic() - begin
     where = f"{job['name']} {job['arch']}"
     if binary is None:
@@ -132,13 +139,13 @@ extern "C" __global__ void wrong(int* x) {
 """
 
 
-def finds_what_is_wrong(nvrtc, folder):
+def finds_what_is_wrong(folder):
     """Whether the check sees each fault of WRONG, and no other."""
     path = folder / "wrong.json"
     path.with_suffix(".cu").write_text(WRONG)
     options = ["--gpu-architecture=sm_80", "-default-device"]
     path.write_text(json.dumps({"name": "wrong", "arch": "sm_80", "options": options, "entries": ["wrong"]}))
-    errors = check(nvrtc, path)[1]
+    errors = check(path)[1]
     path.unlink()
     faults = ["promises of absent", "not all of these are promises", "local memory", "bytes of stack", "has HMMA", "lacks LDG"]
     return len(errors) == len(faults) and all(any(fault in error for error in errors) for fault in faults)
@@ -148,11 +155,10 @@ def main():
     folder, name = Path(sys.argv[1]), sys.argv[2]
     jobs = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
     jobs = [path for path in jobs if name in json.loads(path.read_text())["name"]]
-    nvrtc = Nvrtc()
-    if not finds_what_is_wrong(nvrtc, folder):
+    if not finds_what_is_wrong(folder):
         sys.exit("the check doesn't find what is wrong with a kernel that it compiles to see that")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(lambda path: check(nvrtc, path), jobs))
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(check, jobs))
     rows = sorted(row for rows, _ in results for row in rows)
     kernel, variant = (max([len(row[i]) for row in rows], default=0) for i in (0, 1))
     print(f"{'kernel':{kernel}} {'variant':{variant}} {'registers':>9} {'spills':>6} {'LDG.128':>8} {'HMMA':>5} {'code':>6} {'seconds':>7}")
@@ -165,4 +171,5 @@ def main():
         sys.exit(f"{len(errors)} errors in {len(jobs)} variants")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -56,33 +56,3 @@ fn widen<L: Lanes, W: Element>(lanes: L, from: &[W], to: &mut [f32]) {
     }
     lanes.store_part(lanes.load_part(from_rest), to_rest);
 }
-
-#[cfg(test)]
-mod tests {
-    use half::{bf16, f16};
-
-    use super::*;
-    use crate::cpu::Isa;
-
-    #[test]
-    fn every_type_is_widened_exactly_with_and_without_a_rest() {
-        for isa in Isa::available() {
-            let cpu = Cpu::with_isa(1, isa);
-            for cols in [1, 15, 16, 17, 48] {
-                let values: Vec<f32> = (0..5 * cols).map(|i| (i as f32 - 20.0) * 0.125).collect();
-                let b: Vec<bf16> = values.iter().map(|x| bf16::from_f32(*x)).collect();
-                let h: Vec<f16> = values.iter().map(|x| f16::from_f32(*x)).collect();
-                for elements in [Elements::F32(&values), Elements::Bf16(&b), Elements::F16(&h)] {
-                    let table = Matrix::new(elements, 5, cols);
-                    let mut out = vec![f32::NAN; 3 * cols];
-                    embed(&cpu, table, &[4, 0, 4], &mut out);
-                    let wanted: Vec<f32> = [4, 0, 4]
-                        .iter()
-                        .flat_map(|t| (0..cols).map(move |c| elements.get(t * cols + c)))
-                        .collect();
-                    assert_eq!(out, wanted, "{} {cols}", isa.name());
-                }
-            }
-        }
-    }
-}

@@ -3,9 +3,6 @@
 //!
 //! A token's sums are those of its own rows of linear layers, so its result doesn't depend on the tokens beside it.
 
-#[cfg(test)]
-mod tests;
-
 use std::ops::Range;
 
 use super::clamped_swiglu::clamped_swiglu;

@@ -21,8 +21,6 @@ mod panels;
 mod plain;
 mod quantized;
 mod repacked;
-#[cfg(test)]
-mod tests;
 mod tile;
 mod widened;
 

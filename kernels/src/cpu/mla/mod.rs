@@ -3,8 +3,6 @@
 //! instead (the absorbed form), so that a cached row is read once for all heads.
 
 mod attention;
-#[cfg(test)]
-mod tests;
 mod write;
 
 pub use attention::{MlaScratch, MlaWeights, mla_attention};

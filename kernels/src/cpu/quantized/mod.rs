@@ -9,8 +9,6 @@ mod format;
 mod groups;
 mod inputs;
 mod pack;
-#[cfg(test)]
-mod tests;
 
 use half::{bf16, f16};
 

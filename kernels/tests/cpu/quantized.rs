@@ -3,8 +3,13 @@
 use half::bf16;
 use proptest::prelude::*;
 
-use super::*;
-use crate::cpu::{Cpu, Elements, Group, Isa, Matrix, Mxfp4, Store, grouped_linear, linear};
+use kernels::cpu::{
+    Cpu, Elements, Group, Inputs, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix, Store,
+    grouped_linear, linear,
+};
+
+/// Neighbours of a row that share a scale.
+const GROUP: usize = 32;
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -15,15 +20,20 @@ fn quantized(values: &[f32], rows: usize, to: QuantizeTo) -> QuantizedMatrix {
     QuantizedMatrix::new(&Cpu::new(2), matrix, to).expect("it can be quantised")
 }
 
-/// Rows `[rows, k]` as the kernel rounds them.
+/// Element `i` of a quantised matrix.
+fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
+    Elements::Quantized(matrix).get(i)
+}
+
+/// Rows `[rows, k]` rounded to eight bits: in each group, multiples of a 127th of its greatest magnitude.
 fn rounded(x: &[f32], k: usize) -> Vec<f64> {
-    let rows = QuantizedRows::new(&Cpu::new(1), x, k);
-    let groups = k.div_ceil(GROUP);
-    let at = |i: usize| {
-        let (group, place) = (i / k * groups + i % k / GROUP, i % k % GROUP);
-        f64::from(rows.factors[group].scale) * f64::from(rows.codes[group].as_flattened()[place])
+    let round = |group: &[f32]| -> Vec<f64> {
+        let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let factor = if most > 0.0 { 127.0 / most } else { 0.0 };
+        let value = |x: &f32| f64::from((x * factor).round_ties_even()) * f64::from(most / 127.0);
+        group.iter().map(value).collect()
     };
-    (0..x.len()).map(at).collect()
+    x.chunks(k).flat_map(|row| row.chunks(GROUP)).flat_map(round).collect()
 }
 
 #[test]
@@ -35,7 +45,7 @@ fn a_value_is_off_by_at_most_half_a_step_of_its_group() {
         for (i, value) in all.iter().enumerate() {
             // A group spans two at most. Sixteen bits of the scale add a little, and scales that are smaller for most cut the ends.
             let step = 2.0 / codes;
-            assert!((packed.get(i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", packed.get(i));
+            assert!((get(&packed, i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", get(&packed, i));
         }
     }
 }
@@ -49,7 +59,7 @@ fn mxfp4_stays_exact() {
     for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
         let packed = QuantizedMatrix::new(&Cpu::new(1), matrix, to).expect("it can be packed");
         for i in 0..rows * cols {
-            assert_eq!(packed.get(i).to_bits() << 1, matrix.elements().get(i).to_bits() << 1, "{i}");
+            assert_eq!(get(&packed, i).to_bits() << 1, matrix.elements().get(i).to_bits() << 1, "{i}");
         }
     }
 }
@@ -86,8 +96,8 @@ fn every_instruction_set_makes_the_same_codes() {
         let of = |isa| QuantizedMatrix::new(&Cpu::with_isa(2, isa), matrix, to).expect("it can be quantised");
         let sets: Vec<QuantizedMatrix> = Isa::available().into_iter().map(of).collect();
         for i in 0..rows * cols {
-            let first = sets[0].get(i).to_bits();
-            assert!(sets.iter().all(|packed| packed.get(i).to_bits() == first), "{to:?} {i}");
+            let first = get(&sets[0], i).to_bits();
+            assert!(sets.iter().all(|packed| get(packed, i).to_bits() == first), "{to:?} {i}");
         }
     }
 }
@@ -120,7 +130,7 @@ proptest! {
                 linear(&Cpu::with_isa(1, isa), &x, &[weight], Some(&bias), Store::Accumulate, &mut out);
                 for (i, got) in out.iter().enumerate() {
                     let (m, j) = (i / n, i % n);
-                    let products = (0..k).map(|c| inputs[m * k + c] * f64::from(packed.get(j * k + c)));
+                    let products = (0..k).map(|c| inputs[m * k + c] * f64::from(get(&packed, j * k + c)));
                     let wanted = 0.5 + products.sum::<f64>() + f64::from(bias[j]);
                     prop_assert!((f64::from(*got) - wanted).abs() < 1e-4, "{} {got} {wanted}", isa.name());
                 }
@@ -166,7 +176,7 @@ fn bf16_inputs_are_rounded_to_the_nearest_and_halves_to_even() {
     for isa in Isa::available() {
         let cpu = Cpu::with_isa(1, isa);
         let (mut rounded, mut exact) = (vec![0.0; 7 * n], vec![0.0; 7 * n]);
-        let pairs = weight.with_inputs(crate::cpu::Inputs::AsWeights);
+        let pairs = weight.with_inputs(Inputs::AsWeights);
         linear(&cpu, &x, &[pairs], None, Store::Overwrite, &mut rounded);
         linear(&cpu, &narrow, &[weight], None, Store::Overwrite, &mut exact);
         for (a, b) in rounded.iter().zip(&exact) {

@@ -2,8 +2,10 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "a few experts; references are rounded to f32")]
 
-use super::*;
-use crate::cpu::{Elements, Isa, clamped_swiglu_reference, linear_reference, silu_mul_reference};
+use kernels::cpu::{
+    Cpu, Elements, Expert, ExpertActivation, ExpertScratch, Isa, Matrix, Routes, clamped_swiglu_reference,
+    experts, linear_reference, silu_mul_reference,
+};
 
 const HIDDEN: usize = 40;
 const WIDTH: usize = 24;

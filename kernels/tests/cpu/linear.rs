@@ -3,9 +3,13 @@
 use half::{bf16, f16};
 use proptest::prelude::*;
 
-use super::*;
-use crate::cpu::lanes::dots::PAIRS;
-use crate::cpu::{Elements, Fp8Blocks, Inputs, Isa, Mxfp4, RepackedMatrix, embed};
+use kernels::cpu::{
+    Cpu, Elements, Fp8Blocks, Group, Inputs, Isa, Matrix, Mxfp4, RepackedMatrix, Store, embed,
+    grouped_linear, linear, linear_reference,
+};
+
+/// Codes that one load takes.
+const LOAD: usize = 32;
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
@@ -144,7 +148,7 @@ fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
 #[test]
 fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
     let codes: Vec<u8> = (0..=255).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
-    let (k, n) = (PAIRS, 256 / PAIRS);
+    let (k, n) = (LOAD, 256 / LOAD);
     let blocks = Fp8Blocks::new(&codes, k, &[0.75], (n, k));
     let matrix = Matrix::new(Elements::Fp8(blocks), n, k).with_inputs(Inputs::AsWeights);
     let ones: Vec<f32> = (0..k * k).map(|i| if i / k == i % k { 1.0 } else { 0.0 }).collect();

@@ -2,10 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
-use crate::cpu::kv::{KvCache, KvDtype, KvShape};
-use crate::cpu::{
-    Cpu, Isa, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence, attention_reference, mla_attention,
-    mla_write, rms_norm_reference,
+use kernels::cpu::{
+    Cpu, Isa, KvCache, KvDtype, KvShape, MlaScratch, MlaShape, MlaWeights, RopeAngles, Sequence,
+    attention_reference, mla_attention, mla_write, rms_norm_reference,
 };
 
 const SHAPE: MlaShape = MlaShape { heads: 10, rank: 40, nope: 12, rope: 8, value: 14 };
