@@ -1,4 +1,5 @@
-//! CPU clocks: what counts of a thread or a process on a machine that others use too, and page faults, which they count along.
+//! CPU clocks of threads and processes, which don't count the time of others on the machine, and page faults, which the kernel counts with
+//! them.
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -15,20 +16,20 @@ pub fn process_cpu_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// What the kernel has counted of a thread.
+/// The kernel's counts for one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadUsage {
     /// CPU time.
     pub(crate) cpu: Duration,
-    /// Page faults of both kinds.
+    /// Minor and major page faults.
     pub(crate) page_faults: i64,
 }
 
 impl ThreadUsage {
-    /// Of this thread, until now.
+    /// Counts of this thread since its start.
     pub(crate) fn now() -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid one, should it fail.
+        // SAFETY: `usage` has room for an rusage, which is all that the call writes; zeros are a valid rusage if the call fails.
         #[allow(unsafe_code, reason = "neither std nor rustix has it")]
         let usage = unsafe {
             let status = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());

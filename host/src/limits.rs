@@ -1,5 +1,5 @@
-//! Every bound of the server in one table, with the value it has by default. Bounds are the operator's to change: the rows of
-//! `switches` say under which names.
+//! Every bound of the server in one table, with its default value. The operator can change the bounds that have a row in `switches`, which
+//! gives their names on the command line.
 
 mod bound;
 mod switches;
@@ -10,163 +10,163 @@ use std::time::Duration;
 
 pub use bound::{Bound, Bounded, Unit};
 
-/// What a request, a client or a parser may use.
+/// Bounds on requests, clients, parsers, tools and remote engines.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes of a request body.
+    /// Maximum size of a request body, in bytes.
     pub body_bytes: usize,
-    /// Bytes of a request's header block.
+    /// Maximum size of a request's header block, in bytes.
     pub header_bytes: usize,
-    /// Connections at one time; those for operators don't count.
+    /// Maximum number of open connections; those to the admin address don't count.
     pub connections: usize,
-    /// Number of header fields.
+    /// Maximum number of header fields.
     pub headers: usize,
     /// Time for a request's head to arrive.
     pub header_time: Duration,
     /// Time for a request's body to arrive.
     pub body_time: Duration,
-    /// Time for which the rest of a body that was refused is taken.
+    /// Time for which the rest of a refused body or head is read and discarded.
     pub rest_time: Duration,
-    /// Bytes of memory that requests may hold together while they are read and their prompts are made.
+    /// Bytes of memory that all requests may hold while their bodies are read and their prompts are made.
     pub request_memory: usize,
-    /// CPU time for the same that each key's requests may use, in percent of all cores.
+    /// CPU time for reading and prompts that the requests of one key may use, in percent of all cores.
     pub request_cpu: u32,
-    /// Nesting of JSON in requests.
+    /// Maximum nesting of JSON in requests.
     pub json_depth: usize,
-    /// Fields of a request's JSON that the server reads; those of schemas don't count.
+    /// Maximum number of JSON fields of a request that the server reads; fields of schemas don't count.
     pub json_fields: usize,
-    /// Messages of a request, or items of its input.
+    /// Maximum number of messages of a request, or of items of its input.
     pub messages: usize,
-    /// Stop strings of a request.
+    /// Maximum number of stop strings of a request.
     pub stop_strings: usize,
-    /// Bytes of each.
+    /// Maximum size of a stop string, in bytes.
     pub stop_string_bytes: usize,
-    /// Choices for one prompt (`n`).
+    /// Maximum number of choices for one prompt (`n`).
     pub choices: u32,
-    /// Prompts of one completions request.
+    /// Maximum number of prompts of one completions request.
     pub prompts: usize,
-    /// Answers that one request may ask for: its choices for all of its prompts. No more than half of what the engine computes at a
-    /// time, so that nobody else has to wait until they end.
+    /// Maximum number of answers that one request may ask for: its choices for all of its prompts. It is at most half of the sequences that
+    /// the engine runs at a time, so that other requests don't have to wait until these end.
     pub sequences: usize,
-    /// Alternatives that are told with a token.
+    /// Maximum number of alternatives sent with a token.
     pub top_logprobs: u8,
-    /// Tokens with a bias of their own.
+    /// Maximum number of tokens with a bias.
     pub biased_tokens: usize,
-    /// Texts that a request may ban.
+    /// Maximum number of texts that a request may ban.
     pub bad_words: usize,
-    /// Bytes of each.
+    /// Maximum size of a banned text, in bytes.
     pub bad_word_bytes: usize,
-    /// Token ids of a request that end its answer.
+    /// Maximum number of token ids that a request may name to end its answer.
     pub stop_tokens: usize,
-    /// Tools of a request.
+    /// Maximum number of tools of a request.
     pub tools: usize,
-    /// JSON values that the tools of a request consist of, schemas and all.
+    /// Maximum number of JSON values in the tools of a request, schemas included.
     pub tool_values: usize,
-    /// Bytes of the JSON schema of an answer: as many as the SDK's grammars take.
+    /// Maximum size of the JSON schema of an answer, in bytes: as much as the SDK's grammars accept.
     pub schema_bytes: usize,
-    /// Nesting of it.
+    /// Maximum nesting of the JSON schema of an answer.
     pub schema_depth: usize,
-    /// CPU time that masks of a constrained answer may take, for each of its tokens on average; what 200 tokens may take is free.
+    /// CPU time that the masks of a constrained answer may take, per token on average; the time of 200 tokens is free.
     pub mask_time: Duration,
-    /// Metadata keys of a request.
+    /// Maximum number of metadata keys of a request.
     pub metadata: usize,
-    /// Prompt text longer than this many bytes per token of context is refused before it is tokenised.
+    /// Maximum bytes of prompt text per token of context; a longer text is refused before it is tokenised.
     pub prompt_bytes_per_token: usize,
-    /// Instructions that a chat template may run.
+    /// Maximum number of instructions that a chat template may run.
     pub template_fuel: u64,
-    /// Bytes that a chat template may write beyond those of the request.
+    /// Bytes that a chat template may write in addition to the request's own text.
     pub template_output: usize,
-    /// Steps that may wait between engine and client, per stream.
+    /// Maximum number of steps that may wait between engine and client, per stream.
     pub stream_queue: usize,
-    /// Requests that may wait for the engine.
+    /// Maximum number of requests that may wait for the engine.
     pub waiting_requests: usize,
-    /// A client that reads nothing for this long is cut off.
+    /// Time after which a client that reads nothing is disconnected.
     pub slow_reader: Duration,
-    /// A comment is sent after this much silence.
+    /// Time without output after which a comment is sent.
     pub keep_alive: Duration,
-    /// A protocol heartbeat is sent after this much silence.
+    /// Time without events after which a heartbeat event of the protocol is sent.
     pub heartbeat: Duration,
-    /// Time that streams get to end when the server is told to stop.
+    /// Time that streams get to end when the server stops.
     pub grace: Duration,
-    /// Kernel send buffer of a connection.
+    /// Size of a connection's send buffer in the kernel, in bytes.
     pub send_buffer: usize,
     /// Bounds of a parser.
     pub parser: ParserLimits,
     /// Bounds of tools that the server runs.
     pub mcp: McpLimits,
-    /// Bounds of engines elsewhere.
+    /// Bounds of remote engines.
     pub remote: RemoteLimits,
 }
 
-/// What tools that the server runs may use.
+/// Bounds of tools that the server runs.
 #[derive(Debug, Clone)]
 pub struct McpLimits {
     /// Time for a tool server to start and to list its tools.
     pub start_time: Duration,
-    /// Time of one call where the operator's file doesn't say.
+    /// Time limit of one call, if the operator's file doesn't set one.
     pub call_time: Duration,
-    /// Bytes of one message of a tool server.
+    /// Maximum size of one message of a tool server, in bytes.
     pub message_bytes: usize,
-    /// Bytes of a call's output that the model reads.
+    /// Maximum size of a call's output, in bytes.
     pub output_bytes: usize,
-    /// Tools taken of one server.
+    /// Maximum number of tools of one server.
     pub tools_per_server: usize,
-    /// Calls to one server at a time.
+    /// Maximum number of concurrent calls to one server.
     pub calls_per_server: usize,
-    /// Calls of one answer at a time.
+    /// Maximum number of concurrent calls of one answer.
     pub calls_at_once: usize,
-    /// Turns of one answer.
+    /// Maximum number of turns of one answer.
     pub rounds: usize,
 }
 
-/// How long engines elsewhere are waited for.
+/// Time limits and retries of remote engines.
 #[derive(Debug, Clone)]
 pub struct RemoteLimits {
-    /// Time for a connection to be made.
+    /// Time limit of connecting.
     pub connect_time: Duration,
-    /// Time from a request to its first token; another engine is asked then.
+    /// Time limit from a request to its first token; after it another engine is tried.
     pub first_token_time: Duration,
-    /// Time between two tokens.
+    /// Time limit between two tokens.
     pub token_time: Duration,
-    /// Other engines that are asked for an answer that hasn't begun.
+    /// Maximum number of other engines that are tried for an answer that hasn't begun.
     pub retries: usize,
-    /// Time between two looks at an engine's health.
+    /// Interval of the health checks.
     pub health_time: Duration,
 }
 
-/// What a parser may use.
+/// Bounds of a parser.
 #[derive(Debug, Clone)]
 pub struct ParserLimits {
-    /// Bytes of a plugin file.
+    /// Maximum size of a plugin file, in bytes.
     pub file_bytes: u64,
-    /// Bytes of linear memory.
+    /// Maximum size of linear memory, in bytes.
     pub memory_bytes: usize,
-    /// CPU time of one call.
+    /// CPU time limit of one call.
     pub call_time: Duration,
-    /// CPU time of making one grammar.
+    /// CPU time limit of making one grammar.
     pub grammar_time: Duration,
-    /// CPU time of all calls, in percent of the stream's time; what 200 calls may use is free.
+    /// CPU time of all calls, in percent of the stream's time; the time of 200 calls is free.
     pub stream_share: u32,
-    /// Bytes of Wasm stack.
+    /// Size of the Wasm stack, in bytes.
     pub stack_bytes: usize,
-    /// Bytes that one call may hand back.
+    /// Bytes that one call may return to the host.
     pub hostcall_fuel: usize,
-    /// Ops of one step.
+    /// Maximum number of ops of one step.
     pub ops: usize,
-    /// Bytes that may be held undecided.
+    /// Maximum size of held text, in bytes.
     pub held_bytes: usize,
 }
 
-/// A conversation may have so many times the text of the longest prompt: templates leave out reasoning of earlier turns.
+/// Maximum size of a conversation's text relative to the longest prompt: templates leave out reasoning of earlier turns.
 const UNSEEN_TEXT: usize = 4;
 
 impl Limits {
-    /// Bytes of the longest prompt that is tokenised, for a context of so many tokens.
+    /// Maximum size of a prompt that is tokenised, in bytes, for a context of `context` tokens.
     pub fn prompt_bytes(&self, context: usize) -> usize {
         context.saturating_mul(self.prompt_bytes_per_token)
     }
 
-    /// Bytes of text that a conversation may have before it is rendered; its tools may have as many again.
+    /// Maximum size of a conversation's text before it is rendered, in bytes; its tools may have as many bytes again.
     pub fn conversation_bytes(&self, context: usize) -> usize {
         self.prompt_bytes(context).saturating_mul(UNSEEN_TEXT)
     }

@@ -1,5 +1,5 @@
-//! Which certificates the servers behind `https` URLs are trusted by: the system's (or those of `SSL_CERT_FILE` and
-//! `SSL_CERT_DIR`), or those of a file that the operator names for one server, and then no others.
+//! CA certificates for servers behind `https` URLs: the system's (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`), or only those of a file
+//! that the operator names for one server.
 
 use std::path::Path;
 use std::sync::Once;
@@ -7,7 +7,7 @@ use std::sync::Once;
 use reqwest::{Certificate, ClientBuilder};
 use rustls::CertificateError;
 
-/// Sets up TLS for a client of one server. Where its URL has none, no certificates are needed to start.
+/// Sets up TLS for a client of one server. If the server's URL isn't `https`, no certificates are loaded.
 pub(crate) fn with_tls(
     builder: ClientBuilder,
     is_https: bool,
@@ -15,7 +15,7 @@ pub(crate) fn with_tls(
 ) -> Result<ClientBuilder, String> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // An error says that somebody else installed one: as good.
+        // An error means that a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     Ok(match ca_file {
@@ -29,7 +29,7 @@ pub(crate) fn with_tls(
     })
 }
 
-/// The certificates of a PEM file; at least one.
+/// Certificates of a PEM file; at least one.
 pub(crate) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     let place = file.display();
     let pem = std::fs::read(file).map_err(|error| format!("{place}: {error}"))?;
@@ -42,7 +42,7 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     Ok(certificates)
 }
 
-/// What is wrong with a server's certificate, in words without names.
+/// Fault of a server's certificate, in words without names.
 pub(crate) fn words(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::UnknownIssuer => "is of an issuer that is not trusted here",

@@ -1,18 +1,18 @@
-//! A bound on bytes that several accounts hold together.
+//! Bound on the bytes that several accounts hold together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An account that holds no more than this is small.
+/// Maximum size of a small account, in bytes.
 const SMALL: usize = 256 << 10;
-/// The last part of the memory, one in so many, is for small accounts: large bodies never keep ordinary requests out.
+/// Divisor of the part of the memory that only small accounts may use, so that large bodies never keep ordinary requests out.
 const RESERVED: usize = 8;
 
-/// What an account may hold of `total` bytes, unless it is small.
+/// Bytes of `total` that all accounts may fill before only small ones get more.
 pub(super) fn most_of_one(total: usize) -> usize {
     total - total / RESERVED
 }
 
-/// See the module.
+/// Memory that several accounts share.
 #[derive(Debug)]
 pub(super) struct Memory {
     total: usize,
@@ -24,7 +24,7 @@ impl Memory {
         Self { total, held: AtomicUsize::new(0) }
     }
 
-    /// Takes `bytes` for an account that holds `has` already; false if there is no room.
+    /// Takes `bytes` for an account that holds `has` bytes already; false if there is no room.
     pub(super) fn take(&self, has: usize, bytes: usize) -> bool {
         let small = has.saturating_add(bytes) <= SMALL;
         let most = if small { self.total } else { most_of_one(self.total) };
@@ -32,7 +32,7 @@ impl Memory {
         self.held.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
     }
 
-    /// Gives back what was taken.
+    /// Gives back bytes that were taken.
     pub(super) fn give_back(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::AcqRel);
     }

@@ -1,8 +1,8 @@
-//! What requests may use of the server before an answer begins: memory for their bodies, and CPU time for reading them and making
-//! their prompts. Each request has an [`Account`]; the accounts of one principal, and of all, are bounded together.
+//! Budgets of what requests may use before an answer begins: memory for their bodies, and CPU time for reading them and making their
+//! prompts. Each request has an [`Account`]; the accounts of one principal, and those of all, are bounded together.
 //!
-//! Invariant: what an account holds of memory goes back when it is dropped, and no request gets more than its principal has left.
-//! The transport opens accounts; this room knows neither HTTP nor models.
+//! Invariant: the memory of an account is given back when the account is dropped, and no request gets more than its principal has left. The
+//! transport opens accounts; this module knows neither HTTP nor models.
 
 mod cpu;
 mod memory;
@@ -18,36 +18,37 @@ use memory::Memory;
 
 use crate::limits::Limits;
 
-/// Who a request is from: an API key by its place among the keys, never the key itself; without keys everybody is the same one.
+/// Sender of a request: the index of an API key, never the key itself. Without keys all requests have the same principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Principal(pub usize);
 
 impl Principal {
-    /// Keeps its blocks of the prefix cache apart from those of others: how long an answer takes would tell what they asked.
+    /// Salt that keeps the principal's blocks of the prefix cache apart from others': the time of an answer would reveal other principals'
+    /// prompts.
     pub fn cache_salt(self) -> u64 {
         self.0 as u64
     }
 }
 
-/// Why a request gets nothing more.
+/// Why a request gets no more memory or CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Overdrawn {
     /// The memory for request bodies is in use.
     #[error("the server's memory for requests is in use")]
     Memory,
-    /// This principal's part of it is.
+    /// The principal's part of that memory is in use.
     #[error("this key's requests hold all the memory that they may")]
     PrincipalMemory,
     /// The principal's requests have used their CPU time.
     #[error("this key's requests have used their CPU time for now")]
     Cpu {
-        /// Until there is some again.
+        /// Time until the principal has CPU time again.
         retry_after: Duration,
     },
 }
 
 impl Overdrawn {
-    /// What there is too little of, in a word for metrics.
+    /// Name of the exhausted budget, for metrics.
     pub fn what(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -57,7 +58,7 @@ impl Overdrawn {
     }
 }
 
-/// The accounts of one server.
+/// Budgets of one server, from which accounts are opened.
 pub struct Accounts {
     memory: Arc<Memory>,
     cpu: CpuShare,
@@ -65,14 +66,14 @@ pub struct Accounts {
     principals: Mutex<HashMap<Principal, Arc<PrincipalUsage>>>,
 }
 
-/// What the requests of one principal use together.
+/// Use of all requests of one principal.
 struct PrincipalUsage {
     memory: Arc<Memory>,
     cpu: CpuMeter,
 }
 
 impl Accounts {
-    /// For `principals` of them. With several, each may hold half of the memory.
+    /// Makes the budgets of `principals` principals. If there are several, each may hold half of the memory.
     pub fn new(limits: &Limits, principals: usize) -> Self {
         Self {
             memory: Arc::new(Memory::new(limits.request_memory)),
@@ -82,7 +83,7 @@ impl Accounts {
         }
     }
 
-    /// An account for one request, which holds nothing yet.
+    /// Opens an account for one request; it holds nothing yet.
     pub fn open(&self, principal: Principal) -> Account {
         let mut principals = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = principals.entry(principal).or_insert_with(|| {
@@ -99,17 +100,17 @@ impl Accounts {
     }
 }
 
-/// Bytes that each of `principals` may hold.
+/// Bytes that each of `principals` principals may hold.
 fn principal_memory(limits: &Limits, principals: usize) -> usize {
     if principals > 1 { limits.request_memory / 2 } else { limits.request_memory }
 }
 
-/// Bytes that one request may hold when nobody else holds any.
+/// Bytes that one request may hold if no other request holds any.
 pub fn largest_account(limits: &Limits, principals: usize) -> usize {
     memory::most_of_one(principal_memory(limits, principals))
 }
 
-/// What one request uses.
+/// Memory and CPU time of one request.
 pub struct Account {
     principal: Principal,
     server: Arc<Memory>,
@@ -118,10 +119,10 @@ pub struct Account {
 }
 
 impl Account {
-    /// Holds `bytes` more.
+    /// Takes `bytes` more memory.
     ///
     /// # Errors
-    /// There is no room for them; the account holds what it held.
+    /// There is no room; the account is unchanged.
     pub fn hold(&mut self, bytes: usize) -> Result<(), Overdrawn> {
         if !self.usage.memory.take(self.held, bytes) {
             return Err(Overdrawn::PrincipalMemory);
@@ -134,25 +135,25 @@ impl Account {
         Ok(())
     }
 
-    /// Whose it is.
+    /// Principal of the request.
     pub fn principal(&self) -> Principal {
         self.principal
     }
 
-    /// Bytes that it holds.
+    /// Bytes that the account holds.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Books the CPU time of this request, for as long as that takes: also that of prompts made after the account is closed.
+    /// Meter that charges this request's principal. It also works after the account is dropped, for prompts that are made later.
     pub fn meter(&self) -> CpuMeter {
         self.usage.cpu.clone()
     }
 
-    /// Says whether the principal has CPU time left.
+    /// Checks that the principal has CPU time left.
     ///
     /// # Errors
-    /// It has none; what was under way was booked.
+    /// The principal has none left: earlier work has used it up.
     pub fn check_cpu(&self) -> Result<(), Overdrawn> {
         self.usage.cpu.check().map_err(|retry_after| Overdrawn::Cpu { retry_after })
     }

@@ -66,7 +66,7 @@ fn cpu_time_runs_out_and_comes_back() {
     bucket.book(Duration::from_secs(1) * cores, now);
     assert_eq!(bucket.check(now).unwrap_err().as_millis(), 1000);
     assert_eq!(bucket.check(now + Duration::from_millis(1100)), Ok(()));
-    // However long nothing comes, no more gathers than one burst.
+    // However long the idle time, only one burst accumulates.
     let later = now + Duration::from_hours(1);
     bucket.book(Duration::from_secs(21) * cores, later);
     assert!(bucket.check(later).is_err());
@@ -78,7 +78,7 @@ fn a_meter_books_what_its_work_takes_also_when_the_account_is_closed() {
     let account = accounts.open(Principal(0));
     let meter = account.meter();
     drop(account);
-    // One percent of the cores is gathered for 20 s at most.
+    // At one percent of the cores, 20 s of CPU time accumulate at most.
     let cores = u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap();
     let enough = Duration::from_millis(250) * cores;
     let sum = meter.run(|| {

@@ -1,7 +1,7 @@
-//! The loop: list the servers' tools → run what the client has agreed to → generate → run the calls → generate again, until a turn
-//! calls nothing that the server runs, or calls what the client must run or be asked for, or a bound is reached.
+//! The agent loop: list the servers' tools → run the calls that the client has approved → generate → run the calls → generate again. It
+//! ends when a turn calls no tool of the server, when the client must run or approve a call, or when a bound is reached.
 //!
-//! A call runs from the moment its arguments are whole, beside the rest of its turn; the next turn begins when all have ended.
+//! A call starts as soon as its arguments are complete, while its turn goes on; the next turn begins when all calls have ended.
 
 use futures_util::future::BoxFuture;
 
@@ -17,16 +17,16 @@ use crate::parser::contract::ToolChoice;
 use crate::prompt::Role;
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
 
-/// How a turn that can't be started is told.
+/// Makes the failure to report when a turn can't be started.
 pub type Refusal = Box<dyn Fn(&StartError) -> TurnFailure + Send>;
 
-/// Said of calls that were under way when the answer ended.
+/// Error of calls that were under way when the answer ended.
 const STOPPED: &str = "the response ended before the tool did";
 
 /// An answer of several turns.
 pub(super) struct AgentLoop {
     model: Model,
-    /// Its conversation grows from turn to turn.
+    /// Job of the next turn; its conversation grows with every turn.
     job: Job,
     hosted: Hosted,
     refusal: Refusal,
@@ -35,7 +35,7 @@ pub(super) struct AgentLoop {
     stage: Stage,
     written: TurnRecord,
     usage: Usage,
-    /// Bound on the tokens of all turns.
+    /// Limit on the generated tokens of all turns together.
     max_output_tokens: Option<u32>,
     rounds_left: usize,
     raw: TurnEvents,
@@ -47,14 +47,14 @@ enum Stage {
     Listing(Listing),
     Starting(BoxFuture<'static, Result<TurnStream, StartError>>),
     Turn(Box<TurnStream>),
-    /// Only calls are under way.
+    /// Calls are under way, and no turn.
     Calling(After),
     Over,
 }
 
-/// What comes when all calls have ended.
+/// What follows when all calls have ended.
 enum After {
-    /// The first turn: these calls were agreed to.
+    /// The first turn: these calls were approved by the client.
     Approved,
     /// The next turn.
     Turn,
@@ -134,7 +134,7 @@ impl AgentLoop {
     fn begin(&mut self, out: &mut Vec<RoundEvent>) {
         let mut tools = std::mem::take(&mut self.hosted.tools);
         if self.job.tool_choice == ToolChoice::None {
-            // Nothing can be called but what was agreed to.
+            // Only approved calls can run.
             tools.retain(|tools| self.hosted.approved.iter().any(|call| call.server == tools.server.label()));
         } else if self.model.describes_builtin_tools() {
             let names = builtin_names(&tools);
@@ -145,7 +145,7 @@ impl AgentLoop {
         self.stage = Stage::Listing(listing);
     }
 
-    /// All lists are there: the model gets the tools, and what was agreed to runs.
+    /// All lists have come: shows the tools to the model, and runs the approved calls.
     fn listed(&mut self, out: &mut Vec<RoundEvent>) {
         let Stage::Listing(listing) = std::mem::replace(&mut self.stage, Stage::Calling(After::Approved))
         else {
@@ -170,7 +170,7 @@ impl AgentLoop {
         }
     }
 
-    /// All calls have ended.
+    /// Goes on after all calls have ended: starts the next turn, or ends the answer.
     fn called(&mut self) -> Option<Ended> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Calling(After::Approved) => self.fill_results(),
@@ -179,7 +179,7 @@ impl AgentLoop {
                 let messages =
                     self.written.take_messages(|id| self.calls.take_result(id).unwrap_or_default());
                 self.job.conversation.messages.extend(messages);
-                // The call that the request demands has been made.
+                // The call that the request requires was made in the first turn.
                 self.job.tool_choice = ToolChoice::Auto;
             }
         }
@@ -202,7 +202,7 @@ impl AgentLoop {
         None
     }
 
-    /// Results of calls that were agreed to, where the conversation left room for them.
+    /// Fills the results of approved calls into the empty messages that the conversation has for them.
     fn fill_results(&mut self) {
         for message in &mut self.job.conversation.messages {
             if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id)
@@ -213,7 +213,7 @@ impl AgentLoop {
         }
     }
 
-    /// Takes what the turn said.
+    /// Takes the events of the turn, and runs or refuses its calls.
     fn take(&mut self, out: &mut Vec<RoundEvent>) {
         let mut raw = std::mem::take(&mut self.raw);
         for event in raw.drain() {

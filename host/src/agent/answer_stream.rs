@@ -1,4 +1,4 @@
-//! One answer, of one turn or of several, behind one face.
+//! An answer of one turn or of several turns, behind one interface.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::limits::McpLimits;
 use crate::model::{Choices, Ended, Job, Model, RawTurn};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 
-/// An answer being generated. Dropping it cancels the generation and every call under way.
+/// An answer that is being generated. Dropping it cancels the generation and every call under way.
 pub struct AnswerStream(Turns);
 
 enum Turns {
@@ -18,21 +18,21 @@ enum Turns {
 }
 
 impl AnswerStream {
-    /// An answer of one turn, in all its choices.
+    /// Makes an answer of one turn, with all its choices.
     pub fn one(choices: Choices) -> Self {
         Self(Turns::One { choices, events: TurnEvents::default() })
     }
 
-    /// An answer of as many turns as `hosted` leads to, in one choice. Nothing is started before `next`; a turn that can't be
-    /// started ends the answer with what `refusal` makes of it.
+    /// Makes an answer of one choice, with as many turns as the calls of `hosted` need. Nothing starts before `next`. If a turn
+    /// can't be started, the answer ends with the failure that `refusal` makes.
     pub fn several(model: Model, job: Job, hosted: Hosted, limits: &McpLimits, refusal: Refusal) -> Self {
         let several = Box::new(AgentLoop::new(model, job, hosted, limits, refusal));
         Self(Turns::AgentLoop { several, events: Vec::new(), over: false })
     }
 
-    /// Waits for what happens next in any choice, and says which choice it is, and how it ended if it did; every item of it is
-    /// closed by then. `events` has what happened, perhaps nothing. Not to be called when all have ended. Cancel safe: dropped
-    /// before it is ready, it takes nothing with it.
+    /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
+    /// `events` has the events, possibly none. Must not be called when all choices have ended. Cancel-safe: dropping the future
+    /// before it is ready loses no event.
     pub async fn next(&mut self) -> (usize, Option<Ended>) {
         self.forget();
         match &mut self.0 {
@@ -45,7 +45,8 @@ impl AnswerStream {
         }
     }
 
-    /// Ends the answer as failed, from outside; open items are closed, calls under way end at once. Nothing, if all have ended.
+    /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns no end if all choices have
+    /// ended.
     pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<Ended>) {
         self.forget();
         match &mut self.0 {
@@ -65,7 +66,7 @@ impl AnswerStream {
         }
     }
 
-    /// What the last `next` or `abort` brought, in order.
+    /// Events of the last `next` or `abort`, in order.
     pub fn events(&self) -> impl Iterator<Item = RoundEventRef<'_>> {
         let (turn, round): (&[TurnEvent], &[RoundEvent]) = match &self.0 {
             Turns::One { events, .. } => (events, &[]),
@@ -82,7 +83,7 @@ impl AnswerStream {
         }
     }
 
-    /// Tokens of the prompt; 0 where that isn't made yet.
+    /// Number of prompt tokens; 0 if the prompt isn't made yet.
     pub fn prompt_tokens(&mut self) -> u32 {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(0).prompt_tokens(),
@@ -90,7 +91,7 @@ impl AnswerStream {
         }
     }
 
-    /// The stop string that ended a choice, if one did.
+    /// Stop string that ended the choice, if one did.
     pub fn stop_string(&mut self, choice: usize) -> Option<&str> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).stop_string(),
@@ -98,7 +99,7 @@ impl AnswerStream {
         }
     }
 
-    /// The tokens of a choice's turns so far as they are, where the job asked for them; each turn's once.
+    /// Raw tokens of the choice's turns that have ended, if the job asked for them. Each turn's tokens are returned once.
     pub fn take_raw(&mut self, choice: usize) -> Vec<RawTurn> {
         match &mut self.0 {
             Turns::One { choices, .. } => choices.turn(choice).take_raw().into_iter().collect(),

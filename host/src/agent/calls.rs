@@ -1,4 +1,4 @@
-//! Calls under way: so many at a time, the others in the order in which they came. Dropping them cancels them.
+//! Tool calls of an answer: a limited number runs at a time, the others wait in order. Dropping them cancels them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,7 +8,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::toolbox::Route;
 
-/// A call's id and how it ended.
+/// A call's id, and its output or error.
 type Ended = (String, Result<String, String>);
 
 /// The calls of one answer.
@@ -16,20 +16,20 @@ pub(super) struct Calls {
     running: FuturesUnordered<BoxFuture<'static, Ended>>,
     waiting: VecDeque<BoxFuture<'static, Ended>>,
     at_once: usize,
-    /// Ids of calls that haven't ended.
+    /// Ids of calls that run or wait.
     open: Vec<String>,
-    /// What those that have ended leave for the model.
+    /// Results for the model, by call id.
     results: HashMap<String, String>,
 }
 
 impl Calls {
-    /// None yet; `at_once` may run at a time.
+    /// Makes an empty set, of which `at_once` calls may run at a time.
     pub(super) fn new(at_once: usize) -> Self {
         let (running, waiting) = (FuturesUnordered::new(), VecDeque::new());
         Self { running, waiting, at_once, open: Vec::new(), results: HashMap::new() }
     }
 
-    /// Runs a call as soon as it is its turn.
+    /// Queues a call; it runs as soon as there is a place.
     pub(super) fn run(&mut self, id: &str, route: Route, arguments: String) {
         let key = id.to_owned();
         self.open.push(key.clone());
@@ -48,7 +48,7 @@ impl Calls {
         }
     }
 
-    /// The next call that ends; never ready while none runs. May be dropped without losing anything.
+    /// Waits for the next call to end; never ready while none runs. Cancel-safe.
     pub(super) async fn next(&mut self) -> Ended {
         let Some((id, result)) = self.running.next().await else { return std::future::pending().await };
         self.open.retain(|open| *open != id);
@@ -57,7 +57,7 @@ impl Calls {
         (id, result)
     }
 
-    /// Remembers what the model is told of a call.
+    /// Stores the result of a call for the model.
     pub(super) fn note(&mut self, id: &str, result: &Result<String, String>) {
         let text = match result {
             Ok(output) => output.clone(),
@@ -66,17 +66,17 @@ impl Calls {
         self.results.insert(id.to_owned(), text);
     }
 
-    /// Whether none runs or waits.
+    /// Whether no call runs or waits.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Takes what the call left for the model; none if there was no such call.
+    /// Takes a call's result for the model; none if there was no such call.
     pub(super) fn take_result(&mut self, id: &str) -> Option<String> {
         self.results.remove(id)
     }
 
-    /// Ends all at once; their ids.
+    /// Cancels all calls. Returns their ids.
     pub(super) fn cancel(&mut self) -> Vec<String> {
         self.running.clear();
         self.waiting.clear();

@@ -1,29 +1,29 @@
-//! What happens in an answer of several turns, in plain values. A call by the model to a tool of the server isn't among the turn's
-//! events: it is told by these, from its first byte on.
+//! Events of an answer of several turns, in plain values. A call to a tool of the server isn't among the turn's events: `ServerEvent`s
+//! report it, from its first byte on.
 
 use crate::mcp::McpTool;
 use crate::turn::TurnEvent;
 
-/// One thing that happened.
+/// An event of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RoundEvent {
-    /// In the turn.
+    /// An event of the current turn.
     Turn(TurnEvent),
-    /// With a tool of the server.
+    /// An event of a tool of the server.
     Server(ServerEvent),
 }
 
-/// A [`RoundEvent`] to look at.
+/// A borrowed [`RoundEvent`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoundEventRef<'a> {
-    /// In the turn.
+    /// An event of the current turn.
     Turn(&'a TurnEvent),
-    /// With a tool of the server.
+    /// An event of a tool of the server.
     Server(&'a ServerEvent),
 }
 
 impl RoundEvent {
-    /// The event to look at.
+    /// Borrows the event.
     pub fn as_ref(&self) -> RoundEventRef<'_> {
         match self {
             Self::Turn(event) => RoundEventRef::Turn(event),
@@ -32,87 +32,87 @@ impl RoundEvent {
     }
 }
 
-/// What happens with the server's tools. Between `CallBegun` and `CallWritten` comes nothing but `CallText` of that call.
+/// Events of the server's tools. Between `CallBegun` and `CallWritten` only `CallText` of the same call may come.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerEvent {
-    /// The tools of a server are being listed.
+    /// The listing of a server's tools begins.
     ListBegun {
-        /// Its label.
+        /// Label of the server.
         server: String,
     },
-    /// They are, or can't be.
+    /// The listing has ended.
     ListEnded {
-        /// The server's label.
+        /// Label of the server.
         server: String,
-        /// The tools, or why there are none.
+        /// The tools, or the error.
         tools: Result<Vec<McpTool>, String>,
     },
-    /// A call begins to be written.
+    /// The model begins to write a call.
     CallBegun {
-        /// Stands for the call from here on.
+        /// Id of the call in all later events.
         call_id: String,
-        /// What is called.
+        /// Tool that is called.
         called: Called,
     },
-    /// More of its arguments; never empty.
+    /// The next part of the call's arguments; never empty.
     CallText {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The text.
+        /// Text to append.
         delta: String,
     },
-    /// Its arguments are whole. It runs now, unless it must be asked for.
+    /// The call's arguments are complete. The call runs now, unless the client must approve it first.
     CallWritten {
-        /// The call.
+        /// Id of the call.
         call_id: String,
     },
-    /// It has run, or can't. For a call that was cut off, this comes in place of `CallWritten`.
+    /// The call has run or can't run. For a call that was cut off, this event replaces `CallWritten`.
     CallEnded {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The output, or what went wrong.
+        /// The output, or the error.
         result: Result<String, String>,
     },
 }
 
-/// A tool of the server, as a call names it.
+/// A tool of the server that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called {
-    /// What it is to the client.
+    /// Kind of the call, as the client sees it.
     pub kind: CallKind,
-    /// Label of its server.
+    /// Label of the tool's server.
     pub server: String,
-    /// Its name there.
+    /// Name of the tool on its server.
     pub name: String,
-    /// Whether the client was asked.
+    /// Whether the client approves the call.
     pub consent: Consent,
 }
 
-/// What a call is to the client.
+/// Kind of a call, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// A tool of an MCP server.
+    /// Call of a tool of an MCP server.
     Mcp,
-    /// A search on the web; arguments are an object.
+    /// Web search; the arguments are an object.
     Search,
-    /// A page of the web that is opened.
+    /// Opening of a web page.
     OpenPage,
-    /// A text looked for in a page.
+    /// Search for a text in a page.
     FindInPage,
-    /// Code that is run. `raw`: the arguments are the code, else an object with the code in `code`.
+    /// Execution of code.
     Code {
-        /// Whether there is no object around it.
+        /// Whether the arguments are the code itself; otherwise they are an object with the code in `code`.
         raw: bool,
     },
 }
 
-/// Whether the client was asked for a call.
+/// Approval of a call by the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consent {
-    /// It needn't be.
+    /// The call needs no approval.
     NotNeeded,
-    /// It is being asked: the call doesn't run in this answer.
+    /// The client is being asked for approval; the call doesn't run in this answer.
     Asked,
-    /// It agreed, to the request of this id.
+    /// The client approved the request for approval with this id.
     Given(String),
 }

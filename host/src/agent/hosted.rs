@@ -1,89 +1,89 @@
-//! What a request says about tools of the server.
+//! The part of a request that concerns tools of the server.
 
 use std::sync::Arc;
 
 use crate::mcp::{Approval, McpServer};
 
-/// The server's tools of one request.
+/// Tools of the server that one request uses.
 #[derive(Debug, Clone, Default)]
 pub struct Hosted {
     /// The servers whose tools the model may call.
     pub tools: Vec<HostedTools>,
-    /// Calls that may be run; none: as many as the rounds allow.
+    /// Maximum number of calls; none: only the number of turns limits them.
     pub max_calls: Option<u32>,
-    /// Calls of earlier answers that the client has agreed to, to be run first.
+    /// Calls of earlier answers that the client has approved; they run first.
     pub approved: Vec<Approved>,
 }
 
-/// One server of them.
+/// A tool server of a request.
 #[derive(Debug, Clone)]
 pub struct HostedTools {
-    /// The server.
+    /// The tool server.
     pub server: Arc<McpServer>,
-    /// What its tools are to the client.
+    /// Kind of the server's tools, as the client sees it.
     pub purpose: Purpose,
-    /// Those that the request allows; none: all.
+    /// Names of the tools that the request allows; none: all.
     pub allowed: Option<Vec<String>>,
-    /// Those of them that the model is shown and may call in this answer; none: all.
+    /// Names of the allowed tools that the model is shown and may call in this answer; none: all.
     pub chosen: Option<Vec<String>>,
-    /// Which calls the client is asked for.
+    /// Rule for the calls that need the client's approval.
     pub approval: ApprovalRule,
-    /// The client has the list already: it isn't told again.
+    /// Whether the client has the list of tools already and isn't sent it again.
     pub listed: bool,
 }
 
 impl HostedTools {
-    /// Whether the model may call any.
+    /// Whether the model may call any tool of the server.
     pub fn may_be_called(&self) -> bool {
         self.chosen.as_ref().is_none_or(|chosen| !chosen.is_empty())
     }
 }
 
-/// What a server's tools are to the client.
+/// Kind of a server's tools, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// What they are.
+    /// MCP tools.
     Mcp,
-    /// `search`, `open` and `find` of the web.
+    /// The built-in web search: `search`, `open` and `find`.
     WebSearch,
-    /// `python`.
+    /// The built-in code interpreter: `python`.
     CodeInterpreter,
 }
 
-/// Which calls the client is asked for.
+/// Rule for the calls that need the client's approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRule {
-    /// Tools that it is always asked for.
+    /// Names of tools that always need approval.
     pub always: Vec<String>,
-    /// Tools that it is never asked for.
+    /// Names of tools that never need approval.
     pub never: Vec<String>,
-    /// All others.
+    /// Rule for all other tools.
     pub others: Approval,
 }
 
 impl ApprovalRule {
-    /// One rule for all tools.
+    /// Makes one rule for all tools.
     pub fn all(others: Approval) -> Self {
         Self { always: Vec::new(), never: Vec::new(), others }
     }
 
-    /// Whether the client is asked before `tool` runs. Where a tool is named in both lists, it is.
+    /// Whether `tool` needs approval before it runs. A tool on both lists does.
     pub fn asks(&self, tool: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == tool);
         named(&self.always) || (!named(&self.never) && self.others == Approval::Always)
     }
 }
 
-/// A call of an earlier answer that the client has agreed to. The conversation has the call, and an empty result for it.
+/// A call of an earlier answer that the client has approved. The conversation has the call and an empty result for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     /// Id of the request for approval, and of the call in the conversation.
     pub id: String,
-    /// Label of its server.
+    /// Label of the tool's server.
     pub server: String,
-    /// The tool.
+    /// Name of the tool on its server.
     pub name: String,
-    /// Its arguments.
+    /// Arguments of the call, as JSON text.
     pub arguments: String,
 }
 

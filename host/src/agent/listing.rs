@@ -1,4 +1,4 @@
-//! The servers' tool lists that an answer begins with, asked for all at once.
+//! Lists the tools of all servers at the beginning of an answer, at the same time.
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -8,17 +8,17 @@ use super::event::ServerEvent;
 use super::hosted::{HostedTools, Purpose};
 use crate::mcp::{McpError, McpTool};
 
-/// A server's place among those asked, and what it answered.
+/// Index of a server, and the list or error that it answered with.
 type Answer = (usize, Result<Vec<McpTool>, McpError>);
 
-/// Lists being asked for.
+/// Listing of several servers' tools.
 pub(super) struct Listing {
     servers: Vec<HostedTools>,
     asked: FuturesUnordered<BoxFuture<'static, Answer>>,
     answers: Vec<Listed>,
 }
 
-/// How far one server is.
+/// State of one server's list.
 #[derive(Debug, Clone)]
 enum Listed {
     Asked,
@@ -27,7 +27,7 @@ enum Listed {
 }
 
 impl Listing {
-    /// Asks all of `servers`.
+    /// Requests the lists of all `servers`.
     pub(super) fn new(servers: Vec<HostedTools>) -> Self {
         let asked = FuturesUnordered::new();
         for (place, tools) in servers.iter().enumerate() {
@@ -38,13 +38,13 @@ impl Listing {
         Self { servers, asked, answers }
     }
 
-    /// What is told before the first answer.
+    /// Events to send before the first list comes.
     pub(super) fn begun(&self) -> impl Iterator<Item = ServerEvent> {
         let told = self.servers.iter().filter(|tools| is_told(tools));
         told.map(|tools| ServerEvent::ListBegun { server: tools.server.label().to_owned() })
     }
 
-    /// The next server's answer, as it is told; ready at once with nothing when all have answered.
+    /// Waits for the next server's list. Returns its event, if the client gets one; none when all servers have answered.
     pub(super) async fn next(&mut self) -> Option<Option<ServerEvent>> {
         let (place, answer) = self.asked.next().await?;
         let server = &self.servers[place];
@@ -56,7 +56,7 @@ impl Listing {
         }))
     }
 
-    /// Labels of lists that were begun and haven't ended.
+    /// Labels of the servers whose `ListBegun` event has no `ListEnded` yet.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = String> {
         let missing = self.servers.iter().zip(&self.answers).filter(|(tools, _)| is_told(tools));
         missing
@@ -64,7 +64,7 @@ impl Listing {
             .map(|(tools, _)| tools.server.label().to_owned())
     }
 
-    /// The servers that answered, with their tools.
+    /// Servers that listed their tools, with these tools.
     pub(super) fn into_answers(self) -> impl Iterator<Item = (HostedTools, Vec<McpTool>)> {
         self.servers.into_iter().zip(self.answers).filter_map(|(hosted, answer)| match answer {
             Listed::Tools(tools) => Some((hosted, tools)),
@@ -73,7 +73,7 @@ impl Listing {
     }
 }
 
-/// The client hears of MCP servers' lists, once.
+/// Whether the client gets events of the list: once for each MCP server.
 fn is_told(tools: &HostedTools) -> bool {
     tools.purpose == Purpose::Mcp && !tools.listed
 }

@@ -1,7 +1,7 @@
-//! Answers of more than one turn: generate → run the tools that the server runs → continue, until a turn calls none of them.
+//! Answers of several turns: generate → run the calls of the server's tools → continue, until a turn calls none of them.
 //!
-//! [`AnswerStream`] has the shape of a turn (`next`, `abort`) and hands on the events of its turns, with those of the server's tools
-//! between them as they happen, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
+//! [`AnswerStream`] has the shape of a turn (`next`, `abort`). It passes on the events of its turns, with the events of the
+//! server's tools between them, in plain values. Knows no protocol and no HTTP; `http::stream` drives it, `api` reads requests
 //! into [`Hosted`] and makes items of [`ServerEvent`].
 
 mod agent_loop;

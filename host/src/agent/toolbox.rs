@@ -1,7 +1,7 @@
-//! The server's tools of one answer, by the names that the model knows them by.
+//! Tools of the server in one answer, by the names that the model uses for them.
 //!
-//! A tool of an MCP server is shown by its own name; where that is taken, as `LABEL.NAME`, and it may always be called so.
-//! The built-in ones are called `browser.search`, `browser.open`, `browser.find` and `python`, as gpt-oss was trained to.
+//! A tool of an MCP server is shown by its own name; if that is taken, as `LABEL.NAME`, by which it may always be called. The built-in
+//! tools are called `browser.search`, `browser.open`, `browser.find` and `python`, as gpt-oss was trained to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::model::Job;
 use crate::parser::contract::{Payload, Tool, ToolKind};
 use crate::prompt::ToolDeclaration;
 
-/// Said of a call that was agreed to after its tool had gone.
+/// Error of an approved call whose tool no longer exists.
 pub(super) const NO_SUCH_TOOL: &str = "the server has no such tool any more";
 
-/// The tools.
+/// Tools of the server in one answer.
 #[derive(Debug, Default)]
 pub(super) struct Toolbox {
-    /// By the names that the model has for them.
+    /// Tools by the names that the model uses.
     routes: HashMap<String, Route>,
-    /// All that the request allows, by label and name: also those that the model isn't shown.
+    /// All tools that the request allows, by label and name, including those that the model isn't shown.
     allowed: HashMap<(String, String), Route>,
 }
 
-/// Where a call goes.
+/// Tool and server that a call goes to.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) server: Arc<McpServer>,
@@ -35,8 +35,8 @@ pub(super) struct Route {
 }
 
 impl Toolbox {
-    /// Takes the tools that `hosted` allows of `listed`, and shows them to the model. `builtin`: the model's template
-    /// describes the built-in tools itself.
+    /// Adds those tools of `listed` that `hosted` allows, and shows them to the model. `builtin` says that the model's template describes
+    /// the built-in tools by itself.
     pub(super) fn add(&mut self, hosted: &HostedTools, listed: &[McpTool], builtin: bool, job: &mut Job) {
         for tool in listed {
             let allowed = hosted.allowed.as_ref().is_none_or(|allowed| allowed.contains(&tool.name));
@@ -67,7 +67,7 @@ impl Toolbox {
         }
     }
 
-    /// Tells of a call that the client has agreed to; where it goes with which arguments, or how its end is told.
+    /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if its tool no longer exists.
     pub(super) fn approved(
         &self,
         approved: Approved,
@@ -89,7 +89,7 @@ impl Toolbox {
         })
     }
 
-    /// Where the call of this name goes; none if it isn't the server's.
+    /// Route of a call of this name; none if the tool isn't the server's.
     pub(super) fn route(&self, name: &str, payload: Payload) -> Option<Route> {
         let mut route = self.routes.get(name)?.clone();
         if let CallKind::Code { raw } = &mut route.called.kind {
@@ -99,7 +99,7 @@ impl Toolbox {
     }
 }
 
-/// The name by which the model knows a tool, and what a call of it is; none if it is of no use there.
+/// Name by which the model knows a tool, and the kind of its calls; none if the tool has no use for this purpose.
 fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
     match (purpose, name) {
         (Purpose::Mcp, name) => Some((name, CallKind::Mcp)),
@@ -111,7 +111,7 @@ fn shown_as(purpose: Purpose, name: &str) -> Option<(&str, CallKind)> {
     }
 }
 
-/// Shows a tool to the parser and to the template, as a function.
+/// Declares a tool as a function to the parser and to the template.
 fn declare(name: &str, tool: &McpTool, job: &mut Job) {
     let parameters = Value::Object(tool.input_schema.clone());
     job.tools.push(Tool {
@@ -129,7 +129,7 @@ fn declare(name: &str, tool: &McpTool, job: &mut Job) {
         .push(ToolDeclaration { name: name.to_owned(), declaration: declaration.to_string() });
 }
 
-/// The names that a template's `builtin_tools` takes.
+/// Names for the variable `builtin_tools` of a template.
 pub(super) fn builtin_names(tools: &[HostedTools]) -> Vec<Value> {
     let has = |purpose| tools.iter().any(|tools| tools.purpose == purpose && tools.may_be_called());
     let names = [("browser", Purpose::WebSearch), ("python", Purpose::CodeInterpreter)];

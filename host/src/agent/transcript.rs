@@ -1,14 +1,14 @@
-//! What the model wrote in one turn, as messages of the conversation that the next turn continues: reasoning, then text, then calls
-//! with their results; whatever comes in another order begins a new message, so that nothing changes places.
+//! The text of one turn as messages of the conversation, for the next turn. A message holds reasoning, then text, then calls; their results
+//! follow it. Output in another order begins a new message, so that the order is kept.
 
 use crate::prompt::{HistoryCall, Message, Role};
 use crate::turn::{ItemHead, TurnEvent};
 
-/// One turn.
+/// Messages of one turn.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     messages: Vec<Message>,
-    /// Where text goes.
+    /// Part of the last message that text is appended to.
     open: OpenProse,
 }
 
@@ -21,7 +21,7 @@ enum OpenProse {
 }
 
 impl Transcript {
-    /// Takes an event of the turn. Calls for the client leave no trace: a turn with one isn't continued here.
+    /// Takes an event of the turn. Calls for the client are skipped: a turn with such a call isn't continued here.
     pub(super) fn event(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Open(ItemHead::Reasoning) => {
@@ -53,12 +53,12 @@ impl Transcript {
         }
     }
 
-    /// A call to a tool of the server.
+    /// Adds a call to a tool of the server.
     pub(super) fn call(&mut self, id: String, name: String, arguments: String) {
         self.last(|_| true).tool_calls.push(HistoryCall { id, name, arguments });
     }
 
-    /// The last message if `fits`, else a new one.
+    /// Returns the last message if `fits` accepts it, else a new one.
     fn last(&mut self, fits: impl Fn(&Message) -> bool) -> &mut Message {
         if !self.messages.last().is_some_and(fits) {
             self.messages.push(Message::text(Role::Assistant, ""));
@@ -66,7 +66,7 @@ impl Transcript {
         self.messages.last_mut().expect("one was pushed if there was none")
     }
 
-    /// The messages, each call's result behind the message with the call. `result` gives a call's.
+    /// Returns the messages, with each call's result after the message of the call. `result` returns a call's result.
     pub(super) fn into_messages(self, mut result: impl FnMut(&str) -> String) -> Vec<Message> {
         let mut all = Vec::new();
         for message in self.messages {

@@ -1,5 +1,4 @@
-//! What the model writes in one turn: calls of the server's tools are taken out of the turn's events, everything is remembered for
-//! the next turn.
+//! Record of one turn: separates calls of the server's tools from the turn's events, and stores everything for the next turn.
 
 use serde_json::json;
 
@@ -9,19 +8,19 @@ use super::transcript::Transcript;
 use crate::prompt::Message;
 use crate::turn::{ItemHead, ItemStatus, TurnEvent};
 
-/// The turn so far.
+/// Record of the current turn.
 pub(super) struct TurnRecord {
     transcript: Transcript,
     open: Option<OpenCall>,
-    /// The server was called.
+    /// Whether a tool of the server was called.
     called: bool,
-    /// The client has something to do: a call to run, or one to agree to.
+    /// Whether the client must act: run a call, or approve one.
     for_client: bool,
-    /// Calls that may still be run in this answer.
+    /// Number of calls that may still run in this answer; none: no limit.
     calls_left: Option<u32>,
 }
 
-/// A call being written.
+/// A call that the model is writing.
 struct OpenCall {
     id: String,
     name: String,
@@ -29,18 +28,18 @@ struct OpenCall {
     arguments: String,
 }
 
-/// What follows from an event.
+/// Consequence of an event.
 pub(super) enum RecordedCall {
-    /// No call.
+    /// No call has ended.
     None,
-    /// A call is whole and runs.
+    /// A call is complete and must run.
     Run { id: String, route: Route, arguments: String },
     /// A call ends without having run.
     Refused { id: String, error: String },
 }
 
 impl TurnRecord {
-    /// Nothing yet; `max_calls` of all turns may run.
+    /// Makes an empty record; `max_calls` limits the calls of all turns.
     pub(super) fn new(max_calls: Option<u32>) -> Self {
         let transcript = Transcript::default();
         Self { transcript, open: None, called: false, for_client: false, calls_left: max_calls }
@@ -106,12 +105,12 @@ impl TurnRecord {
         RecordedCall::Run { id, route, arguments }
     }
 
-    /// Whether the model goes on after its calls.
+    /// Whether another turn follows the calls.
     pub(super) fn goes_on(&self) -> bool {
         self.called && !self.for_client
     }
 
-    /// The turn as messages; the next one begins with nothing.
+    /// Takes the turn's messages; the next turn begins with an empty record.
     pub(super) fn take_messages(&mut self, result: impl FnMut(&str) -> String) -> Vec<Message> {
         self.called = false;
         std::mem::take(&mut self.transcript).into_messages(result)

@@ -1,8 +1,8 @@
-//! Rows as comma-separated values (RFC 4180), so that any program reads them.
+//! Tables as comma-separated values (RFC 4180), so that any program can read them.
 
 use std::fmt::{Display, Write};
 
-/// A table as text, its head first.
+/// A table as text, header first.
 #[derive(Debug, Clone)]
 pub struct Csv {
     text: String,
@@ -10,15 +10,16 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// A table of these columns.
+    /// Makes a table with these columns.
     pub(super) fn new(columns: &[&str]) -> Self {
         let mut csv = Self { text: String::new(), columns: columns.len() };
         csv.row(columns.iter().map(|column| column as &dyn Display));
         csv
     }
 
-    /// # Panics
-    /// Where a row has another number of cells than the head.
+    /// Appends a row.
+    ///
+    /// # Panics If the number of cells differs from the header's.
     pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a dyn Display>) {
         let mut count = 0;
         for cell in cells {

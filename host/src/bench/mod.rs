@@ -1,6 +1,6 @@
-//! Measurements: of a model on this machine (`model`), and of any server behind a URL (`serve`).
+//! Benchmarks: of a model on this machine (`model`), and of any server behind a URL (`serve`).
 //!
-//! They print nothing: what they find are values, rows of CSV, and plots. Called by `host bench`.
+//! They print nothing: their results are values, rows of CSV, and plots. Called by `host bench`.
 
 mod csv;
 pub mod model;

@@ -1,14 +1,14 @@
-//! A drawing of texts, bars and lines. Its colours are legible on light and on dark.
+//! A drawing of text, bars and lines, in colours that are legible on light and dark backgrounds.
 
 use std::fmt::Write;
 
 const TEXT: &str = "#808a94";
 
-/// Colours of bars that stand beside each other.
+/// Colours of adjacent bars.
 pub(super) const COLOURS: [&str; 9] =
     ["#2f81f7", "#3fb950", "#d29922", "#f85149", "#a371f7", "#39c5cf", "#db61a2", "#9aa5b1", "#6e7681"];
 
-/// A drawing under way.
+/// A drawing to which elements are added.
 pub(super) struct Svg {
     body: String,
     width: f64,
@@ -16,19 +16,19 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    /// An empty one, `width` wide.
+    /// Makes an empty drawing, `width` wide.
     pub(super) fn new(width: f64) -> Self {
         Self { body: String::new(), width, height: 0.0 }
     }
 
-    /// Text that begins at (x, y).
+    /// Adds text that begins at (x, y).
     pub(super) fn text(&mut self, x: f64, y: f64, text: &str) {
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>");
         self.reaches(y + 10.0);
     }
 
-    /// A bar of a line's height, with its left upper corner at (x, y).
+    /// Adds a bar, one line high, with its upper left corner at (x, y).
     pub(super) fn bar(&mut self, x: f64, y: f64, length: f64, colour: &str) {
         let length = if length.is_finite() { length.max(0.0) } else { 0.0 };
         let _ = writeln!(
@@ -38,7 +38,7 @@ impl Svg {
         self.reaches(y + 20.0);
     }
 
-    /// A line through these points.
+    /// Adds a line through `points`.
     pub(super) fn line(&mut self, points: &[(f64, f64)], colour: &str) {
         let mut path = String::new();
         for (x, y) in points {
@@ -56,7 +56,7 @@ impl Svg {
         self.height = self.height.max(y);
     }
 
-    /// The file's text.
+    /// Text of the SVG file.
     pub(super) fn finish(self) -> String {
         let Self { body, width, height } = self;
         format!(

@@ -1,4 +1,4 @@
-//! Switches of `host serve` that say who may use the server, and the warning where anybody may.
+//! Switches of `host serve` for access to the server, and the warning if anyone can access it.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ impl AccessArguments {
     }
 }
 
-/// A key without white space around it. An empty one would let everybody in who sends an empty header.
+/// Parses a key; white space around it is removed. An empty key is refused, since it would admit every client that sends an empty header.
 fn key(text: &str) -> Result<String, &'static str> {
     match text.trim() {
         "" => Err(
@@ -39,7 +39,7 @@ fn key(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Warns, in the log and before what is printed, of addresses that others can reach although no key is asked for.
+/// Warns, in the log and before the summary is printed, of addresses that others can reach although no key is required.
 pub(super) fn warn_of_public(addresses: &[(&str, SocketAddr)]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     for (_, address) in addresses.iter().filter(|(_, address)| !address.ip().to_canonical().is_loopback()) {

@@ -1,4 +1,4 @@
-//! Where compiled parsers and kernels are kept: one switch and one default for every command that loads some.
+//! Folders for compiled parsers and kernels: one switch and one default for all commands that load them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub(super) struct CacheArgument {
 }
 
 impl CacheArgument {
-    /// The cache. A default folder that can't be used means that there is none.
+    /// Opens the cache. If the default folder can't be used, there is no cache.
     ///
     /// # Errors
-    /// The folder that was named can't be used.
+    /// The folder given on the command line can't be used.
     pub(super) fn open(&self) -> anyhow::Result<Option<CompileCache>> {
         let given = self.parser_cache.as_deref();
         match folder(given, "parsers").map(|folder| CompileCache::open(&folder)) {
@@ -28,7 +28,7 @@ impl CacheArgument {
     }
 }
 
-/// The folder that `given` names, or the default one of this kind; none where there is to be no cache.
+/// The folder `given`, or the default folder for this `kind`; none if caching is switched off.
 pub(super) fn folder(given: Option<&Path>, kind: &str) -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     match given {

@@ -1,4 +1,4 @@
-//! `host devices`: what this machine can compute on, and what is missing for its GPUs.
+//! `host devices`: the devices of this machine, and what its GPUs still need.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,16 +24,16 @@ pub(super) struct CudaLibraries {
 }
 
 impl CudaLibraries {
-    /// Loads them, so that they are found.
+    /// Loads the libraries, so that later lookups find them.
     ///
     /// # Errors
-    /// They aren't in the folder that was named.
+    /// The given folder lacks the libraries.
     pub(super) fn load(&self) -> Result<(), CudaError> {
         self.cuda_libs.as_deref().map_or(Ok(()), load_libraries)
     }
 }
 
-/// Succeeds whatever there is: only a folder that was named and lacks the libraries is an error.
+/// Lists the devices. Missing drivers and GPUs are no error; a given folder that lacks the libraries is.
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.libraries.load()?;
     print(&mut std::io::stdout().lock(), &Survey::of_this_machine())?;
@@ -65,7 +65,7 @@ fn driver(survey: &Survey) -> String {
     survey.driver.as_ref().map_or_else(ToString::to_string, |version| format!("CUDA {version}"))
 }
 
-/// Nobody needs a compiler of kernels who has no GPU.
+/// Version of NVRTC, or the error. Without a driver the error is shortened, since only GPUs need NVRTC.
 fn nvrtc(survey: &Survey) -> String {
     match (&survey.nvrtc, &survey.driver) {
         (Ok(version), _) => format!("CUDA {version}"),

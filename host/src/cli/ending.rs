@@ -1,14 +1,13 @@
-//! How a server ends: it is told to, or a device that computes its answers is lost.
+//! The end of a server: by a signal, or because a device that it computes on is lost.
 
 use std::cell::OnceCell;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Runs a server until it ends. Told once, it drains; told again, it stops at once. A device that is lost tells it, too.
+/// Runs a server until it ends. The first signal makes it drain, the second one ends it at once. A lost device counts as the first signal.
 ///
-/// # Errors
-/// The device was lost, for this reason.
+/// # Errors The reason for which the device was lost.
 pub(super) async fn until_told<S: Future<Output = ()>>(
     run: impl FnOnce(WaitForCancellationFutureOwned) -> S,
     lost: impl Future<Output = String>,

@@ -1,4 +1,4 @@
-//! The switches about engines elsewhere, which may be one model's (`per_model`).
+//! Switches for remote engines, which may be set per model (`per_model`).
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(super) struct EngineArguments {
     limits: Switches<RemoteLimits>,
 }
 
-/// The same by model.
+/// Values of the switches, by model.
 pub(super) struct PerModelEngines<'a> {
     kind: PerModel<'a, Option<EngineKind>>,
     key: PerModel<'a, EngineKey>,
@@ -32,13 +32,14 @@ pub(super) struct PerModelEngines<'a> {
 }
 
 impl EngineArguments {
-    /// The bounds that they set.
+    /// Bounds set by the switches.
     pub(super) fn limits(&self) -> RemoteLimits {
         self.limits.0.clone()
     }
 
-    /// # Errors
-    /// A setting is for a model that isn't there, or is there twice.
+    /// Resolves the switches for `models`.
+    ///
+    /// # Errors A setting names an unknown model, or is given twice for one model.
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelEngines<'_>> {
         Ok(PerModelEngines {
             kind: PerModel::single("--engine-kind", &self.engine_kind, models)?,

@@ -1,11 +1,11 @@
-//! Switches for the limits that have one (`limits::Bounded`): `-h` leaves them out, `--help` shows each with its default and range.
+//! Switches for the limits that have one (`limits::Bounded`). `-h` omits them, `--help` shows each with its default and range.
 
 use clap::{Arg, ArgMatches, Command};
 use host::limits::{Bound, Bounded};
 
 use super::values::number;
 
-/// The limits that the switches make of the usual ones.
+/// Limits: the defaults, changed by the switches.
 #[derive(Debug)]
 pub(super) struct Switches<L>(pub(super) L);
 

@@ -1,4 +1,4 @@
-//! `host stream lint FILE`: is this recorded stream what the Responses API (or Chat Completions) says it must be?
+//! `host stream lint FILE`: checks that a recorded stream follows the Responses API (or another protocol).
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

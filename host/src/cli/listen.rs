@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 /// Connections that the kernel holds until they are accepted, as for tokio's own listeners.
 const BACKLOG: u32 = 1024;
 
-/// `8000` or `:8000` (loopback), `127.0.0.1:8000`, `[::1]:8000`, `localhost:8000`.
+/// Address as typed: `8000` or `:8000` (loopback), `127.0.0.1:8000`, `[::1]:8000`, `localhost:8000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListenAddress {
     /// An IP address, or a name to look up.
@@ -37,7 +37,7 @@ impl FromStr for ListenAddress {
 const FORMS: &str = "expected PORT, HOST:PORT or [IPV6]:PORT";
 
 impl ListenAddress {
-    /// A socket bound to the first of its addresses that can be had; it doesn't listen yet. Errors name `switch`.
+    /// Makes a socket that is bound to the first available address; it doesn't listen yet. Errors name `switch`.
     pub(super) async fn bind(&self, switch: &str) -> anyhow::Result<TcpSocket> {
         let mut addresses = Vec::new();
         match &self.host {
@@ -51,7 +51,7 @@ impl ListenAddress {
     }
 }
 
-/// A socket bound to the first of these addresses that can be had, or why none can.
+/// Makes a socket that is bound to the first available one of `addresses`; else the reasons why none is available.
 fn bind_first(addresses: &[SocketAddr]) -> Result<TcpSocket, String> {
     let mut failed = Vec::new();
     for address in addresses {
@@ -65,19 +65,19 @@ fn bind_first(addresses: &[SocketAddr]) -> Result<TcpSocket, String> {
 
 fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restart needn't wait until old connections are forgotten; an address that another process listens on stays its own.
+    // A restarted server can bind while old connections are in TIME_WAIT; an address on which another process listens stays refused.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     Ok(socket)
 }
 
-/// Listens; another process may have begun to do so since the socket was bound.
+/// Starts to listen; an error if another process has begun to listen there since the socket was bound.
 pub(super) fn listen(socket: TcpSocket) -> anyhow::Result<TcpListener> {
     let address = socket.local_addr()?;
     socket.listen(BACKLOG).map_err(|error| anyhow::Error::msg(refusal(address, &error)))
 }
 
-/// What is said of an address that can't be had, with what to do.
+/// Error message for an address that isn't available, with advice.
 fn refusal(address: SocketAddr, error: &std::io::Error) -> String {
     let advice = match error.kind() {
         std::io::ErrorKind::AddrInUse => {

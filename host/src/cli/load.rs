@@ -1,4 +1,4 @@
-//! The switches that say how models are loaded on this machine's devices: those of `serve` and of `bench model`.
+//! Switches for loading models on this machine's devices, shared by `serve` and `bench model`.
 
 use std::path::PathBuf;
 
@@ -57,14 +57,14 @@ pub(super) struct LoadArguments {
     context: Vec<ForModel<usize>>,
 }
 
-/// The KV cache on the CPU where nobody says.
+/// Default size of the KV caches on the CPU, in MiB.
 const KV_CACHE_MIB: usize = 1024;
-/// The largest KV cache, 16 TiB: more memory than machines have, and far from what a number of bytes can be.
+/// Largest KV cache in MiB (16 TiB): more memory than machines have, and its number of bytes can't overflow.
 const MAX_KV_CACHE_MIB: u64 = 1 << 24;
-/// The longest context that may be asked for, beyond that of any model; the model's own is known once it is loaded.
+/// Largest context that may be requested: longer than that of any model. The model's own limit is checked after it is loaded.
 const MAX_CONTEXT: u64 = 1 << 24;
 
-/// The same by model.
+/// Values of the switches, by model.
 pub(super) struct PerModelLoad<'a> {
     load_format: PerModel<'a, LoadFormat>,
     device: PerModel<'a, DeviceChoice>,
@@ -80,36 +80,37 @@ impl LoadArguments {
         self.threads
     }
 
-    /// Folder of compiled kernels.
+    /// Folder for compiled kernels; none if they aren't cached.
     pub(super) fn kernel_cache(&self) -> Option<PathBuf> {
         cache::folder(self.kernel_cache.as_deref(), "kernels")
     }
 
-    /// What models are loaded on.
+    /// Devices on which models are loaded.
     pub(super) fn devices(&self) -> LocalDevices {
         LocalDevices::new(self.threads, self.kernel_cache()).deterministic(self.deterministic)
     }
 
-    /// Makes CUDA's libraries known that were named.
+    /// Loads CUDA's libraries from the given folder, if one is given.
     ///
     /// # Errors
-    /// They aren't there.
+    /// The folder lacks the libraries.
     pub(super) fn load_cuda_libraries(&self) -> Result<(), CudaError> {
         self.cuda.load()
     }
 
-    /// Of all models together.
+    /// Size of the KV caches of all models together, in bytes.
     pub(super) fn kv_cache_bytes(&self) -> usize {
         self.kv_cache.unwrap_or(KV_CACHE_MIB) << 20
     }
 
-    /// One model's share of it, on either kind of device.
+    /// Size of one model's KV cache, on the CPU or on a GPU. On a GPU it counts only if the operator set a size.
     pub(super) fn kv_cache_of(&self, share: usize) -> KvCacheBytes {
         KvCacheBytes { cpu: share, gpu: self.kv_cache.map(|_| share as u64) }
     }
 
-    /// # Errors
-    /// A setting is for a model that isn't there, or is there twice.
+    /// Resolves the switches for `models`.
+    ///
+    /// # Errors A setting names an unknown model, or is given twice for one model.
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelLoad<'_>> {
         Ok(PerModelLoad {
             load_format: PerModel::single("--load-format", &self.load_format, models)?,
@@ -146,7 +147,7 @@ impl PerModelLoad<'_> {
     }
 }
 
-/// An error of the engine with the switch that it is about.
+/// Adds the name of the switch that can fix the error.
 pub(super) fn with_switch(error: ModelLoadError) -> anyhow::Error {
     let switch = match error.cause() {
         ModelLoadError::Engine(models::LoadError::Threads { .. }) => "--threads",

@@ -1,4 +1,4 @@
-//! Arguments about tools that the server runs.
+//! Switches for tools that the server runs.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,12 @@ pub(super) struct McpArguments {
 }
 
 impl McpArguments {
-    /// The bounds that they set.
+    /// Bounds set by the switches.
     pub(super) fn limits(&self) -> McpLimits {
         self.limits.0.clone()
     }
 
-    /// The servers of the file.
+    /// Reads the servers from the file.
     pub(super) fn servers(&self, limits: &McpLimits) -> anyhow::Result<McpServers> {
         let config = match &self.mcp {
             None => McpConfig::default(),

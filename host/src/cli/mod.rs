@@ -54,10 +54,11 @@ enum StreamCommand {
     Lint(lint::Arguments),
 }
 
-/// Exit status of a command whose reader went away, as shells have it of one that the signal ended.
+/// Exit status of a command whose output is closed early: the status that shells report after SIGPIPE.
 const BROKEN_PIPE: u8 = 128 + 13;
 
-/// Runs the command; an error is one line on stderr and exit status 1. A command that only prints ends without a word when nobody reads.
+/// Runs the command. An error is one line on stderr with exit status 1. If the output is closed, a command other than `serve` ends
+/// silently.
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     let serves = matches!(arguments.command, Command::Serve(_));
@@ -83,8 +84,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     kind == Some(std::io::ErrorKind::BrokenPipe)
 }
 
-/// Prints what clap has to say, and ends the process as it would: what is wrong in one line, then the usage unless only a value is
-/// wrong.
+/// Prints clap's message and ends the process with clap's exit status. An error is printed as one line, followed by the usage unless only a
+/// value is wrong.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.render().to_string();
     if !text.starts_with("error: ") {
@@ -104,7 +105,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The error and its causes, without line breaks.
+/// The error and its causes on one line.
 fn one_line(error: &anyhow::Error) -> String {
     words(&format!("{error:#}"))
 }

@@ -1,4 +1,4 @@
-//! The switches that say which models are served and how; those of one model take `[NAME=]VALUE` (`per_model`).
+//! Switches for the served models; those that may be set per model take `[NAME=]VALUE` (`per_model`).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,13 +71,13 @@ pub(super) struct ModelArguments {
     served_model_name: Vec<ForModel<String>>,
 }
 
-/// Parts of one model: finer than anybody divides memory.
+/// Largest share of one model: finer than needed to divide memory.
 const MAX_KV_PARTS: u64 = 1_000_000;
-/// The longest that a request may be told to wait: a day.
+/// Longest queue timeout, in seconds: a day.
 const MAX_QUEUE_SECONDS: u64 = 86_400;
 
 impl ModelArguments {
-    /// What models share.
+    /// Options that all models share.
     pub(super) fn shared(&self) -> SharedOptions {
         SharedOptions {
             parser_cache: cache::folder(self.parser_cache.as_deref(), "parsers"),
@@ -87,15 +87,15 @@ impl ModelArguments {
         }
     }
 
-    /// Bounds of engines elsewhere.
+    /// Bounds of remote engines.
     pub(super) fn remote_limits(&self) -> RemoteLimits {
         self.engines_elsewhere.limits()
     }
 
-    /// What to serve: the first model, and the others.
+    /// Options of the first model, and of the others.
     ///
     /// # Errors
-    /// A setting is for a model that isn't there, or is there twice; a chat template can't be read.
+    /// A setting names an unknown model, or is given twice for one model; a chat template can't be read.
     pub(super) fn models(&self) -> anyhow::Result<(ModelOptions, Vec<ModelOptions>)> {
         self.load.load_cuda_libraries()?;
         let names = self.names()?;
@@ -140,7 +140,7 @@ impl ModelArguments {
         Ok((first, models))
     }
 
-    /// The names of each model, at least one.
+    /// Names of each model, at least one each.
     fn names(&self) -> anyhow::Result<Vec<Vec<String>>> {
         let own = |given: &ForModel<String>| match &given.model {
             Some(name) => Ok(vec![name.clone()]),
@@ -160,7 +160,7 @@ impl ModelArguments {
         Ok(own_names.iter().enumerate().map(with_aliases).collect())
     }
 
-    /// Bytes of each model's KV cache: its share of all. Scripts and engines elsewhere need none.
+    /// Size of each model's KV cache in bytes, by its share of the total. Replay files and remote engines need none.
     fn kv_caches(&self, names: &[Vec<String>], engines: &[EngineChoice]) -> anyhow::Result<Vec<usize>> {
         let shares = PerModel::single("--kv-share", &self.kv_share, names)?;
         let parts: Vec<u32> = engines
@@ -175,7 +175,7 @@ impl ModelArguments {
     }
 }
 
-/// `bytes` in proportion to `parts`.
+/// Divides `bytes` in proportion to `parts`.
 fn divide(bytes: usize, parts: &[u32]) -> Vec<usize> {
     let all: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     let share = |part: &u32| bytes as u128 * u128::from(*part) / all.max(1);

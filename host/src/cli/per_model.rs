@@ -1,17 +1,17 @@
-//! `[NAME=]VALUE`: a setting for the model that is served under NAME, or for all models.
+//! `[NAME=]VALUE`: a setting for the model that is served as NAME, or for all models.
 //!
-//! The one reader of such values. NAME is letters, digits, `-`, `_` and `.`, and begins with a letter or a digit. Anything else before the
-//! first `=`, such as a folder's name with its slash, belongs to the value: `./a=b` is a path.
+//! All such values are read here. NAME consists of letters, digits, `-`, `_` and `.`, and begins with a letter or a digit. Any other text
+//! before the first `=`, such as a folder's name with its slash, belongs to the value: `./a=b` is a path.
 
-/// A value as it was given.
+/// A value as given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ForModel<T> {
-    /// Which model's; none: every model's.
+    /// Name of the model that the value is for; none: all models.
     pub(super) model: Option<String>,
     pub(super) value: T,
 }
 
-/// Reads `[NAME=]VALUE`; `read` reads the value.
+/// Parses `[NAME=]VALUE`; `read` parses the value.
 pub(super) fn for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
@@ -21,8 +21,8 @@ pub(super) fn for_model<T>(
     }
 }
 
-/// Reads `[NAME=]KEY=VALUE`; `read` reads `KEY=VALUE`. What stands before the first `=` is a NAME if a KEY follows, which has the characters
-/// of one.
+/// Parses `[NAME=]KEY=VALUE`; `read` parses `KEY=VALUE`. The text before the first `=` is a NAME only if the next part is a KEY, which has
+/// the characters of a NAME.
 pub(super) fn pair_for_model<T>(
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
 ) -> impl Fn(&str) -> Result<ForModel<T>, String> + Clone + Send + Sync + 'static {
@@ -42,15 +42,15 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-/// The values of one switch, for models that are known by their place in the operator's order.
+/// Values of one switch, for models that are identified by their index.
 #[derive(Debug)]
 pub(super) struct PerModel<'a, T>(Vec<(Option<usize>, &'a T)>);
 
 impl<'a, T> PerModel<'a, T> {
-    /// The values of a switch that may be repeated, for models of these names.
+    /// Resolves a switch that may be repeated; `models` holds each model's names.
     ///
     /// # Errors
-    /// A value is for a model that isn't there.
+    /// A value names an unknown model.
     pub(super) fn list(
         switch: &str,
         given: &'a [ForModel<T>],
@@ -67,10 +67,10 @@ impl<'a, T> PerModel<'a, T> {
         Ok(Self(given.iter().map(resolve).collect::<anyhow::Result<_>>()?))
     }
 
-    /// The same of a switch that has one value for a model.
+    /// Resolves a switch that has at most one value per model.
     ///
     /// # Errors
-    /// As [`Self::list`]; or there are two values for one model, or for all.
+    /// As [`Self::list`]; or two values are given for one model, or two for all models.
     pub(super) fn single(
         switch: &str,
         given: &'a [ForModel<T>],
@@ -86,13 +86,13 @@ impl<'a, T> PerModel<'a, T> {
         Ok(all)
     }
 
-    /// What there is for a model: what is for all, then what is its own.
+    /// Values for a model: those for all models, then its own.
     pub(super) fn all(&self, model: usize) -> impl Iterator<Item = &'a T> {
         let of = |whose: Option<usize>| self.0.iter().filter(move |(given, _)| *given == whose);
         of(None).chain(of(Some(model))).map(|(_, value)| *value)
     }
 
-    /// What counts for a model: its own, else what is for all.
+    /// The value that applies to a model: its own, else the one for all models.
     pub(super) fn one(&self, model: usize) -> Option<&'a T> {
         self.all(model).last()
     }

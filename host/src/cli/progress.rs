@@ -1,10 +1,10 @@
-//! How far something is: one line on stderr that is written over, and nothing where stderr isn't a terminal.
+//! Progress on one line of stderr that is overwritten; nothing is shown if stderr isn't a terminal.
 
 use std::io::{IsTerminal, Write};
 
 use engine::models::Progress;
 
-/// What is loaded of a model's weights.
+/// Shows the progress of loading a model.
 pub(super) fn show_loading(model: &str, progress: Progress) {
     match progress {
         Progress::Weights { parts, of, bytes } => {
@@ -19,14 +19,14 @@ pub(super) fn show_loading(model: &str, progress: Progress) {
     }
 }
 
-/// Writes `text` over what was shown before; the last one stays.
+/// Shows `text` in place of the last one; `is_last` keeps it on the screen.
 pub(super) fn show(text: &str, is_last: bool) {
     let mut error = std::io::stderr();
     if !error.is_terminal() {
         return;
     }
     let end = if is_last { "\n" } else { "" };
-    // Progress is decoration: a closed stderr must not stop the work. The code behind the text ends the line.
+    // Errors are ignored: a closed stderr must not stop the work. The escape sequence clears the rest of the line.
     let _ = write!(error, "\r{text}\x1b[K{end}");
     let _ = error.flush();
 }

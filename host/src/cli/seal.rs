@@ -1,13 +1,13 @@
-//! The key that seals what clients keep for this server: where it lies, and what happens where it can't lie anywhere.
+//! The key that seals data which clients keep for this server: its file, and the fallback if there can be no file.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use host::api::seal::Seal;
 
-/// The seal that the operator names: a file, or `none` for a key of this process alone. Without a word of the operator it is a file
-/// in the user's data folder; where there can't be one, what was sealed is lost with the process. One that is there and wrong is
-/// never passed over: it may have been read by others, and conversations may depend on it.
+/// Loads the operator's seal: a file, or `none` for a key of this process only. Without a setting it is a file in the user's data folder;
+/// if there can't be one, a key of this process is used and sealed data is lost at its end. A faulty key file is always an error: others
+/// may have read the key, and conversations may depend on it.
 pub(super) fn load(given: Option<&Path>) -> anyhow::Result<Seal> {
     match given {
         Some(file) if file.as_os_str() == "none" => return Ok(Seal::random()),

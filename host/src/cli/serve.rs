@@ -1,4 +1,4 @@
-//! `host serve`: from arguments to a running server.
+//! `host serve`: starts the server from its arguments.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -85,7 +85,7 @@ impl Arguments {
     }
 }
 
-/// Threads that make prompts at one time: more would only take the cores from each other and from the engine.
+/// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine.
 const PROMPT_THREADS: usize = 16;
 
 pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -96,21 +96,21 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         .build()
         .context("can't start the runtime")?;
     let result = runtime.block_on(serve(arguments));
-    // A parser may be compiling, for seconds: nobody waits for it any more.
+    // A parser may still be compiling, which takes seconds; its result is not needed.
     runtime.shutdown_background();
     result?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
-    // First of all: until somebody waits for it, the signal ends the process.
+    // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
     let limits = arguments.limits()?;
     let mcp = arguments.mcp.servers(&limits.mcp)?;
     let seal = super::seal::load(arguments.seal_key.as_deref())?;
     let (first, others) = arguments.models.models()?;
     let shared = arguments.models.shared();
-    // Taken before weights are read: whoever forgot a running server hears of it at once.
+    // The address is bound before weights are read, so that an operator who forgot a running server sees the error at once.
     let socket = arguments.listen.bind("--listen").await?;
     let admin_socket = match &arguments.admin_listen {
         Some(address) => Some(address.bind("--admin-listen").await?),
@@ -132,7 +132,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let server = Server::on(listen(socket)?, admin_socket.map(listen).transpose()?, app);
     let mut addresses = vec![("address", server.address()?)];
     addresses.extend(server.admin_address()?.map(|address| ("admin", address)));
-    // Whatever it warns of is said before the summary, which is what an operator looks at.
+    // Warnings come before the summary, which is what an operator reads.
     let follow_plugin_files = models.follow_plugin_files();
     if !keyed {
         super::access::warn_of_public(&addresses)?;
@@ -145,14 +145,14 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// SIGHUP loads the parsers again; never ready.
+/// Reloads the parsers at each SIGHUP; never ready.
 async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         models.reload_parsers("signal").await;
     }
 }
 
-/// Logs go to stderr; `RUST_LOG` chooses what. Prompt text is at no level.
+/// Sends logs to stderr, filtered by `RUST_LOG`. Prompt text is logged at no level.
 fn log_to_stderr(json: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
     let subscriber = tracing_subscriber::fmt()
@@ -166,7 +166,7 @@ fn log_to_stderr(json: bool) {
     }
 }
 
-/// What is served, and a line to try.
+/// Prints the summary of what is served, and a command to try.
 fn announce(models: &Models, addresses: &[(&'static str, SocketAddr)], keyed: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     for (what, value) in models.iter().flat_map(Model::summary) {

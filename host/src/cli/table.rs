@@ -1,15 +1,15 @@
-//! Rows for people: columns as wide as their widest cell.
+//! Tables for people: each column is as wide as its widest cell.
 
 use std::fmt;
 
-/// A table with a head.
+/// A table with a header.
 pub(super) struct Table<const COLUMNS: usize> {
     rows: Vec<Row<COLUMNS>>,
 }
 
 enum Row<const COLUMNS: usize> {
     Cells([String; COLUMNS]),
-    /// A row that has nothing to say but this.
+    /// Row with a first cell and a note in place of all other cells.
     Note(String, String),
 }
 
@@ -22,7 +22,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.rows.push(Row::Cells(cells));
     }
 
-    /// A row whose first cell is `of`, and whose others are taken by `note`.
+    /// Adds a row whose first cell is `of`; `note` takes the place of the other cells.
     pub(super) fn note(&mut self, of: &str, note: &str) {
         self.rows.push(Row::Note(of.to_owned(), note.to_owned()));
     }

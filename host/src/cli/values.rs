@@ -1,4 +1,4 @@
-//! Values of options that name something of the library: the library's types stay free of the command line.
+//! Parsers of option values that are types of the library, so that the library doesn't depend on the command line.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use host::bench::serve::Api;
 use host::model::LoadFormat;
 use host::turn::FaultPolicy;
 
-/// A parser for whole numbers in `range`; whatever is none is refused with the range.
+/// Parser of whole numbers in `range`; an error names the range.
 pub(super) fn number<N: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static {
@@ -21,7 +21,7 @@ pub(super) fn number<N: TryFrom<u64>>(
     }
 }
 
-/// A parser for one of these words.
+/// Parser of one of these words.
 fn word<T: Copy + Send + Sync + 'static>(
     words: &'static [(&'static str, T)],
 ) -> impl TypedValueParser<Value = T> {
@@ -48,10 +48,10 @@ pub(super) fn protocol() -> impl TypedValueParser<Value = Protocol> {
     ])
 }
 
-/// The longest draft that may be asked for: longer ones are hardly ever accepted whole.
+/// Longest draft that may be requested: longer ones are hardly ever accepted whole.
 const MAX_DRAFT: u64 = 64;
 
-/// What `--speculation` says.
+/// Parses `--speculation`.
 pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
     let auto = SpeculationOptions::default();
     match text {
@@ -65,7 +65,7 @@ pub(super) fn speculation(text: &str) -> Result<SpeculationOptions, String> {
     }
 }
 
-/// What `--dtype` says.
+/// Parses `--dtype`.
 pub(super) fn dtype(text: &str) -> Result<InputDtype, String> {
     match text {
         "auto" => Ok(InputDtype::Auto),
@@ -74,7 +74,7 @@ pub(super) fn dtype(text: &str) -> Result<InputDtype, String> {
     }
 }
 
-/// What `--kv-cache-dtype` says.
+/// Parses `--kv-cache-dtype`.
 pub(super) fn kv_cache_dtype(text: &str) -> Result<KvDtype, String> {
     match text {
         "f16" => Ok(KvDtype::F16),
@@ -83,7 +83,7 @@ pub(super) fn kv_cache_dtype(text: &str) -> Result<KvDtype, String> {
     }
 }
 
-/// What `--quantize` says.
+/// Parses `--quantize`.
 pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
     match text {
         "q8" => Ok(QuantizeTo::Q8),
@@ -92,7 +92,7 @@ pub(super) fn quantize(text: &str) -> Result<QuantizeTo, String> {
     }
 }
 
-/// What `--repack` says.
+/// Parses `--repack`.
 pub(super) fn repack(text: &str) -> Result<Repack, String> {
     match text {
         "auto" => Ok(Repack::Auto),
@@ -105,7 +105,7 @@ pub(super) fn api() -> impl TypedValueParser<Value = Api> {
     word(&[("chat", Api::Chat), ("responses", Api::Responses), ("completions", Api::Completions)])
 }
 
-/// Some number per second above zero, or `inf` for any: none.
+/// Parses a number per second, at least `MIN_RATE`; `inf` means no limit and gives none.
 pub(super) fn rate(text: &str) -> Result<Option<f64>, String> {
     if text == "inf" {
         return Ok(None);
@@ -114,10 +114,10 @@ pub(super) fn rate(text: &str) -> Result<Option<f64>, String> {
     given.map(Some).ok_or_else(|| format!("{text} is neither a number from {MIN_RATE} on nor `inf`"))
 }
 
-/// The lowest rate, 3.6 in an hour: so the times between arrivals are times that a clock has.
+/// Lowest rate, 3.6 per hour: it keeps the times between arrivals in the range of the clock.
 const MIN_RATE: f64 = 0.001;
 
-/// What `--load-format` says.
+/// Parses `--load-format`.
 pub(super) fn load_format(text: &str) -> Result<LoadFormat, String> {
     match text {
         "auto" => Ok(LoadFormat::Auto),
@@ -126,12 +126,12 @@ pub(super) fn load_format(text: &str) -> Result<LoadFormat, String> {
     }
 }
 
-/// A text that isn't empty.
+/// Parses a text that isn't empty.
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("expected a value".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// Whatever a text can be parsed as.
+/// Parses any type that implements `FromStr`.
 pub(super) fn parsed<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
     text.parse()
 }

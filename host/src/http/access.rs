@@ -1,7 +1,8 @@
 //! Who may use the server: API keys, host names in `Host`, web pages in `Origin`.
 //!
-//! A web page can reach a server on the loopback address of whoever reads it: by asking it from another origin, or by having its own
-//! name resolve to that address (DNS rebinding). Where no key stands in the way, `Host` and `Origin` are checked instead.
+//! A web page can reach a server on the loopback address of the machine that shows the page: by a request to another origin, or
+//! by making its own name resolve to that address (DNS rebinding). If no key protects the server, `Host` and `Origin` are checked
+//! instead.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -17,14 +18,14 @@ use super::answer::refuse;
 use super::keys::Keys;
 use crate::api::error::ApiError;
 
-/// What the operator says about it.
+/// The operator's settings for access.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// Keys that clients may use; none: no key is asked for.
+    /// Keys that clients may use; if there are none, no key is required.
     pub keys: Keys,
-    /// Host names that are allowed beside loopback names and the listen address. Any of them turns the check on everywhere.
+    /// Host names that are allowed besides loopback names and the listen address. Any entry makes every listener check hosts.
     pub hosts: Vec<HostName>,
-    /// Origins whose pages may read answers.
+    /// Origins whose web pages may read answers.
     pub cors_origins: Vec<CorsOrigin>,
 }
 
@@ -46,7 +47,7 @@ impl FromStr for HostName {
     }
 }
 
-/// An origin in lower case (`https://app.example`), or every one.
+/// An origin in lower case (`https://app.example`), or any origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CorsOrigin {
     /// Pages of every origin.
@@ -72,7 +73,7 @@ impl FromStr for CorsOrigin {
     }
 }
 
-/// The check of one listener.
+/// Check of `Host` and `Origin` for one listener.
 #[derive(Clone)]
 pub(super) struct HostCheck(Arc<Allowed>);
 
@@ -83,8 +84,8 @@ struct Allowed {
 }
 
 impl HostCheck {
-    /// The check that a listener on `listen` needs: none where a key is asked for, or where the address is public and its names
-    /// aren't known; always one where the operator named hosts.
+    /// The check that a listener on `listen` needs. There is none if a key is required, or if the address isn't loopback and so
+    /// its names aren't known. There always is one if the operator named hosts.
     pub(super) fn new(access: &Access, listen: IpAddr) -> Option<Self> {
         let needed = !access.hosts.is_empty() || (access.keys.is_empty() && listen.is_loopback());
         needed.then(|| {
@@ -114,7 +115,7 @@ impl Allowed {
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
         let is_own = |address: IpAddr| {
             let address = address.to_canonical();
-            // Names can be made to resolve to any address; an address in `Host` stands for itself.
+            // A name can be made to resolve to any address, but an address in `Host` is the one that the client connected to.
             address.is_loopback() || address == self.listen || self.listen.is_unspecified()
         };
         host == "localhost"
@@ -138,7 +139,7 @@ fn normal(host: &str) -> String {
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 
-/// The layer: 403 for a host or an origin that isn't allowed.
+/// Middleware: 403 for a host or an origin that isn't allowed.
 pub(super) async fn check_host(State(check): State<HostCheck>, request: Request, next: Next) -> Response {
     match check.check(request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,

@@ -1,6 +1,6 @@
-//! Routes for operators, on an address of their own (`--admin-listen`): which parsers there are, and loading them again.
+//! Routes for operators, on an address of their own (`--admin-listen`): list the parsers, and reload them.
 //!
-//! They ask for the same keys as the other routes, and none of them is served on the main address.
+//! They require the same keys as the other routes. The main address serves none of the `/admin` routes.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use super::app::App;
 use super::routes::{get_only, health, layered, no_route, post_only, scrape};
 use crate::model::{LoadResult, Model, ParserReport};
 
-/// All routes, in the layers of the main address.
+/// All routes of the admin address, in the same layers as those of the main address.
 pub(super) fn router(app: App, listen: IpAddr) -> Router {
     let open = Router::new().route("/health", get_only(health));
     let keyed = Router::new()
@@ -25,13 +25,13 @@ pub(super) fn router(app: App, listen: IpAddr) -> Router {
     layered(app, listen, open, keyed)
 }
 
-/// How things stand with the parsers of all models.
+/// Body of an answer: the parser of each model.
 #[derive(Serialize)]
 struct ParserList {
     models: Vec<ModelParser>,
 }
 
-/// Those of one.
+/// Parser of one model.
 #[derive(Serialize)]
 struct ModelParser {
     model: String,
@@ -40,7 +40,7 @@ struct ModelParser {
 }
 
 impl ParserList {
-    /// Of reports in the order of the models.
+    /// `reports` are in the order of the models.
     fn new(app: &App, reports: Vec<ParserReport>) -> Self {
         let of = |(model, report): (&Model, _)| ModelParser { model: model.label().to_string(), report };
         Self { models: app.models.iter().zip(reports).map(of).collect() }
@@ -52,7 +52,7 @@ async fn parsers(State(app): State<App>) -> Response {
     json(200, to_json(&ParserList::new(&app, reports)))
 }
 
-/// Answers once the loads are over: 200 with the reports, or 409 if something is wrong with a file and the old parser serves on.
+/// Answers after all loads have ended: 200 with the reports, or 409 if a file is faulty and the old parser stays in use.
 async fn reload(State(app): State<App>) -> Response {
     let reports = app.models.reload_parsers("admin").await;
     let failed = reports.iter().any(|report| report.last_load.result == LoadResult::Failed);

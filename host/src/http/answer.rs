@@ -1,4 +1,4 @@
-//! Answers: bodies with their headers, refusals, and the id that each answer carries.
+//! Builders of answers: bodies with their headers, refusals, and the request id that each answer carries.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -10,11 +10,11 @@ use crate::api::error::ApiError;
 use crate::api::messages;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The name under which Anthropic's clients look for it.
+/// Header under which Anthropic's clients look for the request id.
 static ANTHROPIC_REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 static WARNING: HeaderName = HeaderName::from_static("x-sluice-warning");
 
-/// Paths below which Messages is spoken.
+/// Path below which answers are in the Messages protocol.
 const MESSAGES: &str = "/v1/messages";
 
 /// A JSON answer.
@@ -27,7 +27,7 @@ pub(super) fn to_json(object: &impl serde::Serialize) -> String {
     serde_json::to_string(object).expect("protocol types serialise")
 }
 
-/// An answer of any type.
+/// An answer of any content type.
 pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -35,7 +35,7 @@ pub(super) fn typed(status: u16, content_type: &'static str, body: Body) -> Resp
     response
 }
 
-/// The error object with its status; where waiting helps, it says how long.
+/// The error object with its status, and with `Retry-After` if waiting helps.
 pub(super) fn refuse(error: &ApiError) -> Response {
     let mut response = json(error.status, error.body());
     if let Some(seconds) = error.retry_after {
@@ -45,7 +45,7 @@ pub(super) fn refuse(error: &ApiError) -> Response {
     response
 }
 
-/// Names what was ignored in the request, so that nobody has to guess.
+/// Adds a header that names the ignored parts of the request.
 pub(super) fn warn(response: &mut Response, warnings: &[String]) {
     if warnings.is_empty() {
         return;
@@ -56,18 +56,18 @@ pub(super) fn warn(response: &mut Response, warnings: &[String]) {
     }
 }
 
-/// The id of one request; in its log lines and in its answer.
+/// Id of one request, in its log lines and its answer.
 #[derive(Clone)]
 pub(super) struct RequestId(pub(super) String);
 
 impl RequestId {
-    /// A new one.
+    /// Makes a random id.
     pub(super) fn random() -> Self {
         Self(format!("req_{}", crate::random::hex::<12>()))
     }
 }
 
-/// The layer: takes the client's `x-request-id` where it is a short plain word, else makes one; every answer carries it.
+/// Middleware: uses the client's `x-request-id` if it is short and plain, else makes one; every answer carries it.
 pub(super) async fn identify(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let id = match given {
@@ -87,7 +87,7 @@ pub(super) async fn identify(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Refusals are made in many places, most of which know no protocol: those of Messages' routes get its words here.
+/// Rewrites refusals for routes of Messages. Refusals are made in many places, most of which don't know the protocol.
 fn speak_anthropic(response: &mut Response, id: &str) {
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         *response.body_mut() = Body::from(messages::error_body(&error, id));

@@ -1,4 +1,4 @@
-//! What all routes share.
+//! State that all routes share.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::api::error::ApiError;
 use crate::limits::Limits;
 use crate::model::{Model, Models};
 
-/// What every request sees. Cheap to clone.
+/// Shared state of all requests. Cheap to clone.
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
 
@@ -22,25 +22,25 @@ pub struct App(Arc<Shared>);
 pub struct Shared {
     /// The served models.
     pub models: Models,
-    /// What protocols need to know to read requests for each of them, in the same order.
+    /// Defaults of each model for reading requests, in the order of `models`.
     defaults: Vec<Defaults>,
-    /// Bounds.
+    /// Bounds on requests, connections and answers.
     pub limits: Limits,
-    /// Who may use the server.
+    /// Keys, hosts and origins that may use the server.
     pub access: Access,
-    /// What requests may use before an answer begins.
+    /// Budgets of memory and CPU time that requests may use before an answer begins.
     pub accounts: Accounts,
-    /// Connections that may be open at a time.
+    /// Places for open connections.
     pub(super) capacity: Capacity,
-    /// Large bodies that may be read at a time: the other cores are for those who wait less long.
+    /// Permits to read large bodies, one for every two cores: the other cores stay free for requests that take less time.
     pub(super) readers: Semaphore,
-    /// Checks every stream that goes out against the event grammar.
+    /// Whether every stream is checked against the event grammar.
     pub check_streams: bool,
-    /// No new work is taken.
+    /// Cancelled when the server takes no more work.
     pub(super) stopping: CancellationToken,
-    /// Streams still open must end now.
+    /// Cancelled when streams that are still open must end.
     pub(super) aborting: CancellationToken,
-    /// Owns every task.
+    /// Tracker that owns every task.
     pub(super) tasks: TaskTracker,
 }
 
@@ -53,7 +53,7 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    /// An app that serves `models`. Of `defaults`, what belongs to a model is each model's own.
+    /// Makes an app that serves `models`. Each model gets a copy of `defaults` with its own sampling parameters and context.
     pub fn new(
         models: Models,
         limits: Limits,
@@ -78,10 +78,10 @@ impl App {
         }))
     }
 
-    /// The model that a request asks for by `name`, with what its readers need to know. One that names none means the only one.
+    /// The model that a request asks for by `name`, with its defaults for readers. Without a name it is the only model.
     ///
     /// # Errors
-    /// 404 where no model has the name, 400 where there is none and several models are served.
+    /// 404 if no model has the name, 400 if there is no name and several models are served.
     pub(super) fn pick(&self, name: Option<&str>) -> Result<(&Model, &Defaults), ApiError> {
         let mut served = self.models.iter().zip(&self.defaults);
         match name {

@@ -1,6 +1,6 @@
-//! Reading a request's body: within its size, its time and its account, only if it says that it is JSON, and unpacked if it is packed.
+//! Reads a request's body. It must be JSON by its content type and stay within limits of size, time and account; it may be compressed.
 //!
-//! Invariant: every byte of a body that is held is on its account, [`COPIES`] times, since reading it takes copies of its texts.
+//! Invariant: every byte of a body that is held is charged to the request's account [`COPIES`] times, since reading copies its strings.
 
 use std::time::Duration;
 
@@ -18,25 +18,25 @@ use crate::api::{Defaults, Object, read_body};
 use crate::limits::Limits;
 use crate::model::Model;
 
-/// How many times the size of a body reading it may take: the body, its strings with escapes resolved, and what is kept of them.
+/// Factor for the memory that reading a body may take: the body, its strings with escapes resolved, and what is kept of them.
 const COPIES: usize = 3;
-/// Bodies up to this size are read where they arrived: that takes less than a millisecond.
+/// Largest body that is read on the task's own thread, in bytes: it takes less than a millisecond.
 const SMALL: usize = 64 << 10;
 
-/// Bytes of the largest body that can be read, with so many keys.
+/// Size of the largest body that can be read, in bytes, if there are `keys` keys.
 pub fn largest_body(limits: &Limits, keys: usize) -> usize {
     largest_account(limits, keys) / COPIES
 }
 
-/// A body that has arrived, and the account that it is on.
+/// A body that has arrived, and the account that it is charged to.
 struct Arrived {
     bytes: Bytes,
     packing: Packing,
     account: Account,
 }
 
-/// What `read` makes of the body of a JSON request by the defaults of the model that it asks for, that model, and the account that both are
-/// on. A large body is read on a blocking thread, few of them at a time.
+/// Reads the body of a JSON request: returns the result of `read` with the requested model's defaults, the model, and the account that is
+/// charged for it. A large or compressed body is read on a blocking thread; permits limit how many are read at a time.
 pub(super) async fn read_json<T: Send + 'static>(
     app: &App,
     request: Request,
@@ -79,7 +79,7 @@ impl Arrived {
     }
 }
 
-/// Waits for the whole body.
+/// Checks a request's headers and waits for its whole body.
 async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     let limits = &app.limits;
     check_type(&request)?;
@@ -96,10 +96,10 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
         }
         return Err(error);
     }
-    // From here on the client was asked for the body, if it waited for that: hyper does it when reading begins.
+    // The first read makes hyper send `100 Continue`, if the client waits for that.
     let whole = gather(&mut body, &mut account, limits.body_bytes, limits.body_time).await;
     if whole.as_ref().is_err_and(|error| matches!(error.status, 413 | 503)) {
-        // What came is nobody's any more, and what still comes is thrown away.
+        // The bytes so far are no longer needed, and the rest is discarded.
         drop(account);
         discard(body, limits).await;
         return Err(whole.err().unwrap_or_else(|| ApiError::too_large(limits.body_bytes)));
@@ -107,7 +107,7 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     Ok(Arrived { bytes: whole?, packing, account })
 }
 
-/// Puts `bytes` of a body on its account.
+/// Charges `bytes` of a body to its account.
 fn hold(account: &mut Account, bytes: usize) -> Result<(), ApiError> {
     account.hold(bytes.saturating_mul(COPIES)).map_err(refusal)
 }
@@ -122,22 +122,22 @@ fn refusal(overdrawn: Overdrawn) -> ApiError {
     }
 }
 
-/// Whether the client holds its body back until it is asked for it, `100 Continue` (RFC 9110, 10.1.1).
+/// Whether the client sends its body only after `100 Continue` (RFC 9110, 10.1.1).
 fn waits_to_be_asked(request: &Request) -> bool {
     let expects = request.headers().get(http::header::EXPECT);
     request.version() > Version::HTTP_10
         && expects.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Takes the body of a request that is refused, if it comes unasked.
+/// Discards the body of a refused request, if the client sends it without waiting for `100 Continue`.
 pub(super) async fn discard_unasked(request: Request, limits: &Limits) {
     if !waits_to_be_asked(&request) {
         discard(request.into_body(), limits).await;
     }
 }
 
-/// Takes what a client still sends of a body that is refused, up to twice the limit and for a short while: most clients read an
-/// answer only after they have written all, and one whose connection is closed before that never learns why.
+/// Discards the rest of a refused body, up to twice the size limit and for a short time. Most clients read an answer only after they have
+/// sent everything; a client whose connection is closed before that never learns the reason.
 async fn discard(mut body: Body, limits: &Limits) {
     let mut left = limits.body_bytes.saturating_mul(2);
     let discarding = async {
@@ -148,7 +148,7 @@ async fn discard(mut body: Body, limits: &Limits) {
             }
         }
     };
-    // Who is slower has had its chance.
+    // A slower client loses the answer.
     let _ = tokio::time::timeout(limits.rest_time, discarding).await;
 }
 
@@ -162,7 +162,7 @@ fn check_type(request: &Request) -> Result<(), ApiError> {
     }
 }
 
-/// Refuses before reading what `Content-Length` says is too much.
+/// Refuses a body whose `Content-Length` is above the limit, before reading it.
 fn check_length(request: &Request, limit: usize) -> Result<(), ApiError> {
     let length = request.headers().get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     match length.and_then(|text| text.parse::<u64>().ok()) {

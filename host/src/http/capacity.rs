@@ -1,24 +1,24 @@
-//! How many connections there may be. On those beyond that, requests get 503 but for `/health`; a few such are served at a time, and
-//! what comes on top of them is closed at once, so that a flood costs no memory. The admin listener counts none.
+//! Bounds the number of connections. Requests on excess connections get 503, except `/health`. Only a few excess connections are served at
+//! a time and any more are closed at once, so that a flood costs no memory. The admin listener isn't counted.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Connections beyond the bound that are told so at a time.
+/// Number of excess connections that are served at a time.
 const EXCESS: usize = 64;
 
-/// The places for connections.
+/// Places for connections.
 pub(super) struct Capacity {
     places: Arc<Semaphore>,
     excess: Arc<Semaphore>,
 }
 
-/// A connection's place. Put into each request's extensions.
+/// Whether a connection has a place within the bound. Put into each request's extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
     Served,
-    /// There are as many as there may be.
+    /// All places are taken.
     Excess,
 }
 
@@ -30,7 +30,7 @@ impl Capacity {
         }
     }
 
-    /// A place for a new connection, given back when it is dropped; none where even refusals are too many.
+    /// A place for a new connection, given back when it is dropped; none if the excess places are taken, too.
     pub(super) fn admit(&self) -> Option<(Admission, OwnedSemaphorePermit)> {
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             return Some((Admission::Served, place));

@@ -1,5 +1,5 @@
-//! One connection: hyper's HTTP/1.1 with limits on the head, ended by the client, by the server's stop, or by a stream in it
-//! whose client reads nothing any more. A client that only ends its sending side gets its answer; `socket` tells it from one that left.
+//! One connection: hyper's HTTP/1.1 with limits on the head. It ends by the client, by the server's stop, or because the client of a stream
+//! stopped reading. A client that only ends its sending side still gets its answer; `socket` tells it from one that left.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use super::app::App;
 use super::capacity::Admission;
 use super::socket::{Link, Socket};
 
-/// Cuts the connection that a request came on. Put into each request's extensions.
+/// Token that closes the connection of a request. Put into each request's extensions.
 #[derive(Clone)]
 pub(super) struct Disconnect(pub(super) CancellationToken);
 
-/// Bytes of a refused head's rest that are taken so that its client reads why.
+/// Number of bytes read after a refused head, so that the client reads the answer.
 const REFUSED_HEAD_REST: usize = 1 << 20;
 
 /// Serves one connection to its end.
@@ -66,17 +66,17 @@ pub(super) async fn serve(app: App, router: Router, stream: TcpStream, admission
     }
 }
 
-/// What ends a connection from outside of HTTP.
+/// Reason outside of HTTP to end a connection.
 enum Interruption {
-    /// The server stops: the answer under way is the last.
+    /// The server stops: the current answer is the last one.
     Stopping,
-    /// A stream in it isn't read any more.
+    /// The client of a stream has stopped reading.
     Disconnected,
     ClientGone,
 }
 
-/// The interruptions of a connection, each looked at only when it comes: looking at all of them at each write takes locks that all connections
-/// share.
+/// Interruptions of a connection. Each is polled only when it is woken: polling all of them at each write would take locks that all
+/// connections share.
 fn interruptions<'a>(
     app: &'a App,
     disconnect: &'a Disconnect,
@@ -89,7 +89,8 @@ fn interruptions<'a>(
     ])
 }
 
-/// The routes of one connection: each request learns how to disconnect it, and the socket when one waits for the head of its answer.
+/// Service of one connection. It gives each request the token that closes the connection, and tells the socket when a request waits for the
+/// head of its answer.
 fn service(
     router: Router,
     admission: Admission,
@@ -97,7 +98,7 @@ fn service(
     link: Arc<Link>,
 ) -> impl Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
     service_fn(move |mut request: Request<Incoming>| {
-        // Older clients know no interim answers.
+        // HTTP/1.0 has no interim answers.
         link.awaits_head.store(request.version() == Version::HTTP_11, Ordering::Relaxed);
         request.extensions_mut().insert(disconnect.clone());
         request.extensions_mut().insert(admission);

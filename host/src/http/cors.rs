@@ -1,4 +1,4 @@
-//! Cross-origin requests of web pages (CORS), off unless the operator names origins: preflights and the headers of every answer.
+//! Cross-origin requests of web pages (CORS), off unless the operator names origins. Answers preflights and adds headers to every answer.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::access::CorsOrigin;
 
-/// Headers of answers that pages may read.
+/// Headers of answers that web pages may read.
 const EXPOSED: [HeaderName; 4] = [
     HeaderName::from_static("x-request-id"),
     HeaderName::from_static("request-id"),
     HeaderName::from_static("x-sluice-warning"),
     header::RETRY_AFTER,
 ];
-/// How long a browser may keep what a preflight said.
+/// Time for which a browser may cache a preflight's answer.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
-/// The layer for these origins; none where there are none. Keys travel in headers, so cookies (credentials) are never allowed.
+/// Middleware for `origins`; none if the list is empty. Keys travel in headers, so cookies (credentials) are never allowed.
 pub(super) fn layer(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     let exactly = |origin: &CorsOrigin| match origin {
         CorsOrigin::Any => None,

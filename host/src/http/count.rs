@@ -1,4 +1,4 @@
-//! Counting a prompt's tokens without generating: what Messages' clients ask before they send a long conversation.
+//! Counts a prompt's tokens without generating. Clients of Messages ask for that before they send a long conversation.
 
 use axum::extract::{Request, State};
 use axum::response::Response;

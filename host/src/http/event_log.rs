@@ -1,9 +1,9 @@
-//! The log of one answer's events, between the task that makes them and who reads them.
+//! Log of one answer's events, between the task that makes them and its readers.
 //!
-//! The task appends whole events, numbered from 0; a reader takes all that are there from any number on, at once. Events that every
-//! reader has are kept up to a number of bytes, 0 for answers that nobody stores.
-//! Invariants: events come in order, none twice, none cut; the writer waits while a reader is a queue behind; it learns when nobody
-//! reads any more. A lock is held for as long as it takes to copy what is new.
+//! The task appends whole events, numbered from 0; a reader takes all new events at once, from any number on. Events that every
+//! reader has taken are kept up to a number of bytes, which is 0 for answers that aren't stored. Invariants: a reader gets events
+//! in order, each once and whole. The writer waits while a reader is a full queue behind, and learns when no reader is left. The
+//! lock is held only while new events are copied.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,38 +14,38 @@ use bytes::{Bytes, BytesMut};
 
 use crate::api::frames::Frames;
 
-/// A buffer that grew beyond this (a response object at the end of a long answer) is given away rather than kept.
+/// Largest capacity of an empty buffer that is kept for reuse. A response object at the end of a long answer makes it larger.
 const KEPT_CAPACITY: usize = 16 << 10;
 
-/// The side of the task. Dropping it ends the log.
+/// Writer of the log, held by the answer's task. Dropping it ends the log.
 pub(super) struct LogWriter(Arc<Shared>);
 
-/// One who reads. Dropping it tells the writer.
+/// Reader of the log. Dropping it tells the writer.
 pub(super) struct LogReader {
     shared: Arc<Shared>,
     id: u64,
-    /// What is taken is copied into this one, whose memory is used again once it was sent.
+    /// Buffer that events are copied into; its memory is reused after they were sent.
     buffer: BytesMut,
 }
 
-/// What readers tell the writer.
+/// Signal from readers to the writer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// Nobody reads any more.
+    /// No reader is left.
     Unread,
-    /// A reader's client has heard no event for a while.
+    /// A reader's client has received no event for a while.
     HeartbeatDue,
 }
 
-/// An event that isn't kept any more.
+/// The requested event is no longer kept.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the events up to {0} are no longer kept")]
 pub(super) struct Expired(u64);
 
 struct Shared {
-    /// Appends that may wait to be read.
+    /// Number of appends that may wait to be read.
     queue: u64,
-    /// Bytes kept of events that were read.
+    /// Number of bytes that are kept of events that all readers have taken.
     kept_bytes: usize,
     state: Mutex<State>,
 }
@@ -53,33 +53,34 @@ struct Shared {
 #[derive(Default)]
 struct State {
     bytes: VecDeque<u8>,
-    /// Where each event ends, counted from the log's beginning.
+    /// End offset of each event, counted in bytes from the log's beginning.
     ends: VecDeque<u64>,
-    /// Number of the first event kept.
+    /// Number of the first event that is kept.
     first: u64,
-    /// Where it begins.
+    /// Offset of that event, counted in bytes from the log's beginning.
     begin: u64,
     appends: u64,
     over: bool,
     heartbeat_due: bool,
     readers: Vec<Reading>,
     ids: u64,
-    /// The writer, if a reader is a queue behind.
+    /// Waker of the writer, if it waits for a reader that is a full queue behind.
     waits_for_room: Option<Waker>,
     waits_for_signal: Option<Waker>,
 }
 
-/// How far a reader is.
+/// Position of one reader.
 struct Reading {
     id: u64,
-    /// Number of the event that it takes next.
+    /// Number of the event that the reader takes next.
     next: u64,
-    /// Appends that it has seen.
+    /// Number of appends that the reader has seen.
     seen: u64,
     waker: Option<Waker>,
 }
 
-/// A log of which `queue` appends may wait to be read, and `kept_bytes` of events that were read are kept; and a reader from its beginning.
+/// Makes a log, and a reader from its beginning. Up to `queue` appends may wait to be read, and up to `kept_bytes` of events that
+/// were read are kept.
 pub(super) fn event_log(queue: usize, kept_bytes: usize) -> (LogWriter, LogReader) {
     let state = Mutex::new(State::default());
     let shared = Arc::new(Shared { queue: queue.max(1) as u64, kept_bytes, state });
@@ -88,24 +89,24 @@ pub(super) fn event_log(queue: usize, kept_bytes: usize) -> (LogWriter, LogReade
 }
 
 impl LogWriter {
-    /// Appends what has gathered in `frames`, and empties them.
+    /// Appends the events in `frames` as one append, and empties it.
     pub(super) fn append(&self, frames: &mut Frames) {
         self.0.lock().append(frames);
         self.0.wake_readers();
         frames.clear();
     }
 
-    /// Whether every reader is less than a queue behind.
+    /// Whether every reader is less than a full queue behind.
     pub(super) fn has_room(&self) -> bool {
         self.0.lock().has_room(self.0.queue)
     }
 
-    /// Waits until every reader is less than a queue behind, or there is none.
+    /// Waits until every reader is less than a full queue behind, or no reader is left.
     pub(super) async fn room(&self) {
         poll_fn(|cx| self.0.lock().poll_room(self.0.queue, cx)).await;
     }
 
-    /// Waits for what readers say. May be dropped without losing anything.
+    /// Waits for a signal from the readers. Cancel-safe.
     pub(super) async fn signal(&self) -> Signal {
         poll_fn(|cx| self.0.lock().poll_signal(cx)).await
     }
@@ -127,13 +128,13 @@ impl LogReader {
     /// Another reader of the same log, from event `number` on.
     ///
     /// # Errors
-    /// That event isn't kept any more.
+    /// The event is no longer kept.
     #[cfg(test)]
     pub(super) fn another_from(&self, number: u64) -> Result<Self, Expired> {
         Self::from(&self.shared, number)
     }
 
-    /// All events that have come and that this reader hasn't; nothing at the end of the log.
+    /// All events that this reader hasn't taken yet; none at the end of the log.
     pub(super) fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = self.shared.lock();
         if !state.read(self.id, &mut self.buffer) {
@@ -154,7 +155,7 @@ impl LogReader {
         Poll::Ready(Some(events))
     }
 
-    /// Asks the writer for an event, since the client has heard none for a while.
+    /// Asks the writer for a heartbeat event, since the client has received no event for a while.
     pub(super) fn ask_for_heartbeat(&self) {
         let mut state = self.shared.lock();
         state.heartbeat_due = true;
@@ -180,7 +181,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes those who wait for events, outside of the lock.
+    /// Wakes the tasks that wait for events, outside of the lock.
     fn wake_readers(&self) {
         let wait = |state: &mut State| state.readers.iter_mut().find_map(|reader| reader.waker.take());
         while let Some(waker) = wait(&mut self.lock()) {
@@ -190,7 +191,7 @@ impl Shared {
 }
 
 impl State {
-    /// Where an event begins, or where the next one will.
+    /// Offset at which event `number` begins, or at which the next event will begin.
     fn begin_of(&self, number: u64) -> u64 {
         let before = (number - self.first).checked_sub(1);
         before.map_or(self.begin, |before| self.ends[index(before)])
@@ -222,7 +223,7 @@ impl State {
         self.readers.iter_mut().find(|reader| reader.id == id).expect("it leaves when it is dropped")
     }
 
-    /// Copies what reader `id` hasn't read; false if there is nothing.
+    /// Copies the events that reader `id` hasn't taken; false if there are none.
     fn read(&mut self, id: u64, buffer: &mut BytesMut) -> bool {
         let (next, seen) = (self.next(), self.appends);
         let reading = self.reading(id);
@@ -238,7 +239,7 @@ impl State {
         true
     }
 
-    /// Drops the oldest events that every reader has, beyond `kept` bytes.
+    /// Drops the oldest events that every reader has taken, beyond `kept` bytes.
     fn drop_read(&mut self, kept: usize) {
         let read = self.readers.iter().map(|reader| reader.next).min().unwrap_or_else(|| self.next());
         let end = self.begin + self.bytes.len() as u64;
@@ -278,7 +279,7 @@ impl State {
     }
 }
 
-/// Keeps who is to be woken.
+/// Stores the waker of the current task.
 fn store(slot: &mut Option<Waker>, cx: &Context<'_>) {
     match slot {
         Some(waker) => waker.clone_from(cx.waker()),
@@ -286,7 +287,7 @@ fn store(slot: &mut Option<Waker>, cx: &Context<'_>) {
     }
 }
 
-/// Numbers of events kept, and offsets among them.
+/// Converts a number or a byte offset of kept events to an index.
 fn index(number: u64) -> usize {
     usize::try_from(number).expect("what is in memory has an address")
 }

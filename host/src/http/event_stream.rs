@@ -1,7 +1,6 @@
-//! The body of a streaming answer: its log, read as server-sent events while the connection takes them.
+//! Body of a streaming answer: reads the log and sends its events while the connection takes them.
 //!
-//! All that has come is one write. While nothing comes, the reader says so to its client: comments are its own, an event is asked for
-//! of the task that writes the log.
+//! All new events go out in one write. During silence the reader sends comments by itself, and asks the log's writer for heartbeat events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,7 +14,7 @@ use super::silence::{Due, Silence};
 use crate::api::frames::KEEP_ALIVE;
 use crate::limits::Limits;
 
-/// See the module.
+/// Body that sends a log's events.
 pub(super) struct EventStream {
     log: LogReader,
     silence: Silence,

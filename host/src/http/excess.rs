@@ -1,4 +1,4 @@
-//! What requests on a connection too many are told.
+//! Answers requests on excess connections.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -11,7 +11,7 @@ use super::body::discard_unasked;
 use super::capacity::Admission;
 use crate::api::error::ApiError;
 
-/// The layer: 503 with `Retry-After` for what comes on a connection too many, which ends with that.
+/// Middleware: 503 with `Retry-After` for a request on an excess connection, which then closes. `/health` is answered as usual.
 pub(super) async fn refuse_excess(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.extensions().get() != Some(&Admission::Excess) {
         return next.run(request).await;

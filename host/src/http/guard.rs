@@ -1,5 +1,5 @@
-//! What hyper lets through and HTTP/1.1 forbids: no host, two hosts, a host with a path in it. (Both lengths at once it resolves by
-//! itself: `Transfer-Encoding` wins and `Content-Length` is gone before anybody can read it, RFC 9112, 6.3.)
+//! Refuses requests that HTTP/1.1 forbids and hyper accepts: without a host, with two hosts, or with a path in the host. (If both lengths
+//! are given, hyper follows `Transfer-Encoding` and removes `Content-Length`, RFC 9112, 6.3.)
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -9,7 +9,7 @@ use http::{HeaderMap, Version, header};
 use super::answer::refuse;
 use crate::api::error::ApiError;
 
-/// The layer: 400 for such requests, before anything looks at them.
+/// Middleware: 400 for a malformed request, before any other handler reads it.
 pub(super) async fn refuse_malformed(request: Request, next: Next) -> Response {
     match check(request.version(), request.headers()) {
         Ok(()) => next.run(request).await,
@@ -29,7 +29,7 @@ fn check(version: Version, headers: &HeaderMap) -> Result<(), &'static str> {
     }
 }
 
-/// Bytes of a host and port, IPv6 addresses included (RFC 3986, 3.2.2).
+/// Whether the byte may be part of a host and port, IPv6 addresses included (RFC 3986, 3.2.2).
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(&byte)
 }

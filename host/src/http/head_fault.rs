@@ -1,14 +1,14 @@
-//! Answers to heads that hyper can't read. It makes them by itself, with an empty body and before any route or layer; `socket` puts
-//! these in their place.
+//! Answers to heads that hyper can't read. Hyper answers them with an empty body, before any route or middleware; `socket` sends these
+//! answers instead.
 
 use bytes::Bytes;
 
 use crate::api::error::ApiError;
 
-/// A header of hyper's answer, which this one's replace.
+/// Header of hyper's answer that is replaced by the new headers.
 const EMPTY: &str = "content-length: 0\r\n";
 
-/// What goes out instead of `written`, if that is an answer of hyper's own: all of ours carry a request id.
+/// Answer to send instead of `written`, if hyper made `written` by itself: this server's own answers all carry a request id.
 pub(super) fn answer(written: &[u8]) -> Option<Bytes> {
     if !(written.starts_with(b"HTTP/1.1 4") && written.ends_with(b"\r\n\r\n")) {
         return None;

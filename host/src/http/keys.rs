@@ -1,32 +1,32 @@
-//! API keys, compared as digests, in constant time.
+//! API keys, stored as digests and compared in constant time.
 
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::accounts::Principal;
 
-/// The keys that clients may use; with none, no key is asked for.
+/// Keys that clients may use; if there are none, no key is required.
 #[derive(Clone, Default)]
 pub struct Keys(Vec<[u8; 32]>);
 
 impl Keys {
-    /// Keeps digests, not the keys. An empty one is no key.
+    /// Stores digests of the keys. Empty keys are skipped.
     pub fn new<S: AsRef<str>>(keys: &[S]) -> Self {
         let keys = keys.iter().filter(|key| !key.as_ref().is_empty());
         Self(keys.map(|key| Sha256::digest(key.as_ref().as_bytes()).into()).collect())
     }
 
-    /// Whether no key is asked for.
+    /// Whether no key is required.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Number of keys.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Whose key this is, if it is one of them. All are compared, whichever matches.
+    /// Principal that the key belongs to, if it is known. The key is compared with every known key, even after a match.
     pub(super) fn principal(&self, key: &[u8]) -> Option<Principal> {
         let digest: [u8; 32] = Sha256::digest(key).into();
         let (mut found, mut whose) = (Choice::from(0), 0_u64);

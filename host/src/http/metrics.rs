@@ -6,14 +6,14 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Makes the process-wide recorder, once.
+/// Installs the process-wide recorder, once.
 pub(super) fn install() {
     HANDLE.get_or_init(|| {
         let buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0];
         let builder = PrometheusBuilder::new().set_buckets(&buckets).expect("the list isn't empty");
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        // Fails only if somebody else set one, then theirs counts and ours stays empty.
+        // Fails only if another recorder is installed already; then this one stays empty.
         let _ = metrics::set_global_recorder(recorder);
         describe();
         handle
@@ -47,14 +47,14 @@ fn describe() {
     crate::remote::describe();
 }
 
-/// Moves samples to where scrapes see them; called every few seconds so that they don't pile up.
+/// Moves samples into the state that scrapes read; called every few seconds so that they don't accumulate.
 pub(super) fn upkeep() {
     if let Some(handle) = HANDLE.get() {
         handle.run_upkeep();
     }
 }
 
-/// The text that a scrape gets.
+/// Text of a scrape.
 pub(super) fn render() -> String {
     HANDLE.get().map(PrometheusHandle::render).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The transport: sockets, connections, limits, keys, routes, server-sent events. Knows protocols only as `api::Machine`s.
 //!
-//! Invariants: nothing here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold
-//! more of its data than the limits say; whatever happens to one connection, the others don't notice.
+//! Invariants: no code here blocks a thread; every task belongs to the server's tracker; a client can't make the server hold more
+//! of its data than the limits say; a fault of one connection has no effect on others.
 
 mod access;
 mod admin;

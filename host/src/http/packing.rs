@@ -1,5 +1,5 @@
-//! Bodies that clients pack, with gzip or zstd (RFC 9110, 8.4): they are unpacked piece by piece, so that a small body which unpacks
-//! into a large one is refused as soon as it is too large.
+//! Decompresses request bodies in gzip or zstd (RFC 9110, 8.4), piece by piece, so that a small body which decompresses to a large one is
+//! refused as soon as it is too large.
 
 use std::io::Read;
 
@@ -10,24 +10,24 @@ use http::header::CONTENT_ENCODING;
 
 use crate::api::error::ApiError;
 
-/// How a body is packed.
+/// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// It isn't.
+    /// The body isn't compressed.
     None,
     Gzip,
     Zstd,
 }
 
-/// Bytes that are unpacked at a time.
+/// Number of bytes that are decompressed at a time.
 const PIECE: usize = 64 << 10;
-/// Largest window of a zstd frame, as a power of two: what RFC 9659 allows in HTTP.
+/// Base-2 logarithm of the largest window of a zstd frame that RFC 9659 allows in HTTP.
 const ZSTD_WINDOW: u32 = 23;
 
-/// What `Content-Encoding` says.
+/// Compression given by `Content-Encoding`.
 ///
 /// # Errors
-/// 415 for any other packing, and for several on top of each other.
+/// 415 for any other encoding, and for several encodings of one body.
 pub(super) fn of(headers: &HeaderMap) -> Result<Packing, ApiError> {
     let mut given = headers.get_all(CONTENT_ENCODING).iter();
     let name = match (given.next(), given.next()) {
@@ -43,10 +43,10 @@ pub(super) fn of(headers: &HeaderMap) -> Result<Packing, ApiError> {
     }
 }
 
-/// The body as it was before it was packed; `hold` is told of each piece before it is kept.
+/// The decompressed body. `hold` is called with the size of each piece before the piece is kept.
 ///
 /// # Errors
-/// 413 if it is larger than `limit`, 400 if it is damaged, and what `hold` says.
+/// 413 if it is larger than `limit`, 400 if the data is damaged, or the error of `hold`.
 pub(super) fn unpack(
     body: Bytes,
     packing: Packing,

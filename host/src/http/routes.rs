@@ -30,7 +30,7 @@ use super::tokens;
 use crate::api::error::ApiError;
 use crate::api::{Protocol, models, openapi};
 
-/// A route: its method, its path, what answers.
+/// A route: method, path and handler.
 type Route = (&'static str, &'static str, MethodRouter<App>);
 
 /// All routes, for a listener on `listen`.
@@ -42,12 +42,12 @@ fn routes(routes: Vec<Route>) -> Router<App> {
     routes.into_iter().fold(Router::new(), |router, (_, path, handler)| router.route(path, handler))
 }
 
-/// Routes that no key is asked for.
+/// Routes that require no key.
 fn open() -> Vec<Route> {
     vec![get_at("/health", health)]
 }
 
-/// The others. `api::openapi` has the same ones.
+/// Routes that require a key, if any is set. With `open` they equal the paths in `api::openapi`.
 fn keyed() -> Vec<Route> {
     vec![
         post_at("/v1/responses", |app, request| generate(app, request, Protocol::Responses)),
@@ -72,8 +72,8 @@ fn post_at<H: Handler<T, App>, T: 'static>(path: &'static str, handler: H) -> Ro
     ("post", path, post_only(handler))
 }
 
-/// The layers that every listener has: only `open` is answered without a key where keys are set. They run from the last added to the
-/// first: id, log, panic guard, connections too many, malformed requests, host, CORS (whose preflights carry no key), key.
+/// Adds the layers that every listener has. If keys are set, only `open` is answered without one. Layers run from the last added to the
+/// first: id, log, panic guard, excess connections, malformed requests, host, CORS (whose preflights carry no key), key.
 pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router<App>) -> Router {
     let keyed = keyed.layer(from_fn_with_state(app.clone(), require_key));
     let check = HostCheck::new(&app.access, listen);
@@ -88,13 +88,13 @@ pub(super) fn layered(app: App, listen: IpAddr, open: Router<App>, keyed: Router
         .with_state(app)
 }
 
-/// A route for `GET` alone.
+/// Handler for `GET`; other methods get 405.
 pub(super) fn get_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     get(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "GET")))
 }
 
-/// A route for `POST` alone.
+/// Handler for `POST`; other methods get 405.
 pub(super) fn post_only<H: Handler<T, App>, T: 'static>(handler: H) -> MethodRouter<App> {
     post(handler)
         .fallback(async |method: Method| refuse(&ApiError::method_not_allowed(method.as_str(), "POST")))
@@ -104,7 +104,7 @@ pub(super) async fn no_route(method: Method, uri: http::Uri) -> Response {
     refuse(&ApiError::not_found(method.as_str(), uri.path()))
 }
 
-/// 200 while new work is taken.
+/// 200 while the server takes new work, else 503.
 pub(super) async fn health(State(app): State<App>) -> Response {
     if app.stopping.is_cancelled() || !app.models.are_alive() {
         return refuse(&ApiError::unavailable("The server is stopping."));
@@ -139,7 +139,7 @@ pub(super) async fn scrape(State(app): State<App>) -> Response {
     typed(200, "text/plain; version=0.0.4", Body::from(metrics::render()))
 }
 
-/// One line per request; no text of it.
+/// Middleware: logs one line per request, without any of its text.
 async fn log(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let route = request
@@ -157,7 +157,7 @@ async fn log(request: Request, next: Next) -> Response {
     response
 }
 
-/// A panic in a handler is that request's 500 and nobody else's.
+/// Middleware: a handler's panic becomes a 500 of its own request only.
 async fn survive_panics(request: Request, next: Next) -> Response {
     AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a request handler panicked");

@@ -1,4 +1,4 @@
-//! The server: the accept loop, and the order in which it stops.
+//! The server: the accept loop and the graceful stop.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::app::App;
 use super::capacity::Admission;
 use super::{admin, connection, metrics, routes};
 
-/// A server bound to its address.
+/// A server that is bound to its addresses.
 pub struct Server {
     listener: TcpListener,
     admin: Option<TcpListener>,
@@ -19,34 +19,34 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds; nothing is answered before `run`.
+    /// Binds to `address`. Requests are answered after `run` is called.
     pub async fn bind(address: SocketAddr, app: App) -> std::io::Result<Self> {
         Ok(Self::on(TcpListener::bind(address).await?, None, app))
     }
 
-    /// On sockets that listen already; the second is for the routes that operators use.
+    /// Makes a server on listening sockets; `admin` is for the routes of operators.
     pub fn on(listener: TcpListener, admin: Option<TcpListener>, app: App) -> Self {
         Self { listener, admin, app }
     }
 
-    /// Binds a second address, for the routes that operators use; the answer is the address bound.
+    /// Binds a second address, for the routes of operators. Returns the bound address.
     pub async fn bind_admin(&mut self, address: SocketAddr) -> std::io::Result<SocketAddr> {
         let listener = self.admin.insert(TcpListener::bind(address).await?);
         listener.local_addr()
     }
 
-    /// The address for operators, if there is one.
+    /// The address for operators, if it is bound.
     pub fn admin_address(&self) -> std::io::Result<Option<SocketAddr>> {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// The address bound, with the port that the system chose where 0 was asked for.
+    /// The bound address, with the port that the system chose if 0 was given.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` is ready, then drains: no new connections, streams under way get the grace period to end, what is
-    /// left after it gets its closing events and is closed.
+    /// Serves until `stop` is ready, then drains: there are no new connections, open streams get the grace period to end, and those left
+    /// after it get closing events and are closed.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { listener, admin, app } = self;
         metrics::install();
@@ -75,12 +75,12 @@ impl Server {
     }
 }
 
-/// The address listened on; where the system doesn't say, one that has its `Host` headers checked.
+/// The address of a listener; if the system doesn't say, the loopback address, for which `Host` headers are checked.
 fn ip_of(listener: &TcpListener) -> IpAddr {
     listener.local_addr().map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip())
 }
 
-/// The next connection of the second address, if there is one.
+/// Next connection of the admin listener; never ready without one.
 async fn accept_admin(listener: Option<&TcpListener>) -> std::io::Result<(TcpStream, SocketAddr)> {
     match listener {
         Some(listener) => listener.accept().await,
@@ -88,12 +88,12 @@ async fn accept_admin(listener: Option<&TcpListener>) -> std::io::Result<(TcpStr
     }
 }
 
-/// A connection that was accepted.
+/// The accepted connection; an error is logged and waited out.
 async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<TcpStream> {
     match accepted {
         Ok((stream, _)) => Some(stream),
         Err(error) => {
-            // Out of file descriptors, mostly: waiting lets connections end, retrying at once would spin.
+            // The process is probably out of file descriptors: waiting lets connections end, while retrying at once would spin.
             tracing::warn!(%error, "can't accept a connection");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
@@ -101,7 +101,7 @@ async fn ready(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<Tcp
     }
 }
 
-/// Serves a client's connection, if there is a place for it.
+/// Serves a client's connection, if there is a place for it; otherwise closes it.
 fn serve(app: &App, router: &Router, stream: TcpStream) {
     if let Some((admission, place)) = app.capacity.admit() {
         spawn(app, router, stream, admission, Some(place));

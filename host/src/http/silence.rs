@@ -1,5 +1,5 @@
-//! What is said while the model says nothing: a comment often, so that dead connections are noticed (and proxies stay patient),
-//! and now and then a protocol event, because some clients' idle timers ignore comments.
+//! What a stream sends while the model generates nothing: comments often, so that dead connections are noticed and proxies keep the
+//! connection open, and now and then a heartbeat event, because some clients' idle timers ignore comments.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Keeps the time since something was said.
+/// Timer of comments and heartbeats.
 pub(super) struct Silence {
     keep_alive: Duration,
     heartbeat: Duration,
     last_event: Instant,
     last_word: Instant,
-    /// Until something was due when it was last looked at: setting it anew for each event would cost more than the event.
+    /// Timer, reset only when it fires: resetting it for each event would cost more than the event. So it may fire too early.
     sleep: Pin<Box<Sleep>>,
 }
 
-/// What is due.
+/// What to send next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     Comment,
@@ -31,13 +31,13 @@ impl Silence {
         Self { keep_alive, heartbeat, last_event: now, last_word: now, sleep }
     }
 
-    /// Something was sent.
+    /// Records that events were sent.
     pub(super) fn broken(&mut self) {
         self.last_event = Instant::now();
         self.last_word = self.last_event;
     }
 
-    /// What is due, as soon as something is.
+    /// Ready with what to send, as soon as it is due.
     pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Due> {
         loop {
             ready!(self.sleep.as_mut().poll(cx));
@@ -51,7 +51,7 @@ impl Silence {
         }
     }
 
-    /// What is due next, and when. A heartbeat is a sign of life, too: it goes before a comment.
+    /// Time and kind of what is due next. If both are due, the heartbeat comes first, since it serves as a comment, too.
     fn next(&self) -> (Instant, Due) {
         let comment = self.last_word + self.keep_alive;
         let heartbeat = self.last_event + self.heartbeat;

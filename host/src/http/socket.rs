@@ -1,8 +1,8 @@
 //! A connection's socket, as hyper reads and writes it.
 //!
-//! It adds two things. Answers that hyper makes by itself, to heads that it can't read, get the error object for a body. And it tells
-//! a client that has only ended its sending side (half-closed) from one that has gone: both look alike, an end of the stream, until
-//! something is written, which the second one's kernel answers with a reset.
+//! It adds two things. The empty answers that hyper makes to heads that it can't read get an error object as their body. And a
+//! client that has only ended its sending side (half-closed) is told from one that has gone: both look like the end of the stream
+//! until something is written; then the kernel of a client that has gone answers with a reset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -20,17 +20,17 @@ use super::head_fault;
 /// An interim answer (RFC 9110, 15.2): HTTP/1.1 clients skip it, and a client that has gone resets the connection.
 const INTERIM: &[u8] = b"HTTP/1.1 102 Processing\r\n\r\n";
 
-/// Bytes of a write that is put together.
+/// Size up to which the parts of a write are copied into one buffer, in bytes.
 const JOINED: usize = 1 << 10;
 
-/// The socket and what its halves tell each other. Used by one task.
+/// The socket and the state that hyper's side and the connection's task share. Used by one task.
 pub(super) struct Link {
     pub(super) stream: TcpStream,
-    /// A request that allows interim answers waits for its answer's head.
+    /// Whether a request that allows interim answers waits for its answer's head.
     pub(super) awaits_head: AtomicBool,
-    /// All that hyper wrote is in the kernel.
+    /// Whether everything that hyper wrote is in the kernel.
     flushed: AtomicBool,
-    /// A head that hyper couldn't read was answered.
+    /// Whether a head that hyper couldn't read was answered.
     pub(super) refused_head: AtomicBool,
 }
 
@@ -44,8 +44,8 @@ impl Link {
         })
     }
 
-    /// Ready when the client has gone: the connection was reset. `every` is the time between two interim answers, which are sent only
-    /// to a client that ended its sending side and waits for the head of an answer.
+    /// Ready when the client has gone: the connection was reset. Interim answers are sent at the interval `every`, only to a
+    /// client that has ended its sending side and waits for the head of an answer.
     pub(super) async fn gone(&self, every: Duration) {
         tokio::select! {
             _ = self.stream.ready(Interest::ERROR) => {}
@@ -54,7 +54,7 @@ impl Link {
     }
 
     async fn probe(&self, every: Duration) {
-        // The end of the client's stream. `READABLE` would be ready for a second request, too.
+        // `PRIORITY` is ready at the end of the client's stream. `READABLE` would be ready for a second request, too.
         if self.stream.ready(Interest::PRIORITY).await.is_err() {
             return;
         }
@@ -69,10 +69,10 @@ impl Link {
         }
     }
 
-    /// Takes what is left of a head that was refused, for `time` and within `bytes`: a socket that is closed with unread bytes resets
-    /// the connection, and the client never sees why.
+    /// Reads and discards the rest of a refused head, for at most `time` and `bytes`: closing a socket with unread bytes would
+    /// reset the connection before the client has read the answer.
     pub(super) async fn linger(&self, time: Duration, bytes: usize) {
-        // The client may have gone.
+        // An error is ignored: the client may have gone.
         let _ = socket2::SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
         let mut left = bytes;
         let mut buffer = vec![0; 16 << 10];
@@ -86,17 +86,17 @@ impl Link {
                 }
             }
         };
-        // Who is slower has had its chance.
+        // A slower client loses the answer.
         let _ = tokio::time::timeout(time, discarding).await;
     }
 }
 
-/// What hyper holds.
+/// The socket as hyper's reader and writer.
 pub(super) struct Socket {
     link: Arc<Link>,
-    /// An answer in place of hyper's own, on its way out.
+    /// Answer sent in place of hyper's own; the bytes that are still to be written.
     replaced: Bytes,
-    /// Small writes of several parts are put together here: that costs less than the system's reading of a list of them.
+    /// Buffer in which small writes of several parts are joined: that costs less than a vectored write of the parts.
     joined: Vec<u8>,
 }
 
@@ -105,7 +105,7 @@ impl Socket {
         Self { link, replaced: Bytes::new(), joined: Vec::new() }
     }
 
-    /// Takes an answer that hyper made by itself; false if it is one of ours.
+    /// Replaces an answer that hyper made by itself; false if `written` is one of this server's answers.
     fn replace(&mut self, written: &[u8]) -> bool {
         let Some(answer) = head_fault::answer(written) else { return false };
         self.link.refused_head.store(true, Ordering::Relaxed);
@@ -113,7 +113,7 @@ impl Socket {
         true
     }
 
-    /// Runs `write` when the socket takes bytes, what replaces hyper's answer first.
+    /// Runs `write` when the socket is writable, after the replaced answer was written.
     fn write<W>(&mut self, cx: &mut Context<'_>, mut write: W) -> Poll<io::Result<usize>>
     where
         W: FnMut(&TcpStream) -> io::Result<usize>,
@@ -134,7 +134,7 @@ impl Socket {
     }
 }
 
-/// Does `act` when `ready` says that it won't block.
+/// Runs `act` when `ready` says that it won't block.
 fn retry<T>(
     cx: &mut Context<'_>,
     ready: impl Fn(&mut Context<'_>) -> Poll<io::Result<()>>,

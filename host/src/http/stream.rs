@@ -1,7 +1,7 @@
-//! Generating: a request becomes a turn, the turn's events become frames, and frames go out as the client takes them.
+//! Generating routes: a request becomes a turn, the turn's events become frames, and frames go out as the client takes them.
 //!
 //! A streaming answer has one task, which writes a log of its events, and a reader of the log, which is the body. The task ends with the
-//! turn, with the client (the reader was dropped), with a client that reads nothing for too long, or with the server. At most
+//! turn, when the client leaves (the reader was dropped), when a client reads nothing for too long, or when the server stops. At most
 //! `stream_queue` appends wait in the log; then the task waits, the engine's queue fills, and the engine pauses this sequence alone.
 
 use std::sync::Arc;
@@ -55,13 +55,13 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     let events = match hosted {
         None => AnswerStream::one(model.start_choices(job).await.map_err(|error| protocol.refusal(&error))?),
         Some(hosted) => {
-            // The answer begins before its first turn: afterwards a refusal would be an event.
+            // The answer begins before its first turn, so a later refusal would be an event; the job is checked now.
             model.check(&job).map_err(|error| protocol.refusal(&error))?;
             let refusal = Box::new(move |error: &_| protocol.refusal(error).into_failure());
             AnswerStream::several(model, job, hosted, &app.limits.mcp, refusal)
         }
     };
-    // The body and the prompt's text are gone; what the answer keeps of them is little.
+    // The body and the prompt's text are freed by now, and the answer keeps little of them.
     drop(account);
     let answer = Answer::new(app, label, id, began, events, machine, protocol);
     let mut response = if stream { send(app, answer, disconnect) } else { answer.collect().await };
@@ -69,10 +69,10 @@ async fn accept(app: &App, request: Request, protocol: Protocol) -> Result<Respo
     Ok(response)
 }
 
-/// One answer being generated.
+/// An answer that is being generated.
 struct Answer {
     app: App,
-    /// Which model's, for metrics.
+    /// Label of the model, for metrics.
     model: Arc<str>,
     id: String,
     began: Instant,
@@ -80,13 +80,13 @@ struct Answer {
     machine: Box<dyn Machine>,
     check: Option<StreamCheck>,
     spoken: bool,
-    /// The server's order to end, looked at only when it comes: by itself it takes a lock that all answers share.
+    /// Ready when open answers must end. It is polled only when it is woken, since polling takes a lock that all answers share.
     aborting: FuturesUnordered<WaitForCancellationFutureOwned>,
-    /// Held while the answer is under way.
+    /// Dropped when the answer ends.
     _counted: StreamGauge,
 }
 
-/// Counts a model's answers under way.
+/// Gauge of a model's answers under way.
 struct StreamGauge(metrics::Gauge);
 
 impl StreamGauge {
@@ -129,8 +129,7 @@ impl Answer {
         }
     }
 
-    /// Waits for the next events of any choice and turns them into frames. Says whether that was all.
-    /// May be dropped while it waits without losing anything.
+    /// Waits for the next events of any choice and makes frames of them. Returns whether the answer is complete. Cancel-safe.
     async fn advance(&mut self, frames: &mut Frames) -> bool {
         let (choice, ended) = tokio::select! {
             biased;
@@ -167,7 +166,7 @@ impl Answer {
         }
     }
 
-    /// The non-streaming answer: the same machine, its frames unread.
+    /// Generates a non-streaming answer with the same machine; its frames are discarded.
     async fn collect(mut self) -> Response {
         let mut frames = Frames::discarding();
         self.machine.begin(&mut frames);
@@ -176,7 +175,7 @@ impl Answer {
         json(status, body)
     }
 
-    /// Checks what is about to be sent against the event grammar, where that is switched on.
+    /// Checks bytes that are about to be sent against the event grammar, if that is switched on.
     fn checked(&mut self, bytes: &[u8]) {
         let Some(check) = &mut self.check else { return };
         if let Err(violation) = check.feed(bytes) {
@@ -190,7 +189,7 @@ impl Answer {
         tracing::error!(id = %self.id, model = %self.model, violation, "this stream breaks the event grammar");
     }
 
-    /// Counters and the one log line of an answer.
+    /// Updates the counters and writes the log line of a turn that has ended.
     fn record(&mut self, ended: &Ended) {
         let model = || Arc::clone(&self.model);
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
@@ -212,7 +211,7 @@ fn shutting_down() -> TurnFailure {
     TurnFailure { code: "server_error", message: "The server is shutting down; try again.".to_owned() }
 }
 
-/// Starts the task of a streaming answer and hands its log's reader to the connection.
+/// Starts the task of a streaming answer, and makes the response whose body reads the log.
 fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
     let (log, reader) = event_log(app.limits.stream_queue, 0);
     app.tasks.spawn(pump(answer, log, disconnect));
@@ -224,7 +223,7 @@ fn send(app: &App, answer: Answer, disconnect: Option<Disconnect>) -> Response {
     response
 }
 
-/// The client is gone, or reads nothing.
+/// The client has gone, or reads nothing.
 struct Unread;
 
 async fn pump(mut answer: Answer, log: LogWriter, disconnect: Option<Disconnect>) {
@@ -240,7 +239,7 @@ async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconn
     append(answer, &mut frames, log, disconnect).await?;
     loop {
         let over = tokio::select! {
-            // The reader is asked first: an answer that never waits would not notice that nobody reads it.
+            // Signals come first: an answer that never waits would not notice that no reader is left.
             biased;
             signal = log.signal() => match signal {
                 Signal::Unread => return Err(Unread),
@@ -261,7 +260,7 @@ async fn drive(answer: &mut Answer, log: &LogWriter, disconnect: Option<&Disconn
     }
 }
 
-/// Appends what has gathered, once there is room. A client that takes nothing for too long loses its connection.
+/// Appends the frames as soon as there is room. A client that reads nothing for too long loses its connection.
 async fn append(
     answer: &mut Answer,
     frames: &mut Frames,

@@ -1,4 +1,4 @@
-//! The routes that turn text into token ids and back. Nothing is generated.
+//! Routes that convert text to token ids and back. They generate nothing.
 
 use axum::extract::{Request, State};
 use axum::response::Response;

@@ -1,47 +1,47 @@
-//! A bound that the operator can change: its switch, its unit, its range, and where it is kept.
+//! A bound that the operator can change: its switch, its unit, its range, and its field.
 //!
-//! What a switch sets is refused outside of its range, so that no bound is ever 0 or out of all proportion.
+//! A value outside of the range is refused, so no bound can be 0 or absurdly large.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Limits of which some have switches.
+/// A set of limits, some of which have switches.
 pub trait Bounded: Default + Clone + Send + Sync + 'static {
-    /// What they are limits of.
+    /// Heading of the set's tables in the help and the documentation.
     const HEADING: &'static str;
-    /// Those with switches.
+    /// Rows of the limits that have switches.
     const BOUNDS: &'static [Bound<Self>];
 }
 
 /// One bound that has a switch.
 pub struct Bound<L: 'static> {
-    /// The switch, without its dashes.
+    /// Name of the switch, without its dashes.
     pub switch: &'static str,
-    /// What its number counts.
+    /// Unit of the switch's number.
     pub unit: Unit,
-    /// The least and the most that it may be.
+    /// Range of allowed values, in `unit`.
     pub range: RangeInclusive<u64>,
-    /// What it bounds.
+    /// Text for the help and the documentation.
     pub help: &'static str,
     field: fn(&mut L) -> Field<'_>,
 }
 
-/// What a number on the command line counts.
+/// Unit of a number on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// So many of these, in capitals.
+    /// A count of things, named in capitals.
     Count(&'static str),
     /// KiB.
     Kib,
     /// MiB.
     Mib,
-    /// Thousandths of a second.
+    /// Milliseconds.
     Milliseconds,
     /// Seconds.
     Seconds,
 }
 
-/// Where a bound is kept: as a count, in bytes, or as a time.
+/// Field that holds a bound: a count, a number of bytes, or a time.
 pub(super) enum Field<'a> {
     U8(&'a mut u8),
     U32(&'a mut u32),
@@ -50,7 +50,7 @@ pub(super) enum Field<'a> {
     Time(&'a mut Duration),
 }
 
-/// A row of a table.
+/// Makes a row of a table.
 pub(super) const fn bound<L>(
     switch: &'static str,
     unit: Unit,
@@ -62,12 +62,12 @@ pub(super) const fn bound<L>(
 }
 
 impl<L: Default> Bound<L> {
-    /// Its value by default.
+    /// Default value, in `unit`.
     pub fn default(&self) -> u64 {
         self.get(&mut L::default())
     }
 
-    /// Its value in `limits`, which stay as they are.
+    /// Value in `limits`, in `unit`; `limits` are not changed.
     pub(super) fn get(&self, limits: &mut L) -> u64 {
         let value = match (self.field)(limits) {
             Field::U8(count) => (*count).into(),
@@ -79,7 +79,7 @@ impl<L: Default> Bound<L> {
         value / self.unit.size()
     }
 
-    /// Sets it.
+    /// Sets the bound in `limits`; `value` is in `unit`.
     ///
     /// # Panics
     /// If `value` is outside of the range.
@@ -98,7 +98,7 @@ impl<L: Default> Bound<L> {
 }
 
 impl Unit {
-    /// Its name, in capitals.
+    /// Name of the unit, in capitals.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count(what) => what,
@@ -109,7 +109,7 @@ impl Unit {
         }
     }
 
-    /// Bytes or milliseconds of one.
+    /// Size of one unit, in bytes, milliseconds or counted things.
     fn size(self) -> u64 {
         match self {
             Self::Count(_) | Self::Milliseconds => 1,

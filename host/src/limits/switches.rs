@@ -1,7 +1,7 @@
-//! The bounds that have switches, a row each: name, unit, range, what it bounds, where it is kept.
+//! Bounds that have switches, a row each: name, unit, range, description, and field.
 //!
-//! The command line makes its switches of these rows, and `docs/limits.md` has them as tables. Bounds without a row are no matter of
-//! taste: they are a protocol's, or a parser's author counts on them.
+//! The command line makes its switches from these rows, and `docs/limits.md` has them as tables. A bound without a row can't be changed: a
+//! protocol defines it, or authors of parsers rely on it.
 
 use super::bound::Field::{Time, U8, U32, U64, Usize};
 use super::bound::Unit::{Count, Kib, Mib, Milliseconds, Seconds};

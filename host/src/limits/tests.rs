@@ -1,4 +1,4 @@
-//! The rows of switches: each sets the bound that it names and no other, and the page has them all.
+//! Tests of the rows: each sets its own bound and no other, and `docs/limits.md` has all of them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::{Bound, Bounded, Limits, McpLimits, ParserLimits, RemoteLimits};
 
-/// The values of all rows, in order.
+/// Values of all rows, in order.
 fn values<L: Bounded>(limits: &mut L) -> Vec<u64> {
     L::BOUNDS.iter().map(|bound| bound.get(limits)).collect()
 }

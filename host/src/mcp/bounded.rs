@@ -1,5 +1,5 @@
-//! Reads lines from a tool server that may send anything: a line beyond the bound ends the reading with an error, so that one
-//! answer can neither fill the memory nor leave its call waiting for the end of it.
+//! Bounds the lines read from a tool server, which may send anything. A line above the bound ends the reading with an error, so that one
+//! answer can neither fill the memory nor keep its call waiting for the line's end.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// `inner`, up to the first line that is too long.
+/// Reader of `inner` that fails at the first line that is too long.
 pub(super) struct BoundedLines<R> {
     inner: R,
     most: usize,
@@ -18,12 +18,12 @@ pub(super) struct BoundedLines<R> {
 }
 
 impl<R> BoundedLines<R> {
-    /// Lines of at most `most` bytes; `overflowed` is set when one was longer.
+    /// Allows lines of at most `most` bytes; sets `overflowed` when one is longer.
     pub(super) fn new(inner: R, most: usize, overflowed: Arc<AtomicBool>) -> Self {
         Self { inner, most, line: 0, overflowed }
     }
 
-    /// Counts what came; false once a line is too long.
+    /// Counts the bytes of lines; false if a line is too long.
     fn count(&mut self, bytes: &[u8]) -> bool {
         let mut parts = bytes.split(|byte| *byte == b'\n');
         self.line += parts.next().map_or(0, <[u8]>::len);

@@ -1,4 +1,4 @@
-//! Our side of a connection: who we are, and one open connection with its peer.
+//! Client side of MCP: the identity that servers see, and one open connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use rmcp::{ClientHandler, RoleClient};
 
 use super::error::McpError;
 
-/// Pages of a tool list that are asked for.
+/// Maximum number of pages of a tool list that are requested.
 const PAGES: usize = 32;
 
-/// Offers servers nothing: no sampling, no roots, no elicitation.
+/// Client handler that offers servers nothing: no sampling, no roots, no elicitation.
 struct Client;
 
 impl ClientHandler for Client {}
@@ -22,13 +22,13 @@ impl ClientHandler for Client {}
 /// An open connection. Dropping it closes it.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Client>,
-    /// A message was larger than `most` bytes; the connection ended with it.
+    /// Set when a message was larger than `most` bytes, which ended the connection.
     overflowed: Arc<AtomicBool>,
     most: usize,
 }
 
 impl Connection {
-    /// Opens a connection: the handshake is done when this is ready.
+    /// Opens a connection and completes the handshake.
     pub(super) async fn open<T, E, A>(
         transport: T,
         overflowed: Arc<AtomicBool>,
@@ -48,12 +48,12 @@ impl Connection {
         Ok(Self { service, overflowed, most })
     }
 
-    /// Whether it can still be used.
+    /// Whether the connection can still be used.
     pub(super) fn is_open(&self) -> bool {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// All tools, page by page, at most `most` of them.
+    /// Lists the server's tools, page by page, at most `most` of them.
     pub(super) async fn list(&self, most: usize, time: Duration) -> Result<Vec<Tool>, McpError> {
         let mut tools = Vec::new();
         let mut cursor = None;
@@ -71,7 +71,7 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Runs a tool.
+    /// Runs a tool; a result that needs a second exchange is an error.
     pub(super) async fn call(
         &self,
         tool: &str,

@@ -1,4 +1,4 @@
-//! The tool servers that there are: what the operator's file (`config_file`) or a request says, checked.
+//! Configuration of tool servers, from the operator's file (`config_file`) or from a request, after its checks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,27 +7,27 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 
-/// All servers, by label.
+/// Configuration of all tool servers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct McpConfig {
-    /// The servers, by the label that requests name.
+    /// Servers by the label that requests name.
     pub servers: BTreeMap<String, ServerConfig>,
-    /// Label of the one behind `web_search` (tools `search`, `open`, `find`).
+    /// Label of the server behind `web_search` (tools `search`, `open`, `find`).
     pub web_search: Option<String>,
-    /// Label of the one behind `code_interpreter` (a tool `python`).
+    /// Label of the server behind `code_interpreter` (a tool `python`).
     pub code_interpreter: Option<String>,
 }
 
-/// One server.
+/// Configuration of one server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
-    /// Where it is.
+    /// How the server is reached.
     pub endpoint: Endpoint,
     /// Tools that may be used; none: all.
     pub allowed_tools: Option<Vec<String>>,
-    /// Whether calls wait for the client's approval where the request doesn't say.
+    /// Whether calls wait for the client's approval, if the request doesn't say.
     pub require_approval: Approval,
-    /// Time of one call; none: the server's default.
+    /// Time limit of one call; none: the default of all servers.
     pub timeout: Option<Duration>,
 }
 
@@ -38,44 +38,44 @@ pub enum Endpoint {
     Command {
         /// Program, looked up in `PATH`.
         command: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
-        /// All of its environment but for the few variables that every program gets.
+        /// Environment variables, besides the few that every program gets.
         env: Vec<(String, String)>,
     },
-    /// Behind a URL.
+    /// A server behind a URL.
     Url(UrlEndpoint),
 }
 
-/// A server behind a URL.
+/// Endpoint of a server behind a URL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UrlEndpoint {
-    /// `http` or `https`.
+    /// URL with the scheme `http` or `https`.
     pub url: String,
-    /// What is spoken there.
+    /// Transport that the server speaks.
     pub transport: UrlTransport,
-    /// Sent with every request.
+    /// Headers of every request.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Certificates (PEM) that are trusted there in place of the system's; read at every connect.
+    /// File of CA certificates (PEM) to trust instead of the system's; read at every connect.
     pub ca_file: Option<PathBuf>,
 }
 
 impl UrlEndpoint {
-    /// A URL without anything else.
+    /// Endpoint with a URL and defaults for everything else.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), transport: UrlTransport::default(), headers: Vec::new(), ca_file: None }
     }
 }
 
-/// What is spoken behind a URL.
+/// Transport of a server behind a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UrlTransport {
-    /// Streamable HTTP, or server-sent events where that is refused.
+    /// Streamable HTTP, or server-sent events if the server refuses it.
     #[default]
     Either,
     /// Streamable HTTP.
     Streamable,
-    /// HTTP with server-sent events, as the protocol had it in 2024.
+    /// HTTP with server-sent events, the protocol's transport of 2024.
     Sse,
 }
 
@@ -83,9 +83,9 @@ pub enum UrlTransport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// They run at once.
+    /// Calls run at once.
     Never,
-    /// They wait; so does the protocol's own default.
+    /// Calls wait for approval, which is also the protocol's default.
     #[default]
     Always,
 }

@@ -1,4 +1,4 @@
-//! The operator's file of tool servers: JSON, in the shape that MCP clients share (`mcpServers`), and what is ours beside it.
+//! The operator's file of tool servers: JSON in the shape that MCP clients share (`mcpServers`), with extensions of this server.
 //!
 //! ```json
 //! {
@@ -22,7 +22,7 @@ use serde::Deserialize;
 use super::config::{Approval, Endpoint, McpConfig, ServerConfig, UrlEndpoint, UrlTransport};
 use crate::tls;
 
-/// What is wrong with a configuration, in one line.
+/// Fault in a configuration, as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -60,7 +60,7 @@ struct Entry {
     timeout_seconds: Option<f32>,
 }
 
-/// The transport, in the words that clients have for it.
+/// Transport names that MCP clients use.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum TransportName {
@@ -71,7 +71,7 @@ enum TransportName {
 }
 
 impl McpConfig {
-    /// Reads a file's text; `variable` looks up environment variables.
+    /// Parses a file's text; `variable` looks up environment variables.
     pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let file: File = serde_json::from_str(text).map_err(|error| ConfigError(error.to_string()))?;
         let named = |role: &str, label: Option<&String>| match label {
@@ -92,7 +92,7 @@ impl McpConfig {
     }
 }
 
-/// Labels stand in names of tools and in log lines.
+/// Checks a label: labels are used in names of tools and in log lines.
 fn check_label(label: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if label.is_empty() || label.len() > 64 || !label.chars().all(plain) {
@@ -137,7 +137,7 @@ impl Entry {
     }
 }
 
-/// `plain`, and `secret` with each value looked up in the environment.
+/// Values of `plain`, and of `secret` with each value looked up in the environment.
 fn with_secrets(
     plain: BTreeMap<String, String>,
     secret: BTreeMap<String, String>,
@@ -151,7 +151,7 @@ fn with_secrets(
     Ok(all)
 }
 
-/// A header, its value kept out of logs.
+/// Parses a header and marks its value as sensitive, which keeps it out of logs.
 pub(super) fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), String> {
     let parsed = HeaderName::try_from(&name).map_err(|_| format!("{name:?} is no name of a header"))?;
     let mut value =

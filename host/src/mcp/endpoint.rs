@@ -1,4 +1,4 @@
-//! What a connection to a tool server behind a URL is made of, and the HTTP client for it.
+//! Settings of a connection to a tool server behind a URL, and the HTTP client for it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use super::error::McpError;
 use super::request_url::PublicResolver;
 use crate::tls;
 
-/// Time for a connection to be made.
+/// Time limit of connecting.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What a connection is made of.
+/// Settings of one connection.
 pub(super) struct HttpEndpoint<'a> {
     pub(super) at: &'a UrlEndpoint,
-    /// Names are resolved to public addresses only.
+    /// Whether host names are resolved to public addresses only.
     pub(super) public_only: bool,
-    /// Bytes of one message.
+    /// Maximum size of one message, in bytes.
     pub(super) most: usize,
-    /// Time of one message to the server, where its answer comes another way.
+    /// Time limit of posting one message, for the transport whose answers come on another connection.
     pub(super) post_time: Duration,
 }
 
 impl HttpEndpoint<'_> {
-    /// A client for this endpoint alone.
+    /// Makes an HTTP client for this endpoint only.
     pub(super) fn client(&self) -> Result<Client, McpError> {
         let mut builder = Client::builder().redirect(Policy::none()).no_proxy().connect_timeout(CONNECT);
         if self.public_only {
@@ -41,7 +41,7 @@ impl HttpEndpoint<'_> {
         })
     }
 
-    /// Sent with every request.
+    /// Headers of every request.
     pub(super) fn headers(&self) -> HashMap<HeaderName, HeaderValue> {
         self.at.headers.iter().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Why a tool can't be listed or run. The words go to clients and to the model: no addresses, paths or secrets in them.
+//! Errors of listing or running a tool. Clients and the model read the messages, so these hold no addresses, paths or secrets.
 
 use std::error::Error;
 use std::io;
@@ -9,57 +9,57 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::tls;
 
-/// What went wrong with a server of tools.
+/// Failure of a tool server or of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum McpError {
-    /// It didn't start, or nothing answers at its URL.
+    /// The program didn't start, or nothing answers at the URL.
     #[error("the tool server can't be reached")]
     Unreachable,
-    /// Its certificate isn't trusted, and why.
+    /// The server's certificate isn't trusted, for this reason.
     #[error("the tool server's certificate {0}")]
     Certificate(&'static str),
-    /// It answered with this HTTP status.
+    /// The server answered with this HTTP status.
     #[error("the tool server answered with HTTP status {0}")]
     Status(u16),
-    /// It does not speak its transport as the protocol has it.
+    /// The server violates its transport's protocol.
     #[error("the tool server can't be used: {0}")]
     Protocol(&'static str),
-    /// It did not answer in time.
+    /// The server did not answer within this time.
     #[error("the tool server did not answer within {} s", .0.as_secs_f32())]
     Timeout(Duration),
     /// The connection ended before the answer.
     #[error("the tool server closed the connection before it answered")]
     Closed,
-    /// It said that the request is wrong, or that it failed.
+    /// The server reported that the request is wrong, or that it failed.
     #[error("the tool server answered with error {code}: {message}")]
     Refused {
         /// JSON-RPC's error code.
         code: i32,
-        /// The server's words, cut short.
+        /// The server's message, cut to a maximum length.
         message: String,
     },
-    /// It answered, but not with what was asked for.
+    /// The server's answer doesn't match the request.
     #[error("the tool server answered with something that is no result of this request")]
     Garbage,
-    /// A message or an output is larger than what is read.
+    /// A message or an output is above the size limit, in bytes.
     #[error("the tool server's answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// It needs a user's answer in the middle of the call, or runs the call as a task: neither is there.
+    /// The tool needs a user's answer during the call, or runs the call as a task. Neither is supported.
     #[error("the tool needs more than one exchange, which this server does not do")]
     Interactive,
-    /// What the model wrote isn't a JSON object.
+    /// The arguments that the model wrote are not a JSON object.
     #[error("the arguments are not a JSON object: {0}")]
     Arguments(String),
-    /// The tool ran and says that it failed.
+    /// The tool ran and reported that it failed.
     #[error("{0}")]
     Tool(String),
 }
 
-/// Bytes of a server's own error message that are passed on.
+/// Maximum size of a server's error message that is passed on, in bytes.
 const MESSAGE_BYTES: usize = 2048;
 
 impl McpError {
-    /// What the SDK says. Its own words may hold addresses, so only the kind is kept.
+    /// Converts an error of the SDK. Only its kind is kept, since its message may hold addresses.
     pub(super) fn of_service(error: &ServiceError, time: Duration) -> Self {
         match error {
             ServiceError::McpError(error) => Self::refused(error),
@@ -73,7 +73,7 @@ impl McpError {
         }
     }
 
-    /// What the SDK says of a handshake.
+    /// Converts an error of the handshake.
     pub(super) fn of_handshake(error: &ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => Self::refused(error),
@@ -84,7 +84,7 @@ impl McpError {
         }
     }
 
-    /// What the HTTP client says of a request; none if it is nothing that helps.
+    /// Converts an error of an HTTP request; none if it says nothing useful.
     pub(super) fn of_http(error: &StreamableHttpError<reqwest::Error>) -> Option<Self> {
         Some(match error {
             StreamableHttpError::Client(error) => match error.status() {
@@ -110,13 +110,13 @@ impl McpError {
         Self::Refused { code: error.code.0, message: cut(&error.message, MESSAGE_BYTES).to_owned() }
     }
 
-    /// Whether the connection may be of no more use.
+    /// Whether the connection may be unusable after this error.
     pub(super) fn breaks_connection(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Interactive | Self::Arguments(_) | Self::Tool(_))
     }
 
-    /// Whether a handshake that ended so may be one of a transport that the server is too old for. Who isn't let in isn't by another
-    /// transport either.
+    /// Whether a handshake that failed with this error may succeed over the older transport. A client that isn't authorised gains nothing
+    /// by another transport.
     pub(super) fn may_be_older_server(&self) -> bool {
         match self {
             Self::Status(status) => (400..500).contains(status) && ![401, 403, 429].contains(status),
@@ -126,12 +126,12 @@ impl McpError {
     }
 }
 
-/// The status that the SDK's words begin with; it has no field for those that it doesn't know what to do with.
+/// Status at the beginning of the SDK's message: the SDK has no field for statuses that it doesn't handle.
 fn status_in(words: &str) -> Option<u16> {
     words.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }
 
-/// What is wrong with a certificate, if that is what is behind `error`. An I/O error doesn't name what it wraps as its source.
+/// Why a certificate isn't trusted, if that caused `error`. An I/O error doesn't return the error that it wraps as its source.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(rustls::Error::InvalidCertificate(error)) = error.downcast_ref() {
         return Some(tls::words(error));

@@ -1,5 +1,5 @@
-//! A tool server behind a URL: streamable HTTP, or the older server-sent events. Redirects aren't followed and no proxy is asked:
-//! requests, and the secrets in their headers, go where they are configured to go.
+//! A tool server behind a URL: streamable HTTP, or the older server-sent events. Redirects aren't followed and no proxy is used, so that
+//! requests, and the secrets in their headers, go only where they are configured to go.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,8 +13,8 @@ use super::endpoint::HttpEndpoint;
 use super::error::McpError;
 use super::sse::SseTransport;
 
-/// An open connection, over the transport that the operator names, else over the one that the server is found to speak: as the
-/// protocol has it, one that refuses the first message of streamable HTTP is asked for server-sent events.
+/// Opens a connection over the operator's transport. If none is configured, streamable HTTP is tried first, and server-sent events if the
+/// server refuses its first message, as the protocol describes.
 pub(super) async fn open(endpoint: &HttpEndpoint<'_>) -> Result<Connection, McpError> {
     let transport = endpoint.at.transport;
     if transport == UrlTransport::Sse {

@@ -1,10 +1,10 @@
-//! A tool's result as the one text that models read.
+//! A tool's result as one text for the model.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use super::error::McpError;
 
-/// The text of a result, at most `most` bytes; a tool that says it failed is an error with that text.
+/// Text of a result, at most `most` bytes; if the tool reports failure, the text is the error's.
 pub(super) fn text(result: &CallToolResult, most: usize) -> Result<String, McpError> {
     let mut text = String::new();
     for block in &result.content {
@@ -26,7 +26,7 @@ pub(super) fn text(result: &CallToolResult, most: usize) -> Result<String, McpEr
     if result.is_error == Some(true) { Err(McpError::Tool(text)) } else { Ok(text) }
 }
 
-/// What a model can read of one block; what isn't text becomes a placeholder.
+/// Text of one block; a block that isn't text becomes a placeholder.
 fn block_text(block: &ContentBlock) -> &str {
     match block {
         ContentBlock::Text(text) => &text.text,

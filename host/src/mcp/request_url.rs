@@ -1,5 +1,5 @@
-//! URLs of tool servers that come with a request: off unless the operator says otherwise, and then to public addresses by
-//! HTTPS only, so that a request can't reach what only this machine can.
+//! URLs of tool servers that requests bring. They are refused unless the operator allows them, and then restricted to public
+//! addresses by HTTPS by default, so that a request can't reach what only this machine can reach.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use std::str::FromStr;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Which URLs requests may name.
+/// URLs that requests may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RequestUrls {
-    /// None.
+    /// No URLs.
     #[default]
     None,
-    /// HTTPS to public addresses.
+    /// HTTPS URLs of public addresses.
     Public,
-    /// Any. For networks in which every client may reach everything that the server can.
+    /// Any URL. For networks in which every client may reach everything that the server can reach.
     Any,
 }
 
@@ -35,19 +35,19 @@ impl FromStr for RequestUrls {
 /// Why a request's URL is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// The operator allows none.
+    /// The operator allows no URLs.
     #[error("this server does not connect to servers that requests name: use the label of a configured one")]
     Forbidden,
-    /// It is no URL of that kind.
+    /// The text is no URL of an allowed scheme, or holds a user or password.
     #[error("expected an {0} URL without user and password")]
     Malformed(&'static str),
-    /// It points inside.
+    /// The address isn't public.
     #[error("the address is not a public one")]
     Private,
 }
 
 impl RequestUrls {
-    /// Whether `url` may be connected to; names are looked at again when they are resolved.
+    /// Checks that `url` may be connected to. Host names are checked when they are resolved.
     pub fn check(self, url: &str) -> Result<(), UrlError> {
         let schemes: (&[&str], _) = match self {
             Self::None => return Err(UrlError::Forbidden),
@@ -66,7 +66,7 @@ impl RequestUrls {
     }
 }
 
-/// Resolves names to public addresses only; asked at every connect, so that a name can't change its mind in between.
+/// Resolves host names to public addresses only. It runs at every connect, so a name can't change its address after the check.
 pub(super) struct PublicResolver;
 
 impl Resolve for PublicResolver {
@@ -82,7 +82,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Whether an address belongs to the open internet.
+/// Whether an address is reachable on the public internet.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -93,7 +93,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address inside one of NAT64 (`64:ff9b::/96`) or 6to4 (`2002::/16`).
+/// IPv4 address inside a NAT64 (`64:ff9b::/96`) or 6to4 (`2002::/16`) address.
 fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let pair = match address.segments() {
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => (high, low),
@@ -102,7 +102,7 @@ fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from_bits(u32::from(pair.0) << 16 | u32::from(pair.1)))
 }
 
-/// By IANA's registry of special-purpose addresses.
+/// Follows IANA's registry of special-purpose addresses.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let special = address.is_private()
@@ -119,7 +119,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !special
 }
 
-/// Global unicast is `2000::/3`, less the special ranges in it.
+/// Public addresses are those of global unicast (`2000::/3`) outside its special ranges.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let global = a & 0xe000 == 0x2000;
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(public("http://example.org/mcp"), Err(UrlError::Malformed("https")));
         assert_eq!(public("https://u:p@example.org/"), Err(UrlError::Malformed("https")));
         assert_eq!(public("https://127.0.0.1/"), Err(UrlError::Private));
-        // Every spelling that the URL standard takes for 127.0.0.1.
+        // Spellings that the URL standard reads as 127.0.0.1.
         for url in ["https://0x7f.1/", "https://2130706433/", "https://[::1]/", "https://[::ffff:127.0.0.1]/"]
         {
             assert_eq!(public(url), Err(UrlError::Private), "{url}");

@@ -1,4 +1,4 @@
-//! One tool server: connected to when it is first needed, and again after it died; its tools and calls within their bounds.
+//! One tool server. It is connected to at its first use, and again after the connection was lost; tools and calls stay within their bounds.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,21 +15,21 @@ use super::error::{McpError, cut};
 use super::{http, output, stdio};
 use crate::limits::McpLimits;
 
-/// After a connection failed, it isn't tried again for this long: requests get the same answer meanwhile.
+/// Time after a failed connection in which it isn't tried again: requests get the same error meanwhile.
 const REST: Duration = Duration::from_secs(1);
-/// Bytes of a tool's description that are shown to the model.
+/// Maximum size of a tool's description that the model is shown, in bytes.
 const DESCRIPTION_BYTES: usize = 16 << 10;
 
 /// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpTool {
-    /// Its name, of letters, digits, `_`, `-`, `.` and `/`.
+    /// Name of letters, digits, `_`, `-`, `.` and `/`.
     pub name: String,
-    /// What it does.
+    /// Description for the model.
     pub description: String,
-    /// JSON schema of its arguments.
+    /// JSON schema of the tool's arguments.
     pub input_schema: Map<String, Value>,
-    /// What the server says of its nature (`annotations`).
+    /// Hints about the tool's behaviour (`annotations`), as the server sent them.
     pub annotations: Option<Value>,
 }
 
@@ -38,7 +38,7 @@ pub struct McpServer {
     label: String,
     config: ServerConfig,
     limits: McpLimits,
-    /// Comes from a request: reaches public addresses only.
+    /// Whether only public addresses may be connected to, as for a server that a request names.
     public_only: bool,
     state: Mutex<State>,
     calls: Semaphore,
@@ -50,7 +50,7 @@ struct State {
     failed: Option<(Instant, McpError)>,
 }
 
-/// Counts a call by how it ended, once.
+/// Counts a call by its outcome when it is dropped.
 struct Counted<'a> {
     server: &'a str,
     outcome: &'static str,
@@ -65,30 +65,31 @@ impl Drop for Counted<'_> {
 }
 
 impl McpServer {
-    /// A server that isn't connected yet.
+    /// Makes a server that isn't connected yet.
     pub fn new(label: impl Into<String>, config: ServerConfig, limits: McpLimits) -> Self {
         let calls = Semaphore::new(limits.calls_per_server);
         Self { label: label.into(), config, limits, public_only: false, state: Mutex::default(), calls }
     }
 
-    /// The same, for a URL that a request named: names must resolve to public addresses.
+    /// Restricts the server to host names that resolve to public addresses, if `only` is true.
     #[must_use]
     pub fn public_only(mut self, only: bool) -> Self {
         self.public_only = only;
         self
     }
 
-    /// The label that requests name.
+    /// Label that requests name.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Whether calls wait for approval where the request doesn't say.
+    /// Whether calls wait for approval, if the request doesn't say.
     pub fn require_approval(&self) -> Approval {
         self.config.require_approval
     }
 
-    /// Its tools, those that the operator allows. The connection keeps the list until the server says that it changed.
+    /// Lists the tools that the operator allows. The connection caches the list only for as long as the server's answer permits (`ttlMs`),
+    /// and until the server reports a change.
     pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
         let time = self.limits.start_time;
         let most = self.limits.tools_per_server;
@@ -96,7 +97,7 @@ impl McpServer {
         Ok(listed.into_iter().filter_map(|tool| self.tool(tool)).collect())
     }
 
-    /// Runs a tool; `arguments` are the JSON text that the model wrote. Dropping this cancels the call.
+    /// Runs a tool; `arguments` is the JSON text that the model wrote. Dropping the future cancels the call.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<String, McpError> {
         let mut counted = Counted { server: &self.label, outcome: "cancelled" };
         let result = self.run(tool, arguments).await;
@@ -115,8 +116,8 @@ impl McpServer {
         output::text(&result, self.limits.output_bytes)
     }
 
-    /// Runs `exchange` over the open connection, within `time`. A connection that it leaves in doubt is given up: those who
-    /// still use it keep it, who comes next gets another one.
+    /// Runs `exchange` over the open connection, within `time`. After an error that may leave the connection unusable, later callers open
+    /// another one; callers that still use it keep it.
     async fn within<T>(
         &self,
         time: Duration,
@@ -136,7 +137,7 @@ impl McpServer {
         result
     }
 
-    /// The open connection, which is made if there is none. Who comes meanwhile waits for the same one.
+    /// Returns the open connection, or opens one. Concurrent callers wait for the same one.
     async fn connection(&self) -> Result<Arc<Connection>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.as_ref().filter(|connection| connection.is_open()) {
@@ -176,7 +177,7 @@ impl McpServer {
         }
     }
 
-    /// Time of one call.
+    /// Time limit of one call.
     fn call_time(&self) -> Duration {
         self.config.timeout.unwrap_or(self.limits.call_time)
     }
@@ -186,7 +187,7 @@ impl McpServer {
         McpError::Unreachable
     }
 
-    /// A listed tool as we use it; none where the operator doesn't allow it or the name can't be shown to a model.
+    /// Converts a listed tool; none if the operator doesn't allow it or its name can't be shown to a model.
     fn tool(&self, tool: rmcp::model::Tool) -> Option<McpTool> {
         let name = tool.name.into_owned();
         let allowed = self.config.allowed_tools.as_ref().is_none_or(|allowed| allowed.contains(&name));
@@ -218,7 +219,7 @@ fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// The object that a model wrote as a call's arguments; nothing at all is an empty one.
+/// Parses the arguments that a model wrote; empty text is an empty object.
 fn object(arguments: &str) -> Result<Map<String, Value>, McpError> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());

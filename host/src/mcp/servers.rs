@@ -9,7 +9,7 @@ use super::request_url::{RequestUrls, UrlError};
 use super::server::McpServer;
 use crate::limits::McpLimits;
 
-/// The operator's servers, and whether requests may bring their own. Cheap to clone.
+/// The operator's servers, and whether requests may bring others. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct McpServers(Arc<Shared>);
 
@@ -23,7 +23,7 @@ struct Shared {
 }
 
 impl McpServers {
-    /// The configured servers; none is connected to before it is needed.
+    /// Makes the configured servers; each is connected to at its first use.
     pub fn new(config: McpConfig, request_urls: RequestUrls, limits: &McpLimits) -> Self {
         let server = |(label, config): (String, ServerConfig)| {
             (label.clone(), Arc::new(McpServer::new(label, config, limits.clone())))
@@ -37,22 +37,22 @@ impl McpServers {
         }))
     }
 
-    /// The server of this label.
+    /// Server with this label.
     pub fn get(&self, label: &str) -> Option<Arc<McpServer>> {
         self.0.servers.get(label).cloned()
     }
 
-    /// The one behind `web_search`.
+    /// Server behind `web_search`.
     pub fn web_search(&self) -> Option<Arc<McpServer>> {
         self.0.web_search.as_deref().and_then(|label| self.get(label))
     }
 
-    /// The one behind `code_interpreter`.
+    /// Server behind `code_interpreter`.
     pub fn code_interpreter(&self) -> Option<Arc<McpServer>> {
         self.0.code_interpreter.as_deref().and_then(|label| self.get(label))
     }
 
-    /// A server that a request names by URL, for that request alone.
+    /// Makes a server for a URL that a request names, for this request only.
     pub fn of_request(
         &self,
         label: &str,
@@ -73,13 +73,13 @@ impl McpServers {
     }
 }
 
-/// Why a request's own server is refused.
+/// Why a server that a request brings is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestServerError {
-    /// Its URL.
+    /// The URL is refused.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// A header.
+    /// A header can't be sent.
     #[error("{0}")]
     Header(String),
 }

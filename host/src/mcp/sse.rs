@@ -1,6 +1,6 @@
-//! The transport of MCP's first version (2024-11-05), which many servers still speak: one GET whose server-sent events are the
-//! server's messages, the first of them (`endpoint`) naming where ours are posted to. That must be on the same origin, as our
-//! headers may hold secrets. What doesn't keep to this ends the connection; the call at hand fails.
+//! The transport of MCP's first version (2024-11-05), which many servers still use. One GET returns server-sent events, which are
+//! the server's messages; the first one (`endpoint`) names the URL that our messages are posted to. That URL must be on the same
+//! origin, since our headers may hold secrets. A violation ends the connection, and the current call fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use super::error::McpError;
 /// An event's type and data.
 type Event = (Option<String>, String);
 
-/// A stream of messages from the server, and where ours go.
+/// Transport with a stream of messages from the server, and a URL to post messages to.
 pub(super) struct SseTransport {
     client: Client,
     post: Url,
@@ -32,7 +32,7 @@ pub(super) struct SseTransport {
 }
 
 impl SseTransport {
-    /// Opens the stream and waits until it has named its endpoint. An event larger than the endpoint allows ends the stream and sets
+    /// Opens the stream and waits for the server's endpoint. An event larger than `HttpEndpoint::most` ends the stream and sets
     /// `overflowed`.
     pub(super) async fn connect(
         endpoint: &HttpEndpoint<'_>,
@@ -57,7 +57,7 @@ impl SseTransport {
     }
 }
 
-/// Where messages are posted to, which the stream says before anything else.
+/// Waits for the URL to post messages to.
 async fn endpoint_of(
     events: &mut BoxStream<'static, Result<Event, SseError>>,
     url: &Url,
@@ -77,7 +77,7 @@ async fn endpoint_of(
     }
 }
 
-/// `reference` as the stream at `url` means it, if it stays there.
+/// Resolves `reference` against `url`; an error if it leads to another origin or user.
 fn resolve(url: &Url, reference: &str) -> Result<Url, McpError> {
     let post = url.join(reference).map_err(|_| McpError::Protocol("its endpoint is no URL"))?;
     let user = |url: &Url| (url.username().to_owned(), url.password().map(str::to_owned));
@@ -87,7 +87,7 @@ fn resolve(url: &Url, reference: &str) -> Result<Url, McpError> {
     Ok(post)
 }
 
-/// The SDK bounds events, and has its words alone for one that is larger.
+/// Whether the error is the SDK's for an event above the bound; only its message tells.
 fn is_too_large(error: &SseError) -> bool {
     matches!(error, SseError::Body(error) if error.to_string().contains("maximum size"))
 }

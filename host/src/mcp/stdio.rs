@@ -1,5 +1,4 @@
-//! A tool server as a child process: started with an environment of its own, ended with the connection. Its standard error goes to
-//! the host's.
+//! A tool server as a child process. It has an environment of its own and ends with the connection. Its standard error is the host's.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,18 +12,18 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::bounded::BoundedLines;
 
-/// Variables that a server gets of the host's environment; the host's secrets are not among them.
+/// Environment variables that a server inherits from the host; none of them holds secrets of the host.
 const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "SHELL", "TERM"];
 
-/// The transport to a child; dropping it closes the child's input and ends the child. What that has started in turn ends by the end
-/// of its input, as the protocol has it.
+/// Transport to a child process. Dropping it closes the child's input and kills the child. Processes that the child started must end at the
+/// end of their input, as the protocol requires.
 pub(super) struct ChildTransport {
     lines: AsyncRwTransport<RoleClient, BoundedLines<ChildStdout>, ChildStdin>,
-    /// Killed when it is dropped, and reaped by the runtime.
+    /// Child process, killed when it is dropped and reaped by the runtime.
     _child: Child,
 }
 
-/// Starts the program. Messages beyond `most` bytes end the connection and set `overflowed`.
+/// Starts the program. A message above `most` bytes ends the connection and sets `overflowed`.
 pub(super) fn spawn(
     (command, args, env): (&str, &[String], &[(String, String)]),
     most: usize,

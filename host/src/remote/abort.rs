@@ -1,4 +1,4 @@
-//! Giving up a request at an engine that goes on when its connection is closed.
+//! Aborts a request at an engine that keeps generating after its connection is closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use tokio::runtime::Handle;
 
 use super::upstream::Upstream;
 
-/// Time for the engine to take it.
+/// Time limit of the abort request.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Gives the request up when it is dropped, unless it was disarmed.
+/// Aborts the request when the guard is dropped, unless the guard was disarmed.
 pub(super) struct AbortGuard(Option<(Arc<Upstream>, &'static str, Vec<u8>)>);
 
 impl AbortGuard {
-    /// For a request that is given up so; `None`: closing its connection does.
+    /// `abort` is the path and body of the abort request; `None` if closing the connection is enough.
     pub(super) fn new(upstream: &Arc<Upstream>, abort: Option<(&'static str, Vec<u8>)>) -> Self {
         Self(abort.map(|(path, body)| (Arc::clone(upstream), path, body)))
     }
 
-    /// The request has ended.
+    /// Called when the request has ended and needs no abort.
     pub(super) fn disarm(mut self) {
         self.0 = None;
     }
@@ -27,7 +27,7 @@ impl AbortGuard {
 
 impl Drop for AbortGuard {
     fn drop(&mut self) {
-        // Without a runtime the process ends, and its connections with it.
+        // Without a runtime the process is ending, and the connection closes with it.
         let (Some((upstream, path, body)), Ok(runtime)) = (self.0.take(), Handle::try_current()) else {
             return;
         };

@@ -1,7 +1,7 @@
-//! From a request to an engine's answer that has begun: choosing the engine, asking it, and others after it.
+//! Turns a request into an engine's answer that has begun: chooses an engine, sends the request, and tries other engines after a failure.
 //!
-//! What may be asked of another engine is what this one didn't begin: no connection, too busy, behind a gateway that is, or no first
-//! token in time. A status of its own failing (500) may be the request's doing, and goes no further.
+//! Another engine is tried if this one didn't begin: no connection, too busy, a gateway's error, or no first token in time. A status 500 is
+//! final, since the request itself may be the cause.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::routing::{Affinity, Lease, NoEngine};
 use super::upstream::{Upstream, connection_words, read_body};
 use super::wire::{WireFault, WireReader, engine_error};
 
-/// Bytes of a refusal that are read.
+/// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL: usize = 64 << 10;
 
 /// An engine's answer that has begun.
@@ -26,19 +26,20 @@ pub(super) struct Attempt {
     pub(super) body: Body,
     pub(super) reader: Box<dyn WireReader>,
     pub(super) abort: AbortGuard,
-    /// When it was asked.
+    /// Time at which the request was sent to the engine.
     pub(super) asked: Instant,
 }
 
-/// Why an engine didn't begin.
+/// Why an engine didn't begin an answer.
 enum Refusal {
-    /// Another may.
+    /// Another engine may accept the request.
     Elsewhere(SubmitError),
-    /// None would.
+    /// No other engine is tried.
     Final(SubmitError),
 }
 
-/// The answer of the first engine that begins one. `excluded` are those that were asked before; those that were asked here are added.
+/// Opens the answer on the first engine that begins one. `excluded` names engines that were tried before; the result adds those that failed
+/// here.
 pub(super) async fn open(
     pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
@@ -48,7 +49,7 @@ pub(super) async fn open(
     loop {
         let lease = match select(&pool, &request, &excluded) {
             Ok(lease) => lease,
-            // What an engine said is worth more than that there is no other.
+            // The error of an engine that was asked says more than the router's error that no other is left.
             Err(error) => return (Err(last.unwrap_or(error)), excluded),
         };
         let name = Arc::clone(lease.name());
@@ -68,7 +69,7 @@ pub(super) async fn open(
     }
 }
 
-/// The engine that the router chooses, counted from here on.
+/// Selects an engine. The returned lease counts the request as the engine's load.
 fn select(
     pool: &UpstreamPool,
     request: &RemoteRequest,
@@ -94,7 +95,7 @@ async fn ask(
     let asked = Instant::now();
     let upstream = Arc::clone(lease.engine());
     let unavailable = || Refusal::Elsewhere(SubmitError::Unavailable { retry_after: None });
-    // It may have gone since it was chosen.
+    // The engine may have become unavailable since it was selected.
     let Some(facts) = upstream.facts() else { return Err(unavailable()) };
     let wire = facts.kind.wire();
     let id = crate::random::hex::<16>();
@@ -129,7 +130,7 @@ async fn ask(
     Err(unavailable())
 }
 
-/// The body of an answer that is as it was asked for.
+/// The body of an answer; an error if the body is compressed.
 fn plain_body(response: Response) -> Result<Body, String> {
     if response.headers().contains_key(header::CONTENT_ENCODING) {
         return Err("its answer is packed, which it wasn't asked for".to_owned());
@@ -137,10 +138,10 @@ fn plain_body(response: Response) -> Result<Body, String> {
     Ok(Body::from(response))
 }
 
-/// What a status other than 200 comes to.
+/// Refusal made from a status other than 200.
 struct StatusRefusal {
     refusal: Refusal,
-    /// Whether it counts as the engine's failure.
+    /// Whether the refusal counts as a failure of the engine in its circuit breaker.
     is_fault: bool,
 }
 
@@ -151,7 +152,7 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     let words = match engine_error(&body.ok().and_then(Result::ok).unwrap_or_default()) {
         WireFault::Engine(_, words) | WireFault::Unreadable(words) => words,
     };
-    // What it says of a request may hold the request's text, which is for no log.
+    // An engine's words about a request may quote the request's text, which no log may hold.
     let reason = if is_about_request(status) { "" } else { &words };
     tracing::warn!(engine = %upstream.name(), %status, reason, "an engine elsewhere refused a request");
     let (refusal, is_fault) = match status {
@@ -169,12 +170,13 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     StatusRefusal { refusal, is_fault }
 }
 
-/// Whether an engine that answers so speaks of the request, and not of itself or its key.
+/// Whether an engine that answers with this status objects to the request, and not to its own state or the key.
 fn is_about_request(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 429)
 }
 
-/// A refusal of the request itself: of its length, of its constraint, or a disagreement between this server and the engine.
+/// Error for a request that the engine refused: because of the prompt's length, the constraint, the priority, or a disagreement between
+/// this server and the engine.
 pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteRequest) -> SubmitError {
     let facts = upstream.facts();
     let name = facts.as_ref().map_or("engine", |facts| &facts.name);
@@ -195,20 +197,21 @@ pub(super) fn client_error(words: &str, upstream: &Upstream, request: &RemoteReq
     SubmitError::Failed(format!("{} refused a request of this server", upstream.name()))
 }
 
-/// `Retry-After` in seconds; a date is not read.
+/// Value of `Retry-After` if it is in seconds, at most an hour; a date is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse::<u64>().ok()?;
     Some(Duration::from_secs(seconds.min(3600)))
 }
 
 impl Attempt {
-    /// Its first token has come.
+    /// Records that the first token has come.
     pub(super) fn begun(&mut self) {
         self.lease.succeeded();
         self.lease.engine().metrics.first_token(self.asked.elapsed());
     }
 
-    /// The answer ended, by the engine itself or because nothing more of it is wanted; the engine had so many tokens of the prompt cached.
+    /// Ends an answer that is complete. `engine_ended` is false if this server ended it, at a stop id or the limit, while the engine goes
+    /// on; `cached` counts prompt tokens that the engine had cached.
     pub(super) fn end(self, engine_ended: bool, cached: usize) {
         let metrics = &self.lease.engine().metrics;
         metrics.completed.increment(1);
@@ -218,14 +221,14 @@ impl Attempt {
         }
     }
 
-    /// The answer broke off: by name, whose it was.
+    /// Records that the answer broke off. Returns the engine's name.
     pub(super) fn fail(mut self) -> Arc<str> {
         self.lease.failed(Instant::now());
         self.lease.engine().metrics.failed.increment(1);
         Arc::clone(self.lease.name())
     }
 
-    /// The engine refused the request.
+    /// Records that the engine refused the request after it had answered 200.
     pub(super) fn refuse(self) -> Arc<Upstream> {
         self.abort.disarm();
         let upstream = Arc::clone(self.lease.engine());
@@ -233,7 +236,7 @@ impl Attempt {
         upstream
     }
 
-    /// Nobody wants the answer any more.
+    /// Records that the answer's reader left. Dropping the attempt aborts the request.
     pub(super) fn cancel(self) {
         self.lease.engine().metrics.cancelled.increment(1);
     }

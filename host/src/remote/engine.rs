@@ -1,4 +1,4 @@
-//! The engines of one model, elsewhere, as one engine.
+//! All remote engines of one model, as one `Engine`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,47 +22,47 @@ use super::watch;
 use crate::limits::RemoteLimits;
 use crate::prompt::Tokenizer;
 
-/// Why engines elsewhere can't be used.
+/// Why a model's remote engines can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// The list can't be read.
+    /// The list of engines can't be read.
     #[error("--engine: {0}")]
     List(String),
-    /// An engine is there and can't be used.
+    /// An engine answers but can't be used.
     #[error("the engine {url}: {reason}")]
     Engine {
-        /// Which.
+        /// URL of the engine.
         url: String,
-        /// Why.
+        /// Reason, for the operator.
         reason: String,
     },
-    /// Connections can't be set up.
+    /// The HTTP client can't be set up.
     #[error("no connections to engines can be set up: {0}")]
     Client(String),
 }
 
-/// What of a model its engines are held against.
+/// Properties of the served model, which every remote engine must match.
 pub struct RemoteModel {
-    /// What logs and metrics call it.
+    /// Name of the model in logs and metrics.
     pub label: Arc<str>,
-    /// Its names, of which engines may know one.
+    /// Names of the model; an engine may know it by one of them.
     pub names: Vec<String>,
-    /// Its tokenizer.
+    /// Tokenizer of the model, compared with the engines' own.
     pub tokenizer: Arc<Tokenizer>,
-    /// Tokens of prompt and answer together, at the most.
+    /// Maximum number of tokens of prompt and answer together.
     pub context: usize,
 }
 
-/// See the module. Dropping it ends what watches the engines; answers under way go on.
+/// `Engine` over a pool of remote engines. Dropping it ends the health checks; answers under way go on.
 pub struct RemoteEngine {
     pool: Arc<UpstreamPool>,
     info: EngineInfo,
-    /// Ends when it is dropped.
+    /// Task of the health checks, aborted when this field is dropped.
     _watching: JoinSet<()>,
 }
 
 impl RemoteEngine {
-    /// Looks at all engines and begins to watch them. One that doesn't answer yet joins when it does.
+    /// Probes all engines and starts the health checks. An engine that doesn't answer yet joins as soon as it does.
     ///
     /// # Errors
     /// The list can't be read; an engine is there and can't be used, such as one of another model.
@@ -106,8 +106,9 @@ impl RemoteEngine {
     }
 }
 
-/// The smallest context counts, so that every engine can take what is taken on. Constraints are refused by the engines themselves: which
-/// there are, and what they follow, changes. The name has no URLs: clients read it.
+/// Facts of all engines together. The context is the smallest one, so that every engine can take every accepted request. Constraints are
+/// checked per request and engine, since the list of engines and their abilities change. The name holds no URLs, because clients can read
+/// it.
 fn info(upstreams: &[Arc<Upstream>], context: usize, vocab: usize) -> EngineInfo {
     let facts: Vec<_> = upstreams.iter().filter_map(|upstream| upstream.facts()).collect();
     let names: BTreeSet<&str> = facts.iter().map(|facts| &*facts.name).collect();
@@ -152,7 +153,7 @@ impl Engine for RemoteEngine {
 }
 
 impl UpstreamPool {
-    /// Makes these the engines; those that were there stay as they are, and those that go end what they have begun.
+    /// Replaces the list of engines. An engine on both lists keeps its state; one that is removed finishes the requests that it has begun.
     pub(super) fn set_urls(&self, urls: Vec<EngineUrl>) {
         let before = self.upstreams();
         let PoolSettings { options, client, label, .. } = &self.settings;

@@ -1,47 +1,48 @@
-//! What was found out about an engine elsewhere.
+//! Facts about one remote engine, as found by a probe.
 
 use std::sync::Arc;
 
 use super::wire::EngineKind;
 
-/// See the module.
+/// Protocol and abilities of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Facts {
-    /// What it speaks.
+    /// Protocol that the engine speaks.
     pub(super) kind: EngineKind,
-    /// What it is, for people: `vLLM 0.32.0`.
+    /// Engine and version, for people: `vLLM 0.32.0`.
     pub(super) name: Arc<str>,
-    /// What it calls the model.
+    /// The engine's name for the model.
     pub(super) model: String,
-    /// Tokens of prompt and answer together, where it says so.
+    /// Maximum number of tokens of prompt and answer together, if the engine reports it.
     pub(super) context: Option<usize>,
-    /// Whether it tells the ids of its tokens; else its text is tokenised here.
+    /// Whether the engine sends token ids; if not, its text is tokenised here.
     pub(super) tells_ids: bool,
-    /// Whether it follows grammars in llguidance's dialect, with tokens by id.
+    /// Whether the engine follows grammars in llguidance's dialect, in which tokens are named by id.
     pub(super) follows_grammars: bool,
-    /// Whether it follows JSON schemas.
+    /// Whether the engine follows JSON schemas.
     pub(super) follows_schemas: bool,
     /// Whether the same seed gives the same tokens.
     pub(super) follows_seeds: bool,
-    /// Whether it can leave reasoning free and follow a schema behind it.
+    /// Whether the engine can leave reasoning free and apply a schema to the text after it.
     pub(super) follows_schemas_after_reasoning: bool,
-    /// By what priorities are multiplied, of which it takes the lowest first; 0: it has none.
+    /// Factor for a request's priority: 1 if the engine serves the lowest number first as this server does, -1 if the highest, 0 if it has
+    /// no priorities.
     pub(super) priority_sign: i32,
-    /// Whether its log-probabilities are those before temperature.
+    /// Whether the engine's log-probabilities are computed before temperature is applied.
     pub(super) has_raw_logprobs: bool,
-    /// The route that says whether it lives.
+    /// Path of the health check.
     pub(super) health: &'static str,
-    /// What its metrics call its load.
+    /// Names of the engine's load gauges; none if it reports no load.
     pub(super) gauges: Option<&'static Gauges>,
 }
 
 /// Names of an engine's gauges in Prometheus' text format.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Gauges {
-    /// Requests that are computed.
+    /// Number of running requests.
     pub(super) running: &'static str,
-    /// Requests that wait.
+    /// Number of queued requests.
     pub(super) waiting: &'static str,
     /// Used share of the KV cache, 0 to 1.
     pub(super) kv_used: Option<&'static str>,
@@ -66,7 +67,7 @@ impl Gauges {
 }
 
 impl Facts {
-    /// What it can't do, for people; empty where it can do all.
+    /// What the engine can't do, for people; empty if it can do everything.
     pub(super) fn shortcomings(&self) -> Vec<&'static str> {
         [
             (self.tells_ids, "it tells no token ids: its text is tokenised here, and special tokens are known by their text"),

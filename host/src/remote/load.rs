@@ -1,13 +1,13 @@
-//! The load that an engine tells: gauges of Prometheus' text format, summed over their labels.
+//! An engine's load, read from its gauges in Prometheus' text format and summed over their labels.
 
 use super::facts::Gauges;
 use super::routing::ReportedLoad;
 
-/// What a scrape says; none if the gauges aren't in it.
+/// Load in a scrape's text; none if the gauge of running requests is missing.
 pub(super) fn read(text: &str, gauges: &Gauges) -> Option<ReportedLoad> {
     let running = values(text, gauges.running).reduce(|sum, value| sum + value)?;
     let waiting = values(text, gauges.waiting).sum::<f64>();
-    // Of several caches the fullest says whether the next request fits.
+    // Of several caches the fullest one counts, since the next request may have to fit into it.
     let kv_used = gauges.kv_used.and_then(|name| values(text, name).reduce(f64::max));
     #[expect(
         clippy::cast_possible_truncation,
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, gauges: &Gauges) -> Option<ReportedLoad> {
     Some(ReportedLoad { running: count(running), waiting: count(waiting), kv_used })
 }
 
-/// Values of the samples of a gauge.
+/// Finite values of all samples of the gauge `name`.
 fn values<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = f64> + 'a {
     text.lines().filter_map(move |line| {
         let rest = line.strip_prefix(name)?;

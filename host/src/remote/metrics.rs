@@ -1,21 +1,21 @@
-//! Figures of each engine elsewhere. Labels are the model and the URL that the operator gave.
+//! Metrics of each remote engine. Labels are the model and the URL that the operator gave.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{Counter, Histogram, counter, histogram};
 
-/// Figures of one engine. Made once: a handle for each costs a look-up.
+/// Metrics of one engine. The handles are made once, since each lookup has a cost.
 pub(super) struct UpstreamMetrics {
     pub(super) completed: Counter,
     pub(super) refused: Counter,
     pub(super) failed: Counter,
     pub(super) cancelled: Counter,
-    /// Attempts that another engine was asked after.
+    /// Failed attempts after which another engine was tried.
     pub(super) retried: Counter,
-    /// Requests that went to the engine that had those of their key before.
+    /// Requests sent to the engine that served the previous request of the same affinity key.
     pub(super) affinity_hits: Counter,
-    /// Prompt tokens that it had cached.
+    /// Prompt tokens that the engine had in its cache.
     pub(super) cached_tokens: Counter,
     first_token: Histogram,
 }
@@ -36,13 +36,13 @@ impl UpstreamMetrics {
         }
     }
 
-    /// The first token came after this time.
+    /// Records the time from sending a request to its first token.
     pub(super) fn first_token(&self, after: Duration) {
         self.first_token.record(after.as_secs_f64());
     }
 }
 
-/// What the figures are, for scrapes.
+/// Registers the descriptions of the metrics.
 pub(crate) fn describe() {
     metrics::describe_counter!(
         "sluice_upstream_requests_total",

@@ -1,9 +1,9 @@
-//! Engines elsewhere: vLLM, SGLang or llama.cpp behind a URL generate, and everything else stays here.
+//! Remote engines: vLLM, SGLang or llama.cpp behind a URL generate tokens; everything else happens in this server.
 //!
-//! `engine` is trait `Engine` over all engines of a model; `routing` chooses one for a request; `wire/` has what each kind speaks;
-//! `stream` reads an answer; `probe` and `watch` find out what is there.
-//! Invariants: token ids go out and come in, so that templates, parsers and control tokens are this server's; what an engine can't follow is
-//! refused by name and never left out; nothing that is sent to one engine is sent to another once a token of its answer was read.
+//! `engine` implements `Engine` over all engines of a model; `routing` chooses one for a request; `wire/` has the protocol of each kind;
+//! `stream` reads an answer; `probe` and `watch` find out which engines there are and what they can do. Invariants: requests and answers
+//! are token ids, so templates, parsers and control tokens are this server's. A field that an engine can't follow is refused by its name
+//! and never left out. A request goes to no second engine once a token of its answer was read.
 
 mod abort;
 mod attempt;
@@ -34,7 +34,7 @@ pub use probe::ProbeError;
 pub(crate) use upstream::{connection_words, read_body};
 pub use wire::EngineKind;
 
-/// Time for an engine to say something of itself.
+/// Time limit of a request for an engine's facts, health or metrics.
 const PROBE_TIME: Duration = Duration::from_secs(5);
-/// Time for an answer of one token, which may wait behind others.
+/// Time limit of a probe that generates one token; the engine may have to queue it.
 const PROBE_ANSWER_TIME: Duration = Duration::from_mins(1);

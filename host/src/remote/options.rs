@@ -1,4 +1,4 @@
-//! What the operator says of engines elsewhere.
+//! The operator's settings for remote engines.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use reqwest::Url;
 
 use super::wire::EngineKind;
 
-/// The engines of one model.
+/// Settings of the engines of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteOptions {
-    /// Where they are.
+    /// List of the engines.
     pub engines: EngineList,
-    /// What they are; none: found out of each.
+    /// Protocol of all engines; if none, each is probed.
     pub kind: Option<EngineKind>,
-    /// The key that they ask for.
+    /// API key for all engines.
     pub key: Option<EngineKey>,
-    /// File of the only certificates that they are trusted by; none: the system's.
+    /// File with the CA certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Where engines are.
+/// Source of the list of engines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineList {
-    /// At these URLs.
+    /// URLs given on the command line.
     Urls(Vec<EngineUrl>),
-    /// At those of a file, which is read again when it changes.
+    /// File with one URL a line, read again at each health check.
     File(PathBuf),
 }
 
@@ -34,15 +34,16 @@ pub enum EngineList {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineUrl(Url);
 
-/// A key that engines ask for. It is shown nowhere.
+/// API key for engines. It appears in no output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EngineKey(HeaderValue);
 
 impl EngineList {
-    /// The engines as they stand now, each once; at least one.
+    /// URLs of the engines as listed now, without duplicates; at least one.
     ///
     /// # Errors
-    /// The file can't be read, has no URL in it or one that can't be used: in one line, with its place.
+    /// The file can't be read, holds no URL, or holds one that can't be used. The message is one line with the file's path and the line's
+    /// number.
     pub(super) fn read(&self) -> Result<Vec<EngineUrl>, String> {
         match self {
             Self::Urls(urls) => Ok(urls.clone()),
@@ -55,7 +56,7 @@ impl EngineList {
     }
 }
 
-/// One URL a line; empty lines and those that begin with `#` are passed over.
+/// Reads one URL a line; empty lines and lines that begin with `#` are skipped.
 fn parse_lines(text: &str) -> Result<Vec<EngineUrl>, String> {
     let lines = text.lines().map(str::trim).enumerate();
     let urls = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -76,7 +77,7 @@ fn once_each(urls: impl Iterator<Item = Result<EngineUrl, String>>) -> Result<Ve
     if each.is_empty() { Err("no engine's URL in it".to_owned()) } else { Ok(each) }
 }
 
-/// `URL[,URL…]`, or `@FILE`.
+/// Parses `URL[,URL…]` or `@FILE`.
 impl FromStr for EngineList {
     type Err = String;
 
@@ -90,7 +91,7 @@ impl FromStr for EngineList {
 }
 
 impl EngineUrl {
-    /// What the engine is called in logs, metrics and messages.
+    /// Name of the engine in logs, metrics and messages: its URL.
     pub(super) fn name(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
@@ -128,7 +129,7 @@ impl FromStr for EngineUrl {
                 "an engine's URL holds a name or a password: give the key by the switch for it".to_owned()
             );
         }
-        // Other clients of the same engines want the `/v1` of their base URL said.
+        // A trailing `/v1` is removed: other clients of these engines expect it in their base URL, so operators may give it.
         let path = url.path().trim_end_matches('/');
         let path = format!("{}/", path.strip_suffix("/v1").unwrap_or(path));
         url.set_path(&path);
@@ -137,7 +138,7 @@ impl FromStr for EngineUrl {
 }
 
 impl EngineKey {
-    /// The header that it is sent as.
+    /// Value of the `Authorization` header.
     pub(crate) fn header(&self) -> HeaderValue {
         self.0.clone()
     }
@@ -154,7 +155,7 @@ impl EngineKey {
     }
 }
 
-/// `env:VARIABLE` or `file:PATH`: a key on the command line would be everybody's to read.
+/// Parses `env:VARIABLE` or `file:PATH`. The key itself is not accepted, since other users could read it from the command line.
 impl FromStr for EngineKey {
     type Err = String;
 

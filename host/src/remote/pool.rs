@@ -1,4 +1,4 @@
-//! What all requests to the engines of one model share.
+//! State that all requests to the remote engines of one model share.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,21 +12,21 @@ use super::upstream::Upstream;
 use super::vocabulary::Vocabulary;
 use crate::limits::RemoteLimits;
 
-/// What upstreams are made of, and looked at for.
+/// Settings for making and probing upstreams.
 pub(super) struct PoolSettings {
     pub(super) options: RemoteOptions,
     pub(super) client: Client,
-    /// What logs and metrics call the model.
+    /// Name of the model in logs and metrics.
     pub(super) label: Arc<str>,
     pub(super) names: Vec<String>,
 }
 
-/// See the module.
+/// Remote engines of one model, with their router.
 pub(super) struct UpstreamPool {
     pub(super) router: Router<Arc<Upstream>>,
     pub(super) limits: RemoteLimits,
     pub(super) vocabulary: Vocabulary,
-    /// The engines as they are listed now.
+    /// Engines that are listed now.
     pub(super) upstreams: Mutex<Vec<Arc<Upstream>>>,
     pub(super) settings: PoolSettings,
 }
@@ -36,7 +36,7 @@ impl UpstreamPool {
         self.upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Why no engine that is there takes a request.
+    /// Error for a request that no available engine can serve.
     pub(super) fn refusal(&self, request: &RemoteRequest) -> SubmitError {
         let refusals = self.upstreams().into_iter().filter_map(|upstream| upstream.check(request).err());
         let is_reason = |error: &SubmitError| !matches!(error, SubmitError::Unavailable { .. });

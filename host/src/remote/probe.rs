@@ -1,6 +1,7 @@
-//! Finding out about an engine elsewhere: what it is, what it calls the model, whether its tokens are ours, and what it can't do.
+//! Probes a remote engine: its kind, its name for the model, whether its tokens are those of our tokenizer, and what it can't do.
 //!
-//! Done when the server starts, and again whenever an engine comes back. A look costs two or three answers of one token.
+//! Every engine is probed at the server's start, and again at each health check until it can be used. A probe generates one token one to
+//! three times.
 
 use std::sync::Arc;
 
@@ -15,30 +16,30 @@ use super::vocabulary::Vocabulary;
 use super::wire::{Chunk, EngineKind, Piece};
 use crate::sse::{MAX_EVENT, SseReader};
 
-/// Bytes of an answer that is no stream.
+/// Largest body of an answer to a probe, in bytes.
 const MAX_BODY: usize = 4 << 20;
 
 /// Why an engine can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
-    /// It isn't there, or not yet: looked at again.
+    /// The engine doesn't answer, or not yet. It is probed again.
     #[error("{0}")]
     Unreachable(String),
-    /// It is another engine, or another model's: the operator's to change.
+    /// The engine answers but is of another kind or serves another model. The operator has to change the configuration.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// What probes are made for.
+/// Expectations that an engine is probed against.
 pub(super) struct Wanted<'a> {
-    /// What the operator says that it is.
+    /// Kind that the operator gave; if none, it is detected.
     pub(super) kind: Option<EngineKind>,
-    /// Names of the model, of which the engine may know one.
+    /// Names of the model; the engine may know it by one of them.
     pub(super) names: &'a [String],
     pub(super) vocabulary: &'a Vocabulary,
 }
 
-/// Looks at an engine; its facts, and what couldn't be made sure of.
+/// Probes an engine. Returns its facts and warnings about what couldn't be checked.
 pub(super) async fn probe(
     upstream: &Upstream,
     wanted: &Wanted<'_>,
@@ -63,7 +64,7 @@ pub(super) async fn probe(
     Ok((facts, doubts))
 }
 
-/// A route's JSON; null where there is no such route.
+/// JSON that a route answers; null if the engine has no such route.
 async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
     let response = upstream.get(path).timeout(super::PROBE_TIME).send().await;
     let response = response.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
@@ -81,7 +82,7 @@ async fn json_of(upstream: &Upstream, path: &str) -> Result<Value, ProbeError> {
     Ok(serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// What the operator says, else what the engine says of itself: the owner of its models.
+/// The operator's kind, else the kind that belongs to `owned_by` of the first listed model.
 fn kind_of(asked: Option<EngineKind>, listed: &Value) -> EngineKind {
     asked.unwrap_or_else(|| match listed["data"][0]["owned_by"].as_str() {
         Some("vllm") => EngineKind::Vllm,
@@ -91,7 +92,7 @@ fn kind_of(asked: Option<EngineKind>, listed: &Value) -> EngineKind {
     })
 }
 
-/// The entry of the model: the one that has one of its names, or the only one.
+/// The model's entry in the list: the one whose id is one of `names`, or the only entry.
 fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeError> {
     let entries = listed["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_ours = |entry: &&Value| names.iter().any(|name| entry["id"].as_str() == Some(name));
@@ -109,7 +110,7 @@ fn model_of<'a>(listed: &'a Value, names: &[String]) -> Result<&'a Value, ProbeE
     }
 }
 
-/// What the engine says of itself.
+/// Facts that the engine reports about itself.
 async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Result<Facts, ProbeError> {
     let model = entry["id"].as_str().unwrap_or_default().to_owned();
     let context = entry["max_model_len"].as_u64();
@@ -180,7 +181,7 @@ fn of_llamacpp(facts: &mut Facts, props: &Value) {
     facts.gauges = Some(&Gauges::LLAMA_CPP);
 }
 
-/// Whether the engine splits the samples as we do; false where it doesn't tell.
+/// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.
 async fn has_our_tokens(
     upstream: &Upstream,
     facts: &Facts,
@@ -212,7 +213,7 @@ async fn has_our_tokens(
     Ok(true)
 }
 
-/// What came of an answer of one token.
+/// Outcome of a request for one token.
 enum Answered {
     Chunk(Chunk),
     /// The engine refuses the request.
@@ -277,7 +278,8 @@ async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> R
     }
 }
 
-/// Whether the engine follows a grammar with a token by its id: a grammar of that token alone makes it come.
+/// Whether the engine follows a grammar that names a token by id. The probe's grammar allows one token only, and checks that it is
+/// generated.
 async fn follows_grammar(
     upstream: &Upstream,
     facts: &Facts,

@@ -1,4 +1,4 @@
-//! One engine's answer, read as it comes: bytes to events to what they say.
+//! Reads one engine's answer as it comes: bytes become events, and events become chunks.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,40 +12,40 @@ use super::wire::{Chunk, WireFault};
 use crate::limits::RemoteLimits;
 use crate::sse::{MAX_EVENT, SseReader};
 
-/// Bytes of an id in JSON.
+/// Upper bound of the bytes of a token id in JSON.
 const BYTES_OF_AN_ID: usize = 16;
 
-/// See the module.
+/// Reader of an answer that has begun.
 pub(super) struct Reading {
     pub(super) attempt: Attempt,
     sse: SseReader,
-    /// Data of the event at hand.
+    /// Buffer for the data of the current event.
     data: Vec<u8>,
     chunk: Chunk,
-    /// What broke it, behind what is in the chunk.
+    /// Fault that broke the answer; it is reported after the chunk's tokens.
     broken: Option<Broken>,
-    /// When its last event came, once it has begun.
+    /// Time of the last event; none before the first token.
     last: Option<Instant>,
     silence: Pin<Box<Sleep>>,
 }
 
-/// Why an answer can't be read on.
+/// Why the rest of an answer can't be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Broken {
-    /// For the log.
+    /// Reason, for the log.
     pub(super) reason: String,
-    /// What it means for the request.
+    /// Consequence for the request.
     pub(super) fault: Fault,
 }
 
-/// Whose a fault is.
+/// Who caused a fault.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// This engine's: another may answer.
+    /// The engine: another engine may answer.
     Engine,
-    /// Maybe the request's: it goes no further.
+    /// Perhaps the request: no other engine is tried.
     Answer,
-    /// The engine refuses the request, in these words.
+    /// The engine refuses the request, with this message.
     Request(String),
 }
 
@@ -72,21 +72,21 @@ impl Broken {
 }
 
 impl Reading {
-    /// `prompt`: tokens of the prompt, which some engines echo in their first event.
+    /// `prompt` is the number of prompt tokens. Some engines echo the prompt in their first event, which may then be longer.
     pub(super) fn new(attempt: Attempt, prompt: usize) -> Self {
         let silence = Box::pin(sleep_until(attempt.asked.into()));
         let sse = SseReader::new(MAX_EVENT + BYTES_OF_AN_ID * prompt);
         Self { attempt, sse, data: Vec::new(), chunk: Chunk::default(), broken: None, last: None, silence }
     }
 
-    /// The first token is there.
+    /// Records that the first token has come.
     pub(super) fn begun(&mut self) {
         self.attempt.begun();
         self.last = Some(Instant::now());
     }
 
-    /// What the events said that have come: all of them together, so that an engine that tells several tokens at once makes one step. An end
-    /// waits for what the engine says behind it, such as its counts.
+    /// Next chunk: everything that the events so far say, taken together, so that several tokens that arrive at once make one step. After
+    /// the answer's end it waits for the engine's last events, such as token counts.
     pub(super) fn poll_chunk(
         &mut self,
         cx: &mut Context<'_>,
@@ -119,7 +119,7 @@ impl Reading {
                     format!("nothing came for {} s", silence.as_secs())
                 }
             };
-            // Whatever should have come behind the end, the answer is there.
+            // A fault after the end is ignored: the answer is complete.
             if !has_ended {
                 return Poll::Ready(Err(Broken::new(broken)));
             }
@@ -127,8 +127,8 @@ impl Reading {
         }
     }
 
-    /// Ready when no event came for too long, with how long that is. Comments are no events. The timer is set anew only when it fires: a
-    /// token costs no timer.
+    /// Ready with the time limit when no event came within it. Comments are not events. The timer is reset only when it fires, so a token
+    /// costs no timer operation.
     fn poll_silence(&mut self, cx: &mut Context<'_>, limits: &RemoteLimits) -> Poll<Duration> {
         let (since, most) = match self.last {
             None => (self.attempt.asked, limits.first_token_time),
@@ -144,7 +144,7 @@ impl Reading {
         }
     }
 
-    /// Reads all events that have come, up to one that breaks the answer.
+    /// Reads all buffered events, up to the first that breaks the answer.
     fn read_events(&mut self) {
         while !self.chunk.is_over && self.broken.is_none() {
             let too_long = |_| Broken { fault: Fault::Answer, ..Broken::new("an event is too long") };

@@ -1,10 +1,10 @@
-//! A request as engines elsewhere get it.
+//! A request in the form that remote engines get.
 
 use std::sync::Arc;
 
 use engine::{Constraint, GenerationRequest, LogitsProcessors, SamplingParams};
 
-/// One sequence to generate; see [`GenerationRequest`], of which it is what can be sent.
+/// One sequence to generate: the fields of [`GenerationRequest`] that can be sent.
 #[derive(Debug, Clone)]
 pub(super) struct RemoteRequest {
     pub(super) prompt: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) struct RemoteRequest {
 }
 
 impl RemoteRequest {
-    /// What of `request` is sent, where prompt and answer have `context` tokens together.
+    /// Takes the fields of `request`; `context` limits the tokens of prompt and answer together.
     pub(super) fn new(request: GenerationRequest, context: usize) -> Self {
         let room = context.saturating_sub(request.prompt.len()).max(1);
         Self {
@@ -37,19 +37,19 @@ impl RemoteRequest {
         }
     }
 
-    /// The same without its constraint, if it has one that may be left out.
+    /// A copy of the request without its constraint, if that is optional.
     pub(super) fn without_optional(&self) -> Option<Self> {
         let is_optional = self.constraint.as_ref().is_some_and(|constraint| constraint.is_optional);
         is_optional.then(|| Self { constraint: None, ..self.clone() })
     }
 
-    /// Whether it has to have a constraint, and one that isn't followed.
+    /// Whether the request has a mandatory constraint that `follows` rejects.
     pub(super) fn demands_more(&self, follows: impl Fn(&Constraint) -> bool) -> bool {
         let constraint = self.constraint.as_deref().filter(|constraint| !constraint.is_optional);
         constraint.is_some_and(|constraint| !follows(constraint))
     }
 
-    /// The ids that must not come; none if a text of several tokens must not.
+    /// Ids of the banned tokens; none if one of the banned texts has several tokens.
     pub(super) fn banned_ids(&self) -> Option<Vec<u32>> {
         let one = |sequence: &Vec<u32>| if let [id] = sequence[..] { Some(id) } else { None };
         self.processors.banned.iter().map(one).collect()

@@ -1,8 +1,8 @@
-//! An answer of an engine elsewhere as steps: its ids are checked, and an answer that breaks off before its first token is begun again by
+//! An answer of a remote engine as steps. Its token ids are checked, and an answer that breaks off before its first token is requested from
 //! another engine.
 //!
-//! Invariants: stop ids and the limit hold whatever the engine does; exactly one last step; nothing is read that isn't asked for, so that
-//! a client that doesn't read leaves the engine's socket unread; dropping it gives the request up.
+//! Invariants: stop ids and the token limit hold whatever the engine does. There is exactly one last step. The socket is read only when a
+//! step is polled, so a client that doesn't read leaves the engine's socket unread. Dropping the stream aborts the request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use super::reading::{Broken, Fault, Reading};
 use super::request::RemoteRequest;
 use super::wire::{Chunk, Piece, WireEnd};
 
-/// Time in which an engine that answers 200 may still refuse: what it finds wrong with a request it says at once, in its first event.
+/// Time in which an engine that answered 200 may still refuse the request: engines report an invalid request in their first event at once.
 const SECOND_THOUGHTS: Duration = Duration::from_millis(300);
 
-/// An attempt, or why there is none, and the engines that were asked in vain.
+/// Result of opening an answer, and the names of the engines that failed.
 type Opened = (Result<Attempt, SubmitError>, Vec<Arc<str>>);
 
-/// See the module.
+/// Step stream of one request.
 pub(super) struct RemoteStream {
     pool: Arc<UpstreamPool>,
     request: Arc<RemoteRequest>,
     state: State,
-    /// Engines that were asked in vain.
+    /// Names of the engines that failed to begin an answer.
     excluded: Vec<Arc<str>>,
-    /// Tokens that may still come.
+    /// Number of tokens that may still be generated.
     left: usize,
     has_begun: bool,
     cached: usize,
-    /// The first step, where it came while the engine's first word was waited for.
+    /// First step, if it came while `poll_start` waited for a refusal.
     first: Option<Step>,
     second_thoughts: Option<Pin<Box<Sleep>>>,
 }
@@ -63,7 +63,7 @@ impl RemoteStream {
         stream
     }
 
-    /// The next step; an error if no engine takes the request on.
+    /// Next step; an error if no engine accepts the request.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Step, SubmitError>>> {
         loop {
             ready!(self.poll_open(cx))?;
@@ -81,7 +81,7 @@ impl RemoteStream {
         }
     }
 
-    /// Ready when an engine answers, or none does.
+    /// Ready when an engine answers or the last one has failed.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
         while let State::Opening(opening) = &mut self.state {
             let (opened, excluded) = ready!(opening.as_mut().poll(cx));
@@ -99,7 +99,7 @@ impl RemoteStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Asks again without a constraint that may be left out, if the request has one.
+    /// Sends the request again without its constraint, if that is optional. Returns whether it did.
     fn leave_out_wish(&mut self) -> bool {
         let Some(request) = self.request.without_optional() else { return false };
         self.request = Arc::new(request);
@@ -112,7 +112,7 @@ impl RemoteStream {
         self.state = State::Opening(Box::pin(attempt::open(pool, request, excluded)));
     }
 
-    /// The last step. An engine that was stopped here may still be generating.
+    /// Makes the last step. If `engine_ended` is false, the engine may still be generating.
     fn end(&mut self, tokens: Vec<Token>, finish: Finish, engine_ended: bool) -> Step {
         if let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) {
             reading.attempt.end(engine_ended, self.cached);
@@ -120,7 +120,7 @@ impl RemoteStream {
         Step { tokens, finish: Some(finish), cached_tokens: self.cached }
     }
 
-    /// What a broken answer comes to: none if another engine is asked for it, else its end.
+    /// Handles a broken answer: none if the request is sent again, else the last step or the error.
     fn broken(&mut self, Broken { reason, fault }: Broken) -> Option<Result<Step, SubmitError>> {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) else { return None };
         if let (Fault::Request(words), false) = (&fault, self.has_begun) {
@@ -138,7 +138,7 @@ impl RemoteStream {
             self.open(excluded);
             return None;
         }
-        // Engines fail so over grammars that they took for good (vLLM's 500 of a grammar that its backend can't compile).
+        // An engine may fail on a grammar that it had accepted: vLLM answers 500 to a grammar that its backend can't compile.
         if !self.has_begun && self.leave_out_wish() {
             return None;
         }
@@ -150,7 +150,7 @@ impl RemoteStream {
         Some(Ok(Step { finish: Some(finish), cached_tokens: self.cached, ..Step::default() }))
     }
 
-    /// A step of what was read; none if nothing of it is to be told yet.
+    /// Makes a step from a chunk; none if the chunk has nothing to report yet.
     fn step(&mut self, chunk: Chunk) -> Result<Option<Step>, Broken> {
         self.cached = chunk.cached.unwrap_or(self.cached);
         let engine_ended = chunk.end.is_some();
@@ -167,7 +167,7 @@ impl RemoteStream {
         }
     }
 
-    /// How the answer ends with these tokens, which are cut off there: by a stop id, at the limit, or as the engine says.
+    /// How the answer ends within `tokens`, if it does: at a stop id, at the limit, or as the engine says. Cuts `tokens` off there.
     fn finish(&self, tokens: &mut Vec<Token>, end: Option<WireEnd>) -> Result<Option<Finish>, Broken> {
         let stop = tokens.iter().position(|token| self.request.stop_ids.contains(&token.id));
         if let Some(at) = stop.filter(|at| *at < self.left) {
@@ -188,18 +188,18 @@ impl RemoteStream {
         }
     }
 
-    /// A stop that isn't among the request's ids: one of the engine's own, which it tells as the last token.
+    /// Handles a stop at an id that isn't among the request's stop ids: the engine's own stop token, which it may send as the last token.
     fn own_stop(&self, id: Option<u32>, tokens: &mut Vec<Token>) -> Finish {
         let last = tokens.last().map(|token| token.id);
         let id = id.or(last).or_else(|| self.request.stop_ids.first().copied());
         if last.is_some() && last == id {
             tokens.pop();
         }
-        // An engine that stopped for nothing that it or the request names has ended its answer all the same.
+        // An engine that stopped without any stop id to name has ended the answer all the same.
         id.map_or(Finish::Length, Finish::Stop)
     }
 
-    /// Ids of the pieces.
+    /// Tokens of the pieces. Text is tokenised here.
     fn tokens(&self, pieces: Vec<Piece>) -> Result<Vec<Token>, Broken> {
         let vocabulary = &self.pool.vocabulary;
         let mut tokens = Vec::with_capacity(pieces.len());
@@ -220,7 +220,7 @@ impl RemoteStream {
         }
     }
 
-    /// The first token is there.
+    /// Records the first token, once.
     fn begin(&mut self) {
         if let (State::Reading(reading), false) =
             (&mut self.state, std::mem::replace(&mut self.has_begun, true))

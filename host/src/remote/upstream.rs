@@ -1,4 +1,4 @@
-//! One engine elsewhere: where it is, what was found out of it, and requests to it.
+//! One remote engine: its URL, the facts found by the last probe, and requests to it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,15 +14,15 @@ use crate::limits::RemoteLimits;
 use crate::tls;
 use engine::SubmitError;
 
-/// See the module.
+/// Client of one remote engine.
 pub(super) struct Upstream {
     url: EngineUrl,
     name: Arc<str>,
     client: Client,
     key: Option<HeaderValue>,
-    /// None until it has answered and was found to be the model's.
+    /// Facts of the last probe; none while the engine is unreachable or not usable for the model.
     facts: Mutex<Option<Arc<Facts>>>,
-    /// Why it can't be used, as it was last said.
+    /// Reason for being unusable that was logged last.
     said: Mutex<String>,
     pub(super) metrics: UpstreamMetrics,
 }
@@ -39,17 +39,17 @@ impl Upstream {
         &self.name
     }
 
-    /// What was found out of it, while it is known to be as it was then.
+    /// Facts of the last probe, if the engine has passed its health checks since.
     pub(super) fn facts(&self) -> Option<Arc<Facts>> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// None: it has gone, and may be another when it comes back.
+    /// Sets the facts. `None` marks the engine as unavailable: after a restart it may serve another model, so it is probed again.
     pub(super) fn set_facts(&self, facts: Option<Facts>) {
         *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = facts.map(Arc::new);
     }
 
-    /// Logs why it can't be used, if that is another reason than before.
+    /// Logs why the engine can't be used, unless the same reason was logged last.
     pub(super) fn say_once(&self, reason: &str) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if *said != reason {
@@ -58,10 +58,10 @@ impl Upstream {
         }
     }
 
-    /// Whether it can do what the request asks for.
+    /// Checks that the engine can do what the request asks for.
     ///
     /// # Errors
-    /// It can't, or isn't there.
+    /// The engine can't, or is unavailable.
     pub(super) fn check(&self, request: &RemoteRequest) -> Result<(), SubmitError> {
         let facts = self.facts().ok_or(SubmitError::Unavailable { retry_after: None })?;
         if let Some(context) = facts.context.filter(|context| request.prompt.len() >= *context) {
@@ -70,12 +70,12 @@ impl Upstream {
         facts.kind.wire().check(request, &facts).map_err(|unsupported| unsupported.of(&facts.name))
     }
 
-    /// A GET of one of its routes.
+    /// GET request for one of the engine's routes.
     pub(super) fn get(&self, path: &str) -> RequestBuilder {
         self.with_key(self.client.get(self.url.route(path)))
     }
 
-    /// A POST of JSON to one of its routes.
+    /// POST request with a JSON body to one of the engine's routes.
     pub(super) fn post(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
         let request = self.client.post(self.url.route(path));
         self.with_key(
@@ -92,9 +92,9 @@ impl Upstream {
     }
 }
 
-/// A client for all engines of a list: no redirects, no proxy and no packed bodies, so that requests and the key in them go where they are
-/// configured to go, and small bodies stay small. Each request has a connection of its own: engines close idle ones after seconds, and a
-/// request on one that is being closed is lost.
+/// HTTP client for all engines of a list. It follows no redirects and uses no proxy, so that requests and their key go only where they are
+/// configured to go. It accepts no compressed bodies, so that small bodies stay small. Each request has a connection of its own: engines
+/// close idle connections after seconds, and a request on a connection that is being closed is lost.
 ///
 /// # Errors
 /// TLS can't be set up.
@@ -110,7 +110,7 @@ pub(super) fn client(
         .connect_timeout(limits.connect_time)
         .pool_max_idle_per_host(0)
         .user_agent(concat!("sluice/", env!("CARGO_PKG_VERSION")));
-    // Engines that a file names later may have certificates to check.
+    // The file may list `https` engines later, whose certificates must be checked.
     let is_https = matches!(options.engines, super::options::EngineList::File(_))
         || urls.iter().any(EngineUrl::is_https);
     tls::with_tls(builder, is_https, options.ca_file.as_deref())?
@@ -118,7 +118,7 @@ pub(super) fn client(
         .map_err(|error| format!("{error:?}"))
 }
 
-/// At most so many bytes of a body that isn't a stream.
+/// Body of a response that isn't a stream; an error if it has more than `most` bytes.
 pub(crate) async fn read_body(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| connection_words(&error))? {
@@ -130,7 +130,7 @@ pub(crate) async fn read_body(mut response: Response, most: usize) -> Result<Vec
     Ok(body)
 }
 
-/// Why a connection failed, without the URL that the error would name again.
+/// Why a connection failed, without the URL, which the caller already names.
 pub(crate) fn connection_words(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

@@ -1,10 +1,11 @@
-//! The served model's tokens, as far as engines elsewhere are checked against them, and their text is read by them.
+//! The served model's tokenizer, as used to check remote engines and to tokenise the text of those that send no ids.
 
 use std::sync::Arc;
 
 use crate::prompt::{TokenizeError, Tokenizer};
 
-/// Strings that every tokenizer of another vocabulary splits otherwise: words, code, numbers, white space, and writing systems.
+/// Sample strings that reveal another vocabulary, since it tokenises some of them differently: words, code, numbers, white space, and
+/// writing systems.
 const SAMPLES: [&str; 20] = [
     "Hello, world!",
     "The quick brown fox jumps over the lazy dog.",
@@ -28,7 +29,7 @@ const SAMPLES: [&str; 20] = [
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// See the module.
+/// Tokenizer of the served model.
 #[derive(Clone)]
 pub(super) struct Vocabulary {
     tokenizer: Arc<Tokenizer>,
@@ -39,22 +40,22 @@ impl Vocabulary {
         Self { tokenizer }
     }
 
-    /// Ids are below this.
+    /// Size of the vocabulary; every token id is below it.
     pub(super) fn size(&self) -> usize {
         self.tokenizer.vocab_size()
     }
 
-    /// The strings, each with its ids.
+    /// Sample strings with their token ids.
     pub(super) fn samples(&self) -> Result<Vec<(&'static str, Vec<u32>)>, TokenizeError> {
         SAMPLES.into_iter().map(|text| Ok((text, self.tokenizer.encode_text(text)?))).collect()
     }
 
-    /// A token that a model would hardly write by itself, for probes: the last one that was added.
+    /// Id of a special token that a model would hardly generate by itself, for probes: the highest one.
     pub(super) fn marker(&self) -> Option<u32> {
         self.tokenizer.added_literals().filter_map(|literal| self.tokenizer.token_id(literal)).max()
     }
 
-    /// Ids of an engine's text, in which added tokens are written as they are. Nothing, if it can't be encoded.
+    /// Token ids of text from an engine. Special tokens in the text are recognised. Empty if the text can't be encoded.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode_with_added(text).unwrap_or_default()
     }

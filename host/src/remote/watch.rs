@@ -1,4 +1,4 @@
-//! Watching engines elsewhere: whether they are there, how loaded they are, and which there are, where a file lists them.
+//! Watches remote engines: health, load, and changes of the file that lists them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use super::probe::{ProbeError, Wanted, probe};
 use super::routing::BreakerState;
 use super::upstream::{Upstream, read_body};
 
-/// Bytes of a scrape.
+/// Largest metrics scrape, in bytes.
 const MAX_SCRAPE: usize = 4 << 20;
 
-/// Looks at the engines again and again; never ready.
+/// Checks all engines at an interval, forever.
 pub(super) async fn run(pool: Arc<UpstreamPool>) {
     let mut ticks = tokio::time::interval(pool.limits.health_time);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -31,7 +31,7 @@ pub(super) async fn run(pool: Arc<UpstreamPool>) {
     }
 }
 
-/// Takes on what the list's file says now. One that can't be read changes nothing.
+/// Applies the list of engines in the file. A file that can't be read changes nothing.
 async fn reread(pool: &UpstreamPool, last_error: &mut String) {
     if matches!(pool.settings.options.engines, EngineList::Urls(_)) {
         return;
@@ -60,7 +60,7 @@ async fn reread(pool: &UpstreamPool, last_error: &mut String) {
     }
 }
 
-/// Whether an engine that is there still is, or one that isn't has come.
+/// Checks the health and load of a known engine, or probes one that isn't known.
 async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
     match upstream.facts() {
         Some(facts) => {
@@ -80,7 +80,7 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
     }
 }
 
-/// Looks at an engine that isn't known, and takes it on if it is the model's.
+/// Probes an engine and makes it available if it serves the model.
 pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Result<(), ProbeError> {
     let settings = &pool.settings;
     let wanted = Wanted { kind: settings.options.kind, names: &settings.names, vocabulary: &pool.vocabulary };
@@ -91,7 +91,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
     Ok(())
 }
 
-/// Says what was found.
+/// Logs the result of a probe.
 fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
     let (engine, path) = (upstream.name(), facts.kind.wire().path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
@@ -108,7 +108,7 @@ async fn check_health(upstream: &Upstream, facts: &Facts) -> Result<(), String> 
     if status.is_success() { Ok(()) } else { Err(format!("its health is {status}")) }
 }
 
-/// Tells the router what the engine says of its load, where it does.
+/// Reports the engine's load to the router, if the engine has metrics.
 async fn take_load(pool: &UpstreamPool, upstream: &Upstream, facts: &Facts) {
     let Some(gauges) = facts.gauges else { return };
     let Ok(response) = upstream.get("metrics").timeout(super::PROBE_TIME).send().await else { return };
@@ -121,7 +121,7 @@ async fn take_load(pool: &UpstreamPool, upstream: &Upstream, facts: &Facts) {
     }
 }
 
-/// What scrapes see of each engine.
+/// Updates the gauges of each engine in this server's own metrics.
 fn figures(pool: &UpstreamPool) {
     for engine in pool.router.status(Instant::now()) {
         let gauge = |figure: &'static str, value: f64| {

@@ -1,7 +1,8 @@
-//! What the operations of `ops` work with: memory of the device, and the current step. Each operation is one launch or a few, of what the runner has said of the current step.
+//! State behind the operations of `ops`: the device's memory, and the current step. An operation is one launch or a few, with the sizes
+//! that the runner has given for the current step.
 //!
-//! Invariants: every address is made at load, so that launches can be recorded once and replayed; operations can't fail one by one: the
-//! first failure is kept, what comes behind it does nothing, and the runner asks for it at the end of a step.
+//! Invariants: every address is fixed at load, so that launches can be recorded once and replayed. Operations return no error one by one:
+//! the first failure is kept, later launches are skipped, and the runner asks for the failure at the end of a step.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,7 +22,7 @@ use crate::batch::Batch;
 use crate::models::ops::TensorRole;
 use crate::models::{LoadError, ModelConfig};
 
-/// The device, and what a step's operations need to know.
+/// The device, and what the operations of a step need to know.
 #[derive(Debug)]
 pub(super) struct CudaBackend {
     pub(super) driver: Box<dyn Driver>,
@@ -29,42 +30,43 @@ pub(super) struct CudaBackend {
     /// Rows of the largest step.
     rows: usize,
     layout: StepLayout,
-    /// The step's arrays, and what they are copied from.
+    /// Device memory for the step's arrays and its lists of attention work.
     inputs: DevicePtr,
     staging: StagingRing,
     pub(super) work: AttentionWork,
-    /// Parts of a staging slot that go to the device.
+    /// Byte ranges of the attention lists in a staging buffer that must be copied to the device.
     copies: Vec<Range<usize>>,
-    /// Rows' sums are the same in every step.
+    /// Whether a row's sums are added in the same order in every step.
     pub(super) deterministic: bool,
     pub(super) tables: DeviceTables,
     pub(super) cache: DeviceCache,
     pub(super) head: Head,
     pub(super) step: StepShape,
-    /// `[lanes]`: what each lane sampled last.
+    /// `[lanes]` u32 on the device: the token that each lane sampled last.
     pub(super) samples: DevicePtr,
-    /// Activations of experts and of attention over a compressed cache, where a layer has such.
+    /// Activations of mixtures of experts, and of attention over a compressed cache; `None` until a layer of the kind is loaded.
     pub(super) expert_room: Option<ExpertRoom>,
     pub(super) latent_room: Option<LatentRoom>,
-    /// Element types of weights, each once.
+    /// Names of the weights' element types, each once.
     types: Vec<&'static str>,
-    /// Launches are only counted: which kernels there are to compile.
+    /// Set while launches are collected instead of done: the kernels that have to be compiled.
     collecting: Option<HashSet<Variant>>,
+    /// First failure of the current step.
     failed: Option<CudaError>,
 }
 
-/// What the head works on.
+/// Buffers of the output head.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    /// `[rows, hidden]` f32: rows of the residual stream.
+    /// `[logit_rows, hidden]` f32: rows of the residual stream whose logits are computed.
     pub(super) gathered: DevicePtr,
-    /// The same after the norm, bf16.
+    /// `[logit_rows, hidden]` bf16: `gathered` after the norm.
     pub(super) normed: DevicePtr,
-    /// `[rows, vocab]` f32.
+    /// `[logit_rows, vocab]` f32.
     pub(super) logits: DevicePtr,
 }
 
-/// Activations `[rows, cols]`, f32 or bf16.
+/// Activations `[rows, cols]`, f32 for sums and bf16 for inputs.
 #[derive(Debug)]
 pub(super) struct Tensor {
     pub(super) at: DevicePtr,
@@ -77,13 +79,13 @@ pub(super) struct Tensor {
 pub(super) struct BackendSizes {
     /// Rows of the largest step.
     pub(super) rows: usize,
-    /// Rows of logits of the largest step.
+    /// Greatest number of rows of logits in a step.
     pub(super) logit_rows: usize,
-    /// Lanes, the spare one among them.
+    /// Number of lanes, with the spare one.
     pub(super) lanes: usize,
-    /// Positions of a lane.
+    /// Greatest number of positions of a lane.
     pub(super) context: usize,
-    /// See `CudaOptions`.
+    /// See [`CudaOptions::deterministic`](super::CudaOptions::deterministic).
     pub(super) deterministic: bool,
 }
 
@@ -130,12 +132,12 @@ impl CudaBackend {
         })
     }
 
-    /// The driver and the tables, to change what lies on the device.
+    /// The driver and the block tables, for edits of the tables.
     pub(super) fn device(&mut self) -> (&mut dyn Driver, &mut DeviceTables) {
         (self.driver.as_mut(), &mut self.tables)
     }
 
-    /// Begins to copy what a step's kernels read.
+    /// Enqueues the copies of a step's arrays and lists to the device. `bucket`: rows that a decode step is padded to.
     pub(super) fn send(
         &mut self,
         batch: &Batch,
@@ -148,7 +150,7 @@ impl CudaBackend {
             layout.write(batch, bucket, spare, arrays);
             copies.clear();
             work.write(batch, bucket, spare, lists, copies);
-            // The arrays, and what lies right behind them.
+            // Neighbouring ranges are copied together, beginning with the arrays.
             let mut part = 0..layout.bytes();
             for copy in copies.drain(..) {
                 let copy = copy.start + layout.bytes()..copy.end + layout.bytes();
@@ -163,40 +165,40 @@ impl CudaBackend {
         })
     }
 
-    /// Begins a step of a batch that was sent.
+    /// Begins a step whose batch was passed to `send`.
     pub(super) fn begin(&mut self, step: StepShape) {
         self.step = step;
     }
 
-    /// Begins one that no batch was sent for: to record it, or to see which kernels it has.
+    /// Begins a step without a batch: to record its graph, or to collect its kernels.
     pub(super) fn foresee(&mut self, step: StepShape) {
         self.work.foresee(step);
         self.begin(step);
     }
 
-    /// What went wrong in the step, if anything did.
+    /// Ends a step: its first failure, if there was one.
     pub(super) fn end(&mut self) -> Result<(), CudaError> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// From here on launches are not done: which kernels they are of is told by `collected`.
+    /// From here on launches are collected instead of done; `collected` returns their kernels.
     pub(super) fn collect(&mut self) {
         self.collecting = Some(HashSet::new());
     }
 
-    /// The kernels since then, in a certain order.
+    /// Kernels launched since `collect`, each once, in the order of their names.
     pub(super) fn collected(&mut self) -> Vec<Variant> {
         let mut all: Vec<Variant> = self.collecting.take().into_iter().flatten().collect();
         all.sort_by_key(ToString::to_string);
         all
     }
 
-    /// `[rows, vocab]` f32.
+    /// Logits of the step, `[logit_rows, vocab]` f32.
     pub(super) fn step_logits(&self) -> DevicePtr {
         self.head.logits
     }
 
-    /// Rows of the step.
+    /// Number of rows of the current step.
     pub(super) fn tokens(&self) -> u32 {
         size(self.step.tokens)
     }
@@ -212,17 +214,17 @@ impl CudaBackend {
         }
     }
 
-    /// Types of weights, for people.
+    /// Element types of the weights, as text for people.
     pub(super) fn types(&self) -> String {
         self.types.join(", ")
     }
 
-    /// What weights go to the device with.
+    /// The driver and the buffers that weights are uploaded with.
     pub(super) fn upload(&mut self) -> (&mut dyn Driver, &mut WeightUpload) {
         (self.driver.as_mut(), &mut self.weights)
     }
 
-    /// Room for activations of the largest step.
+    /// Allocates activations `[rows, cols]` of the largest step.
     pub(super) fn activations(&mut self, role: TensorRole, cols: usize) -> Result<Tensor, LoadError> {
         let element = match role {
             TensorRole::Sums => 4,
@@ -244,7 +246,7 @@ impl CudaBackend {
         }
     }
 
-    /// Rows of the residual stream that logits are made of, one behind the other.
+    /// Gathers the rows of the residual stream whose logits are computed into `out`; returns where they are.
     pub(super) fn gather(&mut self, x: &Tensor, out: DevicePtr) -> DevicePtr {
         if self.step.all_logits {
             return x.at;

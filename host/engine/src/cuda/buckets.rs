@@ -1,15 +1,15 @@
-//! Sizes of decode steps that have a graph: a step is padded to the next one.
+//! Buckets: numbers of rows of a decode step that have a graph. A step is padded to the next bucket.
 
 /// Numbers of rows, ascending.
 const BUCKETS: [usize; 14] = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256];
 
-/// Those of a runner whose steps have at most so many rows: each is there once, and the last one holds the largest step, or 256.
+/// Buckets of a runner whose steps have at most `most` rows. The last bucket holds the largest step, or is 256.
 pub(super) fn buckets(most: usize) -> &'static [usize] {
     let enough = BUCKETS.iter().position(|bucket| *bucket >= most);
     &BUCKETS[..enough.map_or(BUCKETS.len(), |at| at + 1)]
 }
 
-/// The smallest one that has so many rows; none for larger steps, which have no graph.
+/// The smallest bucket that holds `rows` rows; `None` for larger steps, which have no graph.
 pub(super) fn bucket(buckets: &[usize], rows: usize) -> Option<usize> {
     buckets.iter().copied().find(|bucket| *bucket >= rows)
 }

@@ -1,4 +1,4 @@
-//! Keys and values on the device: of each layer a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16, or one of
+//! KV cache on the device. A layer has a plane of keys and one of values, `[block of 64][kv head][token][dim]` bf16, or one plane of
 //! compressed rows, `[block of 64][token][width]` bf16.
 
 use cuda_kernels::DevicePtr;
@@ -10,28 +10,28 @@ use crate::models::{LayerCache, LoadError};
 /// Tokens of a block.
 pub(super) const BLOCK: usize = 64;
 
-/// What a block of a model takes.
+/// Memory that a model's KV block takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CacheShape {
     layers: usize,
-    /// Of a layer: keys and values, or compressed rows.
+    /// Planes of a layer: two for keys and values, one for compressed rows.
     planes: usize,
     /// Bytes that a token takes in one plane.
     token_bytes: usize,
 }
 
-/// The planes of all layers, in one piece of memory.
+/// The planes of all layers, in one allocation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeviceCache {
     at: DevicePtr,
     plane_bytes: usize,
     layers: usize,
-    /// Of a layer.
+    /// Planes of a layer.
     planes: usize,
 }
 
 impl CacheShape {
-    /// Layers must keep what they keep in one shape; windows keep all tokens.
+    /// All layers must have cache rows of one shape. Layers with a window keep all tokens.
     pub(super) fn of(layers: &[LayerCache]) -> Result<Self, LoadError> {
         let first = planes(layers.first().ok_or(LoadError::Layers)?)?;
         for layer in layers {
@@ -49,12 +49,13 @@ impl CacheShape {
 }
 
 impl DeviceCache {
-    /// Addresses that nothing is at: for launches that are never done.
+    /// A cache without memory, for launches that are collected and never done.
     pub(super) fn nowhere() -> Self {
         Self { at: DevicePtr(1 << 20), plane_bytes: 1 << 20, layers: 0, planes: 2 }
     }
 
-    /// As large as the memory allows, all zero; returns its blocks without the last one, which is for rows that pad a step.
+    /// Allocates as many blocks as the memory allows, filled with zeros. Returns the number of blocks without the last one, which is for
+    /// rows that pad a step.
     pub(super) fn allocate(
         driver: &mut dyn Driver,
         shape: CacheShape,
@@ -65,12 +66,12 @@ impl DeviceCache {
         let plane = |blocks: usize| (blocks + 1) * token_bytes * BLOCK;
         let bytes = |blocks| plane(blocks) * planes * layers;
         let (blocks, at) = retry(most, |blocks| driver.allocate("keys and values", bytes(blocks)))?;
-        // What was never written is masked, and must still be a number.
+        // Positions that were never written are masked, and must still hold numbers.
         driver.zero(at, bytes(blocks))?;
         Ok((blocks, Self { at, plane_bytes: plane(blocks), layers, planes }))
     }
 
-    /// All of it.
+    /// Address and bytes of the whole cache.
     pub(super) fn memory(&self) -> (DevicePtr, usize) {
         (self.at, self.layers * self.planes * self.plane_bytes)
     }
@@ -79,23 +80,23 @@ impl DeviceCache {
         self.at.offset(((self.planes * layer + plane) * self.plane_bytes) as u64)
     }
 
-    /// A layer's compressed rows.
+    /// Compressed rows of a layer.
     pub(super) fn latent(&self, layer: usize) -> DevicePtr {
         self.plane(layer, 0)
     }
 
-    /// A layer's keys.
+    /// Keys of a layer.
     pub(super) fn keys(&self, layer: usize) -> DevicePtr {
         self.plane(layer, 0)
     }
 
-    /// A layer's values.
+    /// Values of a layer.
     pub(super) fn values(&self, layer: usize) -> DevicePtr {
         self.plane(layer, 1)
     }
 }
 
-/// Planes of a layer, and what a token takes in one.
+/// Number of planes of a layer, and bytes of a token in one plane.
 fn planes(layer: &LayerCache) -> Result<(usize, usize), LoadError> {
     match *layer {
         LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {
@@ -105,7 +106,7 @@ fn planes(layer: &LayerCache) -> Result<(usize, usize), LoadError> {
     }
 }
 
-/// The width of heads, where there are kernels for it.
+/// Checks that there are kernels for heads of this width, and returns it.
 fn heads_of(head_dim: usize) -> Result<usize, LoadError> {
     let narrow = head_dim <= 64 && head_dim.is_multiple_of(2);
     if head_dim > 0 && head_dim <= 256 && (narrow || head_dim.is_multiple_of(16)) {

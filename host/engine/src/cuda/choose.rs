@@ -1,12 +1,12 @@
-//! Which device a model is computed on, of what there is and what was asked for.
+//! Choice of the device that a model runs on, from the user's wish and the survey of the machine.
 
 use super::{CudaError, DeviceInfo, Survey};
 use crate::device::DeviceChoice;
 
-/// The GPU for a model; none: the CPU.
+/// Chooses the GPU for a model; `None` means the CPU.
 ///
-/// `auto` takes a GPU where one can be used, and the CPU elsewhere: quietly where there is no GPU, with a warning where there is one that
-/// can't be used. `cpu_only` is a setting that only the CPU knows, if there is one: `auto` then means the CPU.
+/// `auto` takes a GPU where one can be used, and the CPU elsewhere: silently where there is no GPU, with a warning where there is a GPU
+/// that can't be used. `cpu_only` is the name of a given setting that only the CPU has, if there is one: `auto` then means the CPU.
 ///
 /// # Errors
 /// The GPU that was asked for can't be used.

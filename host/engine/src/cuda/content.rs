@@ -1,7 +1,8 @@
-//! What is written to the device's memory at load: bytes of files as they are, or elements made bf16 on their way.
+//! Content of weights as it is written to the device's memory at load: bytes of files as they are, or elements converted to bf16 while they
+//! are copied.
 //!
-//! Invariant: any part of a content can be written by itself, so that uploads are cut anywhere. FP8 codes times their factors are rounded to
-//! bf16, as the experts' kernels do it that read them as stored.
+//! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere. Products of FP8 codes and their factors
+//! are rounded to bf16, as the kernels do that read experts in FP8.
 
 use std::ops::Range;
 
@@ -11,25 +12,25 @@ use half::{bf16, f16};
 use super::weights::unsupported;
 use crate::models::{Codes, Drawn, Dtype, LoadError, StoredMatrix, WeightTensor};
 
-/// See the module.
+/// Source of some bytes on the device, and their conversion.
 #[derive(Debug)]
 pub(super) enum Content<'a> {
-    /// bf16 of a tensor's elements in their order.
+    /// bf16 of a tensor's elements, in their order.
     Plain(&'a WeightTensor),
-    /// bf16 of `[cols, rows]`, as `[rows, cols]`.
+    /// bf16 of a tensor that is stored as `[cols, rows]`, transposed to `[rows, cols]`.
     Transposed { tensor: &'a WeightTensor, rows: usize, cols: usize },
-    /// bf16 of codes with a factor for each block.
+    /// bf16 of FP8 codes `[rows, cols]` times their factors: one for each quantisation block of `block` rows and columns.
     Fp8 { codes: &'a Codes, cols: usize, scales: Vec<f32>, block: (usize, usize) },
-    /// Codes as they are.
+    /// Quantisation codes or scales, one byte each, as they are stored.
     Codes(&'a Codes),
-    /// f32.
+    /// f32 values.
     Values(Vec<f32>),
-    /// Bytes of another content, between two elements.
+    /// A byte range of another content; it begins and ends between two elements.
     Part { whole: &'a Content<'a>, part: Range<usize> },
 }
 
 impl<'a> Content<'a> {
-    /// A matrix as bf16.
+    /// Content that gives a matrix as bf16.
     pub(super) fn bf16(matrix: &'a StoredMatrix) -> Result<Self, LoadError> {
         let (rows, cols) = matrix.shape();
         Ok(match matrix {
@@ -42,7 +43,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Bytes on the device.
+    /// Number of bytes on the device.
     pub(super) fn bytes(&self) -> usize {
         let product = |shape: &[usize]| shape.iter().product::<usize>();
         match self {
@@ -54,7 +55,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Whether the device may draw it for itself.
+    /// Whether the content is random and the device may draw it for itself.
     pub(super) fn is_drawn(&self) -> bool {
         self.drawn().is_some()
     }
@@ -69,7 +70,7 @@ impl<'a> Content<'a> {
         drawn.filter(|drawn| !matches!(drawn, Drawn::Same(_)))
     }
 
-    /// The launch that draws it; none where it has to be copied.
+    /// The launch that draws a random content on the device; `None` where the content must be copied.
     pub(super) fn draw(&self, out: DevicePtr) -> Option<Launch> {
         let bytes = self.bytes() as u64;
         match self.drawn().filter(|_| bytes > 0 && out.0.is_multiple_of(8))? {
@@ -81,7 +82,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Writes the part that begins at byte `offset`, between two elements.
+    /// Writes the bytes from `offset` on, which must lie between two elements.
     pub(super) fn write(&self, offset: usize, out: &mut [u8]) {
         match self {
             Self::Plain(tensor) => plain(tensor, offset, out),
@@ -100,7 +101,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Writes the part that begins at byte `offset` of contents one behind the other.
+/// Writes the bytes from `offset` on of `contents`, which lie one behind the other.
 pub(super) fn write_all(contents: &[Content<'_>], offset: usize, out: &mut [u8]) {
     let mut begin = 0;
     for content in contents {
@@ -113,7 +114,7 @@ pub(super) fn write_all(contents: &[Content<'_>], offset: usize, out: &mut [u8])
     }
 }
 
-/// Elements as bf16, from byte `offset` of the result on.
+/// Writes elements as bf16, from byte `offset` of the result on.
 fn plain(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
     let (bytes, first) = (tensor.bytes(), offset / 2);
     let to = out.as_chunks_mut::<2>().0;
@@ -132,10 +133,10 @@ fn plain(tensor: &WeightTensor, offset: usize, out: &mut [u8]) {
     }
 }
 
-/// Rows that are written together, so that what one line of the cache has is read once.
+/// Rows of the result that are written together, so that each cache line of the source is read once.
 const ROWS: usize = 32;
 
-/// Elements of `[cols, rows]` by rows, from element `first` of the result on.
+/// Writes the transpose of a tensor `[cols, rows]` as bf16, from element `first` of the result on.
 fn transposed(tensor: &WeightTensor, (rows, cols): (usize, usize), first: usize, out: &mut [[u8; 2]]) {
     let (bytes, size, end) = (tensor.bytes(), tensor.dtype.size(), first + out.len());
     for begin in (first / cols..end.div_ceil(cols)).step_by(ROWS) {
@@ -159,7 +160,7 @@ fn transposed(tensor: &WeightTensor, (rows, cols): (usize, usize), first: usize,
     }
 }
 
-/// Codes times their factors, from element `first` on.
+/// Writes FP8 codes times the factors of their quantisation blocks as bf16, from element `first` on.
 fn fp8(
     codes: &[u8],
     cols: usize,
@@ -175,7 +176,7 @@ fn fp8(
     let end = first + out.len();
     while at < end {
         let (row, col) = (at / cols, at % cols);
-        // Up to the end of the block or of the row, one factor.
+        // All codes up to the end of the quantisation block or of the row have one factor.
         let stop = end.min(at + block.1 - col % block.1).min(row * cols + cols);
         let scale = scales[row / block.0 * cols.div_ceil(block.1) + col / block.1];
         for (to, code) in out[at - first..stop - first].iter_mut().zip(&codes[at..stop]) {
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use crate::models::{CodeKind, Weights};
 
-    /// The contents written in pieces of so many bytes.
+    /// The contents, written in pieces of `piece` bytes.
     fn written(contents: &[Content<'_>], piece: usize) -> Vec<u8> {
         let mut bytes = vec![0; contents.iter().map(Content::bytes).sum()];
         for (i, out) in bytes.chunks_mut(piece).enumerate() {

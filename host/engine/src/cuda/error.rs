@@ -1,67 +1,67 @@
-//! What goes wrong with a GPU: each a line that names what to do. Nothing here panics: cudarc would where a library is missing, so its
-//! functions are called only behind the checks of `survey`.
+//! Errors of GPUs, each one line that says what to do. Nothing here panics: cudarc panics where a library is missing, so its functions are
+//! called only after the checks of `survey`.
 
 use super::version::CudaVersion;
 
-/// Why a GPU can't be used, or can't go on.
+/// Why a GPU can't be used, or can't go on computing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CudaError {
     /// There is no driver.
     #[error("no NVIDIA driver (libcuda.so.1 not found); --device cpu works")]
     NoDriver,
-    /// A setting that GPUs don't know.
+    /// A setting that only the CPU has.
     #[error("{setting} is for the CPU alone: leave it out, or --device cpu")]
     CpuOnly {
-        /// The switch.
+        /// The command-line switch of the setting.
         setting: &'static str,
     },
-    /// The driver is older than what the kernels are compiled for.
+    /// The driver is older than the CUDA version that the kernels are compiled for.
     #[error(
         "driver has CUDA {found}; needs {} (580): install a newer driver, or --device cpu",
         CudaVersion::NEEDED
     )]
     OldDriver {
-        /// What it has.
+        /// The driver's CUDA version.
         found: CudaVersion,
     },
     /// The driver finds no GPU.
     #[error("the NVIDIA driver finds no GPU (CUDA_VISIBLE_DEVICES may hide it); --device cpu works")]
     NoDevice,
-    /// There are fewer GPUs.
+    /// There are fewer GPUs than the index asked for.
     #[error("no GPU {index}: the driver finds {found}; `host devices` lists them")]
     NoSuchDevice {
-        /// Which was asked for.
+        /// Index that was asked for.
         index: usize,
-        /// How many there are.
+        /// Number of GPUs that the driver finds.
         found: usize,
     },
     /// The GPU lacks bf16 instructions.
     #[error("GPU {index} ({name}) has compute capability {}.{}; needs 8.0: choose another, or --device cpu", .compute.0, .compute.1)]
     OldDevice {
-        /// Which.
+        /// Index of the GPU.
         index: usize,
-        /// Its name.
+        /// Name of the GPU.
         name: String,
-        /// Major and minor.
+        /// Compute capability: major and minor.
         compute: (u32, u32),
     },
-    /// Kernels must be compiled and there is nothing to compile them with.
+    /// Kernels must be compiled, and the compiler NVRTC isn't found.
     #[error(
         "libnvrtc.so.13 not found, which compiles the kernels at first start; pip install nvidia-cuda-nvrtc==13.0.88, and --cuda-libs DIR with the folder that it is in"
     )]
     NoNvrtc,
-    /// NVRTC is of another generation.
+    /// NVRTC is of another major version of CUDA.
     #[error("libnvrtc has CUDA {found}; needs 13: --cuda-libs DIR with the folder of libnvrtc.so.13")]
     OldNvrtc {
-        /// What it is.
+        /// NVRTC's CUDA version.
         found: CudaVersion,
     },
-    /// A library that was named can't be loaded.
+    /// A library in the folder that `--cuda-libs` names can't be loaded.
     #[error("--cuda-libs {folder}: {reason}")]
     Library {
-        /// The folder.
+        /// Folder that `--cuda-libs` names.
         folder: String,
-        /// What is missing, or what the loader says.
+        /// File that is missing, or the loader's message.
         reason: String,
     },
     /// Another process has the GPU to itself.
@@ -69,57 +69,57 @@ pub enum CudaError {
         "GPU {index} is in use in exclusive mode by another process: end that one, or choose another GPU"
     )]
     Exclusive {
-        /// Which.
+        /// Index of the GPU.
         index: usize,
     },
-    /// The GPU doesn't have the memory.
+    /// The GPU has too little free memory.
     #[error("not enough memory on the GPU for {what}: needed {}, free {}, total {}", mib(*.needed), mib(*.free), mib(*.total))]
     Memory {
-        /// What it was for.
+        /// Use that the memory was asked for.
         what: &'static str,
-        /// Bytes.
+        /// Bytes that were asked for.
         needed: u64,
-        /// Bytes.
+        /// Bytes free on the GPU.
         free: u64,
-        /// Bytes.
+        /// Bytes of the GPU in all.
         total: u64,
     },
-    /// A kernel isn't accepted by the compiler.
+    /// The compiler refuses a kernel, or the kernel wasn't prepared before its launch.
     #[error("kernel {kernel}: {log}")]
     Compile {
-        /// Which.
+        /// Source and constants of the kernel.
         kernel: String,
-        /// What the compiler says.
+        /// The compiler's log.
         log: String,
     },
-    /// A call of the driver failed.
+    /// A call of CUDA's driver failed.
     #[error("{call}: {name} ({code})")]
     Call {
-        /// The function.
+        /// Name of the driver's function.
         call: &'static str,
-        /// The driver's number.
+        /// The driver's error number.
         code: u32,
-        /// The driver's name for it.
+        /// The driver's name for the error.
         name: String,
     },
 }
 
-/// Errors after which the process can do nothing more on the GPU, by the driver's numbers: faults of kernels and of memory. What was
-/// computed is lost, and a reset within the process isn't safe.
+/// Errors after which the process can do nothing more on the GPU, as the driver's error numbers: faults of kernels and of memory. Computed
+/// results are lost, and a reset within the process isn't safe.
 const STICKY: [u32; 10] = [214, 700, 702, 710, 714, 715, 716, 717, 718, 719];
 
 impl CudaError {
-    /// Number of what an exclusive mode refuses.
+    /// The driver's error number for a GPU that another process has in exclusive mode.
     pub(super) const UNAVAILABLE: u32 = 46;
-    /// Number of an allocation that failed.
+    /// The driver's error number for a failed allocation.
     pub(super) const OUT_OF_MEMORY: u32 = 2;
 
-    /// Whether nothing can be computed on the GPU by this process any more.
+    /// Whether this process can't compute anything on the GPU any more.
     pub fn is_sticky(&self) -> bool {
         matches!(self, Self::Call { code, .. } if STICKY.contains(code))
     }
 
-    /// Whether an allocation failed.
+    /// Whether the error is a failed allocation.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Memory { .. } | Self::Call { code: Self::OUT_OF_MEMORY, .. })
     }

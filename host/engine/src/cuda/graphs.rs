@@ -1,4 +1,4 @@
-//! The graphs of decode steps: one for each bucket, recorded at start by running the model once more.
+//! Graphs of decode steps: one for each bucket, recorded at start by running the model once more.
 
 use super::CudaError;
 use super::backend::CudaBackend;
@@ -7,7 +7,7 @@ use super::driver::Graph;
 use super::step::StepShape;
 use crate::models::Model;
 
-/// See the module.
+/// Graphs by bucket.
 #[derive(Debug, Default)]
 pub(super) struct DecodeGraphs {
     buckets: Vec<usize>,
@@ -15,7 +15,7 @@ pub(super) struct DecodeGraphs {
 }
 
 impl DecodeGraphs {
-    /// Records one for each of these buckets. Each was run before, so that nothing is loaded while it is recorded.
+    /// Records a graph for each bucket. Every such step must have run before, so that nothing is loaded during a capture.
     pub(super) fn capture(
         model: &mut Model<CudaBackend>,
         backend: &mut CudaBackend,
@@ -25,7 +25,7 @@ impl DecodeGraphs {
             backend.foresee(StepShape::decode(*bucket));
             backend.driver.begin_capture()?;
             model.forward(backend);
-            // The capture ends whatever happened in it.
+            // The capture must end even if a launch in it failed.
             let (failed, graph) = (backend.end(), backend.driver.end_capture());
             failed.and(graph)
         };
@@ -33,7 +33,7 @@ impl DecodeGraphs {
         Ok(Self { buckets: buckets.to_vec(), graphs })
     }
 
-    /// The bucket and the graph for a decode step of so many rows; none where it is too large.
+    /// The bucket and the graph for a decode step of `rows` rows; `None` where the step is larger than all buckets.
     pub(super) fn find(&self, rows: usize) -> Option<(usize, Graph)> {
         let found = bucket(&self.buckets, rows)?;
         let at = self.buckets.iter().position(|bucket| *bucket == found)?;

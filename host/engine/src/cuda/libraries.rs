@@ -1,4 +1,4 @@
-//! Libraries in a folder that the loader doesn't search: once they are loaded by their path, cudarc finds them by their name.
+//! NVRTC from a folder that the loader doesn't search: once it is loaded by its path, cudarc finds it by its name.
 #![expect(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::CudaError;
 
-/// What compiles kernels.
+/// Library that compiles kernels.
 const NVRTC: &str = "libnvrtc.so.13";
-/// What that needs, and would look for on the loader's path alone.
+/// Library that NVRTC loads, and would search for on the loader's path alone.
 const BUILTINS: &str = "libnvrtc-builtins.so.13";
 
-/// Loads the compiler of kernels from a folder, for as long as the process lives.
+/// Loads NVRTC from a folder; it stays loaded as long as the process lives.
 ///
 /// # Errors
-/// It isn't there, or can't be loaded.
+/// The library isn't in the folder, or can't be loaded.
 pub fn load_libraries(folder: &Path) -> Result<(), CudaError> {
     let error = |reason| CudaError::Library { folder: folder.display().to_string(), reason };
     let files = [beginning_with(folder, BUILTINS).into_iter().next(), Some(folder.join(NVRTC))];
@@ -25,13 +25,12 @@ pub fn load_libraries(folder: &Path) -> Result<(), CudaError> {
     for file in files.into_iter().flatten() {
         // SAFETY: the operator names the folder, and NVIDIA's libraries have no initialisers that need anything of this process.
         let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
-        // Never unloaded.
         std::mem::forget(library.map_err(|reason| error(format!("{}: {}", file.display(), cause(&reason))))?);
     }
     Ok(())
 }
 
-/// What the loader says.
+/// Message of the loader.
 fn cause(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }

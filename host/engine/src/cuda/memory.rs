@@ -1,14 +1,15 @@
-//! How a GPU's memory is divided: what weights, activations and kernels leave is for keys and values, less a reserve.
+//! Division of a GPU's memory: keys and values get what weights, activations and kernels leave, less a reserve.
 //!
-//! Invariant: nothing is allocated once the plan is made: admission of sequences is the only limit from then on.
+//! Invariant: nothing is allocated after the keys and values; from then on only the admission of sequences is limited.
 
 use super::CudaError;
 use super::driver::DeviceMemory;
 
-/// What is left for graphs and for the driver's own needs.
+/// Bytes left for graphs and for the driver's own needs.
 const RESERVE: u64 = 512 << 20;
 
-/// Blocks that a cache may have, with one block more for rows that pad a step. `limit`: bytes that the operator allows.
+/// Number of KV blocks for sequences. One more block is allocated, for rows that pad a step. `limit`: greatest number of bytes that the
+/// operator allows.
 pub(super) fn kv_blocks(
     memory: DeviceMemory,
     block_bytes: u64,
@@ -23,12 +24,12 @@ pub(super) fn kv_blocks(
             free: memory.free,
             total: memory.total,
         }),
-        // Slots are u32.
+        // Slots are u32, and a block has 64 of them.
         blocks => Ok(usize::try_from(blocks - 1).unwrap_or(usize::MAX).min(u32::MAX as usize / 64 - 1)),
     }
 }
 
-/// Allocates with ever fewer blocks, a twentieth less each time, until the device has the memory: what it says is free may be in pieces.
+/// Allocates with fewer and fewer blocks, a twentieth less each time, until the device has the memory: free memory may be fragmented.
 pub(super) fn retry<T>(
     mut blocks: usize,
     mut allocate: impl FnMut(usize) -> Result<T, CudaError>,

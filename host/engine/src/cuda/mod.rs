@@ -1,7 +1,7 @@
 //! NVIDIA GPUs: models run with the kernels of `cuda-kernels`, compiled for the device at first start.
 //!
-//! Invariants: without a driver nothing of CUDA is loaded or called, and everything else works as if this module weren't there; what is
-//! missing is an error of one line, never a panic. Called by `host devices`, and by whoever starts an engine.
+//! Invariants: without a driver no CUDA library is loaded or called, and everything else works as if this module weren't there; a missing
+//! driver, GPU or library is an error of one line, never a panic. Called by `host devices`, and by whoever starts an engine on a GPU.
 
 mod attention_work;
 mod backend;

@@ -1,22 +1,22 @@
-//! What a model on a GPU may use.
+//! Limits and choices of a model on a GPU, given at its start.
 
 use super::KernelCache;
 
-/// Bounds of a model on a GPU.
+/// Limits of a model on a GPU.
 #[derive(Debug, Clone)]
 pub struct CudaOptions {
-    /// Memory for keys and values; none: what the GPU has left.
+    /// Bytes for keys and values; `None`: the memory that the GPU has left.
     pub kv_cache_bytes: Option<u64>,
-    /// A bound on a sequence's length; at least one, at most the model's own.
+    /// Greatest length of a sequence in tokens, from 1 to the model's own limit; `None`: the model's own limit.
     pub context: Option<usize>,
-    /// Tokens of a step, at least one: what the activations are sized for.
+    /// Greatest number of tokens in a step, at least one. Activations are allocated for this size.
     pub batch_tokens: usize,
-    /// Sequences that may hold blocks at a time.
+    /// Lanes: the number of sequences that may hold KV blocks at a time.
     pub lanes: usize,
-    /// Of kernels that add in other orders for more rows, or for rows that decode, only those are used that don't: then a sequence's tokens don't
-    /// depend on what else is in its steps. The others are faster.
+    /// Whether only kernels are used that add in the same order whatever else is in the step, for any number of rows. Then a sequence's
+    /// tokens don't depend on the rest of its steps. The other kernels, for few rows and for rows that decode, are faster.
     pub deterministic: bool,
-    /// Where compiled kernels are kept.
+    /// Cache of compiled kernels.
     pub kernels: KernelCache,
 }
 

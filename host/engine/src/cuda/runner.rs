@@ -1,7 +1,7 @@
-//! A model on a GPU, as the scheduler knows it: steps are enqueued, and waited for where their tokens are wanted.
+//! [`Runner`] for a model on a GPU: steps are enqueued, and `collect` waits for their tokens.
 //!
-//! Invariants: the device works in the order of the calls; a decode step is a graph's replay, any other is launched kernel by kernel. After
-//! an error nothing is under way; after a sticky one every call fails.
+//! Invariants: the device works in the order of the calls. A decode step is the replay of a graph where it has one; any other step is
+//! launched kernel by kernel. After an error no step is under way; after a sticky error every call fails.
 
 use std::time::Instant;
 
@@ -26,24 +26,24 @@ pub struct CudaRunner {
     graphs: DecodeGraphs,
     spare: Spare,
     shape: RunnerShape,
-    /// The most rows of logits of a step.
+    /// Greatest number of rows of logits in a step.
     logit_rows: usize,
     tables: BlockTables,
     sampler: DeviceSampler,
     forwarded: Option<Forwarded>,
-    /// A step was sampled that wasn't collected.
+    /// Whether a step was sampled and not yet collected.
     drawn: bool,
     collected: Sampled,
-    /// What the device can't get over.
+    /// The error after which the device can't be used any more.
     lost: Option<RunError>,
 }
 
-/// A step that wasn't sampled: of each of its draws, the row of logits and the lane.
+/// A step that is begun and not yet sampled: for each draw, its row of logits and its lane.
 #[derive(Debug)]
 struct Forwarded(Vec<(usize, u32)>);
 
 impl CudaRunner {
-    /// A model from its configuration and weights, on a GPU that the survey has found.
+    /// Loads a model onto a GPU that the survey has found.
     pub fn new(
         device: &DeviceInfo,
         config: &ModelConfig,
@@ -55,7 +55,7 @@ impl CudaRunner {
         Self::on(Box::new(gpu), config, weights, options, progress)
     }
 
-    /// The same on any driver.
+    /// Loads a model onto any driver.
     pub(super) fn on(
         driver: Box<dyn Driver>,
         config: &ModelConfig,
@@ -92,8 +92,8 @@ impl CudaRunner {
         })
     }
 
-    /// Bytes per second that the device's memory gives and takes, in the fastest of `passes` copies of one half of the cache over the other: what
-    /// the cache has is lost.
+    /// Memory bandwidth of the device in bytes per second, reads and writes counted: the fastest of `passes` copies of one half of the KV
+    /// cache over the other. The content of the cache is lost.
     ///
     /// # Errors
     /// The device failed.
@@ -112,7 +112,7 @@ impl CudaRunner {
         Ok(2.0 * half as f64 / best)
     }
 
-    /// Logits of the step that was begun last, of each row that has some.
+    /// Logits of the step begun last, for each row that has some.
     #[cfg(test)]
     pub(super) fn step_logits(&mut self) -> Vec<f32> {
         let (vocab, at) = (self.shape.vocab, self.backend.step_logits());
@@ -127,7 +127,7 @@ impl CudaRunner {
         logits
     }
 
-    /// Enqueues a step.
+    /// Enqueues a step: as the replay of a graph if there is one for it, else kernel by kernel.
     fn enqueue(&mut self, batch: &Batch) -> Result<(), CudaError> {
         let (driver, tables) = self.backend.device();
         tables.apply(driver, &batch.table_edits)?;
@@ -164,14 +164,14 @@ impl CudaRunner {
         Ok(())
     }
 
-    /// Ends all steps under way, and remembers what can't be got over.
+    /// Ends all steps under way, and keeps an error after which the device is lost.
     fn fail(&mut self, error: RunError) -> RunError {
         self.forwarded = None;
         self.drawn = false;
         if let RunError::Lost(_) = error {
             self.lost.get_or_insert_with(|| error.clone());
         } else {
-            // What is enqueued still reads what the next step would write.
+            // Enqueued work may still read buffers that the next step would overwrite.
             let _ = self.backend.driver.synchronize();
         }
         error
@@ -216,7 +216,7 @@ impl Runner for CudaRunner {
 }
 
 impl Forwarded {
-    /// The draws of a batch; `place` says which row of logits a row has that is the so-manieth with logits.
+    /// The draws of a batch. `place(row, at)` is the row of logits of the batch's row `row`, the `at`-th row that has logits.
     fn of(batch: &Batch, place: impl Fn(usize, usize) -> usize) -> Self {
         let lane = |row: &u32| batch.lanes[batch.starts.partition_point(|start| start <= row) - 1];
         let rows = batch.logit_rows.iter().enumerate();

@@ -1,6 +1,6 @@
-//! Tokens chosen on the device: draws, edits and masks go there as data, ids come back, and stay there for the step behind.
+//! Sampling on the device: draws, edits and masks are copied there, ids are copied back, and also stay on the device for the next step.
 //!
-//! Invariant: one step's results are on their way at a time: they are taken before the next step is sampled.
+//! Invariant: results of one step at a time are under way; they are collected before the next step is sampled.
 
 use std::ops::Range;
 
@@ -13,34 +13,35 @@ use super::staging::StagingRing;
 use crate::runner::{Draw, Draws, Edit, SampleError};
 use crate::token::{Logprobs, Token};
 
-/// Edits that one launch takes, where the vocabulary isn't larger: a row has no more than one for each id.
+/// Edits that one launch takes, at least the vocabulary's size. A row has at most one edit for each id, so the edits of any row fit in one
+/// launch.
 const EDITS: usize = 1 << 16;
 
-/// See the module.
+/// Buffers and launches of the sampling kernel.
 #[derive(Debug)]
 pub(super) struct DeviceSampler {
     vocab: usize,
     logits: DevicePtr,
-    /// `[lanes]`: what each lane sampled last.
+    /// `[lanes]` u32: the token that each lane sampled last.
     samples: DevicePtr,
     inputs: Inputs,
     staging: StagingRing,
-    /// `[rows]` of results, then `[rows, MAX_TOP]` of alternatives.
+    /// `[rows]` of [`SampledRow`].
     results: DevicePtr,
     top: DevicePtr,
     fetched: Box<dyn HostMemory>,
     alternatives: Box<dyn HostMemory>,
     done: Event,
-    /// Of each draw of the step under way: its position, and the alternatives that it asks for.
+    /// For each draw of the step under way: its position, and the number of alternatives asked for.
     under_way: Vec<(usize, Option<u8>)>,
     top_width: usize,
 }
 
-/// What a launch reads, in one piece of memory.
+/// Device memory that a launch reads: draws, then edits, then masks.
 #[derive(Debug, Clone, Copy)]
 struct Inputs {
     at: DevicePtr,
-    /// Places of edits and of masks behind the draws.
+    /// Byte offsets of the edits and of the masks; draws are at offset 0.
     edits: usize,
     masks: usize,
     bytes: usize,
@@ -48,7 +49,7 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// For so many rows.
+    /// Allocates memory for `rows` draws.
     fn new(driver: &mut dyn Driver, rows: usize, vocab: usize) -> Result<Self, CudaError> {
         let most_edits = EDITS.max(vocab);
         let edits = (rows * DrawRow::WORDS * 4).next_multiple_of(256);
@@ -61,7 +62,7 @@ impl Inputs {
 }
 
 impl DeviceSampler {
-    /// For at most so many rows of a step, and so many lanes.
+    /// Sampler for at most `rows` draws of a step, on `lanes` lanes.
     pub(super) fn new(
         driver: &mut dyn Driver,
         logits: DevicePtr,
@@ -87,12 +88,12 @@ impl DeviceSampler {
         })
     }
 
-    /// `[lanes]`: what each lane sampled last.
+    /// `[lanes]` u32: the token that each lane sampled last.
     pub(super) fn samples(&self) -> DevicePtr {
         self.samples
     }
 
-    /// The launch for these draws of a step.
+    /// The launch for the draws `rows` of a step.
     pub(super) fn launch(&self, rows: Range<usize>) -> Launch {
         let Inputs { at, edits, masks, .. } = self.inputs;
         let behind = |base: DevicePtr, bytes: usize| base.offset(bytes as u64);
@@ -111,7 +112,7 @@ impl DeviceSampler {
         sample.launch()
     }
 
-    /// Enqueues the choice of a token for each of the draws; `places` are their rows of logits and their lanes.
+    /// Enqueues the sampling of a token for each draw. `places`: the row of logits and the lane of each draw.
     pub(super) fn sample(
         &mut self,
         driver: &mut dyn Driver,
@@ -136,7 +137,7 @@ impl DeviceSampler {
         driver.record(self.done)
     }
 
-    /// Draws from `first` on whose edits are no more than a launch takes.
+    /// End of the draws from `first` on whose edits fit in one launch.
     fn chunk_end(&self, draws: &Draws<'_>, first: usize) -> usize {
         let mut edits = 0;
         let fits = |row: &usize| {
@@ -146,7 +147,7 @@ impl DeviceSampler {
         (first..draws.rows.len()).take_while(fits).count().max(1) + first
     }
 
-    /// Begins to copy what a launch reads.
+    /// Enqueues the copies of what a launch reads.
     fn send(
         &mut self,
         driver: &mut dyn Driver,
@@ -165,7 +166,7 @@ impl DeviceSampler {
         })
     }
 
-    /// Waits for the tokens.
+    /// Waits for the tokens of the step under way.
     pub(super) fn collect(
         &mut self,
         driver: &mut dyn Driver,
@@ -198,7 +199,7 @@ impl DeviceSampler {
     }
 }
 
-/// Writes draws, edits and masks; where each of the three ends.
+/// Writes draws, edits and masks to `out`; returns the end of each of the three, in bytes.
 fn write(
     inputs: Inputs,
     (rows, places): (Range<usize>, &[(usize, u32)]),

@@ -1,12 +1,13 @@
-//! Pinned memory for what steps send to the device: a ring, so that the host writes the next step's while the last ones are copied.
+//! Staging buffers in pinned memory for the inputs of steps: a ring, so that the host writes the next step's inputs while earlier ones are
+//! copied.
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
 
-/// As many as steps may be under way, and one that is written.
+/// Number of buffers: two for the steps that may be under way, and one that is written.
 const SLOTS: usize = 3;
 
-/// See the module.
+/// Ring of pinned buffers; each is reused once the copies from it are done.
 #[derive(Debug)]
 pub(super) struct StagingRing {
     slots: [Slot; SLOTS],
@@ -16,19 +17,20 @@ pub(super) struct StagingRing {
 #[derive(Debug)]
 struct Slot {
     memory: Box<dyn HostMemory>,
-    /// Comes when the copies from it are done.
+    /// Event that comes when the copies from `memory` are done.
     copied: Event,
     in_use: bool,
 }
 
 impl StagingRing {
-    /// Each slot has so many bytes.
+    /// Ring of buffers of `bytes` bytes each.
     pub(super) fn new(driver: &mut dyn Driver, bytes: usize) -> Result<Self, CudaError> {
         let mut slot = || Ok(Slot { memory: driver.pinned(bytes)?, copied: driver.event()?, in_use: false });
         Ok(Self { slots: [slot()?, slot()?, slot()?], next: 0 })
     }
 
-    /// Lends the next slot to `send`, which writes to it and begins its copies; waits for those that were begun from it before.
+    /// Lends the next buffer to `send`, which writes to it and enqueues copies from it. Waits first until the buffer's earlier copies are
+    /// done.
     pub(super) fn send(
         &mut self,
         driver: &mut dyn Driver,

@@ -1,4 +1,4 @@
-//! The start of a model on a GPU: weights, activations, kernels, then keys and values in what is left, then graphs.
+//! Start of a model on a GPU: weights, activations and kernels, then keys and values in the memory left, then graphs.
 
 use super::backend::{BackendSizes, CudaBackend};
 use super::buckets::buckets;
@@ -12,10 +12,10 @@ use super::supported;
 use crate::batch::{Batch, TableEdit};
 use crate::models::{LoadError, Model, ModelConfig, Progress, Weights};
 
-/// The most rows of logits of a step: sequences, and drafts of some.
+/// Greatest number of rows of logits in a step: one for each sequence, and some for drafts.
 const LOGIT_ROWS: usize = 320;
 
-/// A model that is ready, and its sizes.
+/// A model that is ready to run, and its sizes.
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) model: Model<CudaBackend>,
@@ -29,7 +29,7 @@ pub(super) struct Started {
     pub(super) logit_rows: usize,
 }
 
-/// Starts it.
+/// Loads a model and prepares all its kernels and graphs.
 pub(super) fn start(
     driver: Box<dyn Driver>,
     config: &ModelConfig,
@@ -48,7 +48,7 @@ pub(super) fn start(
         BackendSizes { rows, logit_rows, lanes: lanes + 1, context, deterministic: options.deterministic };
     let mut backend = CudaBackend::new(driver, config, sizes)?;
     let mut model = Model::load(&mut backend, config, weights, progress)?;
-    // Kernels fetch weights before they wait for what is in front of them.
+    // Kernels that overlap with the launch in front of them read weights before they wait for it, so the weights must be complete.
     backend.driver.synchronize()?;
     let logits = backend.step_logits();
     let sampler = DeviceSampler::new(backend.driver.as_mut(), logits, (logit_rows, lanes + 1, config.vocab))?;
@@ -61,14 +61,14 @@ pub(super) fn start(
     let (driver, tables) = backend.device();
     tables.apply(driver, &[TableEdit { lane: spare.lane, at: 0, block: spare.block }])?;
     warm_up(&mut model, &mut backend, spare, buckets)?;
-    // A draw of zeros: the likeliest token, for lane 0.
+    // Warms up the sampling kernel: a draw of zeros takes the likeliest token, for lane 0.
     backend.driver.launch(&sampler.launch(0..1))?;
     backend.driver.synchronize()?;
     let graphs = DecodeGraphs::capture(&mut model, &mut backend, buckets)?;
     Ok(Started { model, backend, graphs, sampler, spare, context, blocks, lanes, logit_rows })
 }
 
-/// The length that sequences may have.
+/// Greatest length of a sequence, in tokens.
 fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadError> {
     let most = config.context;
     match options.context {
@@ -77,7 +77,7 @@ fn context(config: &ModelConfig, options: &CudaOptions) -> Result<usize, LoadErr
     }
 }
 
-/// Compiles the kernels of all steps that there may be: which they are is found by going through steps of every size without doing them.
+/// Compiles the kernels of all possible steps. They are found by running steps of every size whose launches are collected and not done.
 fn prepare(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,
@@ -99,7 +99,7 @@ fn prepare(
     Ok(backend.end()?)
 }
 
-/// A step of one prompt behind so many sequences that decode.
+/// Shape of a step of `decoding` sequences that decode and one prompt behind them.
 fn mixed(tokens: usize, decoding: usize) -> StepShape {
     let longest = tokens - decoding;
     let sequences = decoding + 1;
@@ -107,8 +107,8 @@ fn mixed(tokens: usize, decoding: usize) -> StepShape {
     StepShape { tokens, decoding, sequences, longest, logit_rows: 1, all_logits: false }
 }
 
-/// Runs every decode step once, of padding alone: what a kernel needs at its first launch is there when graphs are recorded, and what fails
-/// fails here.
+/// Runs every decode step once, with padding rows only: what a kernel loads at its first launch is then loaded before graphs are recorded,
+/// and failures of kernels show here.
 fn warm_up(
     model: &mut Model<CudaBackend>,
     backend: &mut CudaBackend,

@@ -1,29 +1,31 @@
-//! What the kernels of a step are told of it: arrays of u32 in one piece of device memory, at addresses that never change.
+//! A step's arrays for kernels: u32 in one allocation of device memory, at addresses that never change.
 //!
-//! Invariant: a decode step is padded to its bucket by rows of the spare lane, which write to a block of their own that nobody reads.
+//! Invariant: a decode step is padded to its bucket by rows of the spare lane, which write to a KV block of their own that no sequence
+//! reads.
 
 use cuda_kernels::DevicePtr;
 
 use crate::batch::Batch;
 
-/// How much of everything a step has: what grids follow from.
+/// Sizes of a step, from which the sizes of grids follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct StepShape {
-    /// Rows.
+    /// Number of rows.
     pub(super) tokens: usize,
-    /// Sequences of one row, which come first.
+    /// Number of sequences of one row, which come first in a batch.
     pub(super) decoding: usize,
-    /// All sequences.
+    /// Number of all sequences.
     pub(super) sequences: usize,
-    /// The most rows of a sequence.
+    /// Greatest number of rows of a sequence.
     pub(super) longest: usize,
-    /// Rows whose logits are computed: those in the step's array, or all of them in their order.
+    /// Number of rows whose logits are computed; [`StepArray::LogitRows`] lists them.
     pub(super) logit_rows: usize,
+    /// Whether the rows whose logits are computed are the first `logit_rows` rows, so that they needn't be gathered.
     pub(super) all_logits: bool,
 }
 
 impl StepShape {
-    /// That of a decode step of this bucket: all rows have logits.
+    /// Shape of a decode step that is padded to this bucket: all rows have logits.
     pub(super) fn decode(bucket: usize) -> Self {
         Self {
             tokens: bucket,
@@ -35,7 +37,7 @@ impl StepShape {
         }
     }
 
-    /// That of a batch as it is.
+    /// Shape of a batch without padding.
     pub(super) fn of(batch: &Batch) -> Self {
         let rows = batch.starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
         Self {
@@ -49,37 +51,37 @@ impl StepShape {
     }
 }
 
-/// The lane and the block of rows that pad a step.
+/// Lane and KV block of the rows that pad a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spare {
     pub(super) lane: u32,
     pub(super) block: u32,
 }
 
-/// The arrays' places, in words. There is room for the largest step and the largest bucket.
+/// Layout of the arrays, with room for the largest step or the largest bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StepLayout {
     rows: usize,
 }
 
-/// The arrays, in their order. Each has as many words as the step may have rows, and one more.
+/// The arrays, in their order in memory. Each has room for one word more than the greatest number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepArray {
-    /// Of each row: its token, or [`LAST`](crate::batch::LAST), which is the same number for kernels.
+    /// For each row: its token, or [`LAST`](crate::batch::LAST), which is the same number in kernels.
     Tokens,
-    /// Of each row.
+    /// For each row: its position in its sequence.
     Positions,
-    /// Of each row: where its key and value go.
+    /// For each row: the cache slot that its key and value are written to.
     Slots,
-    /// Of each row: its sequence's lane.
+    /// For each row: the lane of its sequence.
     RowLanes,
-    /// Of each sequence: its first row; behind the last one's, the number of rows.
+    /// For each sequence: its first row; then the number of rows.
     Starts,
-    /// Of each sequence: its tokens with those of this step.
+    /// For each sequence: its tokens, those of this step included.
     Lengths,
-    /// Of each sequence.
+    /// For each sequence: its lane.
     Lanes,
-    /// Rows whose logits are wanted.
+    /// Indices of the rows whose logits are computed.
     LogitRows,
 }
 
@@ -90,22 +92,22 @@ impl StepLayout {
         Self { rows }
     }
 
-    /// Words from one array to the next: kernels read 16 bytes at a time.
+    /// Words from one array to the next; a multiple of 64, since kernels read 16 bytes at a time.
     fn stride(self) -> usize {
         (self.rows + 1).next_multiple_of(64)
     }
 
-    /// Bytes of all.
+    /// Bytes of all arrays.
     pub(super) fn bytes(self) -> usize {
         ARRAYS * self.stride() * 4
     }
 
-    /// Where an array begins, the first one being at `base`.
+    /// Address of an array, where the first array is at `base`.
     pub(super) fn at(self, base: DevicePtr, array: StepArray) -> DevicePtr {
         base.offset((array as usize * self.stride() * 4) as u64)
     }
 
-    /// Writes a batch, padded to `bucket` rows.
+    /// Writes a batch to `out`; `bucket`: number of rows that a decode step is padded to.
     pub(super) fn write(self, batch: &Batch, bucket: Option<usize>, spare: Spare, out: &mut [u8]) {
         let (rows, sequences) = (batch.tokens.len(), batch.sequences());
         let lanes =
@@ -130,7 +132,7 @@ impl StepLayout {
         write(StepArray::Lengths, &mut batch.context_lens.iter().copied().chain(padded(1)));
         write(StepArray::Lanes, &mut batch.lanes.iter().copied().chain(padded(spare.lane)));
         match bucket {
-            // The logits of a decode step are those of its rows, whoever wants them.
+            // A decode step computes the logits of all its rows, whichever are wanted.
             Some(bucket) => write(StepArray::LogitRows, &mut (0..u32::try_from(bucket).unwrap_or(u32::MAX))),
             None => write(StepArray::LogitRows, &mut batch.logit_rows.iter().copied()),
         }

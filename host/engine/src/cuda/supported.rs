@@ -1,17 +1,18 @@
-//! What kernels there are, asked by a model's configuration before anything of it is loaded: what they don't take is an error of one line.
+//! Check of a model's configuration against the kernels that exist, before any weight is loaded: an unsupported size is an error of one
+//! line.
 
 use super::weights::unsupported;
 use crate::models::ops::Scoring;
 use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
 
-/// Experts of a layer.
+/// Greatest number of experts of a layer.
 pub(super) const MOST_EXPERTS: usize = 1024;
-/// Experts of a token, and groups of experts.
+/// Greatest number of experts of a token, and of groups of experts.
 const MOST_CHOSEN: usize = 32;
-/// Width of a compressed row, without its rotated part.
+/// Greatest width of a compressed row, without its rotated part.
 const MOST_RANK: usize = 1024;
 
-/// Whether there are kernels for all layers. Widths of heads are asked for with the cache's shape.
+/// Checks that there are kernels for all layers. The width of heads is checked by `CacheShape::of`.
 pub(super) fn check(config: &ModelConfig) -> Result<(), LoadError> {
     if let AttentionConfig::Latent(sizes) = &config.attention {
         latent(sizes)?;

@@ -1,37 +1,37 @@
-//! What there is of CUDA on this machine: driver, GPUs, compiler of kernels. Asked for by `host devices`, and before a model is loaded.
+//! Survey of this machine's CUDA: driver, GPUs, compiler of kernels. Made by `host devices`, and before a model is loaded.
 //!
-//! Invariant: the driver's version is asked for before anything else, since functions that an older driver lacks would end the process.
+//! Invariant: the driver's version is checked before any other call, since functions that an older driver lacks would end the process.
 
 use super::CudaError;
 use super::version::CudaVersion;
 
-/// One GPU (or one part of it, where it is partitioned).
+/// One GPU, or one partition of a GPU that is partitioned (MIG).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// As the driver counts.
+    /// Index, as the driver counts.
     pub index: usize,
-    /// What its maker calls it.
+    /// Name that the maker gave it.
     pub name: String,
-    /// All of its memory.
+    /// Total memory in bytes.
     pub memory_bytes: u64,
     /// Compute capability, major and minor.
     pub compute: (u32, u32),
-    /// Multiprocessors, of a partition its own.
+    /// Number of multiprocessors; of a partition, only those of the partition.
     pub multiprocessors: u32,
-    /// One process at a time may use it.
+    /// Whether only one process at a time may use the GPU.
     pub exclusive: bool,
 }
 
 impl DeviceInfo {
-    /// What kernels are compiled for: `sm_90a`.
+    /// Architecture that kernels are compiled for, such as `sm_90a`.
     pub fn architecture(&self) -> String {
         let (major, minor) = self.compute;
-        // Instructions of one architecture alone, where kernels use them.
+        // The suffix "a" allows instructions that only this architecture has.
         let own = if (major, minor) == (9, 0) { "a" } else { "" };
         format!("sm_{major}{minor}{own}")
     }
 
-    /// Whether kernels run on it.
+    /// Checks that the kernels run on the GPU: it needs compute capability 8.0.
     fn check(&self) -> Result<(), CudaError> {
         let Self { index, name, compute, .. } = self;
         if *compute >= (8, 0) {
@@ -41,19 +41,19 @@ impl DeviceInfo {
     }
 }
 
-/// What was found.
+/// Result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     /// The driver's version.
     pub driver: Result<CudaVersion, CudaError>,
     /// All GPUs that the driver finds.
     pub devices: Result<Vec<DeviceInfo>, CudaError>,
-    /// The version of what compiles kernels.
+    /// Version of NVRTC, which compiles kernels.
     pub nvrtc: Result<CudaVersion, CudaError>,
 }
 
 impl Survey {
-    /// Looks at this machine.
+    /// Surveys this machine.
     pub fn of_this_machine() -> Self {
         Self::of(&super::real::Machine)
     }
@@ -91,14 +91,13 @@ impl Survey {
     }
 }
 
-/// What is asked of a machine.
+/// Questions that a survey asks of a machine.
 pub(super) trait Platform {
-    /// Whether the driver's library can be loaded: nothing else may be asked where it can't.
+    /// Whether the driver's library can be loaded. Where it can't, nothing else of the driver may be called.
     fn has_driver(&self) -> bool;
     fn driver_version(&self) -> Result<CudaVersion, CudaError>;
-    /// All GPUs.
     fn devices(&self) -> Result<Vec<DeviceInfo>, CudaError>;
-    /// None where its library can't be loaded.
+    /// Version of NVRTC; `None` where its library can't be loaded.
     fn nvrtc_version(&self) -> Option<CudaVersion>;
 }
 
@@ -113,7 +112,7 @@ fn driver(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
 }
 
 fn devices(platform: &dyn Platform) -> Result<Vec<DeviceInfo>, CudaError> {
-    /// The driver's number for a machine without any.
+    /// The driver's error number for a machine without GPUs.
     const NO_DEVICE: u32 = 100;
     match platform.devices() {
         Err(CudaError::Call { code: NO_DEVICE, .. }) => Ok(Vec::new()),

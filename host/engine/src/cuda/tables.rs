@@ -1,4 +1,4 @@
-//! Block tables on the device, `[lanes, blocks of a lane]`: what a batch changes in them is copied there in front of its step.
+//! Block tables on the device, `[lanes, width]` u32. A batch's edits of them are copied to the device in front of its step.
 
 use cuda_kernels::DevicePtr;
 
@@ -7,20 +7,20 @@ use super::driver::Driver;
 use super::staging::StagingRing;
 use crate::batch::TableEdit;
 
-/// Entries that are copied from one slot of the ring; more of them take more slots.
+/// Edits that one staging buffer holds; more edits take several buffers.
 const ENTRIES: usize = 1 << 14;
 
-/// See the module.
+/// Block tables of all lanes, and the staging buffers of their edits.
 #[derive(Debug)]
 pub(super) struct DeviceTables {
     at: DevicePtr,
-    /// Entries of a lane.
+    /// Entries of a lane's table.
     width: usize,
     staging: StagingRing,
 }
 
 impl DeviceTables {
-    /// Tables full of block 0.
+    /// Tables whose entries are all block 0.
     pub(super) fn new(driver: &mut dyn Driver, lanes: usize, width: usize) -> Result<Self, CudaError> {
         let bytes = lanes * width * 4;
         let at = driver.allocate("block tables", bytes)?;
@@ -28,17 +28,17 @@ impl DeviceTables {
         Ok(Self { at, width, staging: StagingRing::new(driver, ENTRIES * 4)? })
     }
 
-    /// Where they are.
+    /// Address of the first lane's table.
     pub(super) fn at(&self) -> DevicePtr {
         self.at
     }
 
-    /// Entries of a lane.
+    /// Entries of a lane's table.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// Begins to write entries; neighbours go together.
+    /// Enqueues writes of entries; consecutive entries of a lane are one copy.
     pub(super) fn apply(&mut self, driver: &mut dyn Driver, edits: &[TableEdit]) -> Result<(), CudaError> {
         let (at, width) = (self.at, self.width);
         for edits in edits.chunks(ENTRIES) {

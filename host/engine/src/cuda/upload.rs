@@ -1,14 +1,14 @@
-//! Weights on their way to the device: through two pieces of pinned memory in turn, so that one is filled while the other is copied.
+//! Upload of weights through two pinned buffers in turn, so that one is filled while the other is copied.
 
 use cuda_kernels::DevicePtr;
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
 
-/// Bytes of a piece.
+/// Bytes of a buffer.
 const PIECE: usize = 16 << 20;
 
-/// See the module.
+/// Two pinned buffers for uploads of any size.
 #[derive(Debug)]
 pub(super) struct Uploader {
     pieces: [Piece; 2],
@@ -18,7 +18,7 @@ pub(super) struct Uploader {
 #[derive(Debug)]
 struct Piece {
     memory: Box<dyn HostMemory>,
-    /// Comes when the last copy from it is done.
+    /// Event that comes when the last copy from `memory` is done.
     copied: Event,
     in_use: bool,
 }
@@ -30,7 +30,7 @@ impl Uploader {
         Ok(Self { pieces: [piece()?, piece()?], next: 0 })
     }
 
-    /// Copies `bytes` bytes to the device; `fill` writes the part of them that begins at an offset.
+    /// Copies `bytes` bytes to the device; `fill(offset, out)` writes the bytes from `offset` on into `out`.
     pub(super) fn upload(
         &mut self,
         driver: &mut dyn Driver,

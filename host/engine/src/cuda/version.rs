@@ -1,8 +1,8 @@
-//! Versions of CUDA, as drivers and libraries say them.
+//! Versions of CUDA, as drivers and libraries report them.
 
 use std::fmt;
 
-/// A version of CUDA: that of a driver or a library.
+/// Version of CUDA that a driver or a library has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CudaVersion {
     major: u32,
@@ -10,20 +10,20 @@ pub struct CudaVersion {
 }
 
 impl CudaVersion {
-    /// What the kernels and the calls of the driver are written for.
+    /// Oldest version that the kernels and the calls of the driver work with.
     pub const NEEDED: Self = Self::new(13, 0);
 
-    /// Such a version.
+    /// Version `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// Its first number.
+    /// Major version.
     pub const fn major(self) -> u32 {
         self.major
     }
 
-    /// As `cuDriverGetVersion` says it: 13000 is 13.0.
+    /// Version from the number that `cuDriverGetVersion` returns: 13000 is 13.0.
     pub(super) fn from_number(number: i32) -> Self {
         let number = number.unsigned_abs();
         Self::new(number / 1000, number % 1000 / 10)

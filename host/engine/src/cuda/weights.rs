@@ -1,4 +1,5 @@
-//! Weights on the device: bf16 as they are stored, or made it from f16, f32 and FP8. Experts may stay codes (`ops::moe`).
+//! Weights on the device: bf16 as they are stored, or converted to bf16 from f16, f32 and FP8. Experts may stay in quantisation codes
+//! (`ops::moe`).
 
 use cuda_kernels::DevicePtr;
 
@@ -7,17 +8,17 @@ use super::driver::Driver;
 use super::upload::Uploader;
 use crate::models::{LoadError, StoredMatrix, WeightRole, WeightTensor};
 
-/// A weight matrix `[rows, cols]`, bf16, whose parts lie one behind the other.
+/// A weight matrix `[rows, cols]` bf16; several stored matrices may be stacked in it by rows.
 #[derive(Debug)]
 pub(super) struct DeviceMatrix {
     pub(super) at: DevicePtr,
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Rows of gate and up are interleaved, eight of each, for `SwiGLU` on the way.
+    /// Whether rows of gate and up are interleaved, eight of each, so that a linear kernel can apply `SwiGLU` to its sums.
     pub(super) is_interleaved: bool,
 }
 
-/// Rows of each part that lie together.
+/// Rows of gate, and then of up, that lie together in an interleaved matrix.
 const INTERLEAVED: usize = 8;
 
 /// A vector of f32.
@@ -26,7 +27,7 @@ pub(super) struct DeviceVector {
     pub(super) at: DevicePtr,
 }
 
-/// What weights go to the device with.
+/// Uploads weights to the device.
 #[derive(Debug)]
 pub(super) struct WeightUpload(Uploader);
 
@@ -35,7 +36,7 @@ impl WeightUpload {
         Ok(Self(Uploader::new(driver)?))
     }
 
-    /// Begins to copy parts that have as many columns.
+    /// Enqueues the copy of matrices of the same width, stacked by rows.
     pub(super) fn matrix(
         &mut self,
         driver: &mut dyn Driver,
@@ -54,7 +55,8 @@ impl WeightUpload {
         Ok(DeviceMatrix { at, rows, cols, is_interleaved })
     }
 
-    /// Begins to write contents one behind the other, in pieces that don't end with them; what is random is drawn on the device.
+    /// Enqueues the writing of contents one behind the other. Pieces of an upload may cross from one content to the next; random contents
+    /// are drawn on the device.
     pub(super) fn put(
         &mut self,
         driver: &mut dyn Driver,
@@ -76,7 +78,7 @@ impl WeightUpload {
         Ok(start)
     }
 
-    /// Begins to copy vectors, one behind the other.
+    /// Enqueues the copy of vectors as f32, one behind the other.
     pub(super) fn vector(
         &mut self,
         driver: &mut dyn Driver,
@@ -86,7 +88,7 @@ impl WeightUpload {
         self.values(driver, &values)
     }
 
-    /// The same of numbers that no file has.
+    /// Enqueues the copy of computed f32 values.
     pub(super) fn values(
         &mut self,
         driver: &mut dyn Driver,
@@ -96,12 +98,12 @@ impl WeightUpload {
     }
 }
 
-/// Whether these are two parts of as many rows, a multiple of [`INTERLEAVED`].
+/// Whether the parts are two matrices of one shape, whose number of rows is a multiple of [`INTERLEAVED`].
 fn may_interleave(parts: &[StoredMatrix]) -> bool {
     matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(INTERLEAVED))
 }
 
-/// Contents of one size, interleaved by so many bytes.
+/// Contents of one size, interleaved in pieces of `piece` bytes.
 fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>> {
     let bytes = contents.first().map_or(0, Content::bytes);
     let of_each =
@@ -109,7 +111,7 @@ fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>
     (0..bytes).step_by(piece).flat_map(of_each).collect()
 }
 
-/// The error for what there is no kernel for.
+/// Error for what no kernel supports.
 pub(super) fn unsupported(what: &str) -> LoadError {
     LoadError::Unsupported { device: "cuda", what: what.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! What tests found: rates, what was read for them, and where the time went; as rows of CSV.
+//! Results of tests: rates, bytes read, and the time of each part of a step; also as rows of CSV.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,45 +8,45 @@ use engine::models::{Op, OpCosts};
 use super::plan::Test;
 use crate::bench::csv::Csv;
 
-/// One test's figures.
+/// Results of one test.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// Which.
+    /// Test that was run.
     pub test: Test,
-    /// At least one.
+    /// Timed repetitions, at least one.
     pub timed: Vec<Repetition>,
-    /// One more repetition.
+    /// One more repetition, in which operations were counted.
     pub counted: Counted,
 }
 
-/// A repetition that was only timed.
+/// A repetition that was timed without counting operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetition {
-    /// Of its steps.
+    /// Time of the repetition's steps.
     pub time: Duration,
-    /// Bytes per second that the same threads read of memory then: the mean of before and behind.
+    /// Bytes per second that the same threads can read from memory: the mean of measurements before and after the repetition.
     pub read_bandwidth: f64,
 }
 
 /// A repetition whose operations were counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
-    /// Of the whole.
+    /// Time of the whole repetition.
     pub time: Duration,
-    /// Of choosing tokens.
+    /// Time of sampling.
     pub sampling: Duration,
-    /// Of the model's operations.
+    /// Costs of the model's operations.
     pub ops: OpCosts,
 }
 
-/// All tests of one model.
+/// Results of all tests of one model.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What the model is called.
+    /// Name of the model.
     pub model: String,
-    /// What it ran on.
+    /// Name of the engine.
     pub engine: String,
-    /// Its tests.
+    /// Results, one per test.
     pub tests: Vec<Measured>,
 }
 
@@ -64,7 +64,7 @@ pub const PARTS: [&str; Op::ALL.len() + 2] = {
 };
 
 impl Counted {
-    /// Time of each part of the steps; `other` is what no operation took.
+    /// Time of each part of the steps; `other` is the time outside of operations and sampling.
     pub fn parts(&self) -> [Duration; PARTS.len()] {
         let mut parts = [Duration::ZERO; PARTS.len()];
         for (part, op) in parts.iter_mut().zip(Op::ALL) {
@@ -76,7 +76,7 @@ impl Counted {
         parts
     }
 
-    /// The same as shares of the whole.
+    /// Time of each part as a share of the whole, 0 to 1.
     pub fn shares(&self) -> [f64; PARTS.len()] {
         let whole = self.time.as_secs_f64().max(f64::MIN_POSITIVE);
         self.parts().map(|part| part.as_secs_f64() / whole)
@@ -85,41 +85,41 @@ impl Counted {
 
 #[expect(clippy::cast_precision_loss, reason = "tokens and bytes are far below 2⁵³")]
 impl Measured {
-    /// The shortest time.
+    /// Shortest time of the repetitions.
     pub fn best(&self) -> Duration {
         self.timed.iter().map(|repetition| repetition.time).min().unwrap_or_default()
     }
 
-    /// The time in the middle.
+    /// Median time of the repetitions.
     pub fn median(&self) -> Duration {
         let mut times: Vec<Duration> = self.timed.iter().map(|repetition| repetition.time).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Tokens per second, at that time.
+    /// Tokens per second if the test takes `time`.
     pub fn rate(&self, time: Duration) -> f64 {
         self.test.tokens() as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Bytes of weights that were read for each token, and of the KV cache.
+    /// Bytes of weights and of KV cache that are read per token.
     pub fn bytes_per_token(&self) -> (f64, f64) {
         let (total, tokens) = (self.counted.ops.total(), self.test.tokens() as f64);
         (total.weight_bytes as f64 / tokens, total.cache_bytes as f64 / tokens)
     }
 
-    /// Bytes of both that were read per second, at the shortest time.
+    /// Bytes of weights and KV cache that are read per second, at the shortest time.
     pub fn bandwidth(&self) -> f64 {
         let (weights, cache) = self.bytes_per_token();
         (weights + cache) * self.rate(self.best())
     }
 
-    /// What memory gave meanwhile, in the middle.
+    /// Median of the memory bandwidth that was measured beside the repetitions, in bytes per second.
     pub fn read_bandwidth(&self) -> f64 {
         middle(self.timed.iter().map(|repetition| repetition.read_bandwidth))
     }
 
-    /// The share of it that was used, in the middle: that of each repetition compares it with its own moment.
+    /// Median share of the memory bandwidth that was used. Each repetition is compared with the bandwidth measured beside it.
     pub fn share_of_reads(&self) -> f64 {
         let (weights, cache) = self.bytes_per_token();
         let used = |time| (weights + cache) * self.rate(time);
@@ -127,7 +127,7 @@ impl Measured {
     }
 }
 
-/// The figure in the middle, or zero.
+/// Median of `figures`, or zero if there are none.
 fn middle(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_unstable_by(f64::total_cmp);
@@ -135,7 +135,7 @@ fn middle(figures: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Report {
-    /// What memory gave: the least, the middle and the most of all repetitions.
+    /// Minimum, median and maximum of the memory bandwidth over all repetitions, in bytes per second.
     pub fn read_bandwidth(&self) -> [f64; 3] {
         let all =
             || self.tests.iter().flat_map(|test| &test.timed).map(|repetition| repetition.read_bandwidth);
@@ -212,7 +212,7 @@ mod tests {
         };
         assert_eq!(measured.share_of_reads(), 0.0, "nothing was read");
         measured.counted.ops.of_mut(Op::Linear).weight_bytes = 2;
-        // 20, 10 and 16 bytes a second, of 40, 10 and 80.
+        // The repetitions read 20, 10 and 16 bytes per second, of 40, 10 and 80.
         assert_eq!((measured.share_of_reads(), measured.read_bandwidth()), (0.5, 40.0));
         let report = Report { model: String::new(), engine: String::new(), tests: vec![measured] };
         assert_eq!(report.read_bandwidth(), [10.0, 40.0, 80.0]);

@@ -1,7 +1,8 @@
-//! A model's speed on this machine, without HTTP, scheduler and text: steps of the engine's runner, one after the other.
+//! Speed of a model on this machine, without HTTP, scheduler and text: steps of the engine's runner, one after the other.
 //!
-//! Invariants: what a test runs follows from the plan alone; times are those of steps in which nothing was counted, counts those of one more
-//! repetition. Memory that others use too gives more at one moment than at another, so it is measured before and behind each repetition. Called by `host bench model`.
+//! Invariants: a test's steps follow from the plan alone. Times are those of steps in which nothing was counted; counts are those of one
+//! more repetition. Memory bandwidth varies if others use the memory too, so it is measured before and after each repetition. Called by
+//! `host bench model`.
 
 mod measured;
 mod plan;
@@ -21,21 +22,21 @@ use sequences::Sequences;
 /// A measurement that can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The runner has no room for what is planned.
+    /// The runner has no room for a test of the plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A step failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The device failed otherwise.
+    /// Another error of the device.
     #[error(transparent)]
     Cuda(#[from] CudaError),
 }
 
-/// Bytes per second that the device's memory gives at this moment.
+/// Measures the current bandwidth of the device's memory, in bytes per second.
 pub type Bandwidth<'a> = dyn FnMut(&mut LocalRunner) -> Result<f64, BenchError> + 'a;
 
-/// Runs the tests of a plan; `progress` hears of each before it begins, with its place and how many there are.
+/// Runs the tests of a plan. `progress` is called before each test, with the test, its index, and the number of tests.
 pub fn run(
     runner: &mut LocalRunner,
     plan: &Plan,
@@ -61,7 +62,7 @@ fn measure(
     if test.depth() > 0 {
         sequences.prefill(runner, test.depth())?;
     }
-    // What comes first pays for pages of memory that nobody has written yet, which is not what is measured.
+    // A first repetition is not timed: it pays for memory pages that are written for the first time.
     repetition(runner, test, &mut sequences)?;
     let mut timed = Vec::with_capacity(repetitions);
     let mut before = bandwidth(runner)?;
@@ -78,7 +79,7 @@ fn measure(
     Ok(Measured { test, timed, counted: Counted { time, sampling, ops } })
 }
 
-/// The time of a test's steps, and that of choosing tokens among it.
+/// Time of a test's steps, and the part of that time spent on sampling.
 fn repetition(
     runner: &mut LocalRunner,
     test: Test,

@@ -1,39 +1,39 @@
-//! What is measured: prompts of some lengths, and answers of several sequences at a time or behind long contexts.
+//! Plan of a benchmark: prompts of several lengths, and answers of several sequences at a time or after long contexts.
 
 use std::fmt;
 
 use engine::runner::RunnerShape;
 
-/// What is measured.
+/// Parameters of the tests to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Lengths of prompts.
+    /// Lengths of prompts, in tokens.
     pub prompts: Vec<usize>,
-    /// Tokens that each sequence generates; zero: none do.
+    /// Tokens that each sequence generates; zero leaves out all decode tests.
     pub generate: usize,
-    /// Sequences that generate at a time.
+    /// Numbers of sequences that generate at the same time.
     pub parallel: Vec<usize>,
-    /// Tokens that one sequence has before it generates.
+    /// Numbers of tokens in the context before one sequence generates.
     pub depths: Vec<usize>,
-    /// How often each test is timed.
+    /// Number of timed repetitions of each test.
     pub repetitions: usize,
 }
 
 /// One measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// A prompt.
+    /// Prefill of one prompt.
     Prefill {
-        /// Its length.
+        /// Length of the prompt, in tokens.
         tokens: usize,
     },
-    /// Steps of one token for each sequence.
+    /// Decode: steps of one token for each sequence.
     Decode {
-        /// Tokens of each sequence.
+        /// Tokens that each sequence generates.
         tokens: usize,
-        /// Sequences.
+        /// Number of sequences.
         parallel: usize,
-        /// Tokens that each has before.
+        /// Tokens in each sequence's context before it generates.
         depth: usize,
     },
 }
@@ -41,40 +41,40 @@ pub enum Test {
 /// A test that the runner has no room for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// Longer than the model's context.
+    /// The test's sequences are longer than the model's context.
     #[error("{test} needs a context of {needed} tokens; there are {context}")]
     Context {
-        /// Which.
+        /// Test that has no room.
         test: Test,
-        /// Tokens of a sequence.
+        /// Length of a sequence, in tokens.
         needed: usize,
-        /// Those that it may have.
+        /// Tokens of the model's context.
         context: usize,
     },
-    /// More than the cache holds.
+    /// The test needs more tokens than the KV cache holds.
     #[error("{test} needs a KV cache for {needed} tokens; this one is for {tokens}: set a larger --kv-cache")]
     Cache {
-        /// Which.
+        /// Test that has no room.
         test: Test,
-        /// Tokens of all sequences, in whole blocks.
+        /// Tokens of all sequences, rounded up to whole blocks.
         needed: usize,
-        /// Tokens that the cache is for.
+        /// Capacity of the cache, in tokens.
         tokens: usize,
     },
-    /// More sequences than a step has rows.
+    /// The test has more sequences than a step may have tokens.
     #[error("{test} needs steps of {needed} tokens; they have {most}")]
     Step {
-        /// Which.
+        /// Test that has no room.
         test: Test,
-        /// Sequences.
+        /// Number of sequences.
         needed: usize,
-        /// Tokens of a step.
+        /// Maximum number of tokens of a step.
         most: usize,
     },
 }
 
 impl Plan {
-    /// The tests in their order: prompts, numbers of sequences, depths.
+    /// Tests in the order in which they run: prompts, numbers of sequences, depths.
     pub fn tests(&self) -> Vec<Test> {
         let tokens = self.generate;
         let prompts = self.prompts.iter().map(|tokens| Test::Prefill { tokens: *tokens });
@@ -85,17 +85,17 @@ impl Plan {
         prompts.chain(decodes).collect()
     }
 
-    /// Whether a runner of this shape has room for all tests.
+    /// Checks that a runner of this shape has room for all tests.
     ///
     /// # Errors
-    /// It hasn't.
+    /// The first test that has no room.
     pub fn check(&self, shape: &RunnerShape) -> Result<(), PlanError> {
         self.tests().into_iter().try_for_each(|test| test.check(shape))
     }
 }
 
 impl Test {
-    /// Tokens that are computed.
+    /// Number of tokens that the test computes.
     pub fn tokens(self) -> usize {
         match self {
             Self::Prefill { tokens } => tokens,
@@ -103,7 +103,7 @@ impl Test {
         }
     }
 
-    /// Sequences at a time.
+    /// Number of sequences that run at the same time.
     pub fn parallel(self) -> usize {
         match self {
             Self::Prefill { .. } => 1,
@@ -111,7 +111,7 @@ impl Test {
         }
     }
 
-    /// Tokens that each sequence has before.
+    /// Tokens in each sequence's context before it generates.
     pub fn depth(self) -> usize {
         match self {
             Self::Prefill { .. } => 0,
@@ -119,7 +119,7 @@ impl Test {
         }
     }
 
-    /// Whether a runner of this shape has room for it.
+    /// Checks that a runner of this shape has room for the test.
     fn check(self, shape: &RunnerShape) -> Result<(), PlanError> {
         let each = match self {
             Self::Prefill { tokens } => tokens,
@@ -139,7 +139,7 @@ impl Test {
     }
 }
 
-/// As llama-bench names its tests.
+/// Names follow llama-bench.
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A report as a drawing: for each test its rate, its share of the bandwidth, and where a step's time goes.
+//! Plot of a report: each test's rate, its share of the memory bandwidth, and the shares of a step's parts.
 
 use super::measured::{Measured, PARTS, Report};
 use super::plan::Test;
@@ -56,7 +56,7 @@ impl Report {
         }
     }
 
-    /// The highest rate among tests of a kind.
+    /// Highest rate of all tests of the same kind, prefill or decode.
     fn fastest(&self, test: Test) -> f64 {
         let is_prefill = |test| matches!(test, Test::Prefill { .. });
         let alike = self.tests.iter().filter(|other| is_prefill(other.test) == is_prefill(test));

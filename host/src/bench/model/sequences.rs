@@ -1,4 +1,4 @@
-//! Sequences of one length that run through a model in step, each with blocks of its own.
+//! Sequences of equal length that a benchmark runs together, each with its own KV blocks.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "rows, lanes and slots are u32 in a batch, whose check compares them"
@@ -11,13 +11,13 @@ use engine::SamplingParams;
 use engine::batch::{Batch, TableEdit};
 use engine::runner::{Draw, Draws, RunError, Runner, RunnerShape};
 
-/// See the module.
+/// State of the benchmark's sequences.
 pub(super) struct Sequences {
     count: usize,
-    /// Tokens of each that were run.
+    /// Number of tokens of each sequence that were run.
     done: usize,
     block_size: usize,
-    /// Blocks that each may use.
+    /// Number of KV blocks of each sequence.
     blocks: usize,
     vocab: usize,
     batch_tokens: usize,
@@ -25,7 +25,7 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
-    /// `count` of them, which share the cache in equal parts.
+    /// Makes `count` sequences, which divide the cache equally.
     pub(super) fn new(shape: &RunnerShape, count: usize) -> Self {
         let RunnerShape { block_size, blocks, vocab, batch_tokens, .. } = *shape;
         Self {
@@ -39,13 +39,13 @@ impl Sequences {
         }
     }
 
-    /// Goes back to a length: what comes is written over.
+    /// Sets the length of every sequence back to `done` tokens; later ones are overwritten.
     pub(super) fn rewind(&mut self, done: usize) {
         self.done = done;
     }
 
-    /// Runs the next `tokens` of each, one sequence after the other, in steps as large as may be, and draws a token behind each. The time
-    /// of the draws.
+    /// Runs the next `tokens` of each sequence, one sequence after the other, in the largest possible steps, and samples a token after each
+    /// sequence. Returns the time of sampling.
     pub(super) fn prefill(&mut self, runner: &mut LocalRunner, tokens: usize) -> Result<Duration, RunError> {
         let end = self.done + tokens;
         let mut sampling = Duration::ZERO;
@@ -63,7 +63,7 @@ impl Sequences {
         Ok(sampling)
     }
 
-    /// Runs one token of each in one step, and draws the next of each. The time of the draws.
+    /// Runs one token of each sequence in one step, and samples each sequence's next token. Returns the time of sampling.
     pub(super) fn decode(&mut self, runner: &mut LocalRunner) -> Result<Duration, RunError> {
         self.batch.clear();
         for sequence in 0..self.count {
@@ -73,8 +73,8 @@ impl Sequences {
         step(runner, &self.batch)
     }
 
-    /// Adds tokens of one sequence. They are spread over the vocabulary, not those that were drawn: random weights soon repeat themselves,
-    /// and then all sequences ask for the same experts.
+    /// Adds tokens of one sequence. They are spread over the vocabulary and are not the sampled ones: with random weights those soon repeat
+    /// themselves, and then all sequences use the same experts.
     fn push(&mut self, sequence: usize, positions: std::ops::Range<usize>, is_drawn: bool) {
         let (batch, first) = (&mut self.batch, sequence * self.blocks);
         for position in positions.clone() {
@@ -96,7 +96,7 @@ impl Sequences {
     }
 }
 
-/// Runs one step, greedily.
+/// Runs one step and samples greedily. Returns the time of sampling.
 fn step(runner: &mut LocalRunner, batch: &Batch) -> Result<Duration, RunError> {
     runner.forward(batch)?;
     let draw = |row: &u32| Draw {

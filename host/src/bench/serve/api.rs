@@ -1,20 +1,20 @@
-//! What the three APIs call things: bodies of requests, and what events say.
+//! Request bodies and events of the three APIs.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// An API of OpenAI's.
+/// An API that OpenAI defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// `/v1/chat/completions`.
     Chat,
     /// `/v1/responses`.
     Responses,
-    /// `/v1/completions`: messages are texts, one behind the other.
+    /// `/v1/completions`: the messages are concatenated to one text.
     Completions,
 }
 
-/// Whose a message is.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     System,
@@ -32,36 +32,36 @@ impl Role {
     }
 }
 
-/// What is asked.
+/// One request's messages and token limit.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub(super) messages: Vec<(Role, String)>,
-    /// Most tokens of the answer.
+    /// Maximum number of tokens of the answer.
     pub(super) output_len: usize,
 }
 
-/// What one event says.
+/// Contents of one event.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Told {
-    /// Something that the model wrote.
+    /// Whether the event has output of the model.
     pub(super) has_token: bool,
-    /// Text of the answer, neither reasoning nor calls.
+    /// Text of the answer, without reasoning and calls.
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) end: Option<End>,
 }
 
-/// What the stream's end may be.
+/// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// All is said that matters; usage may follow.
+    /// The answer is complete; usage may follow.
     Answered,
-    /// Nothing follows.
+    /// The stream is over.
     Over,
     Failed,
 }
 
-/// Tokens as the server counts them.
+/// Token counts of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Usage {
     #[serde(alias = "input_tokens")]
@@ -79,7 +79,7 @@ struct Details {
 }
 
 impl Usage {
-    /// Tokens of the prompt that a cache had; a server that doesn't say so has none.
+    /// Prompt tokens that the server had cached; 0 if the server doesn't say.
     pub(super) fn cached_tokens(&self) -> u64 {
         self.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0)
     }
@@ -122,7 +122,7 @@ struct Response {
 }
 
 impl Api {
-    /// Behind `/v1/`.
+    /// Path of the API's route, relative to the base URL.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Chat => "v1/chat/completions",
@@ -131,7 +131,7 @@ impl Api {
         }
     }
 
-    /// A streaming request's body.
+    /// Body of a streaming request.
     pub(super) fn body(self, model: &str, prompt: &Prompt) -> Map<String, Value> {
         let Prompt { messages, output_len } = prompt;
         let listed = || -> Vec<Value> {
@@ -156,7 +156,7 @@ impl Api {
         body
     }
 
-    /// Reads an event's data; none: it is none of this API's.
+    /// Reads an event's data; none if it isn't an event of this API.
     pub(super) fn read(self, data: &[u8]) -> Option<Told> {
         if data == b"[DONE]" {
             return Some(Told { end: Some(End::Over), ..Told::default() });
@@ -188,7 +188,7 @@ impl Chunk {
     }
 }
 
-/// Whether a field of a delta has something in it: reasoning, calls, a refusal.
+/// Whether a field of a delta has content: reasoning, calls, a refusal.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty(),

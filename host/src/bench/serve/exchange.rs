@@ -1,4 +1,4 @@
-//! One request and its answer, with the times at which tokens came.
+//! One request and its answer, with the times at which tokens arrived.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,15 @@ use super::failure::Failure;
 use super::target::Target;
 use crate::sse::{MAX_EVENT, SseReader};
 
-/// Time for a stream to end behind its last event.
+/// Time for a stream to end after its last event.
 const REST_TIME: Duration = Duration::from_secs(1);
 
-/// What came of a request.
+/// Answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// When each event with something of the model came, since the request was sent.
+    /// Times at which events with output of the model arrived, since the request was sent.
     pub(super) tokens: Vec<Duration>,
-    /// When the end came.
+    /// Time at which the answer ended, since the request was sent.
     pub(super) end: Duration,
     /// Text of the answer.
     pub(super) text: String,
@@ -47,7 +47,7 @@ impl Answer {
     }
 }
 
-/// An answer under way.
+/// An answer that is being read.
 struct Reading<'a> {
     target: &'a Target,
     begin: Instant,
@@ -64,7 +64,8 @@ impl Reading<'_> {
             while events.next(&mut data).map_err(|_| Failure::Malformed)? {
                 let told = self.target.api().read(&data).ok_or(Failure::Malformed)?;
                 if self.take(told, now)? {
-                    // Read to its end, a connection can be used again. Nothing is lost with one that doesn't end.
+                    // A connection can be reused only after its answer is read to the end. If the answer doesn't end, only the connection
+                    // is lost.
                     let rest = async { while response.chunk().await.is_ok_and(|bytes| bytes.is_some()) {} };
                     let _ = tokio::time::timeout(REST_TIME, rest).await;
                     return Ok(self.answer);
@@ -74,7 +75,7 @@ impl Reading<'_> {
         if self.has_ended { Ok(self.answer) } else { Err(Failure::Cut) }
     }
 
-    /// Takes an event; says whether it is the last.
+    /// Takes an event; returns whether it is the last one.
     fn take(&mut self, told: Told, now: Duration) -> Result<bool, Failure> {
         let Told { has_token, text, usage, end } = told;
         let Answer { tokens, end: ended, text: all, usage: counted } = &mut self.answer;

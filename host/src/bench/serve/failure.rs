@@ -1,21 +1,21 @@
-//! Why a request brought no answer, by kind.
+//! Kinds of failed requests.
 
 use std::fmt;
 
-/// Kinds of failures. Servers' own words aren't kept: they may repeat a prompt.
+/// Kind of a failure. The server's message is not kept, since it may repeat a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
-    /// No connection.
+    /// The connection couldn't be made.
     Connection,
-    /// An answer with this status.
+    /// The answer had this HTTP status.
     Status(u16),
-    /// The connection broke, or the stream has no end.
+    /// The connection broke, or the stream ended without a last event.
     Cut,
-    /// An event says that the answer failed.
+    /// An event reported that the answer failed.
     Event,
-    /// An event that can't be read.
+    /// An event couldn't be read.
     Malformed,
-    /// It took longer than it may.
+    /// The answer took longer than the timeout.
     Timeout,
 }
 

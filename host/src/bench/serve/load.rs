@@ -1,4 +1,4 @@
-//! Sends requests as the plan says, and keeps a record of each.
+//! Sends requests as configured, and keeps a record of each.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,49 +13,49 @@ use super::record::{Figures, Record};
 use super::target::Target;
 use super::words::Random;
 
-/// What is sent.
+/// Requests to send.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// When.
+    /// Times of the requests.
     pub arrivals: Arrivals,
-    /// Words of a system prompt that all share; zero: there is none.
+    /// Words of a system prompt that all requests share; zero for none.
     pub system_len: usize,
-    /// Words of each question.
+    /// Words of each user message.
     pub input_len: usize,
-    /// Most tokens of each answer.
+    /// Maximum number of tokens of each answer.
     pub output_len: usize,
-    /// What the words and the arrivals follow from.
+    /// Seed of the words and the arrivals.
     pub seed: u64,
 }
 
 /// When requests are sent.
 #[derive(Debug, Clone, Copy)]
 pub enum Arrivals {
-    /// Requests that know nothing of each other.
+    /// Independent requests.
     Single {
-        /// How many.
+        /// Number of requests.
         requests: usize,
-        /// Per second, in the mean; none: as soon as they may.
+        /// Mean number of requests per second; none: each is sent as soon as `concurrency` allows.
         rate: Option<f64>,
-        /// Most at a time; none: any number.
+        /// Maximum number of concurrent requests; none: any number.
         concurrency: Option<usize>,
     },
-    /// Each as soon as the one before it in its conversation is answered.
+    /// Conversations, each of which sends a request as soon as its last one is answered.
     Conversations(Conversations),
 }
 
-/// How far a load is.
+/// Progress of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Requests that ended.
+    /// Number of requests that ended.
     pub done: usize,
-    /// Those of them that failed.
+    /// Number of requests that failed.
     pub failed: usize,
-    /// Requests under way.
+    /// Number of requests under way.
     pub running: usize,
 }
 
-/// Runs a load; the records in the order in which requests ended, and how long all took.
+/// Runs a load. Returns the records in the order in which requests ended, and the duration of the load.
 pub async fn run(
     target: Arc<Target>,
     load: &Load,
@@ -96,7 +96,7 @@ impl Load {
     }
 }
 
-/// A request that ended: whose it is, when it was sent, and its answer.
+/// A request that ended: its conversation and turn, the time at which it was sent, and its result.
 struct Ended {
     conversation: Option<usize>,
     turn: usize,
@@ -104,7 +104,7 @@ struct Ended {
     result: Result<Answer, Failure>,
 }
 
-/// Requests under way, and the records of those that ended. Dropped, it ends them.
+/// Requests under way, and the records of those that ended. Dropping it cancels the requests.
 struct Sender<'a> {
     target: Arc<Target>,
     begin: Instant,
@@ -157,13 +157,13 @@ impl Sender<'_> {
         self.tell();
     }
 
-    /// Takes requests that end before `due`.
+    /// Takes requests that end before `due`, and waits until then.
     async fn ended_until(&mut self, due: tokio::time::Instant) {
         while tokio::time::timeout_at(due, self.one_ended()).await.is_ok_and(|ended| ended.is_some()) {}
         tokio::time::sleep_until(due).await;
     }
 
-    /// Waits for the next request that ends: whose it was, and its answer. None: there is none under way.
+    /// Waits for the next request to end. Returns its conversation and its answer; none if no request is under way.
     async fn one_ended(&mut self) -> Option<(Option<usize>, Option<Answer>)> {
         let ended = self.running.join_next().await?;
         let Ended { conversation, turn, sent, result } =

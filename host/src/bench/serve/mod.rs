@@ -1,7 +1,7 @@
-//! Load on a server that speaks OpenAI's API, and what its clients see of it.
+//! Benchmark of a server that speaks OpenAI's API, as its clients see it.
 //!
-//! Invariants: what is sent follows from the options and the seed, not from what others answer (but for conversations, which go on with their own
-//! answers); tokens are counted by the server; a time begins when a request is sent. Called by `host bench serve`.
+//! Invariants: requests follow from the options and the seed, not from other answers (except in conversations, which continue with their
+//! own answers). Tokens are counted by the server. All times of a request start when it is sent. Called by `host bench serve`.
 
 mod api;
 mod conversations;

@@ -1,4 +1,4 @@
-//! A report as a drawing: quantiles of times, when who waited how long, and conversations turn by turn.
+//! Plot of a report: quantiles of times, time to the first token over the load, and conversations turn by turn.
 
 use super::report::{Quantiles, Report};
 use crate::bench::svg::{COLOURS, Svg};
@@ -36,7 +36,7 @@ impl Report {
         top
     }
 
-    /// Time to the first token by when requests were sent.
+    /// Draws the time to the first token by the time at which requests were sent.
     fn draw_waits(&self, svg: &mut Svg, top: f64) -> f64 {
         let sent = self.records.iter().filter_map(|record| {
             let ttft = record.result.as_ref().ok()?.ttft?;

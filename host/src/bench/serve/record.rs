@@ -1,4 +1,4 @@
-//! What is kept of each request: a row of the CSV file.
+//! Record of each request: a row of the CSV file.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -7,40 +7,40 @@ use super::exchange::Answer;
 use super::failure::Failure;
 use crate::bench::csv::Csv;
 
-/// One request.
+/// Record of one request.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Which conversation it belongs to; none: a request by itself.
+    /// Index of the request's conversation; none for an independent request.
     pub conversation: Option<usize>,
-    /// Its turn there, or its place among all requests; from zero.
+    /// Index of the request's turn in its conversation, or of the request among all requests.
     pub turn: usize,
-    /// When it was sent, since the load began.
+    /// Time at which the request was sent, since the load began.
     pub sent: Duration,
-    /// What came of it.
+    /// Figures of the answer, or the failure.
     pub result: Result<Figures, Failure>,
 }
 
 /// Figures of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
-    /// Time to the first event with something of the model; none: it wrote nothing.
+    /// Time to the first event with output of the model; none if there was no output.
     pub ttft: Option<Duration>,
-    /// Times between those events.
+    /// Times between successive events with output.
     pub gaps: Vec<Duration>,
-    /// Time to the end.
+    /// Time to the answer's end.
     pub end: Duration,
-    /// Tokens as the server counts them, if it does.
+    /// Token counts of the server, if it sends any.
     pub tokens: Option<Tokens>,
 }
 
-/// Tokens of a request, by the server's count.
+/// Token counts of a request, by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub prompt: u64,
-    /// Those of them that the server had cached.
+    /// Tokens of the prompt that the server had cached.
     pub cached: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub output: u64,
 }
 
@@ -59,14 +59,14 @@ impl Figures {
         }
     }
 
-    /// Time per token behind the first: what the tokens of one event took, shared by them.
+    /// Mean time per token after the first; an event may hold several tokens.
     pub fn time_per_token(&self) -> Option<Duration> {
         let behind = u32::try_from(self.tokens?.output.checked_sub(1)?).ok().filter(|behind| *behind > 0)?;
         Some(self.end.saturating_sub(self.ttft?) / behind)
     }
 }
 
-/// The file of all requests. Times are in seconds; what isn't known is empty.
+/// CSV file of all requests. Times are in seconds; unknown values are empty.
 pub(super) fn csv(records: &[Record]) -> Csv {
     let mut csv = Csv::new(&[
         "conversation",

@@ -1,4 +1,4 @@
-//! What a load found: tokens, failures, and times as quantiles.
+//! Results of a load: tokens, failures, and quantiles of times.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,45 +7,45 @@ use super::failure::Failure;
 use super::record::{self, Figures, Record, Tokens};
 use crate::bench::csv::Csv;
 
-/// All requests of a load.
+/// Results of a load.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Whose answers they are, and of what: for people.
+    /// Title for people: the server, the model and the load.
     pub title: String,
-    /// How long the load took.
+    /// Duration of the load.
     pub took: Duration,
-    /// In the order in which they ended.
+    /// Records in the order in which the requests ended.
     pub records: Vec<Record>,
 }
 
-/// Times, in seconds.
+/// Quantiles of a set of times, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantiles {
-    /// How many there are.
+    /// Number of times.
     pub count: usize,
-    /// Their mean.
+    /// Mean of the times.
     pub mean: f64,
-    /// Half of them are no longer.
+    /// Median: half of the times are at most this long.
     pub p50: f64,
-    /// Nine of ten are no longer.
+    /// 90th percentile.
     pub p90: f64,
-    /// 99 of 100 are no longer.
+    /// 99th percentile.
     pub p99: f64,
 }
 
-/// All conversations' requests of one turn.
+/// Results of one turn over all conversations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TurnReport {
-    /// Answers.
+    /// Number of answers.
     pub answers: usize,
-    /// Their tokens.
+    /// Tokens of all answers.
     pub tokens: Tokens,
     /// Times to the first token.
     pub ttft: Option<Quantiles>,
 }
 
 impl Tokens {
-    /// The share of prompts that was cached.
+    /// Share of prompt tokens that were cached, 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2⁵³")]
     pub fn hit_rate(self) -> f64 {
         if self.prompt == 0 { 0.0 } else { self.cached as f64 / self.prompt as f64 }
@@ -61,13 +61,13 @@ impl Tokens {
 }
 
 impl Quantiles {
-    /// None: there are no times.
+    /// Quantiles of `times`; none if there are no times.
     #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2⁵³")]
     pub(super) fn of(times: impl Iterator<Item = Duration>) -> Option<Self> {
         let mut times: Vec<f64> = times.map(|time| time.as_secs_f64()).collect();
         times.sort_unstable_by(f64::total_cmp);
         let count = times.len();
-        // The smallest time that so many percent of all aren't above.
+        // The smallest time such that at least `percent` of all times are not above it.
         let at = |percent: usize| times[(count * percent).div_ceil(100).max(1) - 1];
         (count > 0).then(|| Self {
             count,
@@ -80,12 +80,12 @@ impl Quantiles {
 }
 
 impl Report {
-    /// The answers' figures.
+    /// Figures of the requests that succeeded.
     pub fn answers(&self) -> impl Iterator<Item = &Figures> {
         self.records.iter().filter_map(|record| record.result.as_ref().ok())
     }
 
-    /// How many requests failed, by kind.
+    /// Number of failed requests, by kind.
     pub fn failures(&self) -> BTreeMap<Failure, usize> {
         let mut failures = BTreeMap::new();
         for failure in self.records.iter().filter_map(|record| record.result.as_ref().err()) {
@@ -94,22 +94,22 @@ impl Report {
         failures
     }
 
-    /// Tokens of all answers that the server counted.
+    /// Tokens of all answers for which the server counted them.
     pub fn tokens(&self) -> Tokens {
         Tokens::sum(self.answers().filter_map(|figures| figures.tokens))
     }
 
-    /// Answers whose tokens the server didn't count.
+    /// Number of answers for which the server counted no tokens.
     pub fn uncounted(&self) -> usize {
         self.answers().filter(|figures| figures.tokens.is_none()).count()
     }
 
-    /// So much per second of the load.
+    /// `amount` divided by the load's duration in seconds.
     pub fn per_second(&self, amount: f64) -> f64 {
         amount / self.took.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Times by what they are called: to the first token, per token behind it, between tokens, to the end.
+    /// Quantiles by name: time to the first token, time per token after it, time between events, time to the end.
     pub fn times(&self) -> [(&'static str, Option<Quantiles>); 4] {
         [
             ("TTFT", Quantiles::of(self.answers().filter_map(|figures| figures.ttft))),
@@ -119,7 +119,7 @@ impl Report {
         ]
     }
 
-    /// Conversations turn by turn; none for requests by themselves.
+    /// Results of each turn of the conversations; empty if there were only independent requests.
     pub fn turns(&self) -> Vec<TurnReport> {
         let mut by_turn: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
         for record in self.records.iter().filter(|record| record.conversation.is_some()) {

@@ -1,4 +1,4 @@
-//! The server that is measured: where it is, what it is asked for, and requests to it.
+//! The server that is measured: its URL, its API, and requests to it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use super::api::{Api, Prompt};
 use crate::remote::{EngineKey, EngineUrl};
 use crate::tls;
 
-/// What the operator says of the server.
+/// The operator's settings for the server.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
-    /// Its base URL.
+    /// Base URL of the server.
     pub url: EngineUrl,
-    /// The model to ask for; none: the first that it lists.
+    /// Model to request; none: the first that the server lists.
     pub model: Option<String>,
-    /// The key that it asks for.
+    /// API key of the server.
     pub key: Option<EngineKey>,
-    /// File of the only certificates that it is trusted by.
+    /// File with the CA certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Its API.
+    /// API to use.
     pub api: Api,
-    /// Fields of every request, instead of the usual ones.
+    /// Fields added to every request; they replace the usual fields of the same names.
     pub extra: Map<String, Value>,
-    /// The longest that an answer may take.
+    /// Time limit of an answer.
     pub timeout: Duration,
 }
 
-/// See the module.
+/// Client of the server that is measured.
 #[derive(Debug)]
 pub struct Target {
     client: Client,
@@ -50,15 +50,15 @@ struct ListedModel {
     id: String,
 }
 
-/// The longest list of models.
+/// Largest list of models, in bytes.
 const MAX_LIST: usize = 1 << 20;
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 impl Target {
-    /// Finds out which model to ask for, where that isn't said.
+    /// Makes a client. If no model is configured, the server is asked for its list of models.
     ///
     /// # Errors
-    /// The server can't be asked, or lists none: in one line.
+    /// The server can't be asked or lists no model. The message is one line.
     pub async fn new(options: TargetOptions) -> Result<Self, String> {
         let client = client(&options)?;
         let mut target = Self { client, model: options.model.clone().unwrap_or_default(), options };
@@ -68,7 +68,7 @@ impl Target {
         Ok(target)
     }
 
-    /// The model that is asked for.
+    /// Name of the requested model.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -81,7 +81,7 @@ impl Target {
         self.options.timeout
     }
 
-    /// Sends a request for a streamed answer; ready at the answer's head.
+    /// Sends a request for a streaming answer; ready when the answer's head has come.
     pub(super) async fn ask(&self, prompt: &Prompt) -> Result<Response, reqwest::Error> {
         let Self { options, model, client } = self;
         let mut body = options.api.body(model, prompt);
@@ -118,8 +118,8 @@ async fn listed(request: RequestBuilder) -> Result<Listed, String> {
     serde_json::from_slice(&body).map_err(|_| "no list of models".to_owned())
 }
 
-/// No redirects, no proxy and no packed bodies: what is measured is the server at this URL. Connections are kept for the next request, as
-/// clients do.
+/// HTTP client without redirects, proxy or compressed bodies, so that the server at this URL is measured. Connections are reused for later
+/// requests, as other clients do.
 fn client(options: &TargetOptions) -> Result<Client, String> {
     let builder = Client::builder()
         .redirect(Policy::none())

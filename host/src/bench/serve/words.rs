@@ -1,6 +1,6 @@
-//! Prompts of plain words, the same for the same seed: any server's tokenizer has them, and no two prompts begin alike.
+//! Prompts of plain words, reproducible from a seed. Any server's tokenizer knows the words, and different prompts differ from the start.
 
-/// Short and common: about a token each for models of English.
+/// Short common words, about one token each for models of English.
 const WORDS: [&str; 64] = [
     "time",
     "year",
@@ -68,12 +68,12 @@ const WORDS: [&str; 64] = [
     "law",
 ];
 
-/// Draws of splitmix64.
+/// Random numbers of splitmix64.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Draws of their own for each `stream` of a seed.
+    /// Makes an independent generator for each `stream` of a seed.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed);
         let mixed = random.next() ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -87,18 +87,18 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 to 1, without 1.
+    /// Random number from 0 to 1, without 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds")]
     pub(super) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Time to the next of arrivals that come at `rate` in the mean, and don't know of each other.
+    /// Time in seconds to the next of independent arrivals, of which `rate` come per second in the mean.
     pub(super) fn interval(&mut self, rate: f64) -> f64 {
         -(1.0 - self.unit()).ln() / rate
     }
 
-    /// So many words.
+    /// Text of `count` random words.
     pub(super) fn words(&mut self, count: usize) -> String {
         let mut text = String::new();
         for _ in 0..count {

@@ -1,4 +1,4 @@
-//! `host bench …`: measurements. One file per command; each has `Arguments` and `run`.
+//! `host bench …`: benchmarks. One file per command; each has `Arguments` and `run`.
 
 mod model;
 mod output;

@@ -1,4 +1,4 @@
-//! `host bench model`: a model's speed on this machine. Names of switches are llama-bench's where it has them.
+//! `host bench model`: speed of a model on this machine. Switches have llama-bench's names where it has them.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,9 +46,9 @@ pub(super) struct Arguments {
     output: OutputArguments,
 }
 
-/// The longest of sequences, beyond that of any model.
+/// Longest sequence: longer than that of any model.
 const MAX_TOKENS: u64 = 1 << 24;
-/// How often memory is read before and behind each repetition: the best counts.
+/// Number of passes over memory before and after each repetition; the best one counts.
 const READ_PASSES: usize = 3;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Bytes per second that the device's memory gives.
+/// Bandwidth of the device's memory, in bytes per second.
 fn bandwidth(runner: &mut LocalRunner, buffer: &ReadBuffer) -> Result<f64, BenchError> {
     match runner {
         LocalRunner::Cpu(_) => Ok(buffer.bandwidth(READ_PASSES)),
@@ -123,7 +123,7 @@ fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Re
     write!(out, "\n{table}")
 }
 
-/// Rates by the clock in the middle and at its best; bandwidth is that of the best, its share that in the middle.
+/// Rates at the median and the shortest time. Bandwidth is that of the shortest time; its share is the median.
 fn rates(measured: &Measured) -> [String; 7] {
     let (weights, cache) = measured.bytes_per_token();
     [

@@ -1,4 +1,4 @@
-//! Files that a measurement writes. They are made before it begins: a long one isn't lost to a wrong path.
+//! Output files of a benchmark. They are created before it begins, so that a wrong path doesn't cost a long run.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,7 +16,7 @@ pub(super) struct OutputArguments {
     svg: Option<PathBuf>,
 }
 
-/// See the module.
+/// Output files that are open.
 pub(super) struct Output {
     csv: Option<Target>,
     svg: Option<Target>,
@@ -29,17 +29,17 @@ struct Target {
 }
 
 impl OutputArguments {
-    /// Makes the files.
+    /// Creates the files.
     ///
     /// # Errors
-    /// One can't be written.
+    /// A file can't be created.
     pub(super) fn open(&self) -> anyhow::Result<Output> {
         Ok(Output { csv: open(self.csv.as_ref(), "--csv")?, svg: open(self.svg.as_ref(), "--svg")? })
     }
 }
 
 impl Output {
-    /// Writes what was measured.
+    /// Writes the results.
     pub(super) fn write(
         self,
         csv: impl FnOnce() -> String,

@@ -1,4 +1,4 @@
-//! `host bench serve`: load on any server that speaks OpenAI's API. Names of switches are those of `vllm bench serve` where it has them.
+//! `host bench serve`: load on any server that speaks OpenAI's API. Switches have the names of `vllm bench serve` where it has them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     output: OutputArguments,
 }
 
-/// Requests per second; none: any number.
+/// Requests per second; none: no limit.
 type Rate = Option<f64>;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kinds of failures, behind a colon.
+/// Kinds of failures with their counts, after a colon; empty if there are none.
 fn said(report: &Report) -> String {
     let kinds = report.failures();
     let kinds: Vec<String> = kinds.iter().map(|(failure, count)| format!("{count} × {failure}")).collect();
@@ -146,7 +146,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"))
 }
 
-/// How far the load is, as a bar where its end is known.
+/// Shows the load's progress, as a bar if the total is known.
 fn tell(Progress { done, failed, running }: Progress, total: Option<usize>) {
     const WIDTH: usize = 30;
     let bar = total.map(|total| {

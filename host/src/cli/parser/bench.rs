@@ -1,4 +1,4 @@
-//! `host parser bench FILE`: what a delta costs in this parser, through the sandbox with all limits on.
+//! `host parser bench FILE`: measures the cost of a delta in a parser, in the sandbox with all limits.
 
 use std::io::Write;
 use std::path::PathBuf;

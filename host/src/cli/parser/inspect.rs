@@ -1,4 +1,4 @@
-//! `host parser inspect FILE`: what a parser says of itself, and how it was built.
+//! `host parser inspect FILE`: shows a parser's descriptor, and how the parser was built.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `host parser list`: the parsers of the plugins folder, and those inside the binary.
+//! `host parser list`: lists the parsers of the plugins folder, and those inside the binary.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     cache: CacheArgument,
 }
 
-/// Bytes of a digest that a table shows.
+/// Number of characters of a digest that the table shows.
 const SHOWN_DIGEST: usize = 12;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One line that is written over while parsers load, and is gone in the end; nothing where stderr isn't a terminal.
+/// Shows progress on one line that is overwritten and finally cleared; nothing is shown if stderr isn't a terminal.
 fn show_progress(loaded: usize, of: usize, next: &str) {
     let mut error = std::io::stderr();
     if !error.is_terminal() {
@@ -71,12 +71,12 @@ fn show_progress(loaded: usize, of: usize, next: &str) {
     }
     let line =
         if loaded < of { format!("loading parser {} of {of}: {next}", loaded + 1) } else { String::new() };
-    // Progress is decoration: a closed stderr must not stop the list. The sequence clears what is left of the line before.
+    // Errors are ignored: a closed stderr must not stop the list. The escape sequence clears the rest of the line.
     let _ = write!(error, "\r{line}\u{1b}[K");
     let _ = error.flush();
 }
 
-/// The `.wasm` files of the folder by name, then the shipped parsers.
+/// Parsers to list: the `.wasm` files of the folder by name, then the shipped ones.
 fn sources(folder: &Path) -> Vec<PluginSource> {
     let entries = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -98,7 +98,7 @@ fn cells(file: &str, plugin: &Plugin) -> [String; 7] {
     ]
 }
 
-/// All that is known of a loaded parser.
+/// All facts about a loaded parser.
 pub(super) fn as_json(file: &str, plugin: &Plugin) -> Value {
     let descriptor = plugin.descriptor();
     json!({

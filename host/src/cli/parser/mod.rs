@@ -1,4 +1,4 @@
-//! `host parser …`: commands for those who write parsers. One file per command; each has `Arguments` and `run`.
+//! `host parser …`: commands for authors of parsers. One file per command; each has `Arguments` and `run`.
 
 mod bench;
 mod inspect;

@@ -1,5 +1,5 @@
-//! `host parser new NAME`: a crate for a new parser, with everything it needs but a compiler and three small crates of the registry. Its lock file
-//! names the versions of these that the SDK is tested with: with them in cargo's cache, the crate builds offline.
+//! `host parser new NAME`: makes a crate for a new parser. Besides a compiler it needs only three small crates of the registry. Its lock
+//! file names the versions of these crates that the SDK is tested with; if they are in cargo's cache, the crate builds offline.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use include_dir::{Dir, DirEntry, include_dir};
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/template");
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../plugins/sdk/src");
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
-/// The template's lock file, which lists all packages but the new crate's own.
+/// The template's lock file, with all packages except the new crate's own.
 const LOCK: &str = "Cargo.lock.template";
 const SDK_MANIFEST: &str = include_str!("../../../../plugins/sdk/Cargo.toml");
 const TOOLCHAIN_SCRIPT: &str = include_str!("../../../../plugins/wasm-toolchain.sh");
@@ -61,7 +61,7 @@ fn files(name: &str) -> Vec<(PathBuf, String)> {
     files
 }
 
-/// All files of an embedded folder.
+/// All files of an embedded folder, with their texts.
 fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
     let text = |entry: &'a DirEntry<'a>| match entry {
         DirEntry::Dir(dir) => texts(dir),
@@ -70,7 +70,7 @@ fn texts<'a>(dir: &'a Dir<'a>) -> Vec<(&'a Path, &'a str)> {
     dir.entries().iter().flat_map(text).collect()
 }
 
-/// A template's file under its real name, which would mean something where the template lies.
+/// Real name of a template's file. The template uses other names because cargo and git would interpret the real ones in its folder.
 fn renamed(path: &Path) -> PathBuf {
     match path.to_str() {
         Some("Cargo.toml.template") => "Cargo.toml".into(),
@@ -88,7 +88,7 @@ fn filled(text: &str, name: &str) -> String {
         .replace("{{rust-version}}", env!("CARGO_PKG_RUST_VERSION"))
 }
 
-/// A lock file with the new crate's own package among the others, which cargo keeps in the order of their names.
+/// Adds the new crate's own package to a lock file, which cargo sorts by package name.
 fn locked(others: &str, name: &str) -> String {
     const PACKAGE: &str = "[[package]]\n";
     let own =
@@ -101,13 +101,13 @@ fn locked(others: &str, name: &str) -> String {
     format!("{head}\n\n{}", packages.join("\n"))
 }
 
-/// `my-model` → `MyModel`.
+/// Makes a type's name: `my-model` → `MyModel`.
 fn type_name(name: &str) -> String {
     let capitalised = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     name.split('-').map(capitalised).collect()
 }
 
-/// The SDK's manifest without what only its own tests need.
+/// The SDK's manifest without its development dependencies.
 fn without_tests(manifest: &str) -> String {
     let sections =
         manifest.split_inclusive("\n[").filter(|section| !section.starts_with("dev-dependencies]"));
@@ -126,7 +126,7 @@ fn make_executable(path: &Path) -> anyhow::Result<()> {
         .with_context(|| path.display().to_string())
 }
 
-/// A name that is also a crate's, a file's and, capitalised, a type's.
+/// Checks a name, which is also used for a crate, a file and, capitalised, a type.
 fn name(text: &str) -> Result<String, String> {
     let word = |word: &str| {
         word.starts_with(|first: char| first.is_ascii_lowercase())

@@ -1,25 +1,25 @@
-//! Colours, where the reader sees them: `anstream` leaves them out for pipes, dumb terminals and `NO_COLOR`.
+//! Colours of terminal output; `anstream` leaves them out for pipes, dumb terminals and `NO_COLOR`.
 
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
-/// Bold.
+/// Headings and names.
 pub(super) const BOLD: Style = Style::new().bold();
-/// What is said aside.
+/// Secondary information.
 pub(super) const DIM: Style = Style::new().dimmed();
-/// What is well.
+/// Success.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-/// What is not.
+/// Failure.
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What the model wrote.
+/// Text that the model wrote.
 pub(super) const TEXT: Style = AnsiColor::Cyan.on_default();
-/// What the parser answered.
+/// Answers of the parser.
 pub(super) const OP: Style = AnsiColor::Yellow.on_default();
-/// What it came to.
+/// Resulting events.
 pub(super) const EVENT: Style = AnsiColor::Green.on_default();
 
-/// `what` in this style.
+/// Formats `what` in this style.
 pub(super) fn painted(style: Style, what: impl Display) -> String {
     format!("{style}{what}{style:#}")
 }

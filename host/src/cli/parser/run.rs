@@ -1,4 +1,4 @@
-//! `host parser run FILE --case CASE.json…`: what cases come to, as JSON in the words of the case format.
+//! `host parser run FILE --case CASE.json…`: prints the items of cases as JSON, in the words of the case format.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What one case comes to.
+/// Plays one case; the result as JSON.
 fn play(file: &Path, parsers: &dyn Parsers, events: Option<Protocol>) -> Result<Value, String> {
     let recording = Recording::load_to_show(file, parsers)?;
     let outcome = conformance::play_case(&recording);

@@ -1,4 +1,4 @@
-//! The parser that a command is about, and the folder of its cases.
+//! The parser that a command works on, and the folder of its cases.
 
 use std::path::{Path, PathBuf};
 
@@ -28,17 +28,17 @@ pub(super) struct Which {
 }
 
 impl Which {
-    /// The parser, found as `host serve --parser` finds it.
+    /// Finds the parser in the same way as `host serve --parser`.
     pub(super) fn source(&self) -> anyhow::Result<PluginSource> {
         Ok(find_parser(&self.file, &self.plugins)?)
     }
 
-    /// What loads it.
+    /// Makes a runtime for loading the parser.
     pub(super) fn runtime(&self) -> anyhow::Result<Runtime> {
         Ok(Runtime::new(&self.limits.0)?.with_cache(self.cache.open()?))
     }
 
-    /// The case files of `given`, or of the folder beside the parser's sources.
+    /// Case files of `given`, or of the folder beside the parser's sources.
     pub(super) fn case_files(&self, given: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
         let Some(folder) = given else { return case_files(&self.cases()?).map_err(anyhow::Error::msg) };
         let files = case_files(folder).map_err(anyhow::Error::msg).context("--cases")?;
@@ -46,13 +46,13 @@ impl Which {
         Ok(files)
     }
 
-    /// The parser, ready to be played to.
+    /// Loads the parser, ready to play cases.
     pub(super) fn load(&self) -> anyhow::Result<Sandboxed> {
         let (source, cache) = (self.source()?, self.cache.open()?);
         Sandboxed::new(source, &self.limits.0, cache).map_err(anyhow::Error::msg)
     }
 
-    /// The folder `cases` beside the sources of the parser: `plugins/NAME/cases` for `plugins/NAME.wasm`.
+    /// Folder `cases` beside the parser's sources: `plugins/NAME/cases` for `plugins/NAME.wasm`.
     pub(super) fn cases(&self) -> anyhow::Result<PathBuf> {
         let sources = match self.source()? {
             PluginSource::File(file) => file.with_extension(""),

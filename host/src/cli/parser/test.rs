@@ -1,4 +1,4 @@
-//! `host parser test FILE`: every property over a folder of cases, as a table or as JSON. Exit status 1 if one fails.
+//! `host parser test FILE`: checks every property over a folder of cases; prints a table or JSON. Exit status 1 if a property fails.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if report.passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The files of these names; all of them where none is given.
+/// Files of the cases `names`, or all files if it is empty.
 fn chosen(files: Vec<PathBuf>, names: &[String]) -> anyhow::Result<Vec<PathBuf>> {
     let is = |file: &PathBuf, name: &String| file.file_stem().is_some_and(|stem| stem == name.as_str());
     if let Some(name) = names.iter().find(|name| !files.iter().any(|file| is(file, name))) {
@@ -60,7 +60,7 @@ fn chosen(files: Vec<PathBuf>, names: &[String]) -> anyhow::Result<Vec<PathBuf>>
     Ok(files.into_iter().filter(wanted).collect())
 }
 
-/// One line for each property, then what failed.
+/// Prints one line for each property, then the failures.
 fn table(report: &Report, out: &mut impl Write) -> anyhow::Result<()> {
     let Report { parser, version, sha256, cases, seed, .. } = report;
     let digest = sha256.get(..12).unwrap_or_default();

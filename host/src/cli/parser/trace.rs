@@ -1,4 +1,4 @@
-//! `host parser trace FILE`: one turn, step by step, in colour.
+//! `host parser trace FILE`: shows one turn step by step, in colour.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if outcome.fault.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The options as a case that expects nothing.
+/// Makes a case from the options, without expected items.
 fn as_case(arguments: &Arguments, input: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(input).with_context(|| format!("--input {}", input.display()))?;
     let tools = match &arguments.tools {
@@ -126,7 +126,7 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     Ok(())
 }
 
-/// Text on one line: control characters escaped, quotes as they are.
+/// Text on one line: control characters are escaped, quotes are not.
 fn visible(text: &str) -> String {
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(escaped).collect()

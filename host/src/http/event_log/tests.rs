@@ -1,4 +1,4 @@
-//! Tests of the log: whatever is read when, from whichever event, and by whomever.
+//! Tests of the log: reads at any time, from any event, by several readers.
 
 use futures_util::FutureExt;
 use futures_util::task::noop_waker;
@@ -8,7 +8,7 @@ use crate::random;
 
 const ALL: usize = usize::MAX;
 
-/// Events `from` to `to` in one append.
+/// Appends the events `numbers` in one append.
 fn append(log: &LogWriter, numbers: std::ops::Range<u64>) {
     let mut frames = Frames::new();
     for number in numbers {
@@ -22,7 +22,7 @@ fn text(numbers: std::ops::Range<u64>) -> String {
     numbers.map(|number| format!("event: e\ndata: {number}\n\n")).collect::<Vec<_>>().concat()
 }
 
-/// What is there; nothing at the end.
+/// Events that can be read now; none at the end of the log.
 fn read(reader: &mut LogReader) -> Poll<Option<String>> {
     let events = reader.poll_events(&mut Context::from_waker(&noop_waker()));
     events.map(|events| events.map(|events| String::from_utf8(events.to_vec()).unwrap()))

@@ -1,26 +1,26 @@
-//! How much load an engine may have to take a request: a bound around the mean.
+//! Bound on an engine's load, relative to the mean load: an engine below it may take a request.
 
 use super::RoutingOptions;
 
-/// A host routes alone if the engines' other requests are at most a share of its own: one in this many.
+/// This router counts as alone if the engines' requests of other hosts are at most its own divided by this number.
 const ALONE: u64 = 8;
 
-/// Loads of some engines, added up.
+/// Sums over the loads of some engines.
 #[derive(Default)]
 pub(super) struct Loads {
     pub(super) count: u64,
     /// Requests of this router.
     own: u64,
-    /// Requests of others, as reported.
+    /// Requests of other hosts, as reported.
     others: u64,
     without_report: u64,
 }
 
-/// Load that an engine must be below to take a request.
+/// Bound of a selection: an engine takes the request only if its load is below the bound for its slots.
 pub(super) struct Bound {
-    /// For any engine.
+    /// Bound for every engine, whatever its slots.
     least: u32,
-    /// What slots may add.
+    /// Highest bound that slots may give an engine.
     slots_at_most: u32,
     /// Whether no other host routes to these engines, as far as they report.
     pub(super) is_alone: bool,
@@ -34,8 +34,8 @@ impl Loads {
         self.without_report += u64::from(others.is_none());
     }
 
-    /// Bound for a key, whose last engine is remembered or not. If no other host has to find a new key's engine, it is placed
-    /// more evenly than rendezvous order does.
+    /// Bound for a key. `is_remembered` says whether the key's last engine is known. A new key is placed more evenly than by
+    /// rendezvous order if no other host has to find its engine.
     pub(super) fn bound(&self, is_remembered: bool, options: &RoutingOptions) -> Bound {
         let is_alone = self.without_report == 0 && self.others * ALONE <= self.own;
         if is_alone && !is_remembered {
@@ -45,7 +45,7 @@ impl Loads {
         Bound { least: self.of_mean(options.load_percent), slots_at_most, is_alone }
     }
 
-    /// A share of the mean load, rounded up.
+    /// `percent` of the mean load, rounded up.
     fn of_mean(&self, percent: u32) -> u32 {
         let load = ((self.own + self.others) * u64::from(percent)).div_ceil(100 * u64::max(self.count, 1));
         u32::try_from(load).unwrap_or(u32::MAX)
@@ -53,7 +53,7 @@ impl Loads {
 }
 
 impl Bound {
-    /// Bound for an engine with as many slots.
+    /// Bound for an engine that has `slots`.
     pub(super) fn of(&self, slots: u32) -> u32 {
         self.least.max(slots.min(self.slots_at_most))
     }

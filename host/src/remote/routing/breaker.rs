@@ -1,4 +1,5 @@
-//! Circuit breaker of one engine: after several failures it gets no requests for a while, then exactly one (the probe).
+//! Circuit breaker of one engine. After several failures the engine gets no requests for a while, then exactly one (the
+//! probe).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -6,13 +7,13 @@ use std::time::{Duration, Instant};
 /// Parameters of a breaker.
 #[derive(Clone, Debug)]
 pub struct BreakerOptions {
-    /// Failures within `window` that open it; at least 1.
+    /// Failures within `window` that open the breaker; at least 1.
     pub failures: usize,
-    /// Time in which failures are counted.
+    /// Length of the window.
     pub window: Duration,
-    /// How long it is open the first time; doubled after each probe that fails.
+    /// Time that the breaker is open at first; doubled after each probe that fails.
     pub open_first: Duration,
-    /// Longest time that it is open.
+    /// Longest time that the breaker is open.
     pub open_longest: Duration,
 }
 
@@ -34,11 +35,11 @@ pub enum BreakerState {
     Closed,
     /// No request passes.
     Open,
-    /// One request passes, or is on its way.
+    /// One request may pass as a probe, or is under way.
     HalfOpen,
 }
 
-/// Which state of the breaker let a request pass: what the request reports later counts only for that state.
+/// The breaker's epoch in which a request was let pass. The request's outcome is ignored if the epoch has changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permit {
     epoch: u64,
@@ -47,11 +48,11 @@ pub(super) struct Permit {
 
 pub(super) struct Breaker {
     state: State,
-    /// Number of the state, raised with each change.
+    /// Number of the current state, incremented with each change.
     epoch: u64,
-    /// Failures while closed, the oldest first; fewer than open it.
+    /// Times of the latest failures while closed, the oldest first; fewer than `BreakerOptions::failures`.
     failures: VecDeque<Instant>,
-    /// How long it was open last; zero while closed.
+    /// Length of the last open time; zero while closed.
     open_for: Duration,
 }
 
@@ -75,7 +76,7 @@ impl Breaker {
         }
     }
 
-    /// Lets a request pass after `permits` said so; in an open breaker it becomes the probe.
+    /// Lets a request pass; `permits` must have returned true. The request becomes the probe unless the breaker is closed.
     pub(super) fn permit(&mut self, now: Instant) -> Permit {
         let probe = !matches!(self.state, State::Closed);
         if probe {
@@ -101,7 +102,8 @@ impl Breaker {
         }
     }
 
-    /// Request that ended without an outcome, as when its client left: another may be the probe.
+    /// Ends a request without an outcome, as when its client left. If it was the probe, another request may become the
+    /// probe.
     pub(super) fn abandoned(&mut self, permit: Permit) {
         if let State::Probing { since } = self.state
             && permit.epoch == self.epoch
@@ -110,7 +112,7 @@ impl Breaker {
         }
     }
 
-    /// Time until a request may pass; one second if a probe is on its way.
+    /// Time until a request may pass; one second while a probe is under way.
     pub(super) fn retry_after(&self, now: Instant) -> Duration {
         match self.state {
             State::Closed => Duration::ZERO,

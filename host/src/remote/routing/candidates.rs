@@ -1,4 +1,4 @@
-//! The choice among engines: who may take a request, and who of them does. O(n), without allocation.
+//! Selection among engines: which may take a request, and which one does. O(n), without allocation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,45 +12,45 @@ use super::hash::weight;
 /// Why no engine takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEngine {
-    /// Engines that could take it are down, failing or excluded.
+    /// All engines that could serve the request are down, failing or excluded.
     #[error("no engine is available; try again in {} s", retry_after.as_secs().max(1))]
     None {
-        /// When the first may be tried again.
+        /// Time until the first of these engines may be tried again.
         retry_after: Duration,
     },
-    /// There are engines, but none is usable for this request.
+    /// Engines are listed, but none can serve this request.
     #[error("no engine can serve this request")]
     NotUsable,
 }
 
 /// The engine that takes a request.
 pub(super) struct Choice {
-    /// Its index.
+    /// Index of the engine in the list.
     pub(super) at: usize,
-    /// Whether it is the key's first in order of those that may take it; otherwise the request was spilled.
+    /// Whether the engine is the first in the key's order among the candidates; otherwise the request was spilled.
     pub(super) is_first: bool,
-    /// Whether no other host routes.
+    /// Whether no other host routes to these engines, as far as they report.
     pub(super) is_alone: bool,
 }
 
-/// What a selection found of an engine.
+/// Result of a selection for one engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) candidacy: Candidacy,
-    /// Requests on it: this router's, and others' as last reported.
+    /// Requests on the engine: this router's, and others' as last reported.
     pub(super) load: u32,
 }
 
-/// Whether an engine may take the request that is being selected for.
+/// Whether an engine may take the request that is being placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Candidacy {
     None,
-    /// Only if all others are full too.
+    /// The KV cache is full: taken only if those of all other candidates are, too.
     Full,
     Yes,
 }
 
-/// What a request asks of an engine.
+/// A request that an engine is selected for.
 pub(super) struct Ask<'a, F> {
     pub(super) key: u64,
     /// Id of the key's last engine.
@@ -61,7 +61,7 @@ pub(super) struct Ask<'a, F> {
 }
 
 impl<F> Ask<'_, F> {
-    /// The engine that takes the request.
+    /// Selects the engine for the request.
     pub(super) fn choose<T>(
         &self,
         engines: &mut [Engine<T>],
@@ -92,7 +92,7 @@ impl<F> Ask<'_, F> {
         {
             let load = engine.candidate.load;
             let class = if load < bound.of(engine.gauges.slots()) { 0 } else { 1 + u64::from(load) };
-            // The key's own order: its last engine, then the highest weight.
+            // Order of the engines for this key: its last engine first, then by descending rendezvous weight.
             let order = (self.home != Some(engine.id), !weight(self.key, engine.hash));
             if best.is_none_or(|best| (class, order, at) < best) {
                 best = Some((class, order, at));

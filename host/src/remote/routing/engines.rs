@@ -1,4 +1,4 @@
-//! Engines of a router and their state: which there are, what each is doing.
+//! Engines of a router and their state: the list, and the load of each engine.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,28 +14,28 @@ use super::hash::name_hash;
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug)]
 pub struct EngineStatus {
-    /// Its name, a URL.
+    /// Name of the engine, a URL.
     pub name: Arc<str>,
-    /// This router's requests on it.
+    /// This router's requests on the engine.
     pub in_flight: u32,
-    /// Requests of others on it, as last reported.
+    /// Requests of other hosts on the engine, as last reported.
     pub others: u32,
-    /// Requests that it takes without queueing, as far as known.
+    /// Number of requests that the engine runs without queueing, as learned so far.
     pub slots: u32,
-    /// Whether it answers.
+    /// Whether the engine passes its health checks.
     pub up: bool,
-    /// Its breaker.
+    /// State of the engine's circuit breaker.
     pub breaker: BreakerState,
-    /// Whether its KV cache is full.
+    /// Whether the engine's KV cache is full.
     pub full: bool,
-    /// Whether it was removed and still has requests.
+    /// Whether the engine was removed from the list and still has requests.
     pub draining: bool,
-    /// Whether it may be selected: listed, up, and its breaker lets a request pass.
+    /// Whether the engine may be selected: it is listed and up, and its breaker lets a request pass.
     pub available: bool,
 }
 
 pub(super) struct Engine<T> {
-    /// Number that no other engine of this router ever had; from 1.
+    /// Number from 1, never used again for another engine of this router.
     pub(super) id: u32,
     pub(super) name: Arc<str>,
     pub(super) hash: u64,
@@ -45,7 +45,7 @@ pub(super) struct Engine<T> {
     pub(super) in_flight: u32,
     pub(super) gauges: Gauges,
     pub(super) breaker: Breaker,
-    /// What the selection under way found of it.
+    /// Result of the current selection.
     pub(super) candidate: Candidate,
 }
 
@@ -89,7 +89,7 @@ impl<T> Engine<T> {
     }
 }
 
-/// Engines in the order of their listing; those that are draining stand among them.
+/// Engines in the order of their listing, draining ones included.
 pub(super) struct Engines<T> {
     pub(super) list: Vec<Engine<T>>,
     last_id: u32,
@@ -100,7 +100,7 @@ impl<T> Engines<T> {
         Self { list: Vec::new(), last_id: 0 }
     }
 
-    /// Makes `listed` the engines. Returns the handles that are no longer needed, to be dropped outside the lock.
+    /// Replaces the list of engines. Returns the handles that are no longer needed, to be dropped outside the lock.
     pub(super) fn set(&mut self, listed: Vec<(Arc<str>, T)>, slots: u32) -> Vec<T> {
         let mut unused = Vec::new();
         for engine in &mut self.list {
@@ -135,7 +135,7 @@ impl<T> Engines<T> {
         }
     }
 
-    /// Ends a request of engine `id`. Returns the engine if it was the last that it drained.
+    /// Ends a request of engine `id`. Returns the engine if it was draining and this was its last request.
     pub(super) fn release(&mut self, id: u32, permit: Permit) -> Option<Engine<T>> {
         let at = self.list.iter().position(|engine| engine.id == id)?;
         let engine = &mut self.list[at];

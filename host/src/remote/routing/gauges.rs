@@ -1,16 +1,16 @@
-//! What an engine reports of itself, and what is learned from it: how many requests it runs at once, whether its KV cache is
-//! full, and how many requests it has of others.
+//! An engine's reported gauges, and what they teach: how many requests it runs at once, whether its KV cache is full, and
+//! how many requests it has of other hosts.
 
 use std::time::{Duration, Instant};
 
-/// Gauges of an engine at one time.
+/// Gauges that an engine reports at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportedLoad {
-    /// Requests in its batch.
+    /// Requests in the engine's batch.
     pub running: u32,
-    /// Requests in its queue.
+    /// Requests in the engine's queue.
     pub waiting: u32,
-    /// Used share of its KV cache, 0 to 1, where the engine tells it.
+    /// Used share of the engine's KV cache, 0 to 1, if the engine reports it.
     pub kv_used: Option<f32>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Gauges {
     last: Option<Report>,
 }
 
-/// Gauges as they came.
+/// A report, with the time at which it came.
 pub(super) struct Report {
     at: Instant,
     load: ReportedLoad,
@@ -34,8 +34,9 @@ impl Gauges {
 
     /// Takes a report of an engine on which this router has `in_flight` requests.
     ///
-    /// Slots: if requests waited in two reports in succession, what the engine ran is what it can run (once may be a request on
-    /// its way into the batch). If none wait although the slots are used, they grow by an eighth, at least by one.
+    /// If requests wait in two successive reports, the slots become the number of running requests. A single report may show
+    /// a request on its way into the batch. If no request waits although all slots are used, the slots grow to the number of
+    /// running requests and an eighth more, at least one more.
     pub(super) fn report(&mut self, load: ReportedLoad, in_flight: u32, now: Instant) {
         let waited = self.last.as_ref().is_some_and(|last| last.load.waiting > 0);
         if load.waiting == 0 && load.running >= self.slots {
@@ -47,7 +48,7 @@ impl Gauges {
         self.last = Some(Report { at: now, load, others });
     }
 
-    /// Requests that the engine takes without queueing.
+    /// Number of requests that the engine runs without queueing.
     pub(super) fn slots(&self) -> u32 {
         self.slots
     }
@@ -59,7 +60,7 @@ impl Gauges {
 }
 
 impl Report {
-    /// Requests that weren't this router's.
+    /// Requests of other hosts.
     pub(super) fn others(&self) -> u32 {
         self.others
     }

@@ -1,33 +1,33 @@
-//! Last engine of each key, bounded: a set-associative table with LRU in each set, as in a CPU's caches.
+//! Last engine of each key: a bounded, set-associative table with LRU in each set, as in a CPU's caches.
 //!
-//! 12 bytes an entry and no links. Memory is taken at the start as zeroed pages, which the system provides as they are used.
-//! A key that is evicted is no harm: rendezvous order finds its engine again unless it had been moved.
+//! An entry has 12 bytes and no links. Memory is allocated at the start as zeroed pages, which the system provides when they
+//! are used. Evicting a key does no harm: rendezvous order finds the key's engine again unless the key had been moved.
 
 use super::hash::mix;
 
 const WAYS: usize = 8;
 
-/// Set of up to [`WAYS`] keys, the latest first. Engine 0 is an empty entry.
+/// Set of up to [`WAYS`] keys, the latest first. An entry with engine 0 is empty.
 #[derive(Clone, Copy)]
 struct Set {
     keys: [u64; WAYS],
     engines: [u32; WAYS],
 }
 
-/// Keys and their engines' ids.
+/// Table from keys to ids of their last engines.
 pub(super) struct Homes {
-    /// A power of two of them, or none.
+    /// Sets of the table; their number is a power of two, or 0 if no keys are remembered.
     sets: Vec<Set>,
 }
 
 impl Homes {
-    /// Room for `keys`, rounded up to a power of two.
+    /// Table with room for `keys`, rounded up to a power of two.
     pub(super) fn new(keys: usize) -> Self {
         let sets = if keys == 0 { 0 } else { keys.div_ceil(WAYS).next_power_of_two() };
         Self { sets: vec![Set { keys: [0; WAYS], engines: [0; WAYS] }; sets] }
     }
 
-    /// Engine of `key`, which becomes the latest of its set.
+    /// Engine of `key`, which becomes the latest key of its set.
     pub(super) fn get(&mut self, key: u64) -> Option<u32> {
         let set = self.set(key)?;
         let at = set.find(key)?;
@@ -46,7 +46,7 @@ impl Homes {
 
     fn set(&mut self, key: u64) -> Option<&mut Set> {
         let mask = self.sets.len().checked_sub(1)?;
-        // Lossless: the mask is at most a vector's length.
+        // Lossless: the mask is below the vector's length.
         #[allow(clippy::cast_possible_truncation)]
         self.sets.get_mut(mix(key) as usize & mask)
     }

@@ -1,4 +1,4 @@
-//! The router: engines and the keys' last ones behind one lock; leases.
+//! The router: the engines and each key's last engine behind one lock, and the leases.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -37,36 +37,37 @@ struct State<T> {
     homes: Homes,
 }
 
-/// How the engine of a request relates to the key's last one.
+/// Relation of the selected engine to the key's last engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
     /// The key's last engine isn't remembered.
     New,
-    /// It is the key's last engine.
+    /// The selected engine is the key's last engine.
     Hit,
-    /// It is another than the key's last.
+    /// The selected engine is another than the key's last engine.
     Moved,
 }
 
 impl<T: Clone> Router<T> {
-    /// Router without engines.
+    /// Makes a router without engines.
     pub fn new(options: RoutingOptions) -> Self {
         let state = State { engines: Engines::new(), homes: Homes::new(options.remembered_keys) };
         Self { shared: Arc::new(Shared { options, state: Mutex::new(state) }) }
     }
 
-    /// Makes `engines` the router's, by name. One that stays keeps its state and gets the new handle; a new one is down until
-    /// [`Self::set_up`]; one that is missing drains: no new requests, its leases live on.
+    /// Replaces the list of engines, matched by name. An engine that stays keeps its state and gets the new handle. A new
+    /// engine is down until [`Self::set_up`]. An engine that is missing drains: it gets no new requests, and its leases stay
+    /// valid.
     pub fn set_engines(&self, engines: Vec<(Arc<str>, T)>) {
         let unused = self.shared.lock().engines.set(engines, self.shared.options.slots);
-        // Handles may be large: they are dropped without the lock.
+        // Dropping a handle may be slow, so it happens outside the lock.
         drop(unused);
     }
 
-    /// Engine for a request whose prefix has the key `affinity`, counted as its load from here on.
+    /// Selects an engine for a request whose prefix has the key `affinity`. The returned lease counts as the engine's load.
     ///
-    /// `usable` says whether an engine can serve this request at all; it is called under the router's lock. `excluded` are names
-    /// of engines that were tried before.
+    /// `usable` says whether an engine can serve this request at all; it is called under the router's lock. `excluded` are
+    /// names of engines that were tried before.
     pub fn select(
         &self,
         affinity: u64,
@@ -80,7 +81,7 @@ impl<T: Clone> Router<T> {
         let home = homes.get(affinity);
         let ask = Ask { key: affinity, home, usable, excluded, now };
         let choice = ask.choose(&mut engines.list, options)?;
-        // A spill is remembered only where no other host routes: it would look for the key at its first engine.
+        // A spill is remembered only if no other host routes: another host would look for the key at its first engine.
         if choice.is_alone || (choice.is_first && !engines.is_up(home)) {
             homes.insert(affinity, engines.list[choice.at].id);
         }
@@ -101,17 +102,17 @@ impl<T: Clone> Router<T> {
         })
     }
 
-    /// Takes an engine's gauges; unknown names are ignored.
+    /// Updates an engine's gauges; unknown names are ignored.
     pub fn report(&self, engine: &str, load: ReportedLoad, now: Instant) {
         self.shared.lock().engines.report(engine, load, now);
     }
 
-    /// Takes an engine's health: whether it answers and has our vocabulary; unknown names are ignored.
+    /// Sets whether an engine is up: whether it answers and has our vocabulary. Unknown names are ignored.
     pub fn set_up(&self, engine: &str, up: bool) {
         self.shared.lock().engines.set_up(engine, up);
     }
 
-    /// State of each engine, those that drain included.
+    /// State of each engine, draining ones included.
     pub fn status(&self, now: Instant) -> Vec<EngineStatus> {
         self.shared.lock().engines.status(&self.shared.options, now)
     }
@@ -123,13 +124,13 @@ impl<T: Clone> Router<T> {
 }
 
 impl<T> Shared<T> {
-    /// A panic in `usable` happens before anything is changed: a poisoned lock's state is whole.
+    /// Locks the state. A poisoned lock is usable, since a panic in `usable` happens before any change.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request's place on an engine: counts as its load until dropped.
+/// A request's place on an engine; it counts as the engine's load until it is dropped.
 pub struct Lease<T> {
     shared: Arc<Shared<T>>,
     id: u32,
@@ -151,12 +152,12 @@ impl<T> Lease<T> {
         &self.name
     }
 
-    /// How the engine relates to the key's last one.
+    /// Relation of the engine to the key's last engine.
     pub fn affinity(&self) -> Affinity {
         self.affinity
     }
 
-    /// Reports that the engine answered. A probe's success closes the breaker; others change nothing.
+    /// Reports that the engine answered. A probe's success closes the breaker; any other success changes nothing.
     pub fn succeeded(&mut self) {
         if !self.has_failed
             && let Some(engine) = self.shared.lock().engines.by_id(self.id)
@@ -165,7 +166,7 @@ impl<T> Lease<T> {
         }
     }
 
-    /// Reports that the engine failed, be it in the middle of its answer. Counts once for a lease.
+    /// Reports that the engine failed, also in the middle of its answer. Only a lease's first failure counts.
     pub fn failed(&mut self, now: Instant) {
         if !std::mem::replace(&mut self.has_failed, true)
             && let Some(engine) = self.shared.lock().engines.by_id(self.id)

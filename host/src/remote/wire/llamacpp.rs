@@ -1,7 +1,7 @@
 //! llama.cpp's `/completion` (`tools/server/server-schema.cpp` and `server-task.cpp`, b11434).
 //!
-//! An event there has one id. Of tokens that are parts of one character only the last is told, with the character's text: the count of
-//! tokens then jumps, and the text stands for all of them.
+//! An event has one token id. Of several tokens that are parts of one character only the last is sent, with the character's text: the count
+//! of tokens then grows by more than one, and the text stands for all of them.
 
 use engine::{JsonBegins, JsonConstraint};
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,11 @@ use crate::remote::request::RemoteRequest;
 
 pub(super) struct LlamaCpp;
 
-/// The order in which this server samples (`engine::LogitsProcessors`, `SamplingParams`).
+/// Sampling steps in this server's order (`engine::LogitsProcessors`, `SamplingParams`).
 const SAMPLERS: [&str; 5] = ["penalties", "temperature", "min_p", "top_k", "top_p"];
-/// A seed of all ones means a random one.
+/// Mask for seeds: a seed of 32 ones would mean a random seed.
 const MAX_SEED: u64 = 0x7fff_ffff;
-/// What is wanted of the last event, which has the whole prompt as text otherwise.
+/// Fields to send in the last event, which would hold the whole prompt as text otherwise.
 const FIELDS: [&str; 7] =
     ["content", "tokens", "stop", "stop_type", "tokens_predicted", "timings", "prompt_progress"];
 
@@ -60,7 +60,7 @@ struct LlamaCppBody<'a> {
 
 #[derive(Debug, Serialize)]
 struct ConstraintFields<'a> {
-    /// Alone: beside a field `grammar`, even an empty one, it would count for nothing.
+    /// JSON schema, sent without a field `grammar`: beside it, even if it is empty, the server ignores the schema.
     json_schema: &'a RawValue,
 }
 
@@ -92,13 +92,13 @@ impl Wire for LlamaCpp {
         let (sampling, processors) = (&request.sampling, &request.processors);
         let biases = processors.bias.iter().map(|(id, bias)| (*id, json!(bias)));
         let json = request.constraint.as_deref().and_then(|constraint| constraint.json.as_ref());
-        // `false` is what the server takes for never.
+        // The server takes the bias `false` for a token that must never come.
         let banned = request.banned_ids().unwrap_or_default().into_iter().map(|id| (id, json!(false)));
         super::to_json(&LlamaCppBody {
             prompt: &request.prompt,
             stream: true,
             return_tokens: true,
-            // It tells what was cached before the first token does.
+            // Progress events report the number of cached tokens before the first token.
             return_progress: true,
             cache_prompt: true,
             n_predict: request.max_tokens,
@@ -110,7 +110,7 @@ impl Wire for LlamaCpp {
             top_p: sampling.top_p,
             min_p: sampling.min_p,
             typical_p: 1.0,
-            // All of them: the server has no word for it that it takes here.
+            // Window of the whole context, as a number: the server accepts no value here that means all tokens.
             repeat_last_n: facts.context.unwrap_or(request.prompt.len() + request.max_tokens),
             repeat_penalty: processors.repetition,
             presence_penalty: 0.0,
@@ -119,7 +119,7 @@ impl Wire for LlamaCpp {
             xtc_probability: 0.0,
             mirostat: 0,
             logit_bias: biases.chain(banned).collect(),
-            // With no alternatives asked for, the chosen token's own is told beside one of them.
+            // At least 1: the server reports the chosen token's log-probability only beside alternatives.
             n_probs: request.top_logprobs.map_or(0, |count| u32::from(count.max(1))),
             post_sampling_probs: false,
             stop: [],
@@ -135,7 +135,8 @@ impl Wire for LlamaCpp {
 }
 
 impl<'a> ConstraintFields<'a> {
-    /// None if the schema is no JSON, or doesn't begin at once: lazy grammars of the server begin with the text that triggers them.
+    /// None if the schema is not JSON, or does not apply from the first token: lazy grammars of the server begin with the text that
+    /// triggers them.
     fn new(json: &'a JsonConstraint) -> Option<Self> {
         let at_once = json.begins == JsonBegins::AtOnce;
         Some(Self { json_schema: serde_json::from_str(&json.schema).ok().filter(|_| at_once)? })
@@ -143,7 +144,7 @@ impl<'a> ConstraintFields<'a> {
 }
 
 struct LlamaCppReader {
-    /// Tokens that were counted.
+    /// Number of tokens that earlier events have counted.
     seen: usize,
 }
 
@@ -180,7 +181,7 @@ impl WireReader for LlamaCppReader {
         let event: LlamaCppEvent = super::json(data)?;
         chunk.cached = event.timings.as_ref().and_then(|timings| timings.cache_n).or(chunk.cached);
         if let Some(Progress { cache }) = event.prompt_progress {
-            // Its token is none.
+            // A progress event holds no generated token.
             chunk.cached = Some(cache);
             return Ok(());
         }

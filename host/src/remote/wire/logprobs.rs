@@ -1,9 +1,9 @@
-//! Log-probabilities of a position as vLLM's `/inference/v1/generate` and llama.cpp have them.
+//! Log-probabilities of a position in the format of vLLM's `/inference/v1/generate` and llama.cpp.
 
 use engine::Logprobs;
 use serde::Deserialize;
 
-/// Those of one token.
+/// Log-probability of one generated token, and the alternatives.
 #[derive(Deserialize)]
 pub(super) struct Position {
     logprob: f32,

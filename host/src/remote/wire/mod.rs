@@ -1,6 +1,6 @@
-//! What engines elsewhere speak, a module for each kind: a request becomes a body, and the events of the answer become tokens.
+//! Protocols of remote engines, a module for each kind: each writes a request as a body and reads the answer's events as tokens.
 //!
-//! Every field that decides what is generated is always sent: one left out would become the server's own default.
+//! Every field that decides what is generated is sent in every request: the engine's own default would apply to a field left out.
 
 mod llamacpp;
 mod logprobs;
@@ -16,10 +16,10 @@ use engine::{Logprobs, SubmitError, Token};
 use super::facts::Facts;
 use super::request::RemoteRequest;
 
-/// What an engine elsewhere is, by what it speaks.
+/// Kind of a remote engine, named by its protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
-    /// `/v1/completions` with token ids, as vLLM has it.
+    /// `/v1/completions` with token ids, in vLLM's form.
     OpenAi,
     /// vLLM's `/inference/v1/generate`.
     Vllm,
@@ -40,29 +40,29 @@ impl EngineKind {
     }
 }
 
-/// A protocol.
+/// Protocol of one kind of engine.
 pub(super) trait Wire: Send + Sync {
-    /// Where requests are posted to.
+    /// Path that requests are posted to.
     fn path(&self) -> &'static str;
-    /// Whether an engine with these facts can do what the request asks for.
+    /// Checks that an engine with these facts can do what the request asks for.
     fn check(&self, request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported>;
-    /// The body of a request that was checked. `id` names it where the protocol has names for requests.
+    /// Body of a request that has passed `check`. `id` is the request's id, for protocols that have such ids.
     fn body(&self, request: &RemoteRequest, facts: &Facts, id: &str) -> Vec<u8>;
-    /// A reader of the answer's events.
+    /// Makes a reader of one answer's events.
     fn reader(&self) -> Box<dyn WireReader>;
-    /// Where and with what body a request is given up that a closed connection doesn't end.
+    /// Path and body that abort the request `id`; none if closing the connection is enough.
     fn abort(&self, id: &str) -> Option<(&'static str, Vec<u8>)> {
         let _ = id;
         None
     }
 }
 
-/// What of a request can't be followed.
+/// Part of a request that an engine can't follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unsupported {
-    /// As requests call it.
+    /// Name of the field in requests.
     pub(super) field: &'static str,
-    /// Why not, behind the engine's name.
+    /// Reason, worded to follow the engine's name.
     pub(super) reason: &'static str,
 }
 
@@ -71,37 +71,37 @@ impl Unsupported {
         Err(Self { field, reason })
     }
 
-    /// The constraint can't be followed.
+    /// Error for a constraint that can't be followed.
     pub(super) fn constraint(reason: &'static str) -> Result<(), Self> {
         Self::new(SubmitError::CONSTRAINT, reason)
     }
 
-    /// The refusal of an engine that is called `name`.
+    /// Turns this into the error of the engine `name`.
     pub(super) fn of(self, name: &str) -> SubmitError {
         SubmitError::Unsupported { field: self.field, reason: format!("the engine ({name}) {}", self.reason) }
     }
 }
 
-/// Reads the events of one answer.
+/// Reader of one answer's events.
 pub(super) trait WireReader: Send {
-    /// Adds what an event says to `chunk`. `data` is the event's data.
+    /// Reads one event's `data` and adds its contents to `chunk`.
     fn read(&mut self, data: &[u8], chunk: &mut Chunk) -> Result<(), WireFault>;
 }
 
-/// What events said.
+/// Contents of one or more events.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Chunk {
-    /// What was generated, in order, the token that ends the answer included where the engine tells it.
+    /// Generated tokens in order, including the stop token if the engine sends it.
     pub(super) pieces: Vec<Piece>,
-    /// How the answer ended.
+    /// How the answer ended, if it has.
     pub(super) end: Option<WireEnd>,
-    /// Prompt tokens that the engine had cached.
+    /// Number of prompt tokens that the engine had cached.
     pub(super) cached: Option<usize>,
-    /// Nothing comes any more.
+    /// Whether the last event has come.
     pub(super) is_over: bool,
 }
 
-/// A piece of what was generated.
+/// A generated token, or text that stands for tokens.
 #[derive(Debug, PartialEq)]
 pub(super) enum Piece {
     Token(Token),
@@ -110,13 +110,13 @@ pub(super) enum Piece {
 }
 
 impl Chunk {
-    /// Adds tokens with their log-probabilities, as far as there are any.
+    /// Adds tokens with their log-probabilities; tokens beyond the end of `logprobs` get none.
     fn push_tokens(&mut self, ids: &[u32], mut logprobs: impl Iterator<Item = Option<Box<Logprobs>>>) {
         let token = |id: &u32| Piece::Token(Token { id: *id, logprobs: logprobs.next().flatten() });
         self.pieces.extend(ids.iter().map(token));
     }
 
-    /// The answer has ended so, if it has.
+    /// Sets how the answer ended, if `end` says so.
     fn end_as(&mut self, end: Option<WireEnd>) {
         self.end = end.or_else(|| self.end.take());
     }
@@ -131,24 +131,24 @@ impl Chunk {
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WireEnd {
-    /// With a stop: its id, where the engine says so.
+    /// The model stopped; with the stop token's id, if the engine sends it.
     Stop(Option<u32>),
-    /// At the limit.
+    /// The limit of tokens was reached.
     Length,
-    /// The engine gave it up.
+    /// The engine aborted the answer, for this reason.
     Aborted(String),
 }
 
-/// An event that ends the answer as failed.
+/// A fault in an event, which ends the answer as failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WireFault {
-    /// It isn't what the protocol has. What is wrong, without the text of the answer.
+    /// The event doesn't follow the protocol. The message says what is wrong, without the answer's text.
     Unreadable(String),
-    /// The engine's own error: its HTTP status, if it says one, and its words.
+    /// An error that the engine reports: its HTTP status, if given, and its message.
     Engine(Option<u16>, String),
 }
 
-/// Reads JSON of the protocol; an engine's error object, under whatever status, is a fault.
+/// Reads JSON of the protocol. An engine's error object is a fault, whatever the HTTP status was.
 fn json<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, WireFault> {
     if data.starts_with(br#"{"error""#) || data.starts_with(br#"{"object":"error""#) {
         return Err(engine_error(data));
@@ -160,7 +160,7 @@ fn json<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, WireFault> {
     })
 }
 
-/// The error that a body or an event holds: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message", "code"}` or `{"detail"}`.
+/// Reads the error in a body or an event: `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message", "code"}` or `{"detail"}`.
 pub(super) fn engine_error(data: &[u8]) -> WireFault {
     let value: serde_json::Value = serde_json::from_slice(data).unwrap_or_default();
     let error = value.get("error").unwrap_or(&value);
@@ -173,7 +173,7 @@ pub(super) fn engine_error(data: &[u8]) -> WireFault {
     )
 }
 
-/// A body as JSON.
+/// Serialises a request body.
 fn to_json(body: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("bodies are plain values")
 }

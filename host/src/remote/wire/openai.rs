@@ -1,4 +1,4 @@
-//! `/v1/completions` with a prompt of token ids, as vLLM has it (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
+//! `/v1/completions` with a prompt of token ids, in vLLM's form (`vllm/entrypoints/openai/completion/protocol.py`, 0.32).
 
 use engine::Logprobs;
 use serde::{Deserialize, Serialize};
@@ -35,13 +35,13 @@ pub(super) struct StreamOptions {
     pub(super) include_usage: bool,
 }
 
-/// A priority of 0 is what an engine without priorities takes.
+/// Whether the priority is 0, the value that an engine without priorities takes.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 pub(super) fn is_usual(priority: &i32) -> bool {
     *priority == 0
 }
 
-/// How vLLM gets a cache's salt: any text that isn't empty.
+/// Salt of the prefix cache as vLLM takes it: any text that isn't empty.
 pub(super) fn salt(request: &RemoteRequest) -> String {
     format!("{:016x}", request.cache_salt)
 }
@@ -89,7 +89,7 @@ struct OpenAiChoice {
     stop_reason: Option<Value>,
 }
 
-/// Tokens are `token_id:N` there.
+/// Log-probabilities of a choice. Tokens are written as `token_id:N`.
 #[derive(Deserialize)]
 struct CompletionLogprobs {
     token_logprobs: Vec<Option<f32>>,
@@ -120,7 +120,8 @@ impl OpenAiChoice {
 }
 
 impl CompletionLogprobs {
-    /// Those of a token: as many alternatives as were asked for. The engine adds the chosen one where it isn't among them.
+    /// Log-probabilities of the token at index `at`: as many alternatives as were requested. The engine adds the chosen token if it is not
+    /// among them.
     fn at(&self, at: usize) -> Option<Logprobs> {
         let chosen = (*self.token_logprobs.get(at)?)?;
         let all = self.top_logprobs.as_ref().and_then(|all| all.get(at)?.as_ref());

@@ -1,7 +1,7 @@
 //! SGLang's `/generate` (`sglang/srt/managers/io_struct.py` and `sampling/sampling_params.py`, 0.5.23).
 //!
-//! A closed connection doesn't end a request there in every case, so it is given up by its id, too. The server takes an id for a
-//! prefix, and an empty one for all: ids are 32 hexadecimal digits.
+//! Closing the connection doesn't end a request in every case, so requests are also aborted by their id. The server aborts every request
+//! whose id begins with the given one, and all requests for an empty one. So ids are always 32 hexadecimal digits.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::remote::request::RemoteRequest;
 
 pub(super) struct Sglang;
 
-/// A bias that leaves no probability: the engine adds it to logits as it is.
+/// Bias of a banned token. The engine adds it to the logit unchanged, so no probability is left.
 const BAN: f32 = -1e9;
 const MAX_SEED: u64 = i64::MAX as u64;
 
@@ -64,7 +64,7 @@ struct SamplingParams<'a> {
     ebnf: Option<&'a str>,
 }
 
-/// The form of a constraint that the engine follows.
+/// Form in which the engine follows a constraint.
 enum Form<'a> {
     Grammar(&'a str),
     Json { schema: &'a str, after_reasoning: bool },
@@ -159,8 +159,8 @@ impl Wire for Sglang {
     }
 }
 
-/// Ids and log-probabilities of an event are those of the whole answer so far, or the new ones, as the server was started: the count of
-/// tokens tells.
+/// Reader of the events. Depending on how the server was started, an event holds the ids and log-probabilities of the whole answer so far
+/// or of the new tokens only; the count of tokens tells which.
 struct SglangReader {
     seen: usize,
 }
@@ -183,7 +183,7 @@ struct MetaInfo {
     output_top_logprobs: Vec<Option<Vec<Logprob>>>,
 }
 
-/// Log-probability, id, and the text that isn't asked for.
+/// Log-probability, token id, and the token's text, which isn't requested.
 #[derive(Deserialize)]
 struct Logprob(f32, u32, #[expect(dead_code, reason = "a place of the format")] Option<String>);
 

@@ -1,5 +1,5 @@
-//! vLLM's `/inference/v1/generate`, ids in and ids out (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). There with
-//! `vllm serve --enable-scale-out` only.
+//! vLLM's `/inference/v1/generate`, with token ids in and out (`vllm/entrypoints/scale_out/token_in_token_out/protocol.py`, 0.32). It
+//! exists only under `vllm serve --enable-scale-out`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ struct VllmBody<'a> {
     model: &'a str,
     token_ids: &'a [u32],
     sampling_params: SamplingParams<'a>,
-    /// Constraints begin with the first token: where reasoning is free is said by the grammar.
+    /// Always true, so that constraints apply from the first token; the grammar itself says where reasoning is free.
     reasoning_ended: bool,
     stream: bool,
     stream_options: StreamOptions,

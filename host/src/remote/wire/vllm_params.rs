@@ -1,4 +1,4 @@
-//! What vLLM's two endpoints share: its `SamplingParams` (`vllm/sampling_params.py`, 0.32), and its chunks' fields.
+//! Parts shared by vLLM's two endpoints: `SamplingParams` (`vllm/sampling_params.py`, 0.32), and the fields of chunks.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Chunk, Unsupported, WireEnd, WireFault};
 use crate::remote::facts::Facts;
 use crate::remote::request::RemoteRequest;
 
-/// The largest seed, and the bias that vLLM takes for never: it cuts biases off there.
+/// Largest seed that vLLM takes, and the bias of banned tokens, which is the lowest that vLLM applies.
 const MAX_SEED: u64 = i64::MAX as u64;
 pub(super) const BAN: f32 = -100.0;
 
@@ -39,7 +39,7 @@ pub(super) struct SamplingFields<'a> {
     structured_outputs: Option<StructuredOutputs<'a>>,
 }
 
-/// vLLM's `StructuredOutputsParams`: one of them.
+/// vLLM's `StructuredOutputsParams`, of which exactly one field is set.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StructuredOutputs<'a> {
@@ -78,7 +78,7 @@ impl<'a> SamplingFields<'a> {
     }
 }
 
-/// Biases by id, with `ban` for those that must not come.
+/// Biases by token id, with the bias `ban` for banned tokens.
 pub(super) fn biases(request: &RemoteRequest, ban: f32) -> BTreeMap<u32, f32> {
     let mut biases = BTreeMap::new();
     for (id, bias) in &request.processors.bias {
@@ -88,7 +88,7 @@ pub(super) fn biases(request: &RemoteRequest, ban: f32) -> BTreeMap<u32, f32> {
     biases
 }
 
-/// The form of a constraint that the engine follows.
+/// Form in which the engine follows a constraint; none if it can't.
 fn structured_outputs<'a>(constraint: &'a Constraint, facts: &Facts) -> Option<StructuredOutputs<'a>> {
     if let Some(grammar) = constraint.grammar.as_deref().filter(|_| facts.follows_grammars) {
         return Some(StructuredOutputs::Grammar(grammar));
@@ -98,7 +98,7 @@ fn structured_outputs<'a>(constraint: &'a Constraint, facts: &Facts) -> Option<S
         .then_some(StructuredOutputs::Json(&json.schema))
 }
 
-/// What vLLM can't do of a request.
+/// Checks that vLLM can do what the request asks for.
 pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupported> {
     check_banned(request)?;
     check_priority(request, facts)?;
@@ -110,7 +110,7 @@ pub(super) fn check(request: &RemoteRequest, facts: &Facts) -> Result<(), Unsupp
     Ok(())
 }
 
-/// Banned texts of several tokens can be told to no engine by their ids.
+/// Checks that each banned text is a single token: no engine takes a ban of several tokens by ids.
 pub(super) fn check_banned(request: &RemoteRequest) -> Result<(), Unsupported> {
     match request.banned_ids() {
         Some(_) => Ok(()),
@@ -125,7 +125,7 @@ pub(super) fn check_priority(request: &RemoteRequest, facts: &Facts) -> Result<(
     Unsupported::new("priority", "knows no priorities")
 }
 
-/// An event, as far as it is read.
+/// Fields of an event that are read.
 #[derive(Deserialize)]
 struct ChoicesEvent<C> {
     #[serde(default = "Vec::new")]
@@ -144,7 +144,7 @@ struct PromptTokensDetails {
     cached_tokens: Option<usize>,
 }
 
-/// The choices of an event; what else it says goes to `chunk`.
+/// Reads the choices of an event; the other fields go to `chunk`.
 pub(super) fn choices<C: DeserializeOwned>(data: &[u8], chunk: &mut Chunk) -> Result<Vec<C>, WireFault> {
     if is_done(data, chunk) {
         return Ok(Vec::new());
@@ -165,7 +165,7 @@ pub(super) fn end(finish_reason: Option<&str>, stop_reason: Option<&serde_json::
     })
 }
 
-/// The last word of both endpoints.
+/// Whether the stream is over, as the last event `[DONE]` of both endpoints says.
 pub(super) fn is_done(data: &[u8], chunk: &mut Chunk) -> bool {
     chunk.is_over |= data == b"[DONE]";
     chunk.is_over

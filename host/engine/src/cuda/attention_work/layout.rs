@@ -1,15 +1,15 @@
-//! Where a step's lists lie.
+//! Layout in memory of the lists of a step's attention work.
 
 use cuda_kernels::decode_spans;
 
 use super::{DecodeKind, TiledRows, WorkKinds, WorkSizes};
 
-/// Places in bytes: the lists of each window, then tiles.
+/// Byte offsets in the lists' memory: the lists of spans of each window, then the tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListLayout {
-    /// Spans of a list.
+    /// Spans that a list has room for.
     pub(super) spans: usize,
-    /// Lists of a window.
+    /// Lists of each window.
     lists: usize,
     windows: usize,
     tiles: usize,
@@ -26,7 +26,7 @@ impl ListLayout {
         // Rows that pad a step have one span.
         let all = lanes.min(rows) * of_row + rows;
         let spans = most.max(of_row).min(all);
-        // Two lists that follow each other have more than one would hold.
+        // Two neighbouring lists of a window have more spans together than one list has room for.
         Self { spans, lists: 2 * all / spans + 1, windows: windows.len(), tiles }
     }
 
@@ -47,7 +47,7 @@ impl ListLayout {
     }
 }
 
-/// The window that has the most spans.
+/// The window with the most spans.
 pub(super) fn widest(windows: &[Option<u32>]) -> Option<u32> {
     windows.iter().copied().max_by_key(|window| window.unwrap_or(u32::MAX)).flatten()
 }

@@ -1,8 +1,8 @@
-//! What attention has to do in a step, as lists that are made here and read by kernels: spans of the rows that decode, tiles of the others.
+//! Attention work of a step, as lists that the host writes and kernels read: spans of the rows that decode, tiles of the other rows.
 //!
-//! Invariants: lists lie at addresses that never change, with room for the longest step, so that a graph can be replayed with any lengths.
-//! The parts of spans have less room: rows that need more are shared out over several lists, whose kernels run one after another; a graph
-//! has one of them. Written by `backend`, read by `ops::attention`.
+//! Invariants: lists lie at addresses that never change, with room for the longest step, so that a graph can be replayed with sequences of
+//! any length. The buffer for spans' partial results is smaller: a step that needs more of it has several lists, whose kernels run one
+//! after another; a graph has room for one list. Written by `backend`, read by `ops::attention`.
 
 mod layout;
 #[cfg(test)]
@@ -19,24 +19,25 @@ use super::driver::Driver;
 use super::step::{Spare, StepShape};
 use crate::batch::Batch;
 
-/// Bytes of the parts of a list's spans, where a row's don't take more. Spans of 256 positions of Qwen3-8B have 16.6 kB each, of Kimi K2 132 kB.
+/// Bytes for the partial results of a list's spans, unless a single row needs more. A span (256 positions) of Qwen3-8B has 16.6 kB, of Kimi
+/// K2 132 kB.
 const PARTS: usize = 64 << 20;
 
-/// What kernels of a model take lists of.
+/// Kinds of lists that a model's attention kernels take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WorkKinds {
     pub(super) decode: Option<DecodeKind>,
     pub(super) tiles: TiledRows,
 }
 
-/// Spans of rows that decode.
+/// Sizes of the lists of spans, for rows that decode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DecodeKind {
-    /// Windows of the model's layers, each once.
+    /// Different windows of the model's layers.
     pub(super) windows: Vec<Option<u32>>,
-    /// Bytes of the parts of a span.
+    /// Bytes of a span's partial results.
     pub(super) part_bytes: usize,
-    /// Counters of a row.
+    /// Number of counters that a row needs.
     pub(super) counters: usize,
 }
 
@@ -44,23 +45,23 @@ pub(super) struct DecodeKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TiledRows {
     None,
-    /// Those of sequences with several rows.
+    /// Rows of sequences that have several rows in the step.
     Prompts,
     All,
 }
 
-/// The most that lists have to hold.
+/// Greatest sizes that the lists must have room for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WorkSizes {
-    /// Rows of a step.
+    /// Greatest number of rows in a step.
     pub(super) rows: usize,
-    /// Sequences of a step.
+    /// Greatest number of sequences in a step.
     pub(super) lanes: usize,
-    /// Positions of a sequence.
+    /// Greatest number of positions of a sequence.
     pub(super) context: usize,
 }
 
-/// See the module.
+/// Lists of the current step, and buffers of the kernels that read them.
 #[derive(Debug)]
 pub(super) struct AttentionWork {
     kinds: WorkKinds,
@@ -73,21 +74,21 @@ pub(super) struct AttentionWork {
     words: Vec<u32>,
 }
 
-/// What the current step has.
+/// Numbers of lists and tiles in the current step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct WorkStep {
-    /// Lists of each window.
+    /// Number of lists of each window.
     lists: usize,
     tiles: u32,
 }
 
 impl AttentionWork {
-    /// Bytes that lists of such a model take.
+    /// Bytes of memory for a model's lists.
     pub(super) fn bytes(kinds: &WorkKinds, sizes: WorkSizes) -> usize {
         ListLayout::new(kinds, sizes, spans(kinds)).bytes()
     }
 
-    /// Lists at this address.
+    /// Lists at address `at`, which has room for `bytes` of them.
     pub(super) fn new(
         driver: &mut dyn Driver,
         kinds: WorkKinds,
@@ -104,7 +105,7 @@ impl AttentionWork {
         Ok(Self { kinds, layout, at, partials, counters, step: WorkStep::default(), positions, words })
     }
 
-    /// From here on the step is one that no batch was written for: one that is recorded, or whose kernels are looked at.
+    /// Begins a step without a batch: one that is recorded, or whose kernels are collected.
     pub(super) fn foresee(&mut self, shape: StepShape) {
         let tiles = match self.kinds.tiles {
             TiledRows::None => 0,
@@ -114,7 +115,7 @@ impl AttentionWork {
         self.step = WorkStep { lists: usize::from(self.has_lists()), tiles: count(tiles) };
     }
 
-    /// Whether a graph has all lists of a decode step that is padded to so many rows.
+    /// Whether one list has room for all spans of a decode step that is padded to `bucket` rows, so that it can be a graph's replay.
     pub(super) fn fits_graph(&self, batch: &Batch, bucket: usize) -> bool {
         let Some(DecodeKind { windows, .. }) = &self.kinds.decode else { return true };
         let spans = |position: &u32| decode_spans(*position, widest(windows)).1 as usize;
@@ -122,7 +123,7 @@ impl AttentionWork {
         own + bucket - batch.positions.len() <= self.layout.spans
     }
 
-    /// Writes what a batch needs, padded to `bucket` rows; `copy` is told which bytes of `out` there are.
+    /// Writes the lists of a batch, padded to `bucket` rows; appends the byte ranges written in `out` to `copy`.
     pub(super) fn write(
         &mut self,
         batch: &Batch,
@@ -185,20 +186,20 @@ impl AttentionWork {
         put(&self.words, self.layout.tiles(), out, copy);
     }
 
-    /// Whether rows that decode are listed by spans.
+    /// Whether rows that decode are computed by lists of spans.
     pub(super) fn has_lists(&self) -> bool {
         self.kinds.decode.is_some()
     }
 
-    /// Which rows are in tiles.
+    /// Which rows are computed by tiles.
     pub(super) fn tiled(&self) -> TiledRows {
         self.kinds.tiles
     }
 
-    /// The step's lists of spans for layers of this window, one behind the other.
+    /// Addresses of the step's lists of spans for layers with this window, in the order of their rows.
     ///
     /// # Panics
-    /// Where the model has no such layers.
+    /// Where no layer of the model has this window.
     pub(super) fn lists(&self, window: Option<u32>) -> impl Iterator<Item = DevicePtr> + use<> {
         let windows = self.kinds.decode.as_ref().map_or(&[][..], |kind| &kind.windows);
         let window = windows.iter().position(|other| *other == window).expect("a window of the model");
@@ -206,28 +207,28 @@ impl AttentionWork {
         (0..self.step.lists).map(move |list| at.offset(layout.list(window, list) as u64))
     }
 
-    /// The step's tiles, and their number.
+    /// Address and number of the step's tiles.
     pub(super) fn tiles(&self) -> (DevicePtr, u32) {
         (self.at.offset(self.layout.tiles() as u64), self.step.tiles)
     }
 
-    /// Room for the parts of a list's spans.
+    /// Buffer for the partial results of one list's spans.
     pub(super) fn partials(&self) -> DevicePtr {
         self.partials
     }
 
-    /// Zero between kernels.
+    /// Counters of the decode kernels; zero between launches.
     pub(super) fn counters(&self) -> DevicePtr {
         self.counters
     }
 }
 
-/// Spans that parts have room for.
+/// Spans whose partial results fit in the buffer.
 fn spans(kinds: &WorkKinds) -> usize {
     kinds.decode.as_ref().map_or(0, |kind| PARTS / kind.part_bytes)
 }
 
-/// How many of the rows a list of so many spans has room for; one at least.
+/// Number of rows, from the first on, whose spans fit in a list; at least one.
 fn rows_of_list(positions: &[u32], window: Option<u32>, spans: usize) -> usize {
     let mut left = spans;
     let fits = |position: &&u32| match left.checked_sub(decode_spans(**position, window).1 as usize) {
@@ -240,7 +241,7 @@ fn rows_of_list(positions: &[u32], window: Option<u32>, spans: usize) -> usize {
     positions.iter().take_while(fits).count().max(1)
 }
 
-/// Writes words at a place, and says so.
+/// Writes words at byte offset `at`, and appends their byte range to `copy`.
 fn put(words: &[u32], at: usize, out: &mut [u8], copy: &mut Vec<Range<usize>>) {
     let bytes = &mut out[at..][..words.len() * 4];
     for (to, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {

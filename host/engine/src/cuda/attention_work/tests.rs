@@ -6,7 +6,7 @@ use super::*;
 
 const SPARE: Spare = Spare { lane: 9, block: 50 };
 
-/// For rows of two windows, with so much room; at address 0, without memory.
+/// Lists for layers of two windows, with room for `spans` spans; at address 0, without memory.
 fn work(tiles: TiledRows, spans: usize) -> AttentionWork {
     let windows = vec![None, Some(64)];
     let decode = (tiles == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
@@ -25,7 +25,7 @@ fn work(tiles: TiledRows, spans: usize) -> AttentionWork {
     }
 }
 
-/// Sequences of so many rows that end at these positions, on lanes of their numbers.
+/// Sequences given as (number of rows, position of the last row); sequence `i` is on lane `i`.
 fn batch(sequences: &[(u32, u32)]) -> Batch {
     let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for (lane, (rows, last)) in (0..).zip(sequences) {
@@ -65,7 +65,7 @@ fn rows_that_decode_are_listed_with_those_that_pad_and_only_what_is_written_is_c
 #[test]
 fn rows_of_more_spans_than_there_is_room_for_are_shared_out_over_lists_and_need_a_step_without_a_graph() {
     let mut work = work(TiledRows::Prompts, 4);
-    // 3, 1, 1 and 4 spans.
+    // The rows have 3, 1, 1 and 4 spans.
     let batch = batch(&[(1, 600), (1, 3), (1, 255), (1, 1000)]);
     assert!(!work.fits_graph(&batch, 4) && work.fits_graph(&self::batch(&[(1, 600)]), 2));
     assert!(!work.fits_graph(&self::batch(&[(1, 600)]), 4), "padding takes room, too");

@@ -1,7 +1,7 @@
-//! Compiled kernels on disk, named by what they were made of: SHA-256 of text, options and architecture, and the compiler's version.
+//! Cache of compiled kernels on disk. A file's name is the SHA-256 of text, options and architecture, and the compiler's version.
 //!
-//! Invariants: an entry is written whole or not at all, so processes may start at the same time; one whose bytes aren't those that were
-//! written counts as not there. A cache that can't be written to costs time, nothing else.
+//! Invariants: an entry is written whole or not at all, so processes may start at the same time; an entry whose bytes don't match their
+//! hash is ignored. A cache that can't be written to costs time, nothing else.
 
 use std::fs::{self, DirBuilder};
 use std::io::Write as _;
@@ -15,14 +15,16 @@ use sha2::{Digest, Sha256};
 
 use crate::cuda::CudaVersion;
 
-/// A folder of compiled kernels, or none: then each start compiles.
+/// Folder of compiled kernels; without a folder each start compiles them.
 #[derive(Debug, Clone, Default)]
 pub struct KernelCache(Option<PathBuf>);
 
+/// Bytes of the SHA-256 in front of an entry's binary.
 const HASH: usize = 32;
 
 impl KernelCache {
-    /// The folder, which is made where there is none. One that can't be made, or that others may write to, isn't used, with a warning.
+    /// Opens the cache in a folder, which is created if it is missing. A folder that can't be created, or that other users may write to,
+    /// isn't used, with a warning.
     pub fn open(folder: &Path) -> Self {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         match made.and_then(|()| fs::metadata(folder)) {
@@ -37,7 +39,7 @@ impl KernelCache {
         Self(None)
     }
 
-    /// A binary that this compiler made; where there is no compiler, one that any did.
+    /// The binary that a compiler of this version made; without a compiler, the binary of any version.
     pub(super) fn load(
         &self,
         variant: &Variant,
@@ -52,7 +54,7 @@ impl KernelCache {
         }
     }
 
-    /// Keeps a binary.
+    /// Writes a binary to the cache; a failure is a warning.
     pub(super) fn store(&self, variant: &Variant, arch: Arch, version: CudaVersion, binary: &[u8]) {
         let Some(folder) = &self.0 else { return };
         let file = folder.join(name(&variant.hash(arch), version));
@@ -66,7 +68,7 @@ fn name(hash: &str, version: CudaVersion) -> String {
     format!("{hash}-{version}.cubin")
 }
 
-/// Those of any compiler, the same ones first in every process.
+/// Entries of a kernel from compilers of any version, in the order of their names.
 fn entries(folder: &Path, hash: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = files
@@ -78,14 +80,14 @@ fn entries(folder: &Path, hash: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The binary behind its hash.
+/// The binary of an entry, if it matches the hash in front of it.
 fn read(file: &Path) -> Option<Vec<u8>> {
     let bytes = fs::read(file).ok()?;
     let (hash, binary) = bytes.split_at_checked(HASH)?;
     (*hash == *Sha256::digest(binary)).then(|| binary.to_vec())
 }
 
-/// An ending that no other start uses.
+/// A file extension that no other start uses.
 fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());

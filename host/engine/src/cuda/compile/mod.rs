@@ -1,6 +1,6 @@
-//! From the text of kernels to binaries for a device: out of the cache, or compiled and put there.
+//! Binaries of kernels for a device: read from the cache, or compiled from text and written to the cache.
 //!
-//! Invariant: a binary is what its compiler made of that very text; anything else in the cache counts as not there.
+//! Invariant: a binary is what a compiler made of exactly this text; anything else in the cache is ignored.
 
 mod cache;
 
@@ -13,18 +13,18 @@ pub use cache::KernelCache;
 
 use super::{CudaError, CudaVersion};
 
-/// What makes binaries of texts.
+/// Compiler of kernels to machine code.
 pub(super) trait Compiler: Sync {
-    /// Which it is; an error where it is missing.
+    /// Version of the compiler; an error where it is missing.
     fn version(&self) -> Result<CudaVersion, CudaError>;
-    /// A binary for that architecture.
+    /// Compiles a kernel for an architecture.
     fn compile(&self, variant: &Variant, arch: Arch) -> Result<Vec<u8>, CudaError>;
 }
 
-/// The most threads that compile: each takes some hundred megabytes.
+/// Greatest number of threads that compile; each takes some hundred megabytes.
 const THREADS: usize = 8;
 
-/// The binaries of these variants in their order; `progress` hears of each how many are there.
+/// Binaries of these variants, in their order; `progress` is told how many are ready, each time one more is.
 pub(super) fn binaries(
     compiler: &dyn Compiler,
     cache: &KernelCache,
@@ -50,7 +50,7 @@ pub(super) fn binaries(
     Ok(all.into_iter().flatten().collect())
 }
 
-/// Compiles those of these places, several at a time.
+/// Compiles the variants at these indices on several threads; `take` receives each index and binary as it is ready.
 fn compile_all(
     compiler: &dyn Compiler,
     variants: &[Variant],
@@ -65,7 +65,7 @@ fn compile_all(
             let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // Nobody receives any more behind an error.
+                    // After an error the receiver is gone.
                     if sender.send((*place, compiler.compile(&variants[*place], arch))).is_err() {
                         return;
                     }

@@ -1,8 +1,8 @@
-//! Attention over grouped heads: which kernel takes which rows of a step.
+//! Attention over grouped heads: the choice of a kernel for each row of a step.
 //!
-//! Rows that decode go by spans, those of prompts by tiles, and either by the simple kernel where there is no other for the model's heads.
-//! Spans and tiles add in different orders, and a token may be computed either way (as part of a prompt, too, once its sequence was
-//! preempted); so a deterministic engine has tiles for all rows, in which a row's sums are the same wherever it is.
+//! Rows that decode are computed by spans and rows of prompts by tiles, and both by the simple kernel where no other supports the model's
+//! heads. Spans and tiles add in different orders, and a token may be computed either way: as part of a prompt, too, after its sequence was
+//! preempted. So a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever the row is.
 
 use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, MlaDecode, PagedCache};
 
@@ -14,7 +14,7 @@ use crate::cuda::weights::DeviceVector;
 use crate::models::ops::AttentionSpec;
 use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
 
-/// What a model's attention takes lists of.
+/// Lists of work that the attention kernels of a model need.
 pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> WorkKinds {
     let sizes = match &config.attention {
         AttentionConfig::Grouped(sizes) => sizes,
@@ -35,7 +35,8 @@ pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> 
     WorkKinds { decode, tiles }
 }
 
-/// Prompts over a compressed cache have no tiles: spans are what decoding alone takes, and not where bits are promised.
+/// Lists for attention over a compressed cache. Rows of prompts have no tiled kernel; rows that decode are computed by spans, but not by a
+/// deterministic engine.
 fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
     let shape = mla::shape(sizes.spec());
     let kind = DecodeKind {
@@ -48,7 +49,7 @@ fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
 }
 
 impl CudaBackend {
-    /// Causal attention of the queries in `qkv` over the cache.
+    /// Causal attention of the queries in `qkv` over the KV cache.
     pub(super) fn attend(
         &mut self,
         layer: usize,
@@ -83,7 +84,7 @@ impl CudaBackend {
         }
     }
 
-    /// Blocks of a grid that shares out a list: as many as the device runs at once.
+    /// Number of blocks in the grid of a kernel that shares out a list: two for each multiprocessor, as many as the device runs at once.
     pub(super) fn blocks(&self) -> u32 {
         self.driver.device().multiprocessors.max(1) * 2
     }

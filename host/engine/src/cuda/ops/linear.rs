@@ -1,7 +1,7 @@
-//! Linear layers: which kernel takes them, and what it does on the way.
+//! Linear layers: the choice of a kernel, with the norm in front and the store behind that it includes.
 //!
-//! The kernel for few rows shares out the inner dimension, the one for many goes along it; so a deterministic engine has the second for
-//! all, whose sums are in one order whatever the rows are.
+//! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds along it. So a deterministic engine uses
+//! the kernel for many rows for any number of rows: its sums are added in one order.
 
 use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm};
 
@@ -11,7 +11,7 @@ use crate::cuda::weights::{DeviceMatrix, DeviceVector};
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 
 impl CudaBackend {
-    /// A linear layer of the step's rows.
+    /// Linear layer of all rows of the step.
     pub(super) fn multiply(
         &mut self,
         x: LinearInput,
@@ -23,7 +23,7 @@ impl CudaBackend {
         self.multiply_rows(self.tokens(), x, weight, bias, store, out);
     }
 
-    /// One of so many rows.
+    /// Linear layer of the first `rows` rows.
     pub(super) fn multiply_rows(
         &mut self,
         rows: u32,
@@ -39,12 +39,12 @@ impl CudaBackend {
         self.launch(&by_tiles.unwrap_or_else(|| linear.launch()));
     }
 
-    /// What a linear layer of the step's rows reads: a norm that its kernel takes on the way, or one that is taken here.
+    /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can, else the norm is launched here.
     pub(super) fn on_the_way(&mut self, x: LayerInput<'_, Tensor, DeviceVector>) -> LinearInput {
         self.on_the_way_of(self.tokens(), x)
     }
 
-    /// The same of so many rows.
+    /// [`Self::on_the_way`] for the first `rows` rows.
     pub(super) fn on_the_way_of(
         &mut self,
         rows: u32,
@@ -77,7 +77,7 @@ impl CudaBackend {
     }
 }
 
-/// What becomes of sums in a tensor of this role.
+/// What a kernel does with its sums, for an output tensor of this role.
 pub(super) fn linear_store(role: TensorRole, store: Store) -> LinearStore {
     match (role, store) {
         (TensorRole::Inputs, _) => LinearStore::Bf16,

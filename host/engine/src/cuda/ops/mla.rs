@@ -1,6 +1,7 @@
-//! Attention over a compressed cache as launches, in its absorbed form: queries into the latent space, attention there, results out of it.
+//! Attention over a compressed cache (MLA) as launches, in its absorbed form: queries are projected into the latent space, attention is
+//! computed there, and its results are projected to values.
 //!
-//! Invariant: what lies between the launches is of the largest step, made at load and shared by all layers.
+//! Invariant: the buffers between the launches are sized for the largest step, allocated at load and shared by all layers.
 
 use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite};
 
@@ -12,7 +13,7 @@ use super::{Rope, size};
 use crate::models::ops::{MlaSpec, Norm};
 use crate::models::{LoadError, StoredMatrix};
 
-/// The projection of a layer's compressed rows, and where its attention is computed.
+/// A layer's projection between latent rows and heads, and the buffers of its attention.
 #[derive(Debug)]
 pub(in crate::cuda) struct DeviceMla {
     spec: MlaSpec,
@@ -21,7 +22,7 @@ pub(in crate::cuda) struct DeviceMla {
     room: LatentRoom,
 }
 
-/// Activations in the latent space.
+/// Buffers of activations in the latent space.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cuda) struct LatentRoom {
     /// `[rows, heads, rank + rope]` bf16.
@@ -42,7 +43,7 @@ impl CudaBackend {
         Ok(DeviceMla { spec, projection, room })
     }
 
-    /// That of the layers before, which are of the same shape.
+    /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers have one shape.
     fn latent_room(&mut self, spec: MlaSpec) -> Result<LatentRoom, LoadError> {
         if let Some(room) = self.latent_room {
             return Ok(room);
@@ -109,7 +110,7 @@ impl CudaBackend {
         self.launch(&back.launch());
     }
 
-    /// Rows that decode by spans where there is such a kernel, the others one by one.
+    /// Computes rows that decode by spans where there is such a kernel, and the other rows with the simple kernel.
     fn attend_latent(&mut self, attention: MlaAttention) {
         let mut simple = attention;
         if self.work.has_lists() && self.step.decoding > 0 {
@@ -125,7 +126,7 @@ impl CudaBackend {
     }
 }
 
-/// The same attention of the rows from row `first` on.
+/// The attention `attention`, of the rows from row `first` on.
 fn rows_from(attention: MlaAttention, first: u32) -> MlaAttention {
     let MlaAttention { queries, lanes, positions, out, rows, shape, .. } = attention;
     let behind = |at: DevicePtr, bytes: u32| at.offset(u64::from(first) * u64::from(bytes));

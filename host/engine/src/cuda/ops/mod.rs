@@ -1,4 +1,4 @@
-//! The operations of models as launches: [`Backend`] for a GPU.
+//! The operations of models as launches: implements [`Backend`] for a GPU.
 
 mod attention;
 mod linear;
@@ -203,16 +203,16 @@ impl Backend for CudaBackend {
     }
 }
 
-/// A rotary embedding.
+/// Rotary embedding on the device.
 #[derive(Debug)]
 pub(super) struct Rope {
-    /// Radians per position of each pair.
+    /// Radians per position of each pair of rotated dimensions.
     pub(super) frequencies: DeviceVector,
-    /// Factor of cosines and sines.
+    /// Factor of the cosines and sines.
     pub(super) scale: f32,
 }
 
-/// A size as kernels take it.
+/// Converts a size to the type that kernels take.
 pub(super) fn size(size: usize) -> u32 {
     u32::try_from(size).expect("sizes of models are below 2³²")
 }

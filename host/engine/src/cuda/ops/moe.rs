@@ -1,7 +1,7 @@
-//! Mixtures of experts as launches: the experts' weights on the device, as they are stored where there is a kernel for that, and a layer of them.
+//! Mixtures of experts as launches. Experts' weights lie on the device in their stored format where a kernel reads it, else as bf16.
 //!
-//! Invariant: all buffers are of the largest step and made at load. Rows that pad a step are routed as all others are; nobody reads what
-//! comes of them.
+//! Invariant: all buffers are sized for the largest step and allocated at load. Rows that pad a step are routed as all others are; their
+//! results are never read.
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, SiluMul,
@@ -17,7 +17,7 @@ use crate::cuda::driver::Driver;
 use crate::models::ops::{ExpertActivation, Routing, Scoring};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
 
-/// The experts of a layer.
+/// Weights of the experts of a layer, and the buffers of their activations.
 #[derive(Debug)]
 pub(in crate::cuda) struct DeviceExperts {
     experts: u32,
@@ -29,21 +29,21 @@ pub(in crate::cuda) struct DeviceExperts {
     room: ExpertRoom,
 }
 
-/// Which experts the rows of a step go to. A route is `row * per_token + choice`.
+/// Experts that the rows of a step go to. The number of a route is `row * per_token + choice`.
 #[derive(Debug)]
 pub(in crate::cuda) struct DeviceRoutes {
-    /// `[rows, per_token]` u32.
+    /// `[rows, per_token]` u32: the expert of each route.
     chosen: DevicePtr,
-    /// `[rows, per_token]` f32.
+    /// `[rows, per_token]` f32: the weight of each route.
     weights: DevicePtr,
-    /// `[routes]` u32: by expert.
+    /// `[routes]` u32: routes ordered by expert.
     order: DevicePtr,
-    /// `[experts + 1]` u32.
+    /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of routes.
     starts: DevicePtr,
     per_token: u32,
 }
 
-/// Activations of experts, which all layers share.
+/// Buffers of the experts' activations, shared by layers of the same sizes.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cuda) struct ExpertRoom {
     /// `[routes, 2 * intermediate]` bf16.
@@ -52,7 +52,7 @@ pub(in crate::cuda) struct ExpertRoom {
     activated: DevicePtr,
     /// `[routes, hidden]` f32.
     results: DevicePtr,
-    /// Routes, intermediate and hidden that there is room for.
+    /// Numbers of routes, intermediate columns and hidden columns that the buffers were allocated for.
     sizes: (usize, usize, usize),
 }
 
@@ -89,7 +89,7 @@ impl CudaBackend {
         Ok(loaded)
     }
 
-    /// That of the layers before, where it is large enough.
+    /// Buffers of the experts: the ones of the layer before, if it has the same sizes.
     fn expert_room(&mut self, sizes: (usize, usize, usize)) -> Result<ExpertRoom, LoadError> {
         let (routes, intermediate, hidden) = sizes;
         if let Some(room) = self.expert_room.filter(|room| room.sizes == sizes) {
@@ -189,7 +189,7 @@ impl CudaBackend {
     }
 }
 
-/// Puts one layer's matrices of all experts behind each other, `[experts, parts, rows, cols]`.
+/// Uploads one matrix of all experts, one expert behind the other: `[experts, parts, rows, cols]`.
 fn stored(
     driver: &mut dyn Driver,
     weights: &mut WeightUpload,
@@ -218,7 +218,7 @@ fn stored(
     Ok(StoredExperts { at, format, bias })
 }
 
-/// Codes and exponents, where all matrices have such.
+/// Contents of codes and exponents, if all matrices are MXFP4.
 fn all_mxfp4<'a>(matrices: &[&'a StoredMatrix]) -> Option<Vec<(Content<'a>, Content<'a>)>> {
     let one = |matrix: &&'a StoredMatrix| match matrix {
         StoredMatrix::Mxfp4 { codes, scales } => Some((Content::Codes(codes), Content::Codes(scales))),
@@ -227,10 +227,10 @@ fn all_mxfp4<'a>(matrices: &[&'a StoredMatrix]) -> Option<Vec<(Content<'a>, Cont
     matrices.iter().map(one).collect()
 }
 
-/// Codes, factors, and the rows and columns of a block.
+/// Contents of codes and of factors, and the rows and columns of a quantisation block.
 type Fp8Contents<'a> = (Vec<Content<'a>>, Vec<Content<'a>>, (usize, usize));
 
-/// These, where all matrices are FP8 of one shape in blocks that kernels take.
+/// Contents of FP8 matrices, if all matrices are FP8 of one shape with quantisation blocks that the kernel takes.
 fn all_fp8<'a>(matrices: &[&'a StoredMatrix]) -> Option<Fp8Contents<'a>> {
     let (shape, mut found) = (matrices[0].shape(), None);
     let one = |matrix: &&'a StoredMatrix| match matrix {

@@ -1,4 +1,4 @@
-//! A device's context: what all else of a process on that device belongs to.
+//! Context of a device: allocations, modules and streams of a process on a device belong to it.
 
 use cudarc::driver::result::{self, ctx, primary_ctx};
 use cudarc::driver::sys;
@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 use super::calls::Called;
 use crate::cuda::{CudaError, DeviceInfo};
 
-/// The primary context of a device, until it is dropped.
+/// Primary context of a device, retained until it is dropped.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) device: sys::CUdevice,
@@ -33,7 +33,7 @@ impl Context {
         Ok(Self { device, context })
     }
 
-    /// Makes it the one that calls of this thread go to.
+    /// Makes this context the current one of the calling thread.
     pub(super) fn enter(&self) -> Result<(), CudaError> {
         // SAFETY: the context lives as long as this value.
         unsafe { ctx::set_current(self.context) }.of("cuCtxSetCurrent")

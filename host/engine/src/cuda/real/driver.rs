@@ -17,7 +17,7 @@ use crate::cuda::compile::{KernelCache, binaries};
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
 use crate::cuda::{CudaError, DeviceInfo};
 
-/// A GPU.
+/// A GPU with a stream, loaded kernels, events, graphs and memory.
 #[derive(Debug)]
 pub(in crate::cuda) struct Gpu {
     info: DeviceInfo,

@@ -1,4 +1,4 @@
-//! What this machine has of CUDA.
+//! [`Platform`] of this machine: what cudarc finds.
 
 use cudarc::driver::result::{self, device};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
@@ -7,7 +7,7 @@ use super::calls::Called;
 use crate::cuda::survey::{DeviceInfo, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
-/// This machine.
+/// The machine that this process runs on.
 pub(in crate::cuda) struct Machine;
 
 impl Platform for Machine {

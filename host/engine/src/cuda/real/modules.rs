@@ -1,4 +1,4 @@
-//! Kernels that are loaded, and their launches.
+//! Loaded kernels, and their launches.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -10,10 +10,10 @@ use cudarc::driver::sys::{self, CUfunction_attribute};
 use super::calls::Called;
 use crate::cuda::CudaError;
 
-/// Shared memory of a block beyond which a kernel must have asked for it.
+/// Dynamic shared memory of a block that a kernel may use without asking for more.
 const USUAL_SHARED_BYTES: u32 = 48 << 10;
 
-/// Kernels by name.
+/// Loaded modules by variant, and their functions by kernel.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     modules: HashMap<Variant, sys::CUmodule>,
@@ -23,7 +23,7 @@ pub(super) struct Modules {
 #[derive(Debug, Clone, Copy)]
 struct Function {
     function: sys::CUfunction,
-    /// Shared memory that it has asked for.
+    /// Dynamic shared memory of a block that launches of the function may use.
     shared_bytes: u32,
 }
 
@@ -35,7 +35,7 @@ impl Modules {
         self.modules.contains_key(variant)
     }
 
-    /// Loads a binary; the context is current.
+    /// Loads a binary into the current context.
     pub(super) fn load(&mut self, variant: &Variant, binary: &[u8]) -> Result<(), CudaError> {
         // SAFETY: the binary is what the compiler made, or what has its hash; it is copied.
         let module = unsafe { module::load_data(binary.as_ptr().cast()) }.of("cuModuleLoadData")?;
@@ -50,7 +50,7 @@ impl Modules {
         Ok(())
     }
 
-    /// Launches on a stream; what `overlaps` may begin before the launch in front of it has ended.
+    /// Launches a kernel on a stream. With `overlaps` it may begin before the launch in front of it has ended.
     pub(super) fn launch(
         &mut self,
         launch: &Launch,
@@ -83,7 +83,7 @@ impl Modules {
 }
 
 impl Function {
-    /// Asks for as much shared memory as a launch takes.
+    /// Lets launches of the function use `bytes` of dynamic shared memory.
     fn allow(&mut self, bytes: u32) -> Result<(), CudaError> {
         if bytes <= self.shared_bytes {
             return Ok(());
@@ -114,9 +114,9 @@ fn config(launch: &Launch, stream: sys::CUstream) -> sys::CUlaunchConfig {
     }
 }
 
-/// Programmatic dependent launch.
+/// Launch attribute of programmatic dependent launch.
 fn programmatic() -> sys::CUlaunchAttribute {
-    // All of the union is read by the driver, whichever of its fields counts.
+    // The driver reads the whole union, whichever field is used.
     let mut value = sys::CUlaunchAttributeValue { pad: [0; 64] };
     value.programmaticStreamSerializationAllowed = 1;
     let id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;

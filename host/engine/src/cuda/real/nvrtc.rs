@@ -1,4 +1,4 @@
-//! NVRTC: from text to a binary of one architecture, on any machine that has its library.
+//! NVRTC as a [`Compiler`]: compiles text for one architecture, on any machine that has the library.
 
 use std::ffi::CString;
 
@@ -10,7 +10,7 @@ use crate::cuda::compile::Compiler;
 use crate::cuda::survey::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
-/// NVRTC as this machine has it.
+/// Version of NVRTC on this machine, or the error of why it can't be used.
 pub(in crate::cuda) struct Nvrtc(Result<CudaVersion, CudaError>);
 
 impl Nvrtc {
@@ -18,7 +18,7 @@ impl Nvrtc {
         Self(survey::nvrtc(&Machine as &dyn Platform))
     }
 
-    /// As a machine has it that lacks it.
+    /// NVRTC on a machine that lacks it.
     #[cfg(test)]
     pub(in crate::cuda) fn missing() -> Self {
         Self(Err(CudaError::NoNvrtc))
@@ -39,7 +39,7 @@ impl Compiler for Nvrtc {
     }
 }
 
-/// A program of the compiler, until it is dropped.
+/// A program of NVRTC, destroyed when it is dropped.
 struct Program(sys::nvrtcProgram);
 
 impl Program {
@@ -47,7 +47,7 @@ impl Program {
         result::create_program(text, None).map(Self)
     }
 
-    /// The binary, or the compiler's log in one line.
+    /// Compiles to a binary; the error is NVRTC's log in one line.
     fn compile(&self, options: &[String]) -> Result<Vec<u8>, String> {
         // SAFETY: the program lives as long as this value; options have no zero bytes, being made of names and numbers.
         let compiled = unsafe {

@@ -1,5 +1,5 @@
-//! Memory of the host that the device reads and writes by itself: page-locked, and cached as usual (what `cuMemHostAlloc` calls
-//! write-combined is slow to read).
+//! Pinned (page-locked) host memory, which the device reads and writes by itself. It is cached as usual, since the write-combined memory of
+//! `cuMemHostAlloc` is slow to read.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::context::Context;
 use crate::cuda::CudaError;
 use crate::cuda::driver::HostMemory;
 
-/// Page-locked memory.
+/// Pinned memory, freed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Pinned {
     at: NonNull<u8>,

@@ -1,4 +1,4 @@
-//! The same random model on the shim and on the CPU: shapes of which there is no golden, and steps in which all kinds of rows come together.
+//! Random models on the tests' device against the CPU engine: shapes without a golden, and steps that mix all kinds of rows.
 
 use super::rig::{Part, batch, device, options};
 use crate::ModelFiles;
@@ -8,10 +8,10 @@ use crate::cuda::{CudaOptions, CudaRunner};
 use crate::models::{ModelConfig, Weights};
 use crate::runner::Runner;
 
-/// What bf16 activations cost, of the greatest logit.
+/// Greatest difference that bf16 activations may cause, relative to the greatest logit.
 const TOLERANCE: f32 = 3e-2;
 
-/// Sizes of heads and of the feed-forward part, and the window.
+/// Sizes of a dense model: heads, feed-forward width, and the attention window as JSON.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     heads: usize,
@@ -36,7 +36,7 @@ impl Shape {
     }
 }
 
-/// Prompts that are computed in parts, one that decodes beside them, then all decode.
+/// Prompts in chunks, a sequence that decodes beside other prompts, then steps in which all sequences decode.
 fn steps() -> Vec<Batch> {
     let tokens: Vec<u32> = (0..600).map(|at| at * 7 % 50).collect();
     let part = |lane, from: usize, count: usize| Part { lane, tokens: &tokens[from..from + count], from };
@@ -47,7 +47,7 @@ fn steps() -> Vec<Batch> {
     steps
 }
 
-/// The same with the CPU's blocks, of which several lie in each of the device's, at the same slots.
+/// The batch with the CPU's smaller KV blocks, several of which lie in each block of the device, at the same slots.
 fn for_cpu(batch: &Batch, block_size: usize) -> Batch {
     let parts = u32::try_from(64 / block_size).unwrap();
     let edits = batch.table_edits.iter().flat_map(|edit| {
@@ -85,7 +85,7 @@ const ALL: Shape = Shape { heads: 4, kv_heads: 2, head_dim: 32, intermediate: 48
 fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
     check(ALL, false);
     check(Shape { window: "70", ..ALL }, false);
-    // Too many heads share one for the kernel of spans; no kernel but the simple one has such heads.
+    // First 17 heads for one key head, more than the kernel of spans takes; then a width of heads that only the simple kernel has.
     check(Shape { heads: 17, kv_heads: 1, ..ALL }, false);
     check(Shape { head_dim: 20, ..ALL }, false);
 }

@@ -1,4 +1,4 @@
-//! Compiled kernels: what is in the cache needs no compiler, and what isn't whole is compiled again.
+//! Cache of compiled kernels: an entry in the cache needs no compiler, and a damaged entry is compiled again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use crate::cuda::{CudaError, CudaVersion};
 
 const ARCH: Arch = Arch { major: 9, minor: 0 };
 
-/// Makes a binary of a variant's name.
+/// Compiler whose binaries are the variants' names.
 struct Fake {
     version: Result<CudaVersion, CudaError>,
     compiled: AtomicUsize,

@@ -1,10 +1,11 @@
-//! A row's logits, to the last bit, whatever is computed beside it and however its sequence was cut into steps: what `deterministic` is for.
+//! Logits of a row are equal to the last bit whatever is computed beside it, and however its sequence was cut into steps. `deterministic`
+//! promises this.
 
 use super::rig::{Part, batch, device, load, options};
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
-/// Longer than a span of attention by what follows it.
+/// Longer than one span of attention (256 positions).
 const PROMPT: usize = 262;
 const DECODED: usize = 3;
 
@@ -16,7 +17,7 @@ fn tokens(from: usize, count: usize) -> Vec<u32> {
     (from..from + count).map(token).collect()
 }
 
-/// Logits of the first row of a step that has some.
+/// Bits of the logits of a step's first row that has logits.
 fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<u32> {
     let batch = batch(parts);
     runner.forward(&batch).unwrap();
@@ -28,7 +29,8 @@ fn own(tokens: &[u32], from: usize) -> Part<'_> {
     Part { lane: 1, tokens, from }
 }
 
-/// The last tokens one by one, behind a prompt in chunks; beside each a part of another prompt, where there is one.
+/// Logits of the last tokens, decoded one by one behind a prompt in chunks of `chunk`. Beside each runs a part of another prompt, unless
+/// `other` is empty.
 fn decoded(runner: &mut CudaRunner, chunk: usize, other: &[u32]) -> Vec<Vec<u32>> {
     for from in (0..PROMPT).step_by(chunk) {
         logits(runner, &[own(&tokens(from, chunk.min(PROMPT - from)), from)]);
@@ -44,7 +46,7 @@ fn decoded(runner: &mut CudaRunner, chunk: usize, other: &[u32]) -> Vec<Vec<u32>
     (0..DECODED).map(step).collect()
 }
 
-/// The same tokens as a prompt's last, each.
+/// Logits of the tokens that `decoded` decodes, each computed as the last token of a prompt.
 fn computed_again(runner: &mut CudaRunner) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
     for at in 0..DECODED {
@@ -59,7 +61,8 @@ fn computed_again(runner: &mut CudaRunner) -> Vec<Vec<u32>> {
     all
 }
 
-/// Logits of the same tokens by several ways: alone, beside others, in other chunks, and as a sequence that was preempted gets them.
+/// Logits of the same tokens computed in several ways: alone, beside others, in other chunks, and as the end of a prompt, as after a
+/// preemption.
 fn ways(deterministic: bool) -> Vec<Vec<Vec<u32>>> {
     let options = CudaOptions { deterministic, ..options() };
     let mut runner = load(device(), "qwen3-tiny", &options, &mut |_| {}).unwrap();
@@ -79,7 +82,7 @@ fn a_deterministic_engine_computes_the_same_bits_whatever_is_in_a_step() {
     }
 }
 
-/// Otherwise the test above would show nothing.
+/// Checks that the test above compares ways that can differ.
 #[test]
 fn the_kernels_of_other_engines_add_in_other_orders() {
     let ways = ways(false);

@@ -1,4 +1,4 @@
-//! Random weights: drawn on the device, the same bits as on the host, and nothing of them is copied.
+//! Random weights are drawn on the device with the bits that the host draws, and none of them are copied.
 
 use super::fake::{Call, FakeDriver, lock};
 use super::goldens::{Tolerance, assert_close};
@@ -59,7 +59,7 @@ fn what_is_drawn_is_not_copied() {
     }
 }
 
-/// Weights of all kinds: FP8 experts, FP8 that is made bf16, codes with exponents.
+/// The two models have weights of all kinds: FP8 experts, FP8 that is converted to bf16, codes with exponents.
 #[test]
 fn a_random_model_has_the_logits_that_it_has_on_the_cpu() {
     for name in ["deepseek-fp8", "gpt-oss-mxfp4"] {

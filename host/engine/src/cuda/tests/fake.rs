@@ -1,4 +1,4 @@
-//! A device that computes nothing: it writes down what it is told, keeps what is copied to it, and fails where a test wants it to.
+//! A driver that computes nothing: it records calls, keeps what is copied to it, and fails where a test wants it to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use cuda_kernels::{DevicePtr, Launch, Variant};
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
 use crate::cuda::{CudaError, DeviceInfo};
 
-/// What a driver was told.
+/// A recorded call of a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
     Upload { to: DevicePtr, bytes: usize },
@@ -26,25 +26,25 @@ pub(super) enum Call {
     Replay(usize),
 }
 
-/// The call that fails: one of this kind, after so many of them, with this error.
+/// A failure to come: of a call that the function accepts, after so many such calls, with this error.
 pub(super) type Failure = (fn(&Call) -> bool, usize, CudaError);
 
-/// What a test sees and sets of a [`FakeDriver`].
+/// Record of a [`FakeDriver`]'s calls, and settings that a test makes.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) calls: Vec<Call>,
-    /// The next call of this kind, after so many, fails; a sticky error makes all others fail, too.
+    /// The failure to come. A sticky error makes all later calls fail, too.
     pub(super) fails: Option<Failure>,
-    /// Bytes that may be allocated.
+    /// Bytes that may still be allocated.
     pub(super) room: u64,
-    /// Kernels that were made ready.
+    /// Kernels that `prepare` was called with.
     pub(super) prepared: Vec<Variant>,
     pub(super) memory: BTreeMap<u64, Vec<u8>>,
     lost: Option<CudaError>,
 }
 
 impl Log {
-    /// Words of the device's memory.
+    /// Reads `words` u32 of the device's memory.
     pub(super) fn words(&self, at: DevicePtr, words: usize) -> Vec<u32> {
         let (start, bytes) = self.memory.range(..=at.0).next_back().expect("an allocation");
         let offset = usize::try_from(at.0 - start).expect("a size");
@@ -76,7 +76,7 @@ impl Log {
     }
 }
 
-/// See the module.
+/// Driver without a device, for tests of the order of calls.
 #[derive(Debug)]
 pub(super) struct FakeDriver {
     info: DeviceInfo,
@@ -97,7 +97,7 @@ pub(super) fn gpu() -> DeviceInfo {
 }
 
 impl FakeDriver {
-    /// A device with 4 GiB.
+    /// A driver with 4 GiB of memory, and its log.
     pub(super) fn new() -> (Self, Arc<Mutex<Log>>) {
         let log = Arc::new(Mutex::new(Log { room: 4 << 30, ..Log::default() }));
         (Self { info: gpu(), log: Arc::clone(&log), events: 0, graphs: 0 }, log)
@@ -210,7 +210,7 @@ impl Driver for FakeDriver {
     }
 }
 
-/// The calls since the last look.
+/// Takes the calls recorded since the last `calls`.
 pub(super) fn calls(log: &Mutex<Log>) -> Vec<Call> {
     std::mem::take(&mut lock(log).calls)
 }

@@ -1,13 +1,13 @@
-//! Mixtures of experts, compressed caches and packed weights on the shim, against what transformers computed, and rows of a step against the same
-//! rows alone.
+//! Mixtures of experts, compressed caches and packed weights on the tests' device, against logits that transformers computed; and rows of a
+//! step against the same rows alone.
 
 use super::goldens::{TRAINED, Tolerance, check, check_each, check_greedy};
 use super::rig::{Part, batch, device, load, options};
 use crate::cuda::CudaRunner;
 use crate::runner::Runner;
 
-/// Where the router's last chosen score and the next one are apart by less than a hundredth of their spread, bf16 may choose another expert:
-/// the last token of moe-mixed-f32's prompt of 7, and the one before of gpt-oss-bf16's.
+/// Bounds where bf16 may choose another expert, since the router's last chosen score and the next one differ by less than a hundredth of
+/// their spread: at the last token of moe-mixed-f32's prompt of 7, and the token before the last of gpt-oss-bf16's.
 const TIE: Tolerance = Tolerance { greatest: 0.2, root: 0.25 };
 
 const fn within(greatest: f32, root: f32) -> Tolerance {
@@ -55,14 +55,14 @@ fn greedy_tokens_of_trained_families_are_those_of_transformers_wherever_one_is_a
     }
 }
 
-/// Logits of each part's last row.
+/// Logits of the last row of each part.
 fn logits(runner: &mut CudaRunner, parts: &[Part<'_>]) -> Vec<Vec<f32>> {
     runner.forward(&batch(parts)).unwrap();
     let vocab = runner.shape().vocab;
     runner.step_logits().chunks_exact(vocab).map(<[f32]>::to_vec).collect()
 }
 
-/// Steps are of at most eight rows, which the same kernels take whatever is in them: so bits can be compared.
+/// Steps have at most eight rows, and the same kernels compute all of them, so bits can be compared.
 #[test]
 fn a_row_has_the_same_logits_alone_and_beside_padding_others_and_prompts() {
     for name in ["moe-bf16", "gpt-oss-mxfp4", "deepseek-fp8", "kimi-tiny"] {

@@ -1,4 +1,4 @@
-//! Models on the shim: the kernels as they are, against logits and tokens that transformers computed.
+//! Models on the tests' device, against logits and tokens that transformers computed.
 
 use serde::Deserialize;
 
@@ -6,15 +6,15 @@ use super::rig::{Part, batch, device, folder, load, options};
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
-/// Bounds of the difference of logits: its greatest and its mean square's root, relative to those of the logits: what bf16 activations cost,
-/// which transformers didn't round, and bf16 weights where the model has others.
+/// Bounds of the difference of logits: its greatest value and its root mean square, each relative to that of the logits. The difference
+/// comes from bf16 activations, which transformers didn't round, and from bf16 weights where the model has other types.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tolerance {
     pub(super) greatest: f32,
     pub(super) root: f32,
 }
 
-/// Of models whose logits are small beside what they are sums of.
+/// For random models, whose logits are small compared with the terms that they are sums of.
 const RANDOM: Tolerance = Tolerance { greatest: 4.5e-2, root: 3.5e-2 };
 pub(super) const TRAINED: Tolerance = Tolerance { greatest: 5e-3, root: 1e-2 };
 
@@ -39,7 +39,7 @@ pub(super) fn shim(name: &str) -> CudaRunner {
     load(device(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Runs `tokens` of lane 1 in chunks, from a position on; logits of the last.
+/// Runs `tokens` on lane 1 in chunks, from position `from` on; returns the logits of the last token.
 fn run(runner: &mut CudaRunner, tokens: &[u32], from: usize, chunk: usize) -> Vec<f32> {
     let mut logits = Vec::new();
     for (i, tokens) in tokens.chunks(chunk).enumerate() {
@@ -60,12 +60,12 @@ pub(super) fn assert_close(what: &str, got: &[f32], wanted: &[f32], tolerance: T
     assert!(most <= tolerance.greatest && root <= tolerance.root, "{what}: {most} at most, {root}");
 }
 
-/// Every prompt up to a length whole, and with its last tokens one by one: steps with prompts, and graphs.
+/// Checks every prompt of up to `longest` tokens, run whole, and with its last three tokens one by one: steps with prompts, and graphs.
 pub(super) fn check(name: &str, tolerance: Tolerance, longest: usize) {
     check_each(name, longest, |_| tolerance);
 }
 
-/// The same with bounds for each length.
+/// [`check`] with bounds for each length of a prompt.
 pub(super) fn check_each(name: &str, longest: usize, tolerance: impl Fn(usize) -> Tolerance) {
     let mut runner = shim(name);
     for Prompt { ids, logits, .. } in golden(name).prompts.iter().filter(|prompt| prompt.ids.len() <= longest)
@@ -101,15 +101,15 @@ fn the_trained_model_has_the_logits_of_transformers() {
     check("qwen3-tiny", TRAINED, 300);
 }
 
-/// The likeliest token, and by how much it is ahead of the next.
+/// The likeliest token, and its lead: the difference of its logit to the next one's.
 fn best(logits: &[f32]) -> (u32, f32) {
     let mut order: Vec<usize> = (0..logits.len()).collect();
     order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
     (u32::try_from(order[0]).unwrap(), logits[order[0]] - logits[order[1]])
 }
 
-/// The greedy tokens of prompts up to a length are those of transformers wherever one is this far ahead: smaller leads may be rounded away.
-/// How many were compared.
+/// Compares the greedy tokens of prompts of up to `longest` tokens with those of transformers, wherever the lead is at least `lead_of`;
+/// rounding may change which of two nearer logits is greater. Returns how many tokens were compared.
 pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
     let (mut runner, mut compared) = (shim(name), 0);
     let prompts = golden(name).prompts;
@@ -119,7 +119,7 @@ pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
             let (token, lead) = best(&logits);
             assert!(token == *wanted || lead < lead_of, "{} tokens, token {at}: lead {lead}", ids.len());
             compared += usize::from(lead >= lead_of);
-            // Whatever was chosen, the sequence goes on as transformers went on.
+            // The sequence goes on with the token that transformers chose.
             logits = run(&mut runner, &[*wanted], ids.len() + at, 1);
         }
     }

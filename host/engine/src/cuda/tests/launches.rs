@@ -1,4 +1,4 @@
-//! Which kernels a step is made of.
+//! Kernels that steps are made of.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,22 +6,22 @@ use super::fake::{Call, FakeDriver, Log, calls};
 use super::rig::{Part, batch, load, one, options, step};
 use crate::cuda::{CudaOptions, CudaRunner};
 
-/// Trained models, whose heads all kernels have.
+/// Trained models, whose heads all kernels support.
 const DENSE: &str = "qwen3-tiny";
 const LATENT: &str = "kimi-tiny";
 
-/// Kernels in their order.
+/// Names of the launched kernels, in order.
 fn launches(calls: &[Call]) -> Vec<&'static str> {
     calls.iter().filter_map(|call| if let Call::Launch(entry) = call { Some(*entry) } else { None }).collect()
 }
 
-/// A model on a device that computes nothing.
+/// A model on a driver that computes nothing.
 fn model(name: &str, options: &CudaOptions) -> (CudaRunner, Arc<Mutex<Log>>) {
     let (driver, log) = FakeDriver::new();
     (load(Box::new(driver), name, options, &mut |_| {}).unwrap(), log)
 }
 
-/// What the graph of so many rows has, of its first layer and of its head.
+/// Kernels of a graph's first layer and of its head; `number` is the index of its bucket.
 fn graph(options: &CudaOptions, number: usize) -> (Vec<&'static str>, Vec<&'static str>) {
     let (_runner, log) = model(DENSE, options);
     let calls = calls(&log);
@@ -30,7 +30,7 @@ fn graph(options: &CudaOptions, number: usize) -> (Vec<&'static str>, Vec<&'stat
     let second = all.iter().skip(2).position(|entry| *entry == "qk_norm_rope_write").unwrap() + 2;
     let third = all.iter().skip(second + 1).position(|entry| *entry == "qk_norm_rope_write").unwrap();
     let last = all.iter().rposition(|entry| *entry == "qk_norm_rope_write").unwrap();
-    // A layer begins as far in front of its rotation everywhere.
+    // A layer is taken from one `qk_norm_rope_write` to the next.
     (all[second..=second + third].to_vec(), all[last..].to_vec())
 }
 
@@ -38,7 +38,7 @@ fn graph(options: &CudaOptions, number: usize) -> (Vec<&'static str>, Vec<&'stat
 fn a_few_rows_are_decoded_by_six_kernels_a_layer() {
     let (layer, head) = graph(&options(), 0);
     let decode = ["qk_norm_rope_write", "attention_decode"];
-    // Norms are taken, gates applied and residuals added on the way.
+    // Norms, gates and residual additions are part of the linear kernels.
     assert_eq!(layer, [&decode[..], &["linear_skinny"; 4]].concat());
     assert_eq!(head, [&decode[..], &["linear_skinny"; 4]].concat());
 }
@@ -60,7 +60,7 @@ fn a_deterministic_engine_has_the_same_kernels_for_any_number_of_rows() {
     }
 }
 
-/// Kernels of attention of one layer, in a step of a prompt and in one of a sequence that decodes beside a prompt.
+/// Kernels of attention of one layer: in a step of a prompt, and in a step of a sequence that decodes beside a prompt.
 fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
     let (mut runner, log) = model(name, options);
     let mut kernels = |parts: &[Part<'_>]| {
@@ -81,7 +81,7 @@ fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
     assert_eq!((prompt, both), (vec!["attention_prefill"], vec!["attention_prefill", "attention_decode"]));
     let [prompt, both] = attention(LATENT, &options());
     assert_eq!((prompt, both), (vec!["mla_attention"], vec!["mla_decode", "mla_attention"]));
-    // Its compressed rows are narrower than the faster kernel takes.
+    // The model's compressed rows are narrower than the faster kernel supports.
     let [_, both] = attention("deepseek-bf16", &options());
     assert_eq!(both, ["mla_attention"]);
     let deterministic = CudaOptions { deterministic: true, ..options() };

@@ -1,4 +1,4 @@
-//! What a start copies to its device, what its cache is worth, and what it refuses.
+//! What a start copies to the device, how many KV blocks fit in a cache, and which models are refused.
 
 use super::fake::{Call, FakeDriver, lock};
 use super::rig::{folder, load, options};
@@ -14,7 +14,7 @@ fn all_experts_of_a_layer_are_copied_together() {
         let calls = &lock(&log).calls;
         calls.iter().filter(|call| matches!(call, Call::Upload { bytes, .. } if *bytes == wanted)).count()
     };
-    // Eight experts of 24 · 48 in bf16, in two layers.
+    // Eight experts with matrices of 24 · 48 in bf16, in two layers.
     assert_eq!((copies(8 * 2 * 24 * 48 * 2), copies(8 * 24 * 48 * 2), copies(24 * 48 * 2)), (2, 2, 0));
 }
 
@@ -24,7 +24,7 @@ fn a_compressed_row_counts_once_for_all_heads() {
         let options = CudaOptions { kv_cache_bytes: Some(bytes), ..options() };
         load(Box::new(FakeDriver::new().0), name, &options, &mut |_| {}).unwrap().shape().blocks
     };
-    // Two layers of rows of 32 + 8, and of two planes for two heads of 16.
+    // Two layers each: with compressed rows of 32 + 8, and with two planes of two heads of 16.
     assert_eq!(blocks("deepseek-bf16", 11 * 64 * 2 * 40 * 2), 10);
     assert_eq!(blocks("moe-bf16", 11 * 64 * 2 * 2 * 32 * 2), 10);
 }

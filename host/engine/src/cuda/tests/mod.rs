@@ -1,4 +1,4 @@
-//! Tests of the GPU's side that need no GPU.
+//! Tests of the GPU engine that need no GPU; those on `rig::device` run on a GPU where `ENGINE_TESTS_DEVICE` names one.
 
 mod beside_cpu;
 mod compile;

@@ -1,4 +1,4 @@
-//! The compiler of kernels itself, where `ENGINE_TESTS_CUDA_LIBS` says where it is: no GPU is needed (`tests/cuda/compile.sh`).
+//! NVRTC itself, where `ENGINE_TESTS_CUDA_LIBS` names its folder: no GPU is needed (`tests/cuda/compile.sh`).
 
 use std::path::Path;
 

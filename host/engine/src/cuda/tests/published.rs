@@ -1,4 +1,5 @@
-//! The shapes of published models (`tests/cuda/shapes`): what a start compiles for them is what `tests/cuda/compile.sh` has compiled and looked at.
+//! Shapes of published models (`tests/cuda/shapes`): the kernels that their starts compile are in the list that `tests/cuda/compile.sh`
+//! compiles and checks.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ use super::rig::root;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::models::{ModelConfig, Weights};
 
-/// The configuration, with fewer layers, and less of what no kernel is compiled for.
+/// The configuration with fewer layers, and with smaller sizes where no kernel is compiled for the size.
 fn smaller(text: &[u8]) -> ModelConfig {
     let mut config: Value = serde_json::from_slice(text).unwrap();
     let mut set = |field: &str, value: usize| {

@@ -14,7 +14,8 @@ use crate::runner::{Draw, Draws, RunError, Runner};
 use crate::token::{SamplingParams, Token};
 use crate::{DeviceChoice, ModelFiles};
 
-/// The device that kernels run on: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC out of `ENGINE_TESTS_CUDA_LIBS`.
+/// Driver that executes kernels: the shim, or the GPU that `ENGINE_TESTS_DEVICE` names, with NVRTC from the folder
+/// `ENGINE_TESTS_CUDA_LIBS`.
 pub(super) fn device() -> Box<dyn Driver> {
     let Some(choice) = std::env::var("ENGINE_TESTS_DEVICE").ok() else { return Box::new(ShimDriver::new()) };
     if let Some(folder) = std::env::var_os("ENGINE_TESTS_CUDA_LIBS") {
@@ -27,17 +28,17 @@ pub(super) fn device() -> Box<dyn Driver> {
     Box::new(Gpu::open(&gpu, cache).unwrap())
 }
 
-/// Whether it is a GPU.
+/// Whether `device` is a GPU.
 pub(super) fn is_a_gpu() -> bool {
     std::env::var("ENGINE_TESTS_DEVICE").is_ok_and(|device| device.starts_with("cuda"))
 }
 
-/// The engine's folder where the tests run, which needn't be where they were built.
+/// The engine crate's folder at run time, which may differ from the folder at build time.
 pub(super) fn root() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
 }
 
-/// The folder of a tiny random model, or of a trained one.
+/// Folder of a tiny model, random or trained.
 pub(super) fn folder(name: &str) -> PathBuf {
     let root = root();
     let random = root.join("tests/goldens").join(name);
@@ -60,7 +61,7 @@ pub(super) fn load(
     CudaRunner::on(driver, &config, &weights, options, progress)
 }
 
-/// A dense model on a device that computes nothing.
+/// A dense model on a driver that computes nothing, and the driver's log.
 pub(super) fn fake() -> (CudaRunner, Arc<Mutex<Log>>) {
     let (driver, log) = FakeDriver::new();
     (load(Box::new(driver), "tied-bf16", &options(), &mut |_| {}).unwrap(), log)
@@ -71,11 +72,11 @@ pub(super) fn fake() -> (CudaRunner, Arc<Mutex<Log>>) {
 pub(super) struct Part<'a> {
     pub(super) lane: u32,
     pub(super) tokens: &'a [u32],
-    /// Position of the first of them.
+    /// Position of the first token.
     pub(super) from: usize,
 }
 
-/// A step; lane `i` has blocks `i`, `i + 8`, and so on. The last row of each part has logits.
+/// A batch in which lane `i` has blocks `i`, `i + 8`, and so on. The last row of each part has logits.
 pub(super) fn batch(parts: &[Part<'_>]) -> Batch {
     let mut batch = Batch::default();
     batch.clear();
@@ -101,7 +102,7 @@ pub(super) fn batch(parts: &[Part<'_>]) -> Batch {
     batch
 }
 
-/// Greedy draws for all rows of a batch.
+/// Greedy draws for all rows of a batch that have logits.
 pub(super) fn greedy(batch: &Batch) -> Vec<Draw> {
     let draw = |row: &u32| Draw {
         sampling: SamplingParams::GREEDY,
@@ -111,7 +112,7 @@ pub(super) fn greedy(batch: &Batch) -> Vec<Draw> {
     batch.logit_rows.iter().map(draw).collect()
 }
 
-/// Runs a step to its end; its tokens.
+/// Runs a step to its end; returns its greedy tokens.
 pub(super) fn step(runner: &mut CudaRunner, batch: &Batch) -> Result<Vec<u32>, RunError> {
     runner.forward(batch)?;
     runner.sample(&Draws { rows: &greedy(batch), ..Draws::default() })?;
@@ -119,7 +120,7 @@ pub(super) fn step(runner: &mut CudaRunner, batch: &Batch) -> Result<Vec<u32>, R
     Ok(runner.collect()?.rows.iter().map(id).collect())
 }
 
-/// A sequence that decodes.
+/// One token of a sequence that decodes, at position `from`.
 pub(super) fn one(lane: u32, from: usize) -> Part<'static> {
     Part { lane, tokens: &[5], from }
 }

@@ -1,4 +1,4 @@
-//! Tokens that the device chooses are those that the CPU's sampler chooses from the same logits.
+//! The device's sampler chooses the tokens that the CPU's sampler chooses from the same logits.
 
 use super::goldens::shim;
 use super::rig::{Part, batch};
@@ -6,7 +6,7 @@ use crate::cpu::Sampler;
 use crate::runner::{Draw, Draws, Edit, Runner};
 use crate::token::SamplingParams;
 
-/// Every kind of parameters.
+/// Draws with all kinds of sampling parameters.
 fn draws(count: u32) -> Vec<Draw> {
     let one = |n: u32| Draw {
         sampling: SamplingParams {

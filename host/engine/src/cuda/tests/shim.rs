@@ -1,4 +1,4 @@
-//! A device that is this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`).
+//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`).
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::fake::gpu;
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
 use crate::cuda::{CudaError, DeviceInfo};
 
-/// See the module.
+/// Driver over a [`Shim`]; every call is done when it returns.
 #[derive(Debug)]
 pub(super) struct ShimDriver {
     info: DeviceInfo,

@@ -1,8 +1,8 @@
-//! Scheduler and runner together, on a device that executes the kernels: arrivals, cancellations, preemption, masks and stops, one step ahead.
-//! Everyone gets what they get alone.
+//! Scheduler and runner together, on a device that executes the kernels and one step ahead: arrivals, cancellations, preemption, masks and
+//! stops. Every client gets the tokens that it gets alone.
 //!
-//! A row's bits don't depend on its batch where the same kernels take all steps: those of few rows of a model with only the simple kernel of
-//! attention, or those of a deterministic engine.
+//! A row's bits don't depend on its batch where the same kernels compute all steps: in steps of few rows of a model that only the simple
+//! kernel of attention supports, and in a deterministic engine.
 
 use super::rig::{device, options};
 use crate::cuda::{CudaOptions, CudaRunner};
@@ -36,7 +36,7 @@ const LATENT_EXPERTS: &str = r#"{
     "max_position_embeddings": 192, "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "tie_word_embeddings": true
 }"#;
 
-/// Its attention and feed-forward part.
+/// Attention and feed-forward part of the model's one layer.
 #[derive(Debug, Clone, Copy)]
 enum Layer {
     /// Grouped heads of this width.
@@ -47,7 +47,7 @@ enum Layer {
 }
 
 impl Layer {
-    /// Its model, and bytes of a block.
+    /// Configuration of the model, and bytes of a KV block.
     fn model(self) -> (ModelConfig, u64) {
         let (text, bytes) = match self {
             Self::Dense { head_dim } => (dense(head_dim), 2 * 64 * head_dim as u64 * 2),
@@ -57,11 +57,12 @@ impl Layer {
     }
 }
 
-/// An engine of few sequences and heads that only the simple kernel has, or a deterministic one of many with heads that all have.
+/// Sizes of an engine. Either it has few sequences, and heads that only the simple kernel supports, or it is deterministic and has many
+/// sequences, and heads that all kernels support.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     layer: Layer,
-    /// Tokens of a step.
+    /// Greatest number of tokens in a step.
     tokens: usize,
     lanes: usize,
     deterministic: bool,
@@ -73,7 +74,7 @@ const DETERMINISTIC: Shape =
     Shape { layer: Layer::Dense { head_dim: 32 }, tokens: 80, lanes: 20, deterministic: true };
 
 impl Shape {
-    /// Room for so many blocks, beside the one for padding.
+    /// An engine with `blocks` KV blocks, beside the block for padding.
     fn rig(self, blocks: u64) -> Rig<CudaRunner> {
         let Self { layer, tokens, lanes, deterministic } = self;
         let (config, block) = layer.model();
@@ -88,7 +89,7 @@ impl Shape {
     }
 }
 
-/// No id twice in a row.
+/// Mask that forbids the last token from being repeated.
 #[derive(Debug, Default)]
 struct NoRepeat(Option<u32>);
 
@@ -105,21 +106,21 @@ impl TokenMask for NoRepeat {
     }
 }
 
-/// When it comes, when its client leaves, and what it asks for.
+/// A client: when it arrives and leaves, and what it asks for.
 struct Visit {
     arrival: u32,
     leaves_after: Option<u32>,
     kind: u32,
-    /// Tokens of the prompt: the first number where the kind is even.
+    /// Tokens of the prompt: the first number for even kinds, the second for odd ones.
     prompt: [u32; 2],
-    /// Tokens of the answer, some more for some kinds.
+    /// Greatest number of tokens of the answer; some kinds add to it.
     answer: usize,
 }
 
 impl Visit {
     fn request(&self) -> GenerationRequest {
         let n = self.kind;
-        // Those of a block's 64 tokens begin alike; the others grow by two blocks.
+        // Prompts of both lengths begin alike, so that they share blocks; the longer one is more than one block of 64.
         let prompt: Vec<u32> = (0..self.prompt[n as usize % 2]).map(|at| at * 7 % VOCAB).collect();
         let plain = sampled(prompt, self.answer + self.answer / 9 * (n % 4) as usize, n.into());
         match n % 4 {
@@ -183,7 +184,8 @@ fn alone(shape: Shape, visit: &Visit) -> (Vec<u32>, Option<Finish>) {
     (client.tokens, client.finish)
 }
 
-/// Runs visits with so much room, and compares each with what it gets alone.
+/// Runs the visits with each of these numbers of KV blocks (and whether they make it preempt), and compares each client with what it gets
+/// alone.
 fn check(shape: Shape, visits: &[Visit], rooms: &[(u64, bool)]) {
     let expected: Vec<_> = visits.iter().map(|visit| alone(shape, visit)).collect();
     for (blocks, preempts) in rooms.iter().copied() {
@@ -213,7 +215,7 @@ fn so_they_do_with_experts_and_a_compressed_cache() {
     check(Shape { layer: Layer::LatentExperts, ..SIMPLE }, &visits(), &[(4, true)]);
 }
 
-/// Steps have up to eighty rows, for which linear layers and attention have kernels of their own.
+/// Steps have up to eighty rows, for which other engines use other kernels of linear layers and attention than for few rows.
 #[test]
 fn everyone_gets_what_they_get_alone_from_a_deterministic_engine() {
     let one =

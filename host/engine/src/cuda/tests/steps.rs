@@ -1,4 +1,4 @@
-//! What a runner tells its device, in which order, and what becomes of failures.
+//! Calls that a runner makes of its driver, in which order, and what follows from failures.
 
 use cuda_kernels::DevicePtr;
 
@@ -17,7 +17,7 @@ fn call_error(code: u32) -> CudaError {
     CudaError::Call { call: "cuGraphLaunch", code, name: "CUDA_ERROR_X".into() }
 }
 
-/// Where a step's arrays went.
+/// Device address of a step's arrays, taken from the first upload.
 fn inputs(calls: &[Call]) -> DevicePtr {
     let to = |call: &Call| if let Call::Upload { to, .. } = call { Some(*to) } else { None };
     calls.iter().find_map(to).expect("something was copied")
@@ -41,7 +41,7 @@ fn a_start_compiles_then_runs_every_decode_step_once_and_records_it() {
         Call::Synchronize,
         "what fails while kernels run fails before graphs are recorded"
     );
-    // Buckets of 1, 2, 4 and 8: as many as there are lanes.
+    // Buckets of 1, 2, 4 and 8 rows: up to the number of lanes.
     assert_eq!(calls.iter().filter(|call| **call == Call::EndCapture).count(), 4);
     assert!(!calls.iter().any(is_replay));
 }
@@ -65,7 +65,7 @@ fn a_decode_step_is_a_replay_and_a_sample_and_only_tokens_come_back() {
     step(&mut runner, &batch(&[one(0, 3)])).unwrap();
     let told = calls(&log);
     let told: Vec<Call> = told.into_iter().filter(|call| !matches!(call, Call::Record(_))).collect();
-    // The first wait is for the slot of the ring, which the third step before this one had; the last is for the token.
+    // The first wait is for the staging buffer, which the third step before this one used; the last is for the token.
     let [
         Call::Wait(_),
         Call::Upload { .. },
@@ -95,7 +95,7 @@ fn three_rows_are_padded_to_the_bucket_of_four() {
     let log = lock(&log);
     let spare = u32::try_from(runner.shape().blocks).unwrap();
     assert_eq!(log.words(to, 4), [5, 5, 5, 0]);
-    // Each array has as many words as there may be rows and one more, in whole lines of 64.
+    // Each array has room for one word more than the greatest number of rows, rounded up to a multiple of 64 words.
     let array = |index: u64| log.words(DevicePtr(to.0 + index * 128 * 4), 4);
     assert_eq!((array(2), array(3)), (vec![2, 66, 130, spare * 64], vec![0, 1, 2, 8]));
     assert_eq!((array(5), array(6)), (vec![3, 3, 3, 1], vec![0, 1, 2, 8]));
@@ -144,7 +144,7 @@ fn a_token_that_is_on_its_way_is_named_by_its_lane() {
     calls(&log);
     runner.forward(&batch(&[Part { lane: 4, tokens: &[LAST], from: 2 }])).unwrap();
     let to = inputs(&calls(&log));
-    // The kernel looks it up, by the row's lane.
+    // The kernel finds the token by the row's lane.
     let row_lanes = DevicePtr(to.0 + 3 * 128 * 4);
     let word = |at: DevicePtr| lock(&log).words(at, 1)[0];
     let words = [to, row_lanes].map(word);
@@ -198,7 +198,7 @@ fn a_sticky_failure_is_the_runners_end() {
 fn an_engine_whose_device_is_lost_says_so_once_to_everyone_and_takes_no_more() {
     let (runner, log) = fake();
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
-    // The device waits until everyone is there.
+    // The driver waits for this lock until all requests are submitted.
     let mut held = lock(&log);
     held.fails = Some((is_replay, 3, call_error(719)));
     let mut generations: Vec<_> = (0..3).map(|n| engine.submit(request([n], 50)).unwrap()).collect();

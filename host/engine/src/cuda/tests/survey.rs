@@ -1,9 +1,9 @@
-//! What is found on machines of all kinds, and on this one without a driver.
+//! Surveys of machines of all kinds, and of this one, whatever it has.
 
 use crate::cuda::survey::{DeviceInfo, Platform, Survey};
 use crate::cuda::{CudaError, CudaVersion};
 
-/// A machine of which any part may be missing.
+/// A machine whose driver, GPUs or compiler may be missing.
 struct Fake {
     driver: Option<CudaVersion>,
     devices: Result<Vec<DeviceInfo>, CudaError>,

@@ -1,4 +1,4 @@
-//! The breaker's whole life.
+//! States of the breaker, from the first failure to its closing.
 
 use super::*;
 use crate::remote::routing::BreakerState;

@@ -1,4 +1,4 @@
-//! The list of engines, and what is learned of each.
+//! The list of engines, and the learned number of slots.
 
 use super::*;
 
@@ -89,11 +89,11 @@ fn slots_are_what_runs_while_requests_wait() {
         router.report(&name(0), load, now);
         router.status(now)[0].slots
     };
-    // Once may be a request on its way into the batch.
+    // One report with a waiting request isn't enough: it may be on its way into the batch.
     assert_eq!(slots(gauges(4, 1)), 8);
     assert_eq!(slots(gauges(4, 1)), 4);
     assert_eq!(slots(gauges(0, 1)), 1);
-    // All slots are used and nothing waits: there are more.
+    // All slots are used and nothing waits: the engine has more.
     assert_eq!(slots(gauges(4, 0)), 5);
     assert_eq!(slots(gauges(3, 0)), 5);
     assert_eq!(slots(gauges(40, 0)), 45);

@@ -1,4 +1,4 @@
-//! Tests of the router, on a clock of their own.
+//! Tests of the router. Each hands in its own time.
 
 mod breaker;
 mod engines;
@@ -21,7 +21,7 @@ fn with_options(count: usize, options: RoutingOptions) -> Router<usize> {
     router
 }
 
-/// Makes `engines` the router's, all up.
+/// Sets the router's list to `engines`, all up.
 fn list(router: &Router<usize>, engines: impl IntoIterator<Item = usize>) {
     let engines: Vec<_> = engines.into_iter().map(|engine| (name(engine), engine)).collect();
     router.set_engines(engines.clone());
@@ -42,7 +42,7 @@ fn refusal(router: &Router<usize>, now: Instant) -> NoEngine {
     router.select(0, |_| true, &[], now).err().unwrap()
 }
 
-/// In flight by engine, in the list's order.
+/// Requests in flight on each engine, in the list's order.
 fn in_flight(router: &Router<usize>, now: Instant) -> Vec<u32> {
     router.status(now).iter().map(|engine| engine.in_flight).collect()
 }

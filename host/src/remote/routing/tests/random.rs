@@ -1,4 +1,4 @@
-//! Random operations: counts equal the leases alive, and the bound holds.
+//! Random operations: an engine's count equals its living leases, and the bound holds.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ fn is_in(mask: u8, engine: usize) -> bool {
     mask & (1 << engine) != 0
 }
 
-/// Candidates for a request, the full ones only where all are.
+/// Candidates for a request; full engines only if all are full.
 fn candidates(status: &[EngineStatus], accepts: impl Fn(&EngineStatus) -> bool) -> Vec<&EngineStatus> {
     let available: Vec<_> = status.iter().filter(|engine| engine.available && accepts(engine)).collect();
     let roomy: Vec<_> = available.iter().copied().filter(|engine| !engine.full).collect();

@@ -1,4 +1,4 @@
-//! Which engine takes a request.
+//! Tests of which engine takes a request.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn a_key_stays_on_its_engine() {
 fn load_is_counted_at_selection() {
     let now = Instant::now();
     let router = router(2);
-    // No engine was told of these requests yet: nine of one key are selected at once.
+    // Nine requests of one key are selected before any engine has heard of one.
     let leases: Vec<_> = (0..9).map(|_| select(&router, 1, now)).collect();
     let home = *leases[0].engine();
     assert_eq!(leases.iter().filter(|lease| *lease.engine() == home).count(), 8);
@@ -132,7 +132,7 @@ fn a_key_whose_engine_went_down_stays_where_it_went() {
     assert_eq!(*select(&router, 1, now).engine(), next);
 }
 
-/// Requests on key 1's first engine, which has 3 of another key's already, when key 1 comes as a new one.
+/// Number of requests on key 1's first engine after key 1 came as a new key; the engine had 3 requests of another key before.
 fn on_first_engine(others: Option<u32>) -> u32 {
     let now = Instant::now();
     let router = router(4);
@@ -168,7 +168,7 @@ fn slots_let_a_load_be_above_the_mean_by_a_share_only() {
     }
     let leases: Vec<_> = (0..40).map(|_| select(&router, 1, now)).collect();
     let most = in_flight(&router, now).into_iter().max().unwrap();
-    // Each has 112 slots; of 40 requests 1.25 × the mean is 13, 1.75 × the mean 18.
+    // Each engine has 112 slots. For 40 requests 1.25 × the mean is 13, 1.75 × the mean 18.
     assert!((14..=18).contains(&most), "{most}");
     drop(leases);
 }
@@ -202,7 +202,7 @@ fn requests_of_other_hosts_are_load() {
     let router = router(2);
     let lease = select(&router, 1, now);
     let home = *lease.engine();
-    // Of seven running one is ours.
+    // One of the seven running requests is this router's.
     router.report(&name(home), gauges(7, 0), now);
     assert_eq!(router.status(now)[home].others, 6);
     assert_eq!(*select(&router, 1, now).engine(), home);

@@ -1,4 +1,4 @@
-//! What each kind is sent, whole, and what it is refused for.
+//! Tests of the whole body that each kind is sent, and of the fields for which it is refused.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn facts(kind: EngineKind) -> Facts {
     }
 }
 
-/// A request that asks for all that every kind can do.
+/// A request that uses everything that every kind can do.
 fn request() -> RemoteRequest {
     RemoteRequest {
         prompt: vec![1, 2, 3],
@@ -57,7 +57,7 @@ fn body(kind: EngineKind, request: &RemoteRequest) -> Value {
     serde_json::from_slice(&kind.wire().body(request, &facts, ID)).unwrap()
 }
 
-/// The field for which the request is refused.
+/// Field for which the changed request is refused.
 fn refused(kind: EngineKind, facts: &Facts, change: impl Fn(&mut RemoteRequest)) -> Option<&'static str> {
     let mut request = request();
     change(&mut request);

@@ -1,11 +1,11 @@
-//! What the events of each kind come to, one by one.
+//! Tests of the chunks that the events of each kind become.
 
 use serde_json::{Value, json};
 
 use super::KINDS;
 use crate::remote::wire::{Chunk, EngineKind, Piece, WireEnd, WireFault};
 
-/// All that events say.
+/// Chunk of all `events` together.
 fn read(kind: EngineKind, events: &[&str]) -> Result<Chunk, WireFault> {
     let (mut reader, mut chunk) = (kind.wire().reader(), Chunk::default());
     for event in events {

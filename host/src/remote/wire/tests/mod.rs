@@ -1,4 +1,4 @@
-//! Each kind by itself: what it is sent, and what its events come to.
+//! Tests of each kind of engine: request bodies and events.
 
 mod bodies;
 mod events;

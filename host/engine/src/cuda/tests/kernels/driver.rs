@@ -1,4 +1,4 @@
-//! The driver of these tests: one of this crate's drivers.
+//! Driver for the tests of kernels: one of this crate's drivers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::cuda::driver::Driver;
 use crate::cuda::tests::rig::device;
 use crate::cuda::tests::shim::ShimDriver;
 
-/// A shim of the test's own, or the GPU of all tests, which has one context and compiles each kernel once.
+/// A shim for each test, or one GPU that all tests share: it has one context, and compiles each kernel once.
 pub(crate) fn all() -> impl Iterator<Item = Box<dyn TestDriver>> {
     static GPU: OnceLock<Arc<Mutex<Box<dyn Driver>>>> = OnceLock::new();
     let driver = match std::env::var_os("ENGINE_TESTS_DEVICE") {

@@ -1,4 +1,4 @@
-//! Attention of the table: rows that decode, a prompt's rows, and a compressed cache.
+//! Attention kernels of the benchmark table: rows that decode, rows of a prompt, and a compressed cache.
 
 use cuda_kernels::{
     Attention, AttentionDecode, AttentionPrefill, DevicePtr, MlaAttention, MlaDecode, MlaShape, PagedCache,
@@ -10,18 +10,18 @@ use super::cases::CacheShape;
 
 const BLOCK: u32 = 64;
 
-/// Sequences of one length: their tables, and what says where each row is.
+/// Block tables, lanes and positions of sequences of one length.
 struct Paged {
     tables: DevicePtr,
     table_width: u32,
     lanes: DevicePtr,
     positions: DevicePtr,
-    /// Bytes of the cache's keys, or of its values.
+    /// Bytes of the cache's keys, which are as many as those of its values.
     plane: u64,
 }
 
 impl Paged {
-    /// Each row is the last one of its sequence; rows of a prompt are those of one sequence.
+    /// Each row is at the last position of its sequence; rows of a prompt are rows of one sequence.
     fn new(bench: &mut Bench, sequences: u32, rows: u32, context: u32, token_bytes: u64) -> Self {
         let table_width = context.div_ceil(BLOCK);
         Self {
@@ -58,7 +58,7 @@ impl Paged {
     }
 }
 
-/// What a row reads of the cache and writes, in bytes.
+/// Bytes of the KV cache that a launch reads, and of the rows that it reads and writes.
 fn bytes_of(sequences: u32, rows: u32, shape: CacheShape) -> u64 {
     let CacheShape { heads, kv_heads, head_dim, context, window } = shape;
     let seen = u64::from(window.unwrap_or(context).min(context));
@@ -82,7 +82,7 @@ pub(super) fn decode(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u6
     Prepared { launches, bytes: bytes_of(rows, rows, shape), operations: 0.0 }
 }
 
-/// The last rows of one prompt.
+/// Attention of the last rows of one prompt.
 pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
     let CacheShape { heads, kv_heads, head_dim, context, .. } = shape;
     let rows = rows.min(context);
@@ -101,7 +101,7 @@ pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u
     }
 }
 
-/// Rows that decode over a compressed cache, as Moonlight has it.
+/// Attention of rows that decode over a compressed cache with Moonlight's sizes.
 pub(super) fn mla(bench: &mut Bench, rows: u32, heads: u32, context: u32, copies: u64) -> Prepared {
     let shape = MlaShape { heads, rank: 512, nope: 128, rope: 64, value: 128 };
     let token_bytes = u64::from(shape.rank + shape.rope) * 2;

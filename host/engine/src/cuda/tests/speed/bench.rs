@@ -1,4 +1,4 @@
-//! A device with random numbers on it, and its clock.
+//! A device whose memory is filled with random numbers, and the timing of launches on it.
 
 use std::time::Instant;
 
@@ -6,23 +6,23 @@ use cuda_kernels::{DevicePtr, Launch, RandomWeights};
 
 use crate::cuda::driver::Driver;
 
-/// A device with random numbers on it.
+/// Device with a pool of random weights and caches, and buffers of activations.
 pub(super) struct Bench {
     pub(super) driver: Box<dyn Driver>,
-    /// Weights and caches.
+    /// Memory for weights and caches.
     pub(super) pool: DevicePtr,
     pool_bytes: u64,
-    /// Activations, and results.
+    /// Buffers of activations: inputs of the kernels, and their results.
     pub(super) inputs: DevicePtr,
     pub(super) out: DevicePtr,
 }
 
-/// Launches of one case, and what each of them has to do.
+/// Launches of one case, and the work of each launch.
 pub(super) struct Prepared {
     pub(super) launches: Vec<Launch>,
-    /// Bytes that it has to move.
+    /// Bytes that a launch has to read and write.
     pub(super) bytes: u64,
-    /// Multiplications and additions; 0 where only bytes count.
+    /// Multiplications and additions of a launch; 0 where only bytes count.
     pub(super) operations: f64,
 }
 
@@ -59,13 +59,13 @@ impl Bench {
         self.u32(&vec![0; words as usize])
     }
 
-    /// A piece of the pool, another one for each number as far as there are others.
+    /// Address of `bytes` bytes of the pool; different numbers give different pieces until the pool is used up.
     pub(super) fn piece(&self, number: u64, bytes: u64) -> DevicePtr {
         let pieces = (self.pool_bytes / bytes.next_multiple_of(256)).max(1);
         self.pool.offset(number % pieces * bytes.next_multiple_of(256))
     }
 
-    /// Seconds of each of these, as one graph.
+    /// Seconds per launch, of the launches replayed as one graph; the best of three.
     pub(super) fn time(&mut self, launches: &[Launch]) -> f64 {
         self.launch(&launches[0]);
         self.driver.synchronize().unwrap();
@@ -84,7 +84,7 @@ impl Bench {
         best / launches.len() as f64
     }
 
-    /// Bytes per second of a copy of one half of the pool over the other, both ways counted.
+    /// Bytes per second of a copy of one half of the pool over the other, reads and writes counted.
     pub(super) fn copy(&mut self) -> f64 {
         let (half, mut best) = (self.pool_bytes / 2, f64::INFINITY);
         for _ in 0..5 {

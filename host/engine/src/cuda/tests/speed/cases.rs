@@ -1,8 +1,8 @@
-//! What is in the table: kernels in shapes of Qwen3-8B and 0.6B, gpt-oss-20b and Moonlight.
+//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B and 0.6B, gpt-oss-20b and Moonlight.
 
 use cuda_kernels::LinearStore;
 
-/// A linear layer, its input normed on the way or not.
+/// A linear layer, with or without the norm of its input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LinearShape {
     pub(super) outputs: u32,
@@ -11,7 +11,7 @@ pub(super) struct LinearShape {
     pub(super) norm: bool,
 }
 
-/// What attention reads: sequences of `context` tokens.
+/// Sizes of attention over sequences of `context` tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CacheShape {
     pub(super) heads: u32,
@@ -21,7 +21,7 @@ pub(super) struct CacheShape {
     pub(super) window: Option<u32>,
 }
 
-/// Experts of `n` outputs and `k` inputs.
+/// Linear layers of experts with `n` outputs and `k` inputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpertShape {
     pub(super) experts: u32,
@@ -31,7 +31,7 @@ pub(super) struct ExpertShape {
     pub(super) mxfp4: bool,
 }
 
-/// One kernel's work.
+/// Kernel of a case, and its sizes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     Linear(LinearShape),
@@ -56,7 +56,7 @@ fn cache(heads: u32, kv_heads: u32, head_dim: u32, context: u32) -> CacheShape {
     CacheShape { heads, kv_heads, head_dim, context, window: None }
 }
 
-/// (model and layer, rows, work).
+/// Cases as (model and layer, rows, work).
 pub(super) fn cases() -> Vec<Case> {
     use LinearStore::{AddF32, Bf16, F32, SwiGlu};
     let mut all: Vec<Case> = Vec::new();
@@ -103,7 +103,7 @@ fn experts(experts: u32, per_token: u32, n: u32, k: u32, mxfp4: bool) -> Work {
     Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 })
 }
 
-/// The same kernel with less to do.
+/// The case with smaller sizes, for devices that aren't GPUs.
 pub(super) fn shrunk((name, rows, work): Case) -> Case {
     let less = |size: u32| (size / 64).next_multiple_of(32);
     let work = match work {

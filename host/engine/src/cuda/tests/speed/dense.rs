@@ -1,4 +1,4 @@
-//! Linear layers, norms and experts of the table.
+//! Linear layers, norms and experts of the benchmark table.
 
 use cuda_kernels::{
     ExpertFormat, Fill, Linear, LinearInput, LinearStore, MoeLayer, MoeLinear, RmsNorm, StoredExperts,
@@ -35,7 +35,7 @@ pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) 
     Prepared { launches: (0..copies).map(launch).collect(), bytes, operations }
 }
 
-/// Every expert in turn, as many as there are routes.
+/// Linear layer of experts; the routes go to the experts in turn.
 pub(super) fn experts(bench: &mut Bench, tokens: u32, shape: ExpertShape, copies: u64) -> Prepared {
     let ExpertShape { experts, per_token, n, k, mxfp4 } = shape;
     let routes = tokens * per_token;

@@ -1,7 +1,8 @@
-//! What kernels reach on a GPU, in shapes of models: bytes that they must move, the time of one in a graph of many, and the share of what a copy
-//! reaches in the same run. Each launch has weights or a cache of its own, so that no second-level cache has them.
+//! Benchmark of the kernels on a GPU, in shapes of models. It prints the bytes that a kernel must move, the time of one launch in a graph
+//! of many, and the bandwidth as a share of a copy's in the same run. Each launch has weights or a cache of its own, so that the
+//! second-level cache holds none of them.
 //!
-//! Times mean nothing on a device of CPU threads: there everything is launched in small.
+//! On the shim the times mean nothing: it launches the cases with small sizes.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -35,7 +36,7 @@ fn prepare(bench: &mut Bench, rows: u32, work: Work, copies: u64) -> Prepared {
     }
 }
 
-/// Times what was prepared, and prints it.
+/// Times the launches of a case, and prints a row of the table.
 fn measure(bench: &mut Bench, name: &str, rows: u32, prepared: &Prepared, copy: f64) {
     let Prepared { launches, bytes, operations } = prepared;
     let seconds = bench.time(launches);
@@ -64,7 +65,7 @@ fn table() {
     measure(&mut bench, "matmul rate", rows, &prepared, copy);
     for case in cases() {
         let (name, rows, work) = if gpu { case } else { shrunk(case) };
-        // Enough launches to have read more than caches hold, and for the clock.
+        // Enough launches to read more bytes than caches hold, and to take long enough for the clock.
         let bytes = prepare(&mut bench, rows, work, 1).bytes;
         let copies = if gpu { ((512 << 20) / bytes).clamp(4, 64) } else { 2 };
         let prepared = prepare(&mut bench, rows, work, copies);
