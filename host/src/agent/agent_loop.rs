@@ -12,7 +12,7 @@ use super::listing::Listing;
 use super::toolbox::{NO_SUCH_TOOL, Toolbox, builtin_names};
 use super::turn_record::{RecordedCall, TurnRecord};
 use crate::limits::McpLimits;
-use crate::model::{Ended, Job, Model, RawTurn, StartError, TurnStream};
+use crate::model::{EndedTurn, Job, Model, RawTurn, StartError, TurnStream};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Role;
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure, Usage};
@@ -82,11 +82,11 @@ impl AgentLoop {
         }
     }
 
-    pub(super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<Ended> {
+    pub(super) async fn next(&mut self, out: &mut Vec<RoundEvent>) -> Option<EndedTurn> {
         match &mut self.stage {
             Stage::Begin => self.begin(out),
             Stage::Listing(listing) => match listing.next().await {
-                Some(told) => out.extend(told.map(RoundEvent::Server)),
+                Some(events) => out.extend(events.map(RoundEvent::Server)),
                 None => self.listed(out),
             },
             Stage::Starting(starting) => match starting.await {
@@ -114,7 +114,7 @@ impl AgentLoop {
         std::mem::take(&mut self.raw_turns)
     }
 
-    pub(super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> Ended {
+    pub(super) fn abort(&mut self, failure: TurnFailure, out: &mut Vec<RoundEvent>) -> EndedTurn {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Turn(mut turn) => {
                 let ended = turn.abort(failure.clone(), &mut self.raw);
@@ -141,7 +141,7 @@ impl AgentLoop {
             self.job.template_arguments.push(("builtin_tools".to_owned(), names.into()));
         }
         let listing = Listing::new(tools);
-        out.extend(listing.begun().map(RoundEvent::Server));
+        out.extend(listing.begin_events().map(RoundEvent::Server));
         self.stage = Stage::Listing(listing);
     }
 
@@ -160,7 +160,7 @@ impl AgentLoop {
         }
         for approved in std::mem::take(&mut self.hosted.approved) {
             let id = approved.id.clone();
-            match self.toolbox.approved(approved, out) {
+            match self.toolbox.begin_approved(approved, out) {
                 Ok((route, arguments)) => self.calls.run(&id, route, arguments),
                 Err(event) => {
                     self.calls.note(&id, &Err(NO_SUCH_TOOL.to_owned()));
@@ -171,7 +171,7 @@ impl AgentLoop {
     }
 
     /// Goes on after all calls have ended: starts the next turn, or ends the answer.
-    fn called(&mut self) -> Option<Ended> {
+    fn called(&mut self) -> Option<EndedTurn> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Calling(After::Approved) => self.fill_results(),
             Stage::Calling(After::End(end)) => return Some(self.end(end)),
@@ -230,7 +230,7 @@ impl AgentLoop {
         self.raw = raw;
     }
 
-    fn turn_ended(&mut self, ended: Ended, out: &mut Vec<RoundEvent>) -> Option<Ended> {
+    fn turn_ended(&mut self, ended: EndedTurn, out: &mut Vec<RoundEvent>) -> Option<EndedTurn> {
         if let Stage::Turn(turn) = &mut self.stage {
             self.raw_turns.extend(turn.take_raw());
         }
@@ -251,9 +251,9 @@ impl AgentLoop {
         out.extend(self.calls.cancel().into_iter().map(|id| call_ended(id, Err(STOPPED.to_owned()))));
     }
 
-    fn end(&mut self, end: TurnEnd) -> Ended {
+    fn end(&mut self, end: TurnEnd) -> EndedTurn {
         self.stage = Stage::Over;
-        Ended { end, usage: self.usage }
+        EndedTurn { end, usage: self.usage }
     }
 }
 

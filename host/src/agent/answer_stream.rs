@@ -6,7 +6,7 @@ use super::agent_loop::{AgentLoop, Refusal};
 use super::event::{RoundEvent, RoundEventRef};
 use super::hosted::Hosted;
 use crate::limits::McpLimits;
-use crate::model::{Choices, Ended, Job, Model, RawTurn};
+use crate::model::{Choices, EndedTurn, Job, Model, RawTurn};
 use crate::turn::{TurnEvent, TurnEvents, TurnFailure};
 
 /// An answer that is being generated. Dropping it cancels the generation and every call under way.
@@ -33,7 +33,7 @@ impl AnswerStream {
     /// Waits for the next events of any choice. Returns the choice, and how it ended if it did; all its items are closed then.
     /// `events` has the events, possibly none. Must not be called when all choices have ended. Cancel-safe: dropping the future
     /// before it is ready loses no event.
-    pub async fn next(&mut self) -> (usize, Option<Ended>) {
+    pub async fn next(&mut self) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
             Turns::One { choices, events } => choices.next(events).await,
@@ -47,7 +47,7 @@ impl AnswerStream {
 
     /// Ends the answer as failed. Open items are closed, and calls under way end at once. Returns no end if all choices have
     /// ended.
-    pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<Ended>) {
+    pub fn abort(&mut self, failure: TurnFailure) -> (usize, Option<EndedTurn>) {
         self.forget();
         match &mut self.0 {
             Turns::One { choices, events } => choices.abort(failure, events),

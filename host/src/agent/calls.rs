@@ -9,12 +9,12 @@ use futures_util::stream::FuturesUnordered;
 use super::toolbox::Route;
 
 /// A call's id, and its output or error.
-type Ended = (String, Result<String, String>);
+type EndedCall = (String, Result<String, String>);
 
 /// The calls of one answer.
 pub(super) struct Calls {
-    running: FuturesUnordered<BoxFuture<'static, Ended>>,
-    waiting: VecDeque<BoxFuture<'static, Ended>>,
+    running: FuturesUnordered<BoxFuture<'static, EndedCall>>,
+    waiting: VecDeque<BoxFuture<'static, EndedCall>>,
     at_once: usize,
     /// Ids of calls that run or wait.
     open: Vec<String>,
@@ -49,7 +49,7 @@ impl Calls {
     }
 
     /// Waits for the next call to end; never ready while none runs. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Ended {
+    pub(super) async fn next(&mut self) -> EndedCall {
         let Some((id, result)) = self.running.next().await else { return std::future::pending().await };
         self.open.retain(|open| *open != id);
         self.note(&id, &result);

@@ -39,9 +39,9 @@ impl Listing {
     }
 
     /// Events to send before the first list comes.
-    pub(super) fn begun(&self) -> impl Iterator<Item = ServerEvent> {
-        let told = self.servers.iter().filter(|tools| is_told(tools));
-        told.map(|tools| ServerEvent::ListBegun { server: tools.server.label().to_owned() })
+    pub(super) fn begin_events(&self) -> impl Iterator<Item = ServerEvent> {
+        let listed = self.servers.iter().filter(|tools| needs_list_events(tools));
+        listed.map(|tools| ServerEvent::ListBegun { server: tools.server.label().to_owned() })
     }
 
     /// Waits for the next server's list. Returns its event, if the client gets one; none when all servers have answered.
@@ -50,7 +50,7 @@ impl Listing {
         let server = &self.servers[place];
         self.answers[place] = answer.as_ref().map_or(Listed::Failed, |tools| Listed::Tools(tools.clone()));
         let server_label = server.server.label().to_owned();
-        Some(is_told(server).then(|| ServerEvent::ListEnded {
+        Some(needs_list_events(server).then(|| ServerEvent::ListEnded {
             server: server_label,
             tools: answer.map(|tools| allowed(server, tools)).map_err(|error| error.to_string()),
         }))
@@ -58,7 +58,7 @@ impl Listing {
 
     /// Labels of the servers whose `ListBegun` event has no `ListEnded` yet.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = String> {
-        let missing = self.servers.iter().zip(&self.answers).filter(|(tools, _)| is_told(tools));
+        let missing = self.servers.iter().zip(&self.answers).filter(|(tools, _)| needs_list_events(tools));
         missing
             .filter(|(_, answer)| matches!(answer, Listed::Asked))
             .map(|(tools, _)| tools.server.label().to_owned())
@@ -74,7 +74,7 @@ impl Listing {
 }
 
 /// Whether the client gets events of the list: once for each MCP server.
-fn is_told(tools: &HostedTools) -> bool {
+fn needs_list_events(tools: &HostedTools) -> bool {
     tools.purpose == Purpose::Mcp && !tools.listed
 }
 

@@ -68,7 +68,7 @@ impl Toolbox {
     }
 
     /// Reports an approved call in `out`. Returns its route and arguments, or the event to send if its tool no longer exists.
-    pub(super) fn approved(
+    pub(super) fn begin_approved(
         &self,
         approved: Approved,
         out: &mut Vec<RoundEvent>,

@@ -19,7 +19,8 @@ impl Csv {
 
     /// Appends a row.
     ///
-    /// # Panics If the number of cells differs from the header's.
+    /// # Panics
+    /// If the number of cells differs from the header's.
     pub(super) fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a dyn Display>) {
         let mut count = 0;
         for cell in cells {

@@ -7,34 +7,35 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Runs a server until it ends. The first signal makes it drain, the second one ends it at once. A lost device counts as the first signal.
 ///
-/// # Errors The reason for which the device was lost.
-pub(super) async fn until_told<S: Future<Output = ()>>(
+/// # Errors
+/// The reason for which the device was lost.
+pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
     run: impl FnOnce(WaitForCancellationFutureOwned) -> S,
     lost: impl Future<Output = String>,
-    told: impl AsyncFn(),
+    signal: impl AsyncFn(),
 ) -> Result<(), String> {
     let stop = CancellationToken::new();
     let reason = OnceCell::new();
     let impatience = async {
         tokio::select! {
-            () = told() => {}
+            () = signal() => {}
             why = lost => {
                 tracing::error!("{why}");
                 let _ = reason.set(why);
             }
         }
         stop.cancel();
-        told().await;
+        signal().await;
     };
     tokio::select! {
         () = run(stop.clone().cancelled_owned()) => {}
-        () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
+        () = impatience => tracing::warn!("signal to stop again: streams under way are cut"),
     }
     reason.into_inner().map_or(Ok(()), Err)
 }
 
 /// Ready at SIGTERM or ctrl-c.
-pub(super) async fn told_to_stop() {
+pub(super) async fn stop_signal() {
     let mut terminate = signal(SignalKind::terminate()).expect("SIGTERM can be waited for");
     tokio::select! {
         _ = terminate.recv() => {}
@@ -51,15 +52,15 @@ mod tests {
     #[tokio::test]
     async fn a_lost_device_lets_answers_end_and_is_the_error() {
         let lost = ready("the device is lost".to_owned());
-        let end = until_told(|stop| stop, lost, async || pending().await).await;
+        let end = run_until_stopped(|stop| stop, lost, async || pending().await).await;
         assert_eq!(end, Err("the device is lost".to_owned()));
     }
 
     #[tokio::test]
-    async fn told_once_a_server_ends_by_itself_and_told_twice_at_once() {
+    async fn after_one_signal_a_server_ends_by_itself_and_after_two_at_once() {
         let once = tokio::sync::Semaphore::new(1);
-        let told = async || once.acquire().await.expect("it isn't closed").forget();
-        assert_eq!(until_told(|stop| stop, pending(), told).await, Ok(()));
-        assert_eq!(until_told(|_| pending(), pending(), async || ready(()).await).await, Ok(()));
+        let signal = async || once.acquire().await.expect("it isn't closed").forget();
+        assert_eq!(run_until_stopped(|stop| stop, pending(), signal).await, Ok(()));
+        assert_eq!(run_until_stopped(|_| pending(), pending(), async || ready(()).await).await, Ok(()));
     }
 }

@@ -39,7 +39,8 @@ impl EngineArguments {
 
     /// Resolves the switches for `models`.
     ///
-    /// # Errors A setting names an unknown model, or is given twice for one model.
+    /// # Errors
+    /// A setting names an unknown model, or is given twice for one model.
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelEngines<'_>> {
         Ok(PerModelEngines {
             kind: PerModel::single("--engine-kind", &self.engine_kind, models)?,

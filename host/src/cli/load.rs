@@ -110,7 +110,8 @@ impl LoadArguments {
 
     /// Resolves the switches for `models`.
     ///
-    /// # Errors A setting names an unknown model, or is given twice for one model.
+    /// # Errors
+    /// A setting names an unknown model, or is given twice for one model.
     pub(super) fn per_model(&self, models: &[Vec<String>]) -> anyhow::Result<PerModelLoad<'_>> {
         Ok(PerModelLoad {
             load_format: PerModel::single("--load-format", &self.load_format, models)?,

@@ -14,7 +14,7 @@ use host::model::{Model, Models};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::access::AccessArguments;
-use super::ending::{told_to_stop, until_told};
+use super::ending::{run_until_stopped, stop_signal};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::load::with_switch;
@@ -139,7 +139,7 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     }
     announce(&models, &addresses, keyed)?;
     tokio::select! {
-        ended = until_told(|stop| server.run(stop), models.lost(), told_to_stop) => ended.map_err(anyhow::Error::msg),
+        ended = run_until_stopped(|stop| server.run(stop), models.lost(), stop_signal) => ended.map_err(anyhow::Error::msg),
         () = follow_plugin_files => Ok(()),
         () = reload_on_hangup(&models, hangup) => Ok(()),
     }

@@ -11,7 +11,7 @@ use http::Version;
 use http_body_util::BodyExt;
 
 use super::app::App;
-use super::packing::{self, Packing};
+use super::content_encoding::{self, ContentEncoding};
 use crate::accounts::{Account, Overdrawn, Principal, largest_account};
 use crate::api::error::ApiError;
 use crate::api::{Defaults, Object, read_body};
@@ -31,7 +31,7 @@ pub fn largest_body(limits: &Limits, keys: usize) -> usize {
 /// A body that has arrived, and the account that it is charged to.
 struct Arrived {
     bytes: Bytes,
-    packing: Packing,
+    encoding: ContentEncoding,
     account: Account,
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn read_json<T: Send + 'static>(
     read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<(T, Model, Account), ApiError> {
     let arrived = arrive(app, request).await?;
-    if arrived.bytes.len() <= SMALL && arrived.packing == Packing::None {
+    if arrived.bytes.len() <= SMALL && arrived.encoding == ContentEncoding::None {
         return arrived.read(app, read);
     }
     let _permit =
@@ -64,11 +64,12 @@ impl Arrived {
         app: &App,
         read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
     ) -> Result<(T, Model, Account), ApiError> {
-        let Self { bytes, packing, mut account } = self;
+        let Self { bytes, encoding, mut account } = self;
         let meter = account.meter();
         let (done, model) = meter.run(|| {
-            let bytes =
-                packing::unpack(bytes, packing, app.limits.body_bytes, |bytes| hold(&mut account, bytes))?;
+            let bytes = content_encoding::unpack(bytes, encoding, app.limits.body_bytes, |bytes| {
+                hold(&mut account, bytes)
+            })?;
             read_body(&bytes, &app.limits, |body, name| {
                 let (model, defaults) = app.pick(name)?;
                 Ok((read(body, defaults)?, model.on_account(&account)))
@@ -83,7 +84,7 @@ impl Arrived {
 async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
     let limits = &app.limits;
     check_type(&request)?;
-    let packing = packing::of(request.headers())?;
+    let encoding = content_encoding::of_headers(request.headers())?;
     let principal = request.extensions().get::<Principal>().copied().unwrap_or_default();
     let mut account = app.accounts.open(principal);
     let refused =
@@ -104,7 +105,7 @@ async fn arrive(app: &App, request: Request) -> Result<Arrived, ApiError> {
         discard(body, limits).await;
         return Err(whole.err().unwrap_or_else(|| ApiError::too_large(limits.body_bytes)));
     }
-    Ok(Arrived { bytes: whole?, packing, account })
+    Ok(Arrived { bytes: whole?, encoding, account })
 }
 
 /// Charges `bytes` of a body to its account.

@@ -62,7 +62,7 @@ struct State {
     appends: u64,
     over: bool,
     heartbeat_due: bool,
-    readers: Vec<Reading>,
+    readers: Vec<ReaderPosition>,
     ids: u64,
     /// Waker of the writer, if it waits for a reader that is a full queue behind.
     waits_for_room: Option<Waker>,
@@ -70,7 +70,7 @@ struct State {
 }
 
 /// Position of one reader.
-struct Reading {
+struct ReaderPosition {
     id: u64,
     /// Number of the event that the reader takes next.
     next: u64,
@@ -141,7 +141,7 @@ impl LogReader {
             if state.over {
                 return Poll::Ready(None);
             }
-            store(&mut state.reading(self.id).waker, cx);
+            store(&mut state.position(self.id).waker, cx);
             return Poll::Pending;
         }
         state.drop_read(self.shared.kept_bytes);
@@ -215,20 +215,20 @@ impl State {
         }
         self.ids += 1;
         let next = number.min(self.next());
-        self.readers.push(Reading { id: self.ids, next, seen: self.appends, waker: None });
+        self.readers.push(ReaderPosition { id: self.ids, next, seen: self.appends, waker: None });
         Ok(self.ids)
     }
 
-    fn reading(&mut self, id: u64) -> &mut Reading {
+    fn position(&mut self, id: u64) -> &mut ReaderPosition {
         self.readers.iter_mut().find(|reader| reader.id == id).expect("it leaves when it is dropped")
     }
 
     /// Copies the events that reader `id` hasn't taken; false if there are none.
     fn read(&mut self, id: u64, buffer: &mut BytesMut) -> bool {
         let (next, seen) = (self.next(), self.appends);
-        let reading = self.reading(id);
-        let from = std::mem::replace(&mut reading.next, next);
-        reading.seen = seen;
+        let position = self.position(id);
+        let from = std::mem::replace(&mut position.next, next);
+        position.seen = seen;
         if from == next {
             return false;
         }

@@ -12,7 +12,7 @@ pub(super) struct Silence {
     keep_alive: Duration,
     heartbeat: Duration,
     last_event: Instant,
-    last_word: Instant,
+    last_output: Instant,
     /// Timer, reset only when it fires: resetting it for each event would cost more than the event. So it may fire too early.
     sleep: Pin<Box<Sleep>>,
 }
@@ -28,13 +28,13 @@ impl Silence {
     pub(super) fn new(keep_alive: Duration, heartbeat: Duration) -> Self {
         let now = Instant::now();
         let sleep = Box::pin(sleep_until(now + keep_alive.min(heartbeat)));
-        Self { keep_alive, heartbeat, last_event: now, last_word: now, sleep }
+        Self { keep_alive, heartbeat, last_event: now, last_output: now, sleep }
     }
 
     /// Records that events were sent.
     pub(super) fn broken(&mut self) {
         self.last_event = Instant::now();
-        self.last_word = self.last_event;
+        self.last_output = self.last_event;
     }
 
     /// Ready with what to send, as soon as it is due.
@@ -44,7 +44,7 @@ impl Silence {
             let (at, due) = self.next();
             let now = Instant::now();
             if at <= now {
-                self.said(due, now);
+                self.record(due, now);
                 return Poll::Ready(due);
             }
             self.sleep.as_mut().reset(at);
@@ -53,13 +53,13 @@ impl Silence {
 
     /// Time and kind of what is due next. If both are due, the heartbeat comes first, since it serves as a comment, too.
     fn next(&self) -> (Instant, Due) {
-        let comment = self.last_word + self.keep_alive;
+        let comment = self.last_output + self.keep_alive;
         let heartbeat = self.last_event + self.heartbeat;
         if heartbeat <= comment { (heartbeat, Due::Heartbeat) } else { (comment, Due::Comment) }
     }
 
-    fn said(&mut self, due: Due, now: Instant) {
-        self.last_word = now;
+    fn record(&mut self, due: Due, now: Instant) {
+        self.last_output = now;
         if due == Due::Heartbeat {
             self.last_event = now;
         }
@@ -76,7 +76,7 @@ mod tests {
         let mut said = Vec::new();
         for _ in 0..6 {
             let (at, due) = silence.next();
-            silence.said(due, at);
+            silence.record(due, at);
             said.push(due);
         }
         let round = [Due::Comment, Due::Comment, Due::Heartbeat];

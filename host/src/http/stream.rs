@@ -27,7 +27,7 @@ use crate::api::error::ApiError;
 use crate::api::frames::Frames;
 use crate::api::machine::Machine;
 use crate::api::{ApiRequest, Object, Protocol, StreamCheck};
-use crate::model::Ended;
+use crate::model::EndedTurn;
 use crate::turn::{TurnEnd, TurnFailure};
 
 /// The handler of all generating routes.
@@ -190,7 +190,7 @@ impl Answer {
     }
 
     /// Updates the counters and writes the log line of a turn that has ended.
-    fn record(&mut self, ended: &Ended) {
+    fn record(&mut self, ended: &EndedTurn) {
         let model = || Arc::clone(&self.model);
         let (input, output) = (ended.usage.input_tokens, ended.usage.output_tokens);
         metrics::counter!("sluice_prompt_tokens_total", "model" => model()).increment(input.into());

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use engine::SubmitError;
 
-use super::generate::{Ended, TurnStream};
+use super::generate::{EndedTurn, TurnStream};
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure};
 
 /// See the module.
@@ -40,11 +40,11 @@ impl Choices {
 
     /// Waits for the next step of any choice, appends its events to `out`, and says which choice it is, and how it ended if it did.
     /// Not to be called when all have ended. Cancel safe, as a turn's `next` is.
-    pub async fn next(&mut self, out: &mut TurnEvents) -> (usize, Option<Ended>) {
+    pub async fn next(&mut self, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         std::future::poll_fn(|cx| self.poll_next(cx, out)).await
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut TurnEvents) -> Poll<(usize, Option<Ended>)> {
+    fn poll_next(&mut self, cx: &mut Context<'_>, out: &mut TurnEvents) -> Poll<(usize, Option<EndedTurn>)> {
         let count = self.turns.len();
         for index in (self.first..count).chain(0..self.first) {
             let choice = &mut self.turns[index];
@@ -62,7 +62,7 @@ impl Choices {
     }
 
     /// Ends what is under way as failed, from outside: as one choice that failed does. Nothing, if all have ended.
-    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> (usize, Option<Ended>) {
+    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         let Some(index) = self.turns.iter().position(|choice| !choice.ended) else { return (0, None) };
         let ended = self.turns[index].turn.abort(failure, out);
         (index, Some(self.end(index, ended)))
@@ -82,7 +82,7 @@ impl Choices {
     }
 
     /// A prompt's tokens are counted with the first of its choices.
-    fn end(&mut self, index: usize, mut ended: Ended) -> Ended {
+    fn end(&mut self, index: usize, mut ended: EndedTurn) -> EndedTurn {
         self.turns[index].ended = true;
         if matches!(ended.end, TurnEnd::Failed(_) | TurnEnd::Cancelled) {
             for choice in &mut self.turns {

@@ -207,9 +207,9 @@ impl Maker<'_> {
             ..self.parser.request(self.job)
         };
         let descriptor = self.parser.descriptor();
-        let said = self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason))?;
+        let made = self.parser.plugin.constrain(&request).map_err(|fault| at_fault(field, fault.reason))?;
         let grammar =
-            said.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
+            made.ok_or_else(|| refused(format!("the parser {} has no grammars", descriptor.name)))?;
         define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
     }
 

@@ -17,7 +17,7 @@ use crate::turn::{
 
 /// How a turn ended, and what it cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedTurn {
     /// How.
     pub end: TurnEnd,
     /// Its tokens.
@@ -118,7 +118,7 @@ impl TurnStream {
 
     /// Waits for the engine's next step and appends its events; the end comes with the last ones.
     /// Cancel safe: dropped before it is ready, it takes nothing with it.
-    pub async fn next(&mut self, out: &mut TurnEvents) -> Option<Ended> {
+    pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
             return Some(self.abort(engine_failure(), out));
@@ -127,13 +127,13 @@ impl TurnStream {
     }
 
     /// Ends the turn as failed, from outside; open items are closed.
-    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> Ended {
+    pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> EndedTurn {
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
         ended
     }
 
-    fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<Ended> {
+    fn step(&mut self, step: Step, out: &mut TurnEvents) -> Option<EndedTurn> {
         self.usage.cached_tokens = count(step.cached_tokens);
         let mut rest = &step.tokens[..];
         loop {
@@ -214,10 +214,10 @@ impl TurnStream {
         }
     }
 
-    fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut TurnEvents) -> Ended {
+    fn finish(&mut self, reason: FinishReason, ended_by: Option<u32>, out: &mut TurnEvents) -> EndedTurn {
         let _ = self.begin();
         let State::Running(mut turn) = std::mem::replace(&mut self.state, State::Ended) else {
-            return Ended { end: TurnEnd::Cancelled, usage: self.usage };
+            return EndedTurn { end: TurnEnd::Cancelled, usage: self.usage };
         };
         if let Some(tail) = self.text.tail() {
             let _ = turn.step(&[tail], &mut self.raw);
@@ -232,7 +232,7 @@ impl TurnStream {
         }
         turn.malformed_calls().iter().for_each(|tool| report_malformed(&self.model, tool));
         self.usage.reasoning_tokens = turn.tokens().reasoning;
-        Ended { end, usage: self.usage }
+        EndedTurn { end, usage: self.usage }
     }
 }
 

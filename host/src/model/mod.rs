@@ -33,7 +33,7 @@ mod words;
 pub use choices::Choices;
 pub use devices::LocalDevices;
 pub use error::{ConstraintField, StartError};
-pub use generate::{Ended, TurnStream};
+pub use generate::{EndedTurn, TurnStream};
 pub use job::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 pub use load_error::ModelLoadError;
 pub use locate::{NotFound, default_name};

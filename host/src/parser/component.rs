@@ -96,7 +96,7 @@ impl Program {
         let options = translate::pairs(&request.options);
         let request = translate::request(request, &tools, &options);
         match live.enter(|exports, store| exports.sluice_parser_parser().call_constrain(store, request)) {
-            Ok(said) => said.map_err(|words| one_line(&words)),
+            Ok(result) => result.map_err(|words| one_line(&words)),
             Err(error) => Err(reason(&error)),
         }
     }

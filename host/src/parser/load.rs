@@ -32,10 +32,10 @@ pub(super) fn load(
     let digest = digest(&bytes);
     let compiled = compiled(sandbox, cache, source, &bytes, &digest)?;
     let program = Program::link(sandbox, &compiled)?;
-    let said = described(&program, &bytes, options)?;
-    descriptor::check(&said).map_err(LoadProblem::Descriptor)?;
-    let program = Box::new(program.named(&said.name));
-    Ok(Arc::new(Plugin::new(said, digest, bytes.len(), program)))
+    let described = described(&program, &bytes, options)?;
+    descriptor::check(&described).map_err(LoadProblem::Descriptor)?;
+    let program = Box::new(program.named(&described.name));
+    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), program)))
 }
 
 /// What a plugin is without options, as far as that can be known without compiling it; see [`super::Runtime::describe`].
@@ -51,15 +51,15 @@ fn described(
     bytes: &[u8],
     options: &[(String, String)],
 ) -> Result<Descriptor, LoadProblem> {
-    let said = program.describe(options);
+    let described = program.describe(options);
     if let Some(section) = Section::read(bytes)? {
         if options.is_empty() {
-            section.verify(&said)?;
+            section.verify(&described)?;
         } else {
             section.verify(&program.describe(&[]))?;
         }
     }
-    said
+    described
 }
 
 /// The component as machine code: from the cache, else from the compiler and into the cache.

@@ -30,9 +30,9 @@ impl Section {
     /// # Errors
     /// The parser describes itself with options only, or badly.
     pub(super) fn descriptor(self) -> Result<Descriptor, LoadProblem> {
-        let said = self.0.map_err(|words| LoadProblem::Options(one_line(&words)))?;
-        descriptor::check(&said).map_err(LoadProblem::Descriptor)?;
-        Ok(said)
+        let descriptor = self.0.map_err(|words| LoadProblem::Options(one_line(&words)))?;
+        descriptor::check(&descriptor).map_err(LoadProblem::Descriptor)?;
+        Ok(descriptor)
     }
 
     /// Compares it with the component's own answer.

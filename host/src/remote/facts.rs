@@ -34,12 +34,12 @@ pub(super) struct Facts {
     /// Path of the health check.
     pub(super) health: &'static str,
     /// Names of the engine's load gauges; none if it reports no load.
-    pub(super) gauges: Option<&'static Gauges>,
+    pub(super) gauges: Option<&'static GaugeNames>,
 }
 
 /// Names of an engine's gauges in Prometheus' text format.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Gauges {
+pub(super) struct GaugeNames {
     /// Number of running requests.
     pub(super) running: &'static str,
     /// Number of queued requests.
@@ -48,7 +48,7 @@ pub(super) struct Gauges {
     pub(super) kv_used: Option<&'static str>,
 }
 
-impl Gauges {
+impl GaugeNames {
     pub(super) const VLLM: Self = Self {
         running: "vllm:num_requests_running",
         waiting: "vllm:num_requests_waiting",

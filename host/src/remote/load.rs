@@ -1,10 +1,10 @@
 //! An engine's load, read from its gauges in Prometheus' text format and summed over their labels.
 
-use super::facts::Gauges;
+use super::facts::GaugeNames;
 use super::routing::ReportedLoad;
 
 /// Load in a scrape's text; none if the gauge of running requests is missing.
-pub(super) fn read(text: &str, gauges: &Gauges) -> Option<ReportedLoad> {
+pub(super) fn read(text: &str, gauges: &GaugeNames) -> Option<ReportedLoad> {
     let running = values(text, gauges.running).reduce(|sum, value| sum + value)?;
     let waiting = values(text, gauges.waiting).sum::<f64>();
     // Of several caches the fullest one counts, since the next request may have to fit into it.
@@ -44,9 +44,9 @@ mod tests {
                     vllm:num_requests_running_total 99\n\
                     vllm:num_requests_waiting{engine=\"0\"} 2.0 1700000000\n\
                     vllm:kv_cache_usage_perc{engine=\"0\"} 0.25\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.75\n";
-        let load = read(text, &Gauges::VLLM).unwrap();
+        let load = read(text, &GaugeNames::VLLM).unwrap();
         assert_eq!((load.running, load.waiting, load.kv_used), (7, 2, Some(0.75)));
-        assert!(read(text, &Gauges::SGLANG).is_none());
-        assert!(read("vllm:num_requests_running NaN\n", &Gauges::VLLM).is_none());
+        assert!(read(text, &GaugeNames::SGLANG).is_none());
+        assert!(read("vllm:num_requests_running NaN\n", &GaugeNames::VLLM).is_none());
     }
 }

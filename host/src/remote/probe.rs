@@ -9,7 +9,7 @@ use engine::{Constraint, LogitsProcessors, SamplingParams};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::facts::{Facts, Gauges};
+use super::facts::{Facts, GaugeNames};
 use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
@@ -128,7 +128,7 @@ async fn facts_of(upstream: &Upstream, kind: EngineKind, entry: &Value) -> Resul
         priority_sign: i32::from(is_vllm || kind == EngineKind::Vllm),
         has_raw_logprobs: true,
         health: if is_vllm || kind != EngineKind::OpenAi { "health" } else { "v1/models" },
-        gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&Gauges::VLLM),
+        gauges: (is_vllm || kind == EngineKind::Vllm).then_some(&GaugeNames::VLLM),
     };
     match kind {
         EngineKind::OpenAi | EngineKind::Vllm => {
@@ -164,7 +164,7 @@ fn of_sglang(facts: &mut Facts, server: &Value, model: &Value) {
     facts.follows_schemas_after_reasoning = model["reasoning_parser"].is_string();
     facts.follows_seeds = server["enable_deterministic_inference"] == true;
     facts.has_raw_logprobs = false;
-    facts.gauges = Some(&Gauges::SGLANG);
+    facts.gauges = Some(&GaugeNames::SGLANG);
     facts.priority_sign =
         match (&server["enable_priority_scheduling"], &server["schedule_low_priority_values_first"]) {
             (Value::Bool(true), Value::Bool(true)) => 1,
@@ -178,7 +178,7 @@ fn of_llamacpp(facts: &mut Facts, props: &Value) {
     let context = props["default_generation_settings"]["n_ctx"].as_u64();
     facts.context = context.and_then(|context| usize::try_from(context).ok());
     facts.follows_schemas = true;
-    facts.gauges = Some(&Gauges::LLAMA_CPP);
+    facts.gauges = Some(&GaugeNames::LLAMA_CPP);
 }
 
 /// Whether the engine tokenises the samples as our tokenizer does; false if it doesn't say how it tokenises them.

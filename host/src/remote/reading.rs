@@ -16,7 +16,7 @@ use crate::sse::{MAX_EVENT, SseReader};
 const BYTES_OF_AN_ID: usize = 16;
 
 /// Reader of an answer that has begun.
-pub(super) struct Reading {
+pub(super) struct AnswerReader {
     pub(super) attempt: Attempt,
     sse: SseReader,
     /// Buffer for the data of the current event.
@@ -71,7 +71,7 @@ impl Broken {
     }
 }
 
-impl Reading {
+impl AnswerReader {
     /// `prompt` is the number of prompt tokens. Some engines echo the prompt in their first event, which may then be longer.
     pub(super) fn new(attempt: Attempt, prompt: usize) -> Self {
         let silence = Box::pin(sleep_until(attempt.asked.into()));

@@ -14,12 +14,12 @@ use tokio::time::{Sleep, sleep};
 
 use super::attempt::{self, Attempt};
 use super::pool::UpstreamPool;
-use super::reading::{Broken, Fault, Reading};
+use super::reading::{AnswerReader, Broken, Fault};
 use super::request::RemoteRequest;
 use super::wire::{Chunk, Piece, WireEnd};
 
 /// Time in which an engine that answered 200 may still refuse the request: engines report an invalid request in their first event at once.
-const SECOND_THOUGHTS: Duration = Duration::from_millis(300);
+const LATE_REFUSAL_TIME: Duration = Duration::from_millis(300);
 
 /// Result of opening an answer, and the names of the engines that failed.
 type Opened = (Result<Attempt, SubmitError>, Vec<Arc<str>>);
@@ -37,12 +37,12 @@ pub(super) struct RemoteStream {
     cached: usize,
     /// First step, if it came while `poll_start` waited for a refusal.
     first: Option<Step>,
-    second_thoughts: Option<Pin<Box<Sleep>>>,
+    late_refusal: Option<Pin<Box<Sleep>>>,
 }
 
 enum State {
     Opening(Pin<Box<dyn Future<Output = Opened> + Send>>),
-    Reading(Box<Reading>),
+    Reading(Box<AnswerReader>),
     Ended,
 }
 
@@ -57,7 +57,7 @@ impl RemoteStream {
             has_begun: false,
             cached: 0,
             first: None,
-            second_thoughts: None,
+            late_refusal: None,
         };
         stream.open(Vec::new());
         stream
@@ -89,10 +89,11 @@ impl RemoteStream {
             match opened {
                 Ok(attempt) => {
                     self.excluded = excluded;
-                    self.state = State::Reading(Box::new(Reading::new(attempt, self.request.prompt.len())));
+                    self.state =
+                        State::Reading(Box::new(AnswerReader::new(attempt, self.request.prompt.len())));
                 }
                 Err(SubmitError::Unsupported { field: SubmitError::CONSTRAINT, .. })
-                    if self.leave_out_wish() => {}
+                    if self.drop_optional_constraint() => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
@@ -100,7 +101,7 @@ impl RemoteStream {
     }
 
     /// Sends the request again without its constraint, if that is optional. Returns whether it did.
-    fn leave_out_wish(&mut self) -> bool {
+    fn drop_optional_constraint(&mut self) -> bool {
         let Some(request) = self.request.without_optional() else { return false };
         self.request = Arc::new(request);
         self.open(Vec::new());
@@ -125,7 +126,7 @@ impl RemoteStream {
         let State::Reading(reading) = std::mem::replace(&mut self.state, State::Ended) else { return None };
         if let (Fault::Request(words), false) = (&fault, self.has_begun) {
             let upstream = reading.attempt.refuse();
-            if self.leave_out_wish() {
+            if self.drop_optional_constraint() {
                 return None;
             }
             return Some(Err(attempt::client_error(words, &upstream, &self.request)));
@@ -139,7 +140,7 @@ impl RemoteStream {
             return None;
         }
         // An engine may fail on a grammar that it had accepted: vLLM answers 500 to a grammar that its backend can't compile.
-        if !self.has_begun && self.leave_out_wish() {
+        if !self.has_begun && self.drop_optional_constraint() {
             return None;
         }
         let reason = format!("{name}: {reason}");
@@ -237,8 +238,8 @@ impl StepStream for RemoteStream {
             return Poll::Ready(Ok(()));
         }
         if matches!(self.state, State::Reading(_)) {
-            let thinking = self.second_thoughts.get_or_insert_with(|| Box::pin(sleep(SECOND_THOUGHTS)));
-            return thinking.as_mut().poll(cx).map(Ok);
+            let waiting = self.late_refusal.get_or_insert_with(|| Box::pin(sleep(LATE_REFUSAL_TIME)));
+            return waiting.as_mut().poll(cx).map(Ok);
         }
         Poll::Pending
     }

@@ -50,7 +50,7 @@ impl Upstream {
     }
 
     /// Logs why the engine can't be used, unless the same reason was logged last.
-    pub(super) fn say_once(&self, reason: &str) {
+    pub(super) fn log_once(&self, reason: &str) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if *said != reason {
             tracing::error!(engine = %self.name, reason, "an engine can't be used");

@@ -74,7 +74,7 @@ async fn look(pool: &UpstreamPool, upstream: &Arc<Upstream>) {
         }
         None => {
             if let Err(ProbeError::Unusable(reason)) = join(pool, upstream).await {
-                upstream.say_once(&reason);
+                upstream.log_once(&reason);
             }
         }
     }

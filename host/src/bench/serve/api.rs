@@ -42,7 +42,7 @@ pub(super) struct Prompt {
 
 /// Contents of one event.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct EventContent {
     /// Whether the event has output of the model.
     pub(super) has_token: bool,
     /// Text of the answer, without reasoning and calls.
@@ -157,34 +157,37 @@ impl Api {
     }
 
     /// Reads an event's data; none if it isn't an event of this API.
-    pub(super) fn read(self, data: &[u8]) -> Option<Told> {
+    pub(super) fn read(self, data: &[u8]) -> Option<EventContent> {
         if data == b"[DONE]" {
-            return Some(Told { end: Some(End::Over), ..Told::default() });
+            return Some(EventContent { end: Some(End::Over), ..EventContent::default() });
         }
         match self {
-            Self::Chat | Self::Completions => Some(serde_json::from_slice::<Chunk>(data).ok()?.told()),
-            Self::Responses => Some(serde_json::from_slice::<Event>(data).ok()?.told()),
+            Self::Chat | Self::Completions => {
+                Some(serde_json::from_slice::<Chunk>(data).ok()?.into_content())
+            }
+            Self::Responses => Some(serde_json::from_slice::<Event>(data).ok()?.into_content()),
         }
     }
 }
 
 impl Chunk {
-    fn told(self) -> Told {
-        let mut told = Told { usage: self.usage, ..Told::default() };
+    fn into_content(self) -> EventContent {
+        let mut content = EventContent { usage: self.usage, ..EventContent::default() };
         for Choice { text, delta, finish_reason } in self.choices {
             let content = delta.as_ref().and_then(|delta| delta.get("content")).and_then(Value::as_str);
             let text = text.as_deref().or(content).unwrap_or_default();
-            told.text.push_str(text);
+            content.text.push_str(text);
             let others = delta.iter().flatten().filter(|(name, _)| *name != "role");
-            told.has_token |= !text.is_empty() || others.into_iter().any(|(_, value)| says_something(value));
+            content.has_token |=
+                !text.is_empty() || others.into_iter().any(|(_, value)| says_something(value));
             if finish_reason.is_some() {
-                told.end = Some(End::Answered);
+                content.end = Some(End::Answered);
             }
         }
         if self.error.is_some() {
-            told.end = Some(End::Failed);
+            content.end = Some(End::Failed);
         }
-        told
+        content
     }
 }
 
@@ -199,7 +202,7 @@ fn says_something(value: &Value) -> bool {
 }
 
 impl Event {
-    fn told(self) -> Told {
+    fn into_content(self) -> EventContent {
         let Self { kind, delta, response } = self;
         let end = match kind.as_str() {
             "response.completed" | "response.incomplete" => Some(End::Over),
@@ -210,7 +213,7 @@ impl Event {
             delta.as_ref().and_then(Value::as_str).filter(|_| kind.rsplit('.').next() == Some("delta"));
         let delta = delta.unwrap_or_default();
         let text = if kind == "response.output_text.delta" { delta } else { "" };
-        Told {
+        EventContent {
             has_token: !delta.is_empty(),
             text: text.to_owned(),
             usage: response.and_then(|response| response.usage),
@@ -223,49 +226,52 @@ impl Event {
 mod tests {
     use super::*;
 
-    fn told(api: Api, data: &Value) -> Told {
+    fn read(api: Api, data: &Value) -> EventContent {
         api.read(data.to_string().as_bytes()).unwrap()
     }
 
     #[test]
     fn what_the_model_writes_is_a_token_whatever_it_is() {
         let chat = |delta: Value| {
-            told(Api::Chat, &json!({ "choices": [{ "delta": delta, "finish_reason": null }] }))
+            read(Api::Chat, &json!({ "choices": [{ "delta": delta, "finish_reason": null }] }))
         };
         assert!(!chat(json!({ "role": "assistant", "content": "", "reasoning": null })).has_token);
         assert_eq!(
             chat(json!({ "content": "a" })),
-            Told { has_token: true, text: "a".into(), ..Told::default() }
+            EventContent { has_token: true, text: "a".into(), ..EventContent::default() }
         );
         for delta in [json!({ "reasoning_content": "r" }), json!({ "tool_calls": [{ "index": 0 }] })] {
-            assert_eq!(chat(delta), Told { has_token: true, ..Told::default() });
+            assert_eq!(chat(delta), EventContent { has_token: true, ..EventContent::default() });
         }
-        let text = told(Api::Completions, &json!({ "choices": [{ "text": "a", "finish_reason": "stop" }] }));
+        let text = read(Api::Completions, &json!({ "choices": [{ "text": "a", "finish_reason": "stop" }] }));
         assert_eq!((text.has_token, text.end), (true, Some(End::Answered)));
-        let event = |kind: &str| told(Api::Responses, &json!({ "type": kind, "delta": "a" }));
+        let event = |kind: &str| read(Api::Responses, &json!({ "type": kind, "delta": "a" }));
         assert_eq!(event("response.output_text.delta").text, "a");
-        assert_eq!(event("response.reasoning_text.delta"), Told { has_token: true, ..Told::default() });
-        assert_eq!(event("response.output_item.added"), Told::default());
+        assert_eq!(
+            event("response.reasoning_text.delta"),
+            EventContent { has_token: true, ..EventContent::default() }
+        );
+        assert_eq!(event("response.output_item.added"), EventContent::default());
     }
 
     #[test]
     fn usage_is_read_by_either_of_its_names() {
         let usage = json!({ "prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 3 } });
-        let found = told(Api::Chat, &json!({ "choices": [], "usage": usage })).usage.unwrap();
+        let found = read(Api::Chat, &json!({ "choices": [], "usage": usage })).usage.unwrap();
         assert_eq!((found.prompt_tokens, found.completion_tokens, found.cached_tokens()), (5, 2, 3));
         let usage =
             json!({ "input_tokens": 5, "output_tokens": 2, "input_tokens_details": { "cached_tokens": 3 } });
         let event = json!({ "type": "response.completed", "response": { "usage": usage } });
-        let other = told(Api::Responses, &event);
+        let other = read(Api::Responses, &event);
         assert_eq!((other.usage, other.end), (Some(found), Some(End::Over)));
         let none = json!({ "prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": null });
-        assert_eq!(told(Api::Chat, &json!({ "usage": none })).usage.unwrap().cached_tokens(), 0);
+        assert_eq!(read(Api::Chat, &json!({ "usage": none })).usage.unwrap().cached_tokens(), 0);
     }
 
     #[test]
-    fn failures_and_nonsense_are_told_from_answers() {
-        assert_eq!(told(Api::Chat, &json!({ "error": { "message": "x" } })).end, Some(End::Failed));
-        assert_eq!(told(Api::Responses, &json!({ "type": "response.failed" })).end, Some(End::Failed));
+    fn failures_and_nonsense_are_distinguished_from_answers() {
+        assert_eq!(read(Api::Chat, &json!({ "error": { "message": "x" } })).end, Some(End::Failed));
+        assert_eq!(read(Api::Responses, &json!({ "type": "response.failed" })).end, Some(End::Failed));
         for (api, data) in [(Api::Chat, "x"), (Api::Responses, "{}"), (Api::Completions, "[1]")] {
             assert_eq!(api.read(data.as_bytes()), None, "{data}");
         }

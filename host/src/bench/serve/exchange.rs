@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Response;
 
-use super::api::{End, Prompt, Told, Usage};
+use super::api::{End, EventContent, Prompt, Usage};
 use super::failure::Failure;
 use super::target::Target;
 use crate::sse::{MAX_EVENT, SseReader};
@@ -32,7 +32,7 @@ pub(super) async fn exchange(target: &Target, prompt: &Prompt) -> Result<Answer,
         if !response.status().is_success() {
             return Err(Failure::Status(response.status().as_u16()));
         }
-        Reading { target, begin, answer: Answer::new(), has_ended: false }.read(response).await
+        ResponseReader { target, begin, answer: Answer::new(), has_ended: false }.read(response).await
     };
     tokio::time::timeout(target.timeout(), reading).await.unwrap_or(Err(Failure::Timeout))
 }
@@ -48,22 +48,22 @@ impl Answer {
 }
 
 /// An answer that is being read.
-struct Reading<'a> {
+struct ResponseReader<'a> {
     target: &'a Target,
     begin: Instant,
     answer: Answer,
     has_ended: bool,
 }
 
-impl Reading<'_> {
+impl ResponseReader<'_> {
     async fn read(mut self, mut response: Response) -> Result<Answer, Failure> {
         let (mut events, mut data) = (SseReader::new(MAX_EVENT), Vec::new());
         while let Some(bytes) = response.chunk().await.map_err(|_| Failure::Cut)? {
             let now = self.begin.elapsed();
             events.push(&bytes);
             while events.next(&mut data).map_err(|_| Failure::Malformed)? {
-                let told = self.target.api().read(&data).ok_or(Failure::Malformed)?;
-                if self.take(told, now)? {
+                let content = self.target.api().read(&data).ok_or(Failure::Malformed)?;
+                if self.take(content, now)? {
                     // A connection can be reused only after its answer is read to the end. If the answer doesn't end, only the connection
                     // is lost.
                     let rest = async { while response.chunk().await.is_ok_and(|bytes| bytes.is_some()) {} };
@@ -76,8 +76,8 @@ impl Reading<'_> {
     }
 
     /// Takes an event; returns whether it is the last one.
-    fn take(&mut self, told: Told, now: Duration) -> Result<bool, Failure> {
-        let Told { has_token, text, usage, end } = told;
+    fn take(&mut self, content: EventContent, now: Duration) -> Result<bool, Failure> {
+        let EventContent { has_token, text, usage, end } = content;
         let Answer { tokens, end: ended, text: all, usage: counted } = &mut self.answer;
         if has_token {
             tokens.push(now);

@@ -97,7 +97,7 @@ impl Load {
 }
 
 /// A request that ended: its conversation and turn, the time at which it was sent, and its result.
-struct Ended {
+struct EndedRequest {
     conversation: Option<usize>,
     turn: usize,
     sent: Duration,
@@ -108,7 +108,7 @@ struct Ended {
 struct Sender<'a> {
     target: Arc<Target>,
     begin: Instant,
-    running: JoinSet<Ended>,
+    running: JoinSet<EndedRequest>,
     records: Vec<Record>,
     failed: usize,
     progress: &'a mut dyn FnMut(Progress),
@@ -152,7 +152,7 @@ impl Sender<'_> {
         let (target, begin) = (Arc::clone(&self.target), self.begin);
         self.running.spawn(async move {
             let sent = begin.elapsed();
-            Ended { conversation, turn, sent, result: exchange(&target, &prompt).await }
+            EndedRequest { conversation, turn, sent, result: exchange(&target, &prompt).await }
         });
         self.tell();
     }
@@ -166,7 +166,7 @@ impl Sender<'_> {
     /// Waits for the next request to end. Returns its conversation and its answer; none if no request is under way.
     async fn one_ended(&mut self) -> Option<(Option<usize>, Option<Answer>)> {
         let ended = self.running.join_next().await?;
-        let Ended { conversation, turn, sent, result } =
+        let EndedRequest { conversation, turn, sent, result } =
             ended.expect("a request neither panics nor is cancelled");
         self.failed += usize::from(result.is_err());
         let figures = result.as_ref().map(Figures::of).map_err(|failure| *failure);

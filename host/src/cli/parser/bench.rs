@@ -6,21 +6,21 @@ use std::process::ExitCode;
 
 use host::conformance::{Cost, cost};
 
-use super::source::Which;
+use super::source::ParserArguments;
 use crate::cli::table::Table;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    parser: ParserArguments,
     /// Folder of the cases, the longer strings of which are made long [default: the folder `cases` beside the parser's sources].
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let files = arguments.which.case_files(arguments.cases.as_deref())?;
-    let costs = cost(&files, &arguments.which.load()?).map_err(anyhow::Error::msg)?;
+    let files = arguments.parser.case_files(arguments.cases.as_deref())?;
+    let costs = cost(&files, &arguments.parser.load()?).map_err(anyhow::Error::msg)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "nanoseconds of CPU per delta of about four characters, by the stream's length in deltas")?;
     let mut table = Table::new(["REPEATED", "256", "1k", "4k", "16k", "64k", "CASE"]);

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use host::parser::{Plugin, built_from};
 
-use super::source::Which;
+use super::source::ParserArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    parser: ParserArguments,
     /// Setting handed to the parser (repeatable): markers may depend on it.
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::cli::values::key_value)]
     option: Vec<(String, String)>,
@@ -20,8 +20,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let runtime = arguments.which.runtime()?;
-    let source = arguments.which.source()?;
+    let runtime = arguments.parser.runtime()?;
+    let source = arguments.parser.source()?;
     let plugin = runtime.load(&source, &arguments.option)?;
     let stamps = built_from(&runtime.read(&source)?);
     let mut out = std::io::stdout().lock();

@@ -8,12 +8,12 @@ use host::api::Protocol;
 use host::conformance::{self, Parsers, Recording};
 use serde_json::{Value, json};
 
-use super::source::Which;
+use super::source::ParserArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    parser: ParserArguments,
     /// The cases (repeatable), which need not say what they expect. Of one the object is printed, of more than one an object per line,
     /// with its file as `case`.
     #[arg(long, value_name = "CASE.json", num_args = 1.., required = true)]
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.which.load()?;
+    let parsers = arguments.parser.load()?;
     let mut out = std::io::stdout().lock();
     let mut passed = true;
     for file in &arguments.case {

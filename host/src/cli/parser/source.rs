@@ -14,7 +14,7 @@ use crate::cli::limits::Switches;
 
 /// Which parser: what every command about one has.
 #[derive(clap::Args)]
-pub(super) struct Which {
+pub(super) struct ParserArguments {
     /// The parser: a file, or a name in the plugins folder or among the shipped ones.
     #[arg(value_name = "FILE|NAME")]
     file: String,
@@ -27,7 +27,7 @@ pub(super) struct Which {
     limits: Switches<ParserLimits>,
 }
 
-impl Which {
+impl ParserArguments {
     /// Finds the parser in the same way as `host serve --parser`.
     pub(super) fn source(&self) -> anyhow::Result<PluginSource> {
         Ok(find_parser(&self.file, &self.plugins)?)

@@ -9,12 +9,12 @@ use host::api::Protocol;
 use host::conformance::{self, Failure, Finding, Recording, Report};
 
 use super::paint::{BAD, BOLD, DIM, GOOD, painted};
-use super::source::Which;
+use super::source::ParserArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    parser: ParserArguments,
     /// Folder of the cases [default: the folder `cases` beside the parser's sources].
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
@@ -33,8 +33,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.which.load()?;
-    let files = arguments.which.case_files(arguments.cases.as_deref())?;
+    let parsers = arguments.parser.load()?;
+    let files = arguments.parser.case_files(arguments.cases.as_deref())?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());
     if let Some(name) = &arguments.show {
         let file = chosen(files, std::slice::from_ref(name))?.remove(0);

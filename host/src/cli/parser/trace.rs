@@ -12,12 +12,12 @@ use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
 
 use super::paint::{BAD, BOLD, DIM, EVENT, OP, TEXT, painted};
-use super::source::Which;
+use super::source::ParserArguments;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    which: Which,
+    parser: ParserArguments,
     /// What the model wrote, as it wrote it.
     #[arg(long, value_name = "RAW.txt", required_unless_present = "case")]
     input: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.which.load()?;
+    let parsers = arguments.parser.load()?;
     let recording = match (&arguments.case, &arguments.input) {
         (Some(case), _) => Recording::load(case, &parsers),
         (None, Some(input)) => Recording::parse("input", &as_case(arguments, input)?.to_string(), &parsers),

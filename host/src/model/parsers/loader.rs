@@ -142,9 +142,9 @@ impl Loader {
         &mut self,
         source: &PluginSource,
         digest: Option<String>,
-        said: Result<&Descriptor, &ModelLoadError>,
+        descriptor: Result<&Descriptor, &ModelLoadError>,
     ) {
-        let candidate = CandidateReport::new(source, digest, said);
+        let candidate = CandidateReport::new(source, digest, descriptor);
         match self.candidates.iter_mut().find(|other| other.source == candidate.source) {
             Some(before) => *before = candidate,
             None => self.candidates.push(candidate),

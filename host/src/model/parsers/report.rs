@@ -90,18 +90,19 @@ impl CandidateReport {
         descriptor: Result<&Descriptor, &ModelLoadError>,
     ) -> Self {
         let outcome = match descriptor {
-            Ok(said) => Outcome::Usable {
-                name: said.name.clone(),
-                version: said.version.clone(),
-                models: said.models.clone(),
+            Ok(descriptor) => Outcome::Usable {
+                name: descriptor.name.clone(),
+                version: descriptor.version.clone(),
+                models: descriptor.models.clone(),
             },
             Err(error) => {
                 let declined = matches!(error, ModelLoadError::Parser(error) if matches!(error.problem, LoadProblem::Options(_)));
                 Outcome::Unusable { error: error.to_string(), declined }
             }
         };
-        let is_shipped =
-            |said: &Descriptor| shipped_parsers().any(|shipped| shipped.name() == said.name.as_str());
+        let is_shipped = |descriptor: &Descriptor| {
+            shipped_parsers().any(|shipped| shipped.name() == descriptor.name.as_str())
+        };
         let is_own = matches!(source, PluginSource::File(_)) && !descriptor.is_ok_and(is_shipped);
         Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_own }
     }

@@ -69,18 +69,18 @@ impl From<contract::FinishReason> for wit::FinishReason {
 }
 
 impl From<wit::Descriptor> for contract::Descriptor {
-    fn from(said: wit::Descriptor) -> Self {
+    fn from(descriptor: wit::Descriptor) -> Self {
         Self {
-            name: said.name,
-            version: said.version,
-            models: said.models,
-            markers: said.markers,
-            stops: said.stops,
+            name: descriptor.name,
+            version: descriptor.version,
+            models: descriptor.models,
+            markers: descriptor.markers,
+            stops: descriptor.stops,
             trim: contract::Trim {
-                reasoning: said.trim.contains(wit::Trim::REASONING),
-                content: said.trim.contains(wit::Trim::CONTENT),
+                reasoning: descriptor.trim.contains(wit::Trim::REASONING),
+                content: descriptor.trim.contains(wit::Trim::CONTENT),
             },
-            history_call_ids: said.history_call_ids,
+            history_call_ids: descriptor.history_call_ids,
         }
     }
 }

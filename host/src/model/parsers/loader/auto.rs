@@ -40,12 +40,12 @@ impl Loader {
     /// Looks at one plugin, notes what came of it, and loads it only if it doesn't say what it is.
     fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
-        let (digest, said) = match self.runtime.read(&source) {
+        let (digest, described) = match self.runtime.read(&source) {
             Ok(content) => (content.digest(), self.describe(&content)),
             Err(error) => (None, Err(error.into())),
         };
-        self.note(&source, digest.clone(), said.as_ref());
-        match said {
+        self.note(&source, digest.clone(), described.as_ref());
+        match described {
             Ok(descriptor) => self.usable.push(Usable { source, name, digest, descriptor }),
             Err(ModelLoadError::Parser(error)) if self.may_need_table(&error) => {
                 self.undescribed.push(source);

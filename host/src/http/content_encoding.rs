@@ -12,7 +12,7 @@ use crate::api::error::ApiError;
 
 /// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum ContentEncoding {
     /// The body isn't compressed.
     None,
     Gzip,
@@ -28,17 +28,17 @@ const ZSTD_WINDOW: u32 = 23;
 ///
 /// # Errors
 /// 415 for any other encoding, and for several encodings of one body.
-pub(super) fn of(headers: &HeaderMap) -> Result<Packing, ApiError> {
+pub(super) fn of_headers(headers: &HeaderMap) -> Result<ContentEncoding, ApiError> {
     let mut given = headers.get_all(CONTENT_ENCODING).iter();
     let name = match (given.next(), given.next()) {
-        (None, _) => return Ok(Packing::None),
+        (None, _) => return Ok(ContentEncoding::None),
         (Some(name), None) => name.to_str().unwrap_or_default().trim().to_ascii_lowercase(),
         (Some(_), Some(_)) => String::new(),
     };
     match name.as_str() {
-        "identity" => Ok(Packing::None),
-        "gzip" | "x-gzip" => Ok(Packing::Gzip),
-        "zstd" => Ok(Packing::Zstd),
+        "identity" => Ok(ContentEncoding::None),
+        "gzip" | "x-gzip" => Ok(ContentEncoding::Gzip),
+        "zstd" => Ok(ContentEncoding::Zstd),
         _ => Err(ApiError::unsupported_media_type("Expected a body as it is, or packed with gzip or zstd.")),
     }
 }
@@ -49,14 +49,14 @@ pub(super) fn of(headers: &HeaderMap) -> Result<Packing, ApiError> {
 /// 413 if it is larger than `limit`, 400 if the data is damaged, or the error of `hold`.
 pub(super) fn unpack(
     body: Bytes,
-    packing: Packing,
+    encoding: ContentEncoding,
     limit: usize,
     hold: impl FnMut(usize) -> Result<(), ApiError>,
 ) -> Result<Bytes, ApiError> {
-    match packing {
-        Packing::None => Ok(body),
-        Packing::Gzip => gather(MultiGzDecoder::new(&*body), "gzip", limit, hold),
-        Packing::Zstd => {
+    match encoding {
+        ContentEncoding::None => Ok(body),
+        ContentEncoding::Gzip => gather(MultiGzDecoder::new(&*body), "gzip", limit, hold),
+        ContentEncoding::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(&*body).map_err(|_| damaged("zstd"))?;
             decoder.window_log_max(ZSTD_WINDOW).map_err(|_| damaged("zstd"))?;
             gather(decoder, "zstd", limit, hold)
@@ -104,8 +104,11 @@ mod tests {
         encoder.finish().unwrap().into()
     }
 
-    fn packed(text: &[u8]) -> [(Packing, Bytes); 2] {
-        [(Packing::Gzip, gzip(text)), (Packing::Zstd, zstd::encode_all(text, 1).unwrap().into())]
+    fn packed(text: &[u8]) -> [(ContentEncoding, Bytes); 2] {
+        [
+            (ContentEncoding::Gzip, gzip(text)),
+            (ContentEncoding::Zstd, zstd::encode_all(text, 1).unwrap().into()),
+        ]
     }
 
     #[test]
@@ -146,11 +149,11 @@ mod tests {
         encoder.window_log(ZSTD_WINDOW + 1).unwrap();
         encoder.write_all(&vec![7; 20 << 20]).unwrap();
         let wide = encoder.finish().unwrap().into();
-        assert_eq!(unpack(wide, Packing::Zstd, 32 << 20, |_| Ok(())).unwrap_err().status, 400);
+        assert_eq!(unpack(wide, ContentEncoding::Zstd, 32 << 20, |_| Ok(())).unwrap_err().status, 400);
     }
 
     #[test]
-    fn only_known_packings_are_taken() {
+    fn only_known_encodings_are_taken() {
         let given = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
@@ -158,10 +161,10 @@ mod tests {
             }
             of(&headers).map_err(|error| error.status)
         };
-        assert_eq!(given(&[]), Ok(Packing::None));
-        assert_eq!(given(&["identity"]), Ok(Packing::None));
-        assert_eq!(given(&["GZIP"]), Ok(Packing::Gzip));
-        assert_eq!(given(&["zstd"]), Ok(Packing::Zstd));
+        assert_eq!(given(&[]), Ok(ContentEncoding::None));
+        assert_eq!(given(&["identity"]), Ok(ContentEncoding::None));
+        assert_eq!(given(&["GZIP"]), Ok(ContentEncoding::Gzip));
+        assert_eq!(given(&["zstd"]), Ok(ContentEncoding::Zstd));
         for other in [&["br"][..], &["gzip, gzip"], &["gzip", "zstd"], &[""]] {
             assert_eq!(given(other), Err(415), "{other:?}");
         }
