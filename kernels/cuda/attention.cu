@@ -1,13 +1,13 @@
 // Attention over the paged cache (Vaswani et al. 2017, arXiv:1706.03762; softmax in one pass as in Milakov and Gimelshein 2018,
-// arXiv:1805.02867), the simple way: the twin that the fast kernels are compared with, and the way for shapes that they don't have.
+// arXiv:1805.02867), the simple way: for shapes that the fast kernels don't support.
 //
-// A warp for a row and a query head. Of 32 positions at a time each lane has one, and multiplies its key by the query, which lies
-// in shared memory; then each lane has some columns of the result, and goes over the 32 values. A row sees the positions up to its
-// own, of them the last `window` (0: all). A sink is one more score without a value (gpt-oss). Fuses everything from scores to
-// results; weights and sums stay f32. Bytes: every key and value of a row's lane, 2 each, once per query head.
+// A warp computes a row and a query head. Of 32 positions at a time each lane has one, and multiplies its key by the query, which
+// lies in shared memory; then each lane has some columns of the result, and adds the 32 values to them. A row sees the positions
+// up to its own, of them the last `window` (0: all). A sink is one more score without a value (gpt-oss). Fuses everything from
+// scores to results; weights and sums stay f32. Bytes: every key and value of a row's lane, 2 each, once per query head.
 // sass [WIDTH=8]: attention has LDG\.E\.128
 
-// Columns of the result in a lane.
+// Columns of the result that a lane computes.
 constexpr u32 COLUMNS = (HEAD_DIM + 31) / 32;
 
 DEVICE float dot(const float* query, const bf16* keys, u32 slot) {

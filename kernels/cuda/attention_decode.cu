@@ -1,26 +1,27 @@
-// Attention of rows that see many positions, as sequences that decode do: a row's positions are shared out over blocks (split-KV, as in
-// Flash-Decoding; Dao et al. 2023), whose parts the last block of a row to end puts together.
+// Attention of rows that see many positions, as rows that decode do. A row's positions are divided among blocks of the grid (split-KV, as
+// in Flash-Decoding; Dao et al. 2023); the last block of a row to end combines the partial results.
 //
-// The host makes a list of spans, each 256 positions of a row at most; a block of 4 warps takes a span of a key head, and then the next
-// that nobody has by its number, so that one grid serves any lengths. A warp has 64 positions, one block of the cache. The query heads
-// that share the key head, padded to 16, are the rows of mma.m16n8k16. Nothing of the cache goes through shared memory: 16 bytes of a key
-// are what a lane needs of two products, with the query's dimensions in the same order; and a lane's pieces of four values become two
-// columns of the other product by a permutation of bytes. Scores are in units of log2; weights are rounded to bf16 for the product, their
-// sums are not. Parts are added in the order of positions, so results don't depend on who is last. Bytes: every key and value of a row
-// once for each of its key heads, and of each span's part 4 for each value of the result, twice.
+// The host makes a list of spans, each 256 positions of a row at most. A block of 4 warps computes a span for one key head, and goes on
+// with the item gridDim.x further, so that one grid serves any lengths. A warp has 64 positions, one KV block. The query heads that share
+// the key head, padded to 16, are the rows of mma.m16n8k16. Nothing of the cache goes through shared memory: 16 bytes of a key are what a
+// lane needs for two products, with the query's dimensions in the same order; and a lane's words of four tokens' values become two columns
+// of the second product by a permutation of bytes. Scores are in units of log2; weights are rounded to bf16 for the product, their sums are
+// not. Partial results are added in the order of positions, so results don't depend on which block is last. Bytes: every key and value of a
+// row once for each of its key heads; of each span's partial result 4 for each value, written and read.
 //
-// work: {number of items, 0, 0, 0}, then of each item {row, first position, a multiple of 64; the row's first item; the row's items}.
-// partials: [items, heads, HEAD_DIM + 2] f32: sums of weighted values, the largest score, the sum of weights. counters: zero, one
-// for each row and key head; they are zero again at the end.
+// work: {number of items, 0, 0, 0}, then for each item {row; first position, a multiple of 64; the row's first item; number of the row's
+// items}.
+// partials: [items, heads, HEAD_DIM + 2] f32: sums of weighted values, the largest score, the sum of weights. counters: one for each row
+// and key head, zero before and after the launch.
 // sass [HEAD_DIM=128]: attention_decode has HMMA\.16816\.F32\.BF16
 // sass [HEAD_DIM=128]: attention_decode has LDG\.E\.128
 
 constexpr u32 WARPS = 4, PART = HEAD_DIM + 2;
-// 32 dimensions of keys are two steps of a product. A lane has VALUES neighbours of a value; eight lanes have a group of them.
+// 32 dimensions of a key are two steps of a product. A lane has VALUES neighbouring elements of a value; eight lanes have a group of them.
 constexpr u32 KEY_STEPS = HEAD_DIM / 32, VALUES = HEAD_DIM % 64 == 0 ? 8 : 4, GROUPS = HEAD_DIM / (8 * VALUES);
 constexpr float LOG2_E = 1.44269504f;
 
-// What a warp has found for 16 query heads; `most` and `sum` of rows g and g + 8.
+// Partial result of a warp for 16 query heads; `most` and `sum` are those of rows g and g + 8.
 struct Found {
     float most[2], sum[2], result[GROUPS][VALUES][4];
 };
@@ -30,7 +31,7 @@ struct Cache {
     u32 kv_head, kv_heads;
 };
 
-// The value of rows that nobody sees is zero, whatever lies in the cache.
+// Loads elements of a value; those of positions that the row doesn't see are zero, whatever lies in the cache.
 DEVICE void load_value(u32 (&words)[VALUES / 2], const Cache& cache, u32 slot, u32 dim, bool is_seen) {
     const bf16* place = cache.values + kv_row<HEAD_DIM>(slot, cache.kv_head, cache.kv_heads) + kv_swizzle<HEAD_DIM>(slot, dim);
     if constexpr (VALUES == 8) {
@@ -42,7 +43,7 @@ DEVICE void load_value(u32 (&words)[VALUES / 2], const Cache& cache, u32 slot, u
     }
 }
 
-// Scores of 64 positions from `begin` on, of which those from `first` to `last` are seen, and what follows from them.
+// Computes the partial result of 64 positions from `begin` on, of which those from `first` to `last` are seen.
 DEVICE void attend(Found& found, const uint4 (&low)[KEY_STEPS], const uint4 (&high)[KEY_STEPS], const Cache& cache, u32 block,
                    u32 begin, u32 first, u32 last, float scale) {
     u32 lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -99,7 +100,7 @@ DEVICE void attend(Found& found, const uint4 (&low)[KEY_STEPS], const uint4 (&hi
     }
 }
 
-// A warp's part to shared memory, the dimensions in their order.
+// Writes a warp's partial result to shared memory, the dimensions in their order.
 DEVICE void put(float* part, const Found& found) {
     u32 lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     _Pragma("unroll") for (u32 half = 0; half < 2; half++) {

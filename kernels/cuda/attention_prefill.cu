@@ -1,26 +1,26 @@
 // Attention of many rows of a sequence, as prompts have them (softmax in one pass, as in FlashAttention-2; Dao 2023, arXiv:2307.08691).
 //
-// A block of 8 warps for 128 neighbouring rows of a sequence and a query head; a warp has 16 rows. Keys and values come in blocks of 64
-// positions, which lie in the cache as shared memory wants them (16-byte chunks swizzled, so that ldmatrix has no bank conflicts), and
-// while one is multiplied the next one is on its way (cp.async). Both products are mma.m16n8k16 with f32 sums; scores are in units of
-// log2; weights are rounded to bf16 for the second product, their sums are not. Blocks that no row of the tile sees are skipped, and only
-// those that some row sees in part are masked. Fuses everything from scores to results. Bytes: the sequence's keys and values once for
-// each 128 rows and head, mostly from the second-level cache.
+// A block of 8 warps computes 128 consecutive rows of a sequence for one query head; a warp has 16 rows. Keys and values are read in KV
+// blocks of 64 positions, whose layout in the cache is the one for shared memory (16-byte chunks swizzled, so that ldmatrix has no bank
+// conflicts). While one KV block is multiplied the next one is copied (cp.async). Both products are mma.m16n8k16 with f32 sums; scores are
+// in units of log2; weights are rounded to bf16 for the second product, their sums are not. A warp skips KV blocks that none of its rows
+// sees, and masks only those that some row sees in part. Fuses everything from scores to results. Bytes: the sequence's keys and values
+// once for each 128 rows and head, mostly from the second-level cache.
 //
-// tiles: of each {first row, rows, position of the first row, lane}.
+// tiles: for each tile {first row, number of rows, position of the first row, lane}.
 // sass [HEAD_DIM=128]: attention_prefill has HMMA\.16816\.F32\.BF16
 // sass [HEAD_DIM=128]: attention_prefill has LDGSTS
 
 constexpr u32 ROWS = 128, TOKENS = 64, STEPS = HEAD_DIM / 16, TILE = TOKENS * HEAD_DIM;
 constexpr float LOG2_E = 1.44269504f;
 
-// What a warp knows of its 16 rows: of rows g and g + 8 the largest score and this lane's part of the sum of weights.
+// State of a warp's 16 rows: queries and results; for rows g and g + 8 the largest score, and this lane's part of the sum of weights.
 struct Rows {
     u32 query[STEPS][4];
     float most[2], sum[2], result[STEPS * 2][4];
 };
 
-// Begins to copy a block of the cache; tokens that the tile doesn't see are zero, whatever lies there.
+// Begins to copy a KV block to shared memory; tokens behind the tile's last position are zero, whatever lies in the cache.
 DEVICE void bring(bf16* to, const bf16* plane, u64 from, u32 tokens) {
     for (u32 chunk = threadIdx.x; chunk < TILE / 8; chunk += 256) {
         bool is_seen = chunk / (HEAD_DIM / 8) < tokens;
@@ -42,7 +42,7 @@ DEVICE void score(float (&scores)[8][4], const Rows& rows, const bf16* keys) {
     }
 }
 
-// Takes out what a row doesn't see: positions after its own, and before its window.
+// Masks what a row doesn't see: positions after its own, and before its window.
 DEVICE void mask(float (&scores)[8][4], u32 begin, u32 position, u32 window) {
     u32 lane = threadIdx.x % 32;
     _Pragma("unroll") for (u32 i = 0; i < 32; i++) {
@@ -51,14 +51,14 @@ DEVICE void mask(float (&scores)[8][4], u32 begin, u32 position, u32 window) {
     }
 }
 
-// Scores become weights, and what was found before is scaled to the new largest score.
+// Turns scores into weights, and scales earlier results to the new largest score.
 DEVICE void weigh(float (&scores)[8][4], Rows& rows, float scale) {
     _Pragma("unroll") for (u32 half = 0; half < 2; half++) {
         float most = MINUS_INFINITY, sum = 0.0f;
         _Pragma("unroll") for (u32 i = 0; i < 16; i++) most = fmaxf(most, scores[i / 2][half * 2 + i % 2]);
         most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
         most = fmaxf(rows.most[half], fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2)) * scale);
-        // A row that has seen nothing yet stays so.
+        // The largest score of a row that has seen nothing yet stays minus infinity.
         float base = most > MINUS_INFINITY ? most : 0.0f, factor = exp2f(rows.most[half] - base);
         _Pragma("unroll") for (u32 i = 0; i < 16; i++) {
             float& x = scores[i / 2][half * 2 + i % 2];
@@ -88,7 +88,7 @@ DEVICE void add(const float (&scores)[8][4], Rows& rows, const bf16* values) {
     }
 }
 
-// A sink is one more weight, without a value.
+// Divides results by the sum of weights, and writes them. A sink is one more weight, without a value.
 DEVICE void finish(Rows& rows, bf16* out, u32 count, u32 stride, float sink) {
     u32 lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     _Pragma("unroll") for (u32 half = 0; half < 2; half++) {

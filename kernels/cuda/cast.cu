@@ -1,6 +1,8 @@
-// Numbers of one type to another: FROM and TO are 0 bf16, 1 f32, 2 f16 (FROM only). Weights are cast once, when they are loaded.
+// Conversion of numbers to another type: FROM and TO are 0 for bf16, 1 for f32, 2 for f16 (FROM only). Weights are converted
+// once, when they are loaded.
 //
-// WIDTH numbers a thread (8: accesses of 16 bytes). Rounded to nearest even. Bytes: each number is read and written once.
+// A thread converts WIDTH numbers (8: accesses of 16 bytes). Rounded to nearest even. Bytes: each number is read and written
+// once.
 // sass [WIDTH=8]: cast lacks LDG(?!\.E\.128)
 // sass [WIDTH=8]: cast lacks STG(?!\.E\.128)
 
@@ -8,7 +10,7 @@ struct f16 {
     u16 bits;
 };
 
-// A product with 2¹¹² puts the exponent right, of subnormal numbers as well; infinities and NaN keep theirs.
+// A product with 2¹¹² corrects the exponent, also of subnormal numbers; infinities and NaN stay what they are.
 DEVICE float f32_of(f16 x) {
     u32 magnitude = (x.bits & 0x7fffu) << 13, sign = (x.bits & 0x8000u) << 16;
     float y = __uint_as_float(magnitude) * __uint_as_float(0x77800000u);

@@ -1,5 +1,5 @@
-// The middle of gpt-oss's experts: out = (up + 1) * gate / (1 + exp(-alpha * gate)), with gate ≤ limit and -limit ≤ up ≤ limit, as
-// in its reference implementation; bf16 to bf16, computed in f32. Gate and up are interleaved in each row.
+// Activation of gpt-oss's experts: out = (up + 1) * gate / (1 + exp(-alpha * gate)), with gate ≤ limit and -limit ≤ up ≤ limit,
+// as in its reference implementation; bf16 to bf16, computed in f32. Columns of gate and up alternate in each row.
 //
 // A block for a row and a range of its columns, WIDTH results a thread (8: two loads of 16 bytes and a store). Fuses the clamps, the
 // sigmoid and the products. Bytes: 4 read and 2 written for each result.

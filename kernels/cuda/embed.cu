@@ -1,8 +1,8 @@
 // Embedding: out[row] = table[token of row], bf16 to f32.
 //
 // A block for a row and a range of its columns, WIDTH columns a thread (8: a load of 16 bytes and two stores). Nothing is fused.
-// Bytes: 2 read and 4 written for each value. A token of LAST is the last sample of its row's lane, which the host doesn't know
-// yet. A token outside of the table makes a row of NaN, never a read outside.
+// Bytes: 2 read and 4 written for each value. LAST stands for the last sample of the row's lane, which the host doesn't know yet.
+// A token outside of the table makes a row of NaN; nothing outside of the table is read.
 // sass [WIDTH=8]: embed has LDG\.E\.128
 
 #define LAST 0xffffffffu

@@ -1,7 +1,7 @@
-// Memory without a file: one word again and again, or random weights, the same as host/engine/src/models/random.rs draws.
+// Fills memory with one repeated word, or with random weights, the same as host/engine/src/models/random.rs draws.
 //
-// Draws are those of splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2714064.2660195) at a place in its sequence, so each thread
-// makes its own: eight bytes. Bytes: only what is written.
+// Draws are those of splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2714064.2660195) at an index of its sequence, so each
+// thread computes its own draw of eight bytes. Bytes: only what is written.
 
 DEVICE u64 draw(u64 seed, u64 at) {
     u64 state = seed + (at + 1) * 0x9e3779b97f4a7c15ull;
@@ -17,7 +17,8 @@ KERNEL __launch_bounds__(256) void fill(u32* out, u32 word, u64 words) {
     if (at < words) out[at] = word;
 }
 
-// bf16 uniform in middle ± spread, four of a draw. Cut, not rounded; nothing is fused, so that bits are those of the CPU.
+// Draws bf16 uniformly from middle ± spread, four from each draw. Values are truncated, not rounded, and product and sum are
+// separate operations, so that the bits are those of the CPU.
 KERNEL __launch_bounds__(256) void random_weights(bf16* out, u64 count, u64 seed, float middle, float spread) {
     grid_launch_dependents();
     grid_dependency_wait();
@@ -36,7 +37,7 @@ KERNEL __launch_bounds__(256) void random_weights(bf16* out, u64 count, u64 seed
     }
 }
 
-// Codes of eight bits, eight of a draw, each without the bits that aren't in `mask`.
+// Draws codes of eight bits, eight from each draw; bits that aren't in `mask` are zero.
 KERNEL __launch_bounds__(256) void random_codes(u8* out, u64 count, u64 seed, u32 mask) {
     grid_launch_dependents();
     grid_dependency_wait();

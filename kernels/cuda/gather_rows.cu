@@ -1,4 +1,4 @@
-// Rows of a matrix by their numbers, out[i] = x[indices[i]], f32: the rows whose logits are wanted.
+// Gathers rows of a matrix by their indices, out[i] = x[indices[i]], f32: the rows whose logits are wanted.
 //
 // A block for a row and a range of its columns, WIDTH columns a thread (4: 16 bytes). Bytes: 4 read and 4 written for each value.
 // sass [WIDTH=4]: gather_rows has LDG\.E\.128

@@ -1,12 +1,12 @@
 // A linear layer, y = x · weightᵀ, for at most 16 rows, where the time is that of reading the weight: bf16 in, f32 sums, then
-// linear_store.cuh. NORM: x is the f32 residual, and its RMS norm (rms_norm.cu) is taken on the way.
+// linear_store.cuh. NORM: x is the f32 residual stream, and its RMS norm (rms_norm.cu) is computed here.
 //
-// A block for 16 rows of the weight; its 8 warps share K, 128 of it at a time. A lane has rows g and g + 8 (g = lane / 4), of
-// each 8 neighbours in K (16 bytes) at 8 * (lane % 4) of 32. They are A of two mma.m16n8k16 as they come: that K is permuted
-// within 32 doesn't matter, as B, eight rows of x (TILES of them), is permuted alike: 16 bytes as well. So the weight goes from
-// memory to registers to tensor cores; of each lane 8 loads of 16 bytes are always on their way, the first before the launch in
-// front has ended. x lies in shared memory, its rows 64 bytes off a multiple of 128 so that two lie in all banks (SHARED_X), or
-// comes from the caches. At the end the warps' sums are added in order.
+// A block computes 16 rows of the weight; its 8 warps divide K among them, 128 columns at a time. A lane has rows g and g + 8 (g
+// = lane / 4), of each 8 neighbours in K (16 bytes) at 8 * (lane % 4) of 32. As loaded they are operand A of two mma.m16n8k16.
+// This permutes K within 32, which doesn't matter since operand B, eight rows of x (TILES of them), is permuted alike: 16 bytes
+// as well. So the weight goes from memory to registers to tensor cores. Each lane always has 8 loads of 16 bytes under way, the
+// first before the launch in front has ended. x lies in shared memory, its rows 64 bytes off a multiple of 128 so that two lie in
+// all banks (SHARED_X), or comes from the caches. At the end the warps' sums are added in order.
 //
 // Bytes: the weight 2 * N * K once; x from the second-level cache once for each block (SHARED_X).
 // sass: linear_skinny has LDG\.E\.NA\.128
@@ -14,15 +14,15 @@
 // sass: linear_skinny has HMMA\.16816\.F32\.BF16
 
 constexpr u32 WARPS = 8, PARTS = 4, SPAN = 32 * PARTS, STRIDE = WARPS * SPAN;
-// Floats between the sums of two rows of x.
+// Floats from the sums of a row of x to those of the next row.
 constexpr u32 SUMS = 20;
 
-// Bytes 64 off a multiple of 128; in elements.
+// Stride of the rows of x in shared memory, in elements: in bytes it is 64 more than a multiple of 128.
 DEVICE u32 shared_stride(u32 inputs) {
     return (inputs + SPAN - 1) / SPAN * SPAN + 32;
 }
 
-// Rows of x to shared memory, with zeros up to a multiple of SPAN.
+// Copies rows of x to shared memory, with zeros up to a multiple of SPAN columns.
 DEVICE void stage(bf16* shared, const bf16* x, u32 rows, u32 inputs) {
     u32 stride = shared_stride(inputs);
     for (u32 row = 0; row < rows; row++) {
@@ -35,7 +35,7 @@ DEVICE void stage(bf16* shared, const bf16* x, u32 rows, u32 inputs) {
     cp_async_wait<0>();
 }
 
-// Their norms; `scratch` has room for 8 floats a row.
+// Writes the norms of the rows of x to shared memory; `scratch` has room for 8 floats of each row.
 DEVICE void stage_normed(bf16* shared, float* scratch, const float* x, const float* norm, float eps, u32 rows, u32 inputs) {
     u32 stride = shared_stride(inputs);
     for (u32 row = 0; row < rows; row++) {
@@ -64,7 +64,7 @@ DEVICE void stage_normed(bf16* shared, float* scratch, const float* x, const flo
     }
 }
 
-// The sum of all warps for a row of x and a row of the weight.
+// Sum over all warps for a row of x and a row of the weight.
 DEVICE float total(const float* sums, u32 row, u32 output) {
     float sum = 0.0f;
     _Pragma("unroll") for (u32 warp = 0; warp < WARPS; warp++) sum += sums[(warp * TILES * 8 + row) * SUMS + output];
@@ -86,7 +86,7 @@ DEVICE void finish(const float* sums, const float* bias, Out* out, u32 rows, u32
 KERNEL __launch_bounds__(256, 3) void linear_skinny(const void* x, const float* norm, const bf16* weight, const float* bias,
                                                     Out* out, u32 rows, u32 outputs, u32 inputs, float eps) {
     u32 warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    // This lane's next elements of its two rows of the weight, and where they are in K.
+    // This lane's next elements of its two rows of the weight, and their index in K.
     u32 k = warp * SPAN + t * 8;
     const bf16* upper = weight + (u64)min(blockIdx.x * 16 + g, outputs - 1) * inputs + k;
     const bf16* lower = weight + (u64)min(blockIdx.x * 16 + 8 + g, outputs - 1) * inputs + k;

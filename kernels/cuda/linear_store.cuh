@@ -1,10 +1,10 @@
-// What becomes of the sums of a linear layer, in f32: a bias, then one of four (STORE).
+// Store of the f32 sums of a linear layer: a bias is added, then one of four things is done (STORE).
 
-// The bf16 output is replaced.
+// Sums replace the bf16 output.
 #define STORE_BF16 0
-// The f32 output is replaced.
+// Sums replace the f32 output.
 #define STORE_F32 1
-// They are added to the f32 output (a residual connection).
+// Sums are added to the f32 output (a residual connection).
 #define STORE_ADD 2
 // Outputs are interleaved, eight of gate and eight of up; silu(gate) * up replaces the bf16 output, which has half the columns.
 #define STORE_SWIGLU 3
@@ -27,7 +27,7 @@ DEVICE void put(bf16* p, float x) {
     *p = bf16_of(x);
 }
 
-// Two neighbours at an address that is a multiple of both together.
+// Writes two neighbours, at an address that is a multiple of their size together.
 DEVICE void put_two(float* p, float x, float y) {
     float2 old = STORE == STORE_ADD ? *(float2*)p : make_float2(0.0f, 0.0f);
     *(float2*)p = make_float2(old.x + x, old.y + y);

@@ -1,9 +1,10 @@
 // A linear layer, y = x · weightᵀ, for any number of rows: bf16 in, f32 sums, then linear_store.cuh.
 //
-// A block for TILE_M rows of x and TILE_N rows of the weight, 32 of K at a time through shared memory, STAGES of them on their way
-// (cp.async; more of them where tiles are small, since then the time is that of reading the weight); 8 warps, 2 along M by 4 along N, by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes, its four chunks of 16
-// change places with the row's bits 1 and 2, so that eight rows of ldmatrix lie in all banks. What is outside of M, N or K is zero.
-// Blocks that share rows of the weight follow each other. WIDTH 8: K and the pointers are multiples of 16 bytes; WIDTH 1: any K.
+// A block computes TILE_M rows of x by TILE_N rows of the weight. 32 columns of K at a time go through shared memory, STAGES of
+// them under way (cp.async; more of them where tiles are small, since then the time is that of reading the weight). 8 warps, 2
+// along M by 4 along N, multiply by ldmatrix and mma.m16n8k16. A row of a tile is 64 bytes; its four chunks of 16 swap places by
+// the row's bits 1 and 2, so that eight rows of ldmatrix lie in all banks. What is outside of M, N or K is zero. Blocks that
+// share rows of the weight follow each other. WIDTH 8: K and the pointers are multiples of 16 bytes; WIDTH 1: any K.
 //
 // Bytes: the weight 2 * N * K once for each TILE_M rows, x 2 * M * K once for each TILE_N, mostly from the second-level cache.
 // Sums are over K in order, 16 at a time.
@@ -16,16 +17,16 @@ constexpr u32 TILE_K = 32, CHUNKS = TILE_K / 8;
 constexpr u32 WARP_M = TILE_M / 2, WARP_N = TILE_N / 4;
 constexpr u32 STAGE = (TILE_M + TILE_N) * TILE_K;
 
-// Where a chunk of a tile's row lies, in elements.
+// Index of a chunk of a tile's row, in elements.
 DEVICE u32 place(u32 row, u32 chunk) {
     return row * TILE_K + (chunk ^ row / 2 % CHUNKS) * 8;
 }
 
-// A matrix [rows, cols] of which a block loads tiles: a thread has a chunk of every 64th row.
+// A matrix [rows, cols] whose tiles a block loads; each thread loads a chunk of every 64th row.
 struct Tiled {
-    // At the thread's chunk in its first row.
+    // Address of the thread's chunk in its first row.
     const bf16* from;
-    // That row.
+    // Index of the thread's first row.
     u32 row;
     u32 rows, cols;
 };
@@ -35,7 +36,7 @@ DEVICE Tiled tiled(const bf16* matrix, u32 first, u32 rows, u32 cols) {
     return {matrix + (u64)row * cols + threadIdx.x % CHUNKS * 8, row, rows, cols};
 }
 
-// Begins to load columns k.. of the tile.
+// Begins to load the tile's columns from `k` on.
 template <u32 Tile>
 DEVICE void load_tile(bf16* tile, const Tiled& matrix, u32 k) {
     u32 col = k + threadIdx.x % CHUNKS * 8;
@@ -70,7 +71,7 @@ DEVICE void multiply(float (&sums)[WARP_M / 16][WARP_N / 8][4], const bf16* x, c
     }
 }
 
-// Two neighbours of a row of the output; a row of it has `cols`.
+// Writes two neighbours of a row of the output, which has `cols` columns.
 DEVICE void put_pair(Out* out, u32 row, u32 col, u32 cols, float x, float y) {
     Out* p = out + (u64)row * cols + col;
     if (cols % 2 == 0) {
@@ -81,7 +82,8 @@ DEVICE void put_pair(Out* out, u32 row, u32 col, u32 cols, float x, float y) {
     }
 }
 
-// The sums of eight columns and of the eight behind them, for two neighbours in a row; `bias` is what is added to the four.
+// Writes the sums of columns `col` and `col + 1`, and those of columns `col + 8` and `col + 9` (`next`); `bias` has a number for
+// each of the four.
 DEVICE void put_sums(Out* out, u32 row, u32 col, u32 outputs, const float* sums, const float* next, const float* bias) {
     float x[2] = {sums[0] + bias[0], sums[1] + bias[1]}, y[2] = {next[0] + bias[2], next[1] + bias[3]};
     if (STORE == STORE_SWIGLU) {
@@ -98,7 +100,7 @@ KERNEL __launch_bounds__(256, 2) void linear_tiles(const bf16* x, const bf16* we
     u32 first_m = blockIdx.x * TILE_M, first_n = blockIdx.y * TILE_N;
     u32 steps = (inputs + TILE_K - 1) / TILE_K;
     Tiled left = tiled(x, first_m, rows, inputs), right = tiled(weight, first_n, outputs, inputs);
-    // Weights don't depend on the launch in front.
+    // Weights don't depend on the launch in front, so their loads begin before the wait for it.
     _Pragma("unroll") for (u32 stage = 0; stage < STAGES - 1; stage++) {
         load_tile<TILE_N>(shared + stage * STAGE + TILE_M * TILE_K, right, stage * TILE_K);
     }

@@ -1,8 +1,8 @@
-// Attention over a compressed cache in its absorbed form, the simple way: out = softmax(scale * q · rows) · rows, where the scores are
-// of all RANK + ROPE columns of a cached row, and the result of the first RANK. The cache is [block of 64][token][RANK + ROPE] bf16.
+// Attention over a compressed cache in its absorbed form, the simple way: out = softmax(scale * q · rows) · rows. Scores take all
+// RANK + ROPE columns of a cached row, results the first RANK. The cache is [block of 64][token][RANK + ROPE] bf16.
 //
-// A warp for a row and a head, as in attention.cu: of 32 positions at a time each lane has one for the scores, then each lane has some
-// columns of the result. Bytes: every row of the cache of the row's lane, 2 each, twice per head.
+// A warp computes a row and a head, as in attention.cu: of 32 positions at a time each lane has one for the scores, then each
+// lane has some columns of the result. Bytes: every cached row of the row's lane, 2 for each value, twice per head.
 // sass: mla_attention has LDG\.E\.128
 
 constexpr u32 WIDTH = RANK + ROPE, COLUMNS = (RANK / 2 + 31) / 32;

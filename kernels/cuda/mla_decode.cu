@@ -1,14 +1,13 @@
-// Attention over a compressed cache for rows that decode: the scores and results of mla_attention.cu, with a row's positions shared out
-// over blocks as in attention_decode.cu (the same list of spans, and the same way to put parts together).
+// Attention over a compressed cache for rows that decode: the scores and results of mla_attention.cu, with a row's positions divided among
+// blocks of the grid as in attention_decode.cu (the same list of spans, and the same combination of partial results).
 //
-// A block of 4 warps takes a span of 256 positions for 16 heads of a row, the rows of mma.m16n8k16. 32 cached rows at a time come to
-// shared memory (cp.async, two stages, 16-byte chunks swizzled) and are used twice: as keys, of which each warp scores eight, and as
-// values, of which each warp has a quarter of the columns. Scores go through shared memory, and every warp makes the same weights of them.
-// Weights are rounded to bf16 for the product, their sums are not. Bytes: a cached row once for each 16 heads; of each span's part 4 for
-// each value of the result, twice.
+// A block of 4 warps computes a span of 256 positions for 16 heads of a row, the rows of mma.m16n8k16. 32 cached rows at a time are copied
+// to shared memory (cp.async, two stages, 16-byte chunks swizzled) and used twice: as keys, of which each warp scores eight, and as values,
+// of which each warp has a quarter of the columns. Scores go through shared memory, and every warp computes the same weights from them.
+// Weights are rounded to bf16 for the product, their sums are not. Bytes: a cached row once for each 16 heads; of each span's partial
+// result 4 for each value, written and read.
 //
-// partials: [items, groups of 16 heads, 16, RANK + 2] f32. counters: zero, one for each row and group of heads; they are zero again at
-// the end.
+// partials: [items, groups of 16 heads, 16, RANK + 2] f32. counters: one for each row and group of heads, zero before and after the launch.
 // sass: mla_decode has HMMA\.16816\.F32\.BF16
 // sass: mla_decode has LDGSTS
 
@@ -16,12 +15,12 @@ constexpr u32 WIDTH = RANK + ROPE, STEPS = WIDTH / 16, TOKENS = 32, SPAN = 256, 
 constexpr u32 TILE = TOKENS * WIDTH, SCORE_STRIDE = TOKENS + 1;
 constexpr float LOG2_E = 1.44269504f;
 
-// What a warp knows of 16 heads: of heads g and g + 8 the largest score and the sum of weights, and its columns of the results.
+// State of a warp for 16 heads: for heads g and g + 8 the largest score and the sum of weights, and the warp's columns of the results.
 struct Heads {
     float most[2], sum[2], result[COLUMNS / 8][4];
 };
 
-// Begins to copy rows of the cache; those that nobody sees are zero, whatever lies there.
+// Begins to copy cached rows to shared memory; rows behind position `last` are zero, whatever lies in the cache.
 DEVICE void bring(bf16* to, const bf16* cache, const u32* table, u32 begin, u32 last) {
     const bf16* block = cache + ((u64)table[begin / 64] * 64 + begin % 64) * WIDTH;
     for (u32 chunk = threadIdx.x; chunk < TILE / 8; chunk += 128) {
@@ -30,7 +29,7 @@ DEVICE void bring(bf16* to, const bf16* cache, const u32* table, u32 begin, u32 
     }
 }
 
-// Scores of a warp's eight rows, in units of log2.
+// Writes the scores of a warp's eight cached rows, in units of log2.
 DEVICE void score(float* scores, const bf16* query, const bf16* tile, u32 begin, u32 last, float scale) {
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, token = warp * 8 + lane % 8;
     float sums[4] = {};
@@ -46,7 +45,7 @@ DEVICE void score(float* scores, const bf16* query, const bf16* tile, u32 begin,
     }
 }
 
-// Weights of 32 rows, as both steps of a product want them; what was found before is scaled to the new largest score.
+// Makes the weights of 32 cached rows, in the layout of both steps of a product, and scales earlier results to the new largest score.
 DEVICE void weigh(u32 (&weights)[2][4], Heads& heads, const float* scores) {
     u32 lane = threadIdx.x % 32;
     _Pragma("unroll") for (u32 half = 0; half < 2; half++) {
@@ -81,7 +80,7 @@ DEVICE void add(const u32 (&weights)[2][4], Heads& heads, const bf16* tile) {
     }
 }
 
-// A span's results, where the row has no other.
+// Writes a span's results, where the row has no other span.
 DEVICE void finish(const Heads& heads, bf16* out, u32 count) {
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     _Pragma("unroll") for (u32 half = 0; half < 2; half++) {

@@ -1,16 +1,16 @@
-// The two products of attention over a compressed cache in its absorbed form (DeepSeek-V2, arXiv:2405.04434, section 2.1.2): what would
-// make keys of a latent row is multiplied to the queries, what would make values of it to the results.
+// The two products of attention over a compressed cache in its absorbed form (DeepSeek-V2, arXiv:2405.04434, section 2.1.2): the projection
+// that would make keys of a latent row is multiplied with the queries, the one that would make values with the results.
 //   VALUES=0: out[row, head, :rank] = query[row, head, :nope] · keys[head], and behind it the rotated part of the query as it is.
 //   VALUES=1: out[row, head] = latent[row, head] · values[head]ᵀ.
 // The weight is the projection as it is stored, [heads, nope + value, rank] bf16: of each head `nope` rows for keys, then `value` rows.
 //
-// A block of 4 warps for TILE_M rows, a head and 64 columns of the result; 32 of the inner dimension at a time go through shared memory
-// (mma.m16n8k16, f32 sums). The keys' part is read by rows and multiplied by columns (ldmatrix with transposition), so that nothing is
-// stored twice. Bytes: the head's weight once for each TILE_M rows.
+// A block of 4 warps computes TILE_M rows, a head and 64 columns of the result; 32 of the inner dimension at a time go through shared
+// memory (mma.m16n8k16, f32 sums). The keys' part is read by rows and multiplied by columns (ldmatrix with transposition), so that one copy
+// of the weight serves both products. Bytes: the head's weight once for each TILE_M rows.
 // sass: mla_project has HMMA\.16816\.F32\.BF16
 
 constexpr u32 TILE_N = 64, TILE_K = 32, X_STRIDE = TILE_K + 8;
-// The weight's tile: columns by the inner dimension, or the other way round.
+// Tile of the weight: columns by the inner dimension (VALUES), or the inner dimension by columns.
 constexpr u32 W_STRIDE = VALUES ? TILE_K + 8 : TILE_N + 8, W_CHUNKS_OF_ROW = VALUES ? TILE_K / 8 : TILE_N / 8;
 constexpr u32 X_CHUNKS = (TILE_M * TILE_K / 8 + 127) / 128;
 

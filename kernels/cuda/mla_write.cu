@@ -1,10 +1,10 @@
-// What becomes of a row before attention over a compressed cache (MLA; DeepSeek-V2, arXiv:2405.04434, section 2.1): RMS norm of its
-// latent part and rotary embedding of its key, both to the row's slot, and rotary embedding of the queries where they are. Neighbours
-// are rotated together: dimension 2i with 2i + 1.
+// Preparation of a row for attention over a compressed cache (MLA; DeepSeek-V2, arXiv:2405.04434, section 2.1): RMS norm of its latent part
+// and rotary embedding of its key, both written to the row's slot, and rotary embedding of the queries in place. Neighbours are rotated
+// together: dimension 2i with 2i + 1.
 //
-// A block for a row; pairs of elements a thread. Of a query, `nope` elements stay and ROPE behind them are rotated. Fuses four operations.
-// Bytes: 2 read and 2 written for each element of the row and of the queries' rotated parts. An angle is position * frequency rounded to
-// f32, as models are trained with.
+// A block for a row; a thread takes pairs of elements. Of a query, `nope` elements stay and the ROPE elements behind them are rotated.
+// Fuses four operations. Bytes: 2 read and 2 written for each element of the row and of the queries' rotated parts. An angle is position *
+// frequency rounded to f32, as models are trained with.
 
 DEVICE u32 rotate(u32 pair, float frequency, u32 position, float factor) {
     float sine, cosine, x = f32_low(pair), y = f32_high(pair);

@@ -1,9 +1,9 @@
-// Tokens by expert: the routes (token * per_token + choice) of expert 0 in their order, then those of expert 1, and so on, and where
-// each expert's begin.
+// Ordering of routes by expert: the routes (token * per_token + choice) of expert 0 in their order, then those of expert 1, and
+// so on, and the place where each expert's routes begin.
 //
-// A warp for an expert. It reads all routes twice: first it counts those of lower experts, which come before its own, then it writes
-// its own. So there are no atomic operations, and the order is always the same. Bytes: 8 for each route and expert, of which all but
-// 4 a route come from the caches.
+// A warp for an expert. It reads all routes twice: first it counts the routes of lower experts, which come before its own, then
+// it writes its own. So there are no atomic operations, and the order is always the same. Bytes: 8 for each route and expert, of
+// which all but 4 for each route come from the caches.
 
 KERNEL __launch_bounds__(128) void moe_align(const u32* experts, u32* order, u32* starts, u32 routes, u32 count) {
     grid_launch_dependents();

@@ -1,22 +1,22 @@
 // Linear layers of experts: out[row] = x[row] · weight[expert of row]ᵀ + bias, for rows that moe_align has brought together.
 //
-// A block of 4 warps for TILE_M rows of one expert and 64 columns of the result; TILE_K of the inner dimension at a time go through
-// shared memory, and the tensor cores multiply (mma.m16n8k16, f32 sums). While a step is multiplied the next one is on its way in
-// registers: with few rows, where only the weights' bytes count, steps are longer, 16 kB of bf16 for a block.
-// Which rows a block has it finds by itself from where the experts begin, so that the grid doesn't depend on the routes; blocks
-// without rows end at once. Weights are read as they are stored (FORMAT) and made bf16 on the way into shared memory:
+// A block of 4 warps computes TILE_M rows of one expert and 64 columns of the result; TILE_K of the inner dimension at a time go
+// through shared memory, and the tensor cores multiply (mma.m16n8k16, f32 sums). While a step is multiplied the next one is
+// loaded into registers. With few rows, where only the weights' bytes count, steps are longer: 16 kB of bf16 for a block. A block
+// finds its rows from where the experts begin, so that the grid doesn't depend on the routes; blocks without rows end at once.
+// Weights are read in their stored format (FORMAT) and converted to bf16 on the way into shared memory:
 //   0: bf16 [experts, n, k].
 //   1: MXFP4: two E2M1 codes in a byte, the lower half first, and a power of two plus 127 for 32 of a row (OCP Microscaling Formats
 //      v1.0). All products are bf16 exactly.
 //   2: FP8: E4M3 codes (OCP 8-bit Floating Point v1.0), an f32 scale for each block of rows and columns; products are rounded to bf16.
-// DOWN=0 takes x of the route's token and writes at the row's place in the order (bf16); DOWN=1 reads at the place and writes f32 to
-// the route's row. Bytes: an expert's weights once for each TILE_M of its rows.
+// DOWN=0 reads the row of x of the route's token, and writes bf16 to the route's place in the order; DOWN=1 reads at the place,
+// and writes f32 to the route's row. Bytes: an expert's weights once for each TILE_M of its rows.
 // sass: moe_linear has HMMA\.16816\.F32\.BF16
 // sass [FORMAT=0]: moe_linear has LDG\.E\.128
 // sass [FORMAT=1]: moe_linear has LDG\.E\.128
 
 constexpr u32 TILE_N = 64, TILE_K = TILE_M == 16 ? 128 : 64, STRIDE = TILE_K + 8;
-// Weights that a thread brings at once, 16 bytes or 8; chunks of weights and of x in a row of a tile, and of a thread.
+// Weights that a thread loads at once, 16 bytes or 8; chunks of weights and of x in a row of a tile, and chunks of a thread.
 constexpr u32 ELEMENTS = FORMAT == 1 ? 32 : 8, W_ROW = TILE_K / ELEMENTS, X_ROW = TILE_K / 8;
 constexpr u32 W_CHUNKS = TILE_N * W_ROW / 128, X_CHUNKS = TILE_M * X_ROW / 128;
 
@@ -26,7 +26,7 @@ struct Weights {
     u32 n, k, block_n, block_k, part_rows;
 };
 
-// Neighbouring weights as they are stored, with their scale.
+// Neighbouring weights in their stored format, and their scale.
 struct Chunk {
     uint4 bits;
     float scale;
@@ -40,7 +40,7 @@ DEVICE float e4m3(u32 code) {
     return __uint_as_float((code & 0x7f) << 20 | (code & 0x80) << 24) * 0x1p120f;
 }
 
-// Where the scales of a row begin, of FP8. Each part of the stacked rows has blocks of its own.
+// Index of the first scale of a row, for FP8. Each of the stacked matrices has quantisation blocks of its own.
 DEVICE u32 scales_of(const Weights& w, u32 expert, u32 row) {
     if (FORMAT != 2 || row >= w.n) return 0;
     u32 part_blocks = (w.part_rows + w.block_n - 1) / w.block_n, row_blocks = w.n / w.part_rows * part_blocks;
@@ -83,7 +83,7 @@ DEVICE void widen(bf16* to, const Chunk& chunk) {
     }
 }
 
-// The expert of a tile, and its rows' places; none: `first` is `end`. Every warp finds it.
+// Expert of a tile, and the places of its rows from `first` to `end`, which are equal if there are none. Every warp computes it.
 struct Tile {
     u32 expert, first, end;
 };
@@ -122,7 +122,7 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
     bf16* w_tile = x_tile + TILE_M * STRIDE;
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, first_col = blockIdx.x * TILE_N;
 
-    // Where this thread's chunks of x come from.
+    // Rows of x that this thread's chunks come from.
     const bf16* x_rows[X_CHUNKS];
     _Pragma("unroll") for (u32 i = 0; i < X_CHUNKS; i++) {
         u32 place = tile.first + (i * 128 + threadIdx.x) / X_ROW;

@@ -1,18 +1,18 @@
-// Router of a mixture of experts: which experts a token goes to, and with which weights. All in f32; of equal ranks the lower expert
-// is first. Scores are made into a choice in one of three ways (SCORING):
+// Router of a mixture of experts: the experts that a token goes to, and their weights. All in f32; of equal ranks the lower
+// expert is first. Scores are made into a choice in one of three ways (SCORING):
 //   0: softmax over all, the greatest are chosen (Qwen3); weights are divided by their sum if `normalize`.
 //   1: the greatest are chosen; softmax over those (gpt-oss).
 //   2: sigmoid of each; groups of neighbours with the greatest sums of two are left, the greatest of those are chosen, and weights
 //      are divided by their sum if `normalize` (DeepSeek-V3, arXiv:2412.19437, section 2.1.2).
-// A correction is added to what the choice is made by, and not to weights.
+// A correction is added to the values that the choice is made by, and not to the weights.
 //
-// A warp for a token; a lane has the experts lane, lane + 32, and so on, and the choice is made one by one, each a maximum over the
-// warp. Fuses all from scores to weights. Bytes: 4 for each score, 8 for each choice.
+// A warp for a token; a lane has the experts lane, lane + 32, and so on. Experts are chosen one by one, each by a maximum over
+// the warp. Fuses everything from scores to weights. Bytes: 4 for each score, 8 for each choice.
 
-// Experts of a lane.
+// Number of experts that a lane has.
 constexpr u32 SHARE = (EXPERTS + 31) / 32;
 
-// Ordered like f32's total order: NaN of both signs are at the ends.
+// Rank of a number, ordered like f32's total order: NaN of both signs are at the ends.
 DEVICE u32 rank_of(float x) {
     u32 bits = __float_as_uint(x);
     return bits >> 31 ? ~bits : bits | 0x80000000u;
@@ -27,7 +27,7 @@ DEVICE u64 warp_best(u64 x) {
     return x;
 }
 
-// The best of what hasn't been taken; `ranks` of taken ones are 0, below that of any number.
+// The best expert that isn't chosen yet; `ranks` of chosen ones are 0, below the rank of any number.
 DEVICE u64 best_of(const u32 (&ranks)[SHARE], u32 lane) {
     u64 best = 0;
     _Pragma("unroll") for (u32 i = 0; i < SHARE; i++) {
@@ -41,7 +41,8 @@ DEVICE float softmax(float x, float largest, bool is_there) {
     return is_there ? expf(x - largest) : 0.0f;
 }
 
-// Leaves the groups whose two greatest ranks have the greatest sums; `numbers` are the ranks as numbers, in shared memory.
+// Keeps the `left` groups whose two greatest ranks have the greatest sums; experts of other groups get the rank of minus
+// infinity. `numbers` are the ranks as numbers, in shared memory.
 DEVICE void leave_groups(u32 (&ranks)[SHARE], const float* numbers, u32 lane, u32 groups, u32 left) {
     u32 size = EXPERTS / groups;
     // A group for each lane; there are at most 32.

@@ -1,6 +1,7 @@
 // What all kernels share, in CUDA and in C++ alike: types, vectors of numbers, sums over warps and blocks.
 //
-// bf16 is kept by its bits: the upper half of an f32. Vectors of eight are two or one accesses of 16 bytes.
+// bf16 is kept as its bits, the upper half of an f32. Eight numbers are read or written in accesses of 16 bytes: two for f32, one
+// for bf16.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -28,7 +29,7 @@ struct Floats {
     float at[N];
 };
 
-// N numbers, one after the other; eight need addresses that are multiples of 16.
+// Loads N consecutive numbers. Accesses of 16 bytes (eight numbers, or four f32) need addresses that are multiples of 16.
 template <int N>
 DEVICE Floats<N> load(const float* p) {
     Floats<N> v;
@@ -87,7 +88,7 @@ DEVICE void store(bf16* p, const Floats<1>& v) {
     p[0] = bf16_of(v.at[0]);
 }
 
-// The sum over the warp, in all of its lanes.
+// Sum over the warp, returned to all lanes.
 DEVICE float warp_sum(float x) {
     _Pragma("unroll") for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
     return x;
@@ -98,8 +99,8 @@ DEVICE float warp_max(float x) {
     return x;
 }
 
-// The sum over the block (one-dimensional, whole warps), in all of its threads, always in the same order. `scratch` has room for
-// a number of each warp; it may be used again after the block's next barrier.
+// Sum over the block (one-dimensional, whole warps), returned to all threads and always added in the same order. `scratch` has
+// room for one number of each warp; it may be used again after the block's next barrier.
 DEVICE float block_sum(float x, float* scratch) {
     x = warp_sum(x);
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = x;
@@ -109,23 +110,23 @@ DEVICE float block_sum(float x, float* scratch) {
     return sum;
 }
 
-// The KV cache of a layer is [block of 64 tokens][kv head][token][HeadDim] of bf16, keys and values apart. Eight neighbours of a
-// token's head (16 bytes, a chunk) change places with other chunks of the same token and head, by the token's lowest bits, so that
-// a column of chunks of neighbouring tokens lies in all banks of shared memory. Where in its row element `dim` of a token is:
+// The KV cache of a layer is [block of 64 tokens][kv head][token][HeadDim] bf16, keys and values apart. Chunks of eight elements
+// (16 bytes) in a token's head swap places by the token's lowest bits, so that a column of chunks of neighbouring tokens lies in
+// all banks of shared memory. Returns the index of element `dim` in the token's row.
 template <u32 HeadDim>
 DEVICE u32 kv_swizzle(u32 token, u32 dim) {
     constexpr u32 mask = HeadDim % 64 == 0 ? 7 : HeadDim % 32 == 0 ? 3 : HeadDim % 16 == 0 ? 1 : 0;
     return dim ^ (token & mask) * 8;
 }
 
-// Where the row of a head of the token in `slot` (64 * block + place in it) begins, in elements.
+// Index of the first element of a head, for the token in `slot` (64 * block + token in the block).
 template <u32 HeadDim>
 DEVICE u64 kv_row(u32 slot, u32 head, u32 kv_heads) {
     return (((u64)(slot / 64) * kv_heads + head) * 64 + slot % 64) * HeadDim;
 }
 
-// Sine and cosine of an angle below 2²¹, the angle given in f32. Two steps of Cody and Waite (1980) bring it within a turn, where
-// the fast functions of the device are right to 2⁻²¹; the exact functions would need a stack.
+// Sine and cosine of an f32 angle below 2²¹. Two steps of Cody and Waite (1980) reduce the angle to within a turn, where the
+// device's fast functions are exact to 2⁻²¹; the exact functions would need a stack.
 DEVICE void sine_cosine(float angle, float* sine, float* cosine) {
     float turns = rintf(angle * 0.15915494f);
     angle = fmaf(turns, -6.2831855f, angle);
@@ -134,16 +135,17 @@ DEVICE void sine_cosine(float angle, float* sine, float* cosine) {
     *cosine = __cosf(angle);
 }
 
-// Below every number: the score of what isn't there.
+// Less than every number: the score of positions that a row doesn't see.
 #define MINUS_INFINITY (-__uint_as_float(0x7f800000u))
 
-// Parts of a sum that is weighted by a softmax are rows of Width sums, the largest score (in units of log2), and the sum of weights.
+// Combination of partial results of a sum that is weighted by a softmax. A partial result is a row of Width sums, the largest
+// score (in units of log2), and the sum of weights.
 struct Joined {
     float most, sum, value;
 };
 
-// Puts `count` such rows together, `stride` numbers apart, for the sum `at`, in their order; `most` is a score beside theirs. They may
-// have been written by other blocks.
+// Combines `count` partial results, `stride` floats apart, in their order, for the sum with index `at`. `most` is one more score
+// to compare with the largest ones. The partial results may have been written by other blocks.
 template <u32 Width>
 DEVICE Joined join(const volatile float* parts, u32 count, u64 stride, u32 at, float most) {
     Joined all = {most, 0.0f, 0.0f};

@@ -1,13 +1,13 @@
-// PTX instructions under names, and what else only a device has. The shim (shim/src/shim.hpp) has the same names in C++.
+// Names for PTX instructions, and for what else only a device has. The shim (shim/src/shim.hpp) defines the same names in C++.
 //
-// A kernel asks for instructions of the device by these names alone, so that its text is also C++.
+// A kernel uses instructions of the device by these names alone, so that its text is also C++.
 
 typedef unsigned int u32;
 #define KERNEL extern "C" __global__
 #define DEVICE static __device__ __forceinline__
 #define DEVICE_MEMBER __device__ __forceinline__
 
-// The block's dynamic shared memory; kernels have no other.
+// Dynamic shared memory of the block; kernels use no other shared memory.
 DEVICE unsigned char* shared_memory() {
     extern __shared__ __align__(128) unsigned char dynamic_shared_memory[];
     return dynamic_shared_memory;
@@ -17,14 +17,14 @@ DEVICE u32 shared_address(const void* p) {
     return (u32)__cvta_generic_to_shared(p);
 }
 
-// Two floats as bf16, rounded to nearest even; the first in the low half.
+// Two floats as bf16, rounded to nearest even: `low` in the lower half, `high` in the upper half.
 DEVICE u32 bf16_pair(float low, float high) {
     u32 pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
     return pair;
 }
 
-// 16 bytes of a weight: read once, so not kept in the first-level cache.
+// Loads 16 bytes of a weight. They are read once, so the first-level cache doesn't keep them.
 DEVICE uint4 load_weight(const void* p) {
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -33,7 +33,7 @@ DEVICE uint4 load_weight(const void* p) {
     return v;
 }
 
-// The same where `valid`, else zeros; nothing is read then.
+// load_weight if `valid`; else zeros, and nothing is read.
 DEVICE uint4 load_weight_if(const void* p, bool valid) {
     uint4 v;
     asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\nmov.u32 %0, 0;\nmov.u32 %1, 0;\nmov.u32 %2, 0;\nmov.u32 %3, 0;\n"
@@ -43,50 +43,51 @@ DEVICE uint4 load_weight_if(const void* p, bool valid) {
     return v;
 }
 
-// Programmatic dependent launch: waits until what the launches in front wrote can be read. Every thread calls it.
+// Programmatic dependent launch: waits until the results of the launches in front can be read. Every thread calls it.
 DEVICE void grid_dependency_wait() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-// The launch behind may begin; it waits as well.
+// Allows the launch behind to begin; that launch waits for this one's results by itself (grid_dependency_wait).
 DEVICE void grid_launch_dependents() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-// A barrier of some warps, `threads` in all; 0 is the barrier of __syncthreads.
+// Barrier of some warps, `threads` threads in all; barrier 0 is that of __syncthreads.
 DEVICE void named_barrier(u32 id, u32 threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Copies 16 bytes to shared memory in the background; of them `bytes` are read and the rest is zero. Of none, the address may be any.
+// Begins a background copy of 16 bytes to shared memory: `bytes` of them are read, the others are zero. With `bytes` 0 the source
+// may be any address.
 DEVICE void cp_async16(void* shared, const void* global, u32 bytes = 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                  : "memory");
 }
 
-// Copies 4 bytes likewise.
+// Begins a background copy of 4 bytes, as cp_async16 does.
 DEVICE void cp_async4(void* shared, const void* global, u32 bytes = 4) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
                  : "memory");
 }
 
-// Ends a group of copies.
+// Ends a group of copies: those begun since the last group ended.
 DEVICE void cp_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Waits until at most `Pending` of this thread's groups are on their way.
+// Waits until at most `Pending` of this thread's groups of copies are under way.
 template <int Pending>
 DEVICE void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-// Four 8×8 matrices of 16 bits: lane i gives the address of row i % 8 of matrix i / 8, and gets of each matrix the elements
-// 2 * (i % 4) and the next of row i / 4.
+// Loads four 8×8 matrices of 16-bit elements. Lane i gives the address of row i % 8 of matrix i / 8; of each matrix it gets
+// elements 2 * (i % 4) and 2 * (i % 4) + 1 of row i / 4.
 DEVICE void ldmatrix_x4(u32 (&out)[4], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -94,7 +95,7 @@ DEVICE void ldmatrix_x4(u32 (&out)[4], const void* row) {
                  : "memory");
 }
 
-// The same, each matrix transposed.
+// ldmatrix_x4 with each matrix transposed.
 DEVICE void ldmatrix_x4_trans(u32 (&out)[4], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -102,7 +103,7 @@ DEVICE void ldmatrix_x4_trans(u32 (&out)[4], const void* row) {
                  : "memory");
 }
 
-// Two matrices, by the addresses of lanes 0 to 15.
+// Loads two 8×8 matrices; lanes 0 to 15 give the addresses of their rows.
 DEVICE void ldmatrix_x2(u32 (&out)[2], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                  : "=r"(out[0]), "=r"(out[1])

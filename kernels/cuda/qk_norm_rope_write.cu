@@ -1,9 +1,10 @@
-// What becomes of a row of qkv before attention: norms of query and key heads (Qwen3; optional), rotary embedding of both (Su et al.
-// 2021, arXiv:2104.09864, the halves of a head rotated against each other as in GPT-NeoX), keys and values to their slots.
+// Preparation of a row of qkv for attention: norms of query and key heads (Qwen3; optional), rotary embedding of both (Su et al.
+// 2021, arXiv:2104.09864, the halves of a head rotated against each other as in GPT-NeoX), keys and values written to their
+// slots.
 //
-// A few lanes for a head, each WIDTH elements of the first half and the same of the second, so that pairs meet in one lane (8: two
-// loads of 16 bytes); a head's squares are summed over its lanes. Fuses three operations; queries stay where they are. Bytes: each
-// element of qkv is read and written once (2 + 2), besides norms and frequencies, which come from the caches.
+// A few lanes share a head. Each has WIDTH elements of the first half and the same of the second, so that pairs meet in one lane
+// (8: two loads of 16 bytes); a head's squares are summed over its lanes. Fuses three operations; queries are changed in place.
+// Bytes: each element of qkv is read and written once (2 + 2); norms and frequencies come from the caches.
 //
 // An angle is position * frequency rounded to f32, as models are trained with; its sine and cosine are of that number.
 // sass [WIDTH=8]: qk_norm_rope_write has LDG\.E\.128

@@ -1,11 +1,12 @@
-// From rows of logits to tokens: edits, mask, temperature, top-k, min-p, top-p, draw, log-probabilities; what the CPU's sampler does.
+// Sampling of tokens from rows of logits: edits, mask, temperature, top-k, min-p, top-p, draw and log-probabilities, as in the
+// CPU's sampler.
 //
-// A block for a row, which it reads several times from the second-level cache: for what isn't a number and the largest, for
-// log-probabilities, for each digit of a threshold, for the draw. No row is sorted: the likeliest are those above a threshold, which
-// is found digit by digit from histograms of 2048 bins (radix select; Alabi et al. 2012, doi:10.1145/2133803.2345676), by their
-// number (top-k) or by their weight (top-p); of equal logits those with lower ids are likelier. Weights are integers, multiples of
-// 2^-46 of the largest, so that no sum depends on its order. Edits are made in place of the logits, and the logit that was there
-// takes the place of the edit's bias.
+// A block samples a row, which it reads several times from the second-level cache: for NaN, infinity and the largest logit, for
+// log-probabilities, for each digit of a threshold, for the draw. No row is sorted: the likeliest ids are those above a
+// threshold, which is found digit by digit from histograms of 2048 bins (radix select; Alabi et al. 2012,
+// doi:10.1145/2133803.2345676), by their number (top-k) or by their weight (top-p); of equal logits those with lower ids are
+// likelier. Weights are integers, multiples of 2^-46 of the largest weight, so that no sum depends on its order. Edits are
+// applied to the logits in place, and the logit before an edit replaces the edit's bias.
 
 // 64 bits from a counter: two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
 DEVICE u64 mix(u64 x) {
@@ -20,7 +21,7 @@ DEVICE u64 random_bits(const Draw& draw) {
     return mix(mix(seed + step) + position * step);
 }
 
-// As in `Edit::apply` of the engine. What overflows upwards stays a number.
+// Applies an edit as `Edit::apply` of the engine does: a logit that overflows upwards becomes the largest number.
 DEVICE void apply(float* logits, Edit& edit) {
     const float most = __uint_as_float(0x7f7fffffu);
     float logit = logits[edit.id], biased = fminf(logit + edit.bias, most);
@@ -29,7 +30,7 @@ DEVICE void apply(float* logits, Edit& edit) {
     edit.bias = logit;
 }
 
-// Of at least one id that is left.
+// Chooses an id; at least one must be left.
 DEVICE u32 choose(const Row& row, const Draw& draw, u64 best, Shared& shared) {
     if (!(draw.temperature > 0.0f)) return ~(u32)best;
     Limits limits = {0, NONE, of_key((u32)(best >> 32)), draw.temperature, 0.0f};
@@ -45,12 +46,12 @@ DEVICE u32 choose(const Row& row, const Draw& draw, u64 best, Shared& shared) {
         limit(row, limits, Weight(), min(target, all), shared);
         all = total(row, limits, Weight(), shared);
     }
-    // The upper 53 bits of the random ones, times the sum, rounded down.
+    // The upper 53 random bits as a fraction of one, times the sum, rounded down.
     return find(row, limits, Weight(), __umul64hi(random_bits(draw) >> 11 << 11, all), shared);
 }
 
-// out: [rows, 4] of status (0: a token, 1: a logit is no number, 2: no token is left), id, log-probability or the bad logit, number
-// of alternatives; top: [rows, top_width, 2] of id and log-probability.
+// out: [rows, 4] of status (0: a token, 1: a logit is NaN or plus infinity, 2: no token is left), id, log-probability or the bad
+// logit, number of alternatives; top: [rows, top_width, 2] of id and log-probability.
 KERNEL __launch_bounds__(1024) void sample(float* all_logits, const Draw* draws, Edit* edits, const u32* masks, u32* samples,
                                            u32* out, u32* top, u32 vocab, u32 top_width) {
     grid_launch_dependents();

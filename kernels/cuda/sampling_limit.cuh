@@ -1,7 +1,7 @@
-// Places in a row of logits, found without sorting it: the id at which a sum is reached, and the key down to which the likeliest measure as
-// much as is wanted, digit by digit from histograms (radix select). For sampling.cu.
+// Search in a row of logits without sorting it: the id at which a sum is reached, and the key down to which the likeliest ids
+// measure as much as is wanted, found digit by digit from histograms (radix select). For sampling.cu.
 
-// The first id at which the sum over the ids up to it is above `target`, which is below the sum of all.
+// The first id at which the sum over all ids up to and including it exceeds `target`, which is below the sum of all ids.
 template <class Measure>
 DEVICE u32 find(const Row& row, const Limits& limits, Measure measure, u64 target, Shared& shared) {
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -35,7 +35,7 @@ DEVICE u32 find(const Row& row, const Limits& limits, Measure measure, u64 targe
     return found;
 }
 
-// Adds to a bin. The low half's carry is found by whoever makes it.
+// Adds to a bin. The thread whose addition overflows the low half adds the carry to the high half.
 DEVICE void add(Shared& shared, u32 bin, u64 x) {
     u32 low = (u32)x, before = atomicAdd(&shared.low[bin], low), high = (u32)(x >> 32) + (before + low < before);
     if (high) atomicAdd(&shared.high[bin], high);
@@ -45,7 +45,8 @@ DEVICE u64 bin_of(const Shared& shared, u32 bin) {
     return (u64)shared.high[bin] << 32 | shared.low[bin];
 }
 
-// The bin in which the sum from the highest bin on reaches `target`, and how much of the target the bins above leave. Of warp 0.
+// Finds the bin in which the sum from the highest bin on reaches `target`, and what the bins above it leave of the target. Called
+// by warp 0.
 DEVICE void find_bin(Shared& shared, u64 target) {
     constexpr u32 share = BINS / 32;
     u32 lane = threadIdx.x % 32, top = BINS - 1 - lane * share;
@@ -59,7 +60,7 @@ DEVICE void find_bin(Shared& shared, u64 target) {
     }
 }
 
-// Limits that leave as few of the likeliest as measure `target`, which is at most what all measure.
+// Tightens the limits to as few of the likeliest ids as measure `target`, which is at most what all ids measure.
 template <class Measure>
 DEVICE void limit(const Row& row, Limits& limits, Measure measure, u64 target, Shared& shared) {
     u32 prefix = 0;
@@ -80,7 +81,7 @@ DEVICE void limit(const Row& row, Limits& limits, Measure measure, u64 target, S
         prefix = prefix << bits | shared.digit, target = shared.rest;
         __syncthreads();
     }
-    // All of this key measure the same: as many of them as reach the rest.
+    // All ids of this key measure the same: as many of them are kept as reach the rest.
     u64 one = measure.of(limits, of_key(prefix)), ties = (target + one - 1) / one;
     u32 last = find(row, limits, Tie{prefix}, ties - 1, shared);
     limits.key = prefix, limits.id = last;

@@ -1,9 +1,10 @@
-// A row of logits as a block sees it: what is left of it, and sums over it of what an id measures (one, its weight). For sampling.cu.
+// A row of logits as a block sees it: the ids that are left, and sums over them of a measure (one, or the weight). For
+// sampling.cu.
 
 #define NONE 0xffffffffu
 constexpr u32 THREADS = 1024, WARPS = THREADS / 32, BINS = 2048;
 
-// A draw's words; the same as in sampling.rs.
+// Words of a draw, in the order of `DrawRow::words` in src/sampling/mod.rs.
 struct Draw {
     u32 logit_row, lane, mask_row, first_edit, end_edit;
     float temperature, top_p;
@@ -25,14 +26,15 @@ struct Shared {
     float logit;
 };
 
-// The logits that count.
+// A row of logits, and its mask of the ids that may be chosen (null: all).
 struct Row {
     const float* logits;
     const u32* mask;
     u32 vocab;
 };
 
-// What is left: ids above a key, of those with that key the ids up to `id`, and weights of `least`.
+// Ids that are left: those with a key above `key`, and of those with that key the ids up to `id`. Weights below `least` count as
+// zero.
 struct Limits {
     u32 key, id;
     float largest, temperature, least;
@@ -42,7 +44,7 @@ DEVICE float logit_of(const Row& row, u32 id) {
     return !row.mask || row.mask[id / 32] >> id % 32 & 1 ? row.logits[id] : MINUS_INFINITY;
 }
 
-// Keys are ordered like logits. Zeros of both signs are equal.
+// Key of a logit: keys are ordered like logits, and zeros of both signs are equal.
 DEVICE u32 key_of(float logit) {
     u32 bits = logit == 0.0f ? 0 : __float_as_uint(logit);
     return bits >> 31 ? ~bits : bits | 0x80000000u;
@@ -72,7 +74,7 @@ struct Weight {
     }
 };
 
-// One for each id of a key that has a weight.
+// Counts the ids with key `key` whose weight is at least `least`.
 struct Tie {
     u32 key;
     DEVICE_MEMBER u64 of(const Limits& limits, float logit) const {
@@ -105,7 +107,7 @@ DEVICE u64 over_block(u64 x, Join join, Shared& shared) {
     return all;
 }
 
-// Sums of this lane and all before it.
+// Sum over this lane and all lanes before it.
 DEVICE u64 up_to_lane(u64 x) {
     for (u32 offset = 1; offset < 32; offset *= 2) {
         u64 before = __shfl_up_sync(0xffffffffu, x, offset);

@@ -1,6 +1,7 @@
-// What is reported of a row of logits: the best id, one that is no number, log-probabilities, the likeliest ids. For sampling.cu.
+// Results for a row of logits: the best id, an id whose logit is NaN or plus infinity, log-probabilities, the likeliest ids. For
+// sampling.cu.
 
-// The largest logit's key, and the complement of the lowest id that has it.
+// Key of the largest logit (upper half), and the complement of the lowest id that has it (lower half).
 DEVICE u64 best_of(const Row& row, Shared& shared) {
     u64 best = 0;
     for (u32 id = threadIdx.x; id < row.vocab; id += THREADS) {
@@ -10,7 +11,7 @@ DEVICE u64 best_of(const Row& row, Shared& shared) {
     return over_block(best, Larger(), shared);
 }
 
-// The complement of the first id whose logit is NaN or infinity; 0: none.
+// Complement of the first id whose logit is NaN or plus infinity; 0 if there is none.
 DEVICE u32 first_bad(const Row& row, Shared& shared) {
     u64 bad = 0;
     for (u32 id = threadIdx.x; id < row.vocab; id += THREADS) {
@@ -19,7 +20,7 @@ DEVICE u32 first_bad(const Row& row, Shared& shared) {
     return (u32)over_block(bad, Larger(), shared);
 }
 
-// What a logit is above its log-probability.
+// Difference between a logit and its log-probability.
 DEVICE float log_sum(const Row& row, float largest, Shared& shared) {
     float sum = 0.0f;
     for (u32 id = threadIdx.x; id < row.vocab; id += THREADS) sum += expf(row.logits[id] - largest);
@@ -28,7 +29,7 @@ DEVICE float log_sum(const Row& row, float largest, Shared& shared) {
     return largest + logf(sum);
 }
 
-// Writes the `count` likeliest ids with their log-probabilities; returns how many there are.
+// Writes the `count` likeliest ids with their log-probabilities; returns how many it wrote.
 DEVICE u32 write_top(const Row& row, u32 count, float above, u32* top, Shared& shared) {
     Limits limits = {0, NONE, 0.0f, 1.0f, 0.0f};
     u64 all = total(row, limits, Count(), shared);

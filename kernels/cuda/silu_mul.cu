@@ -1,7 +1,7 @@
 // SwiGLU (Shazeer 2020, arXiv:2002.05202): out = gate / (1 + exp(-gate)) * up, bf16 to bf16, computed in f32.
 //
-// A block for a row and a range of its columns, WIDTH columns a thread (8: 16 bytes of gate, up and out). Gate and up are interleaved in groups
-// of `group` columns. Fuses the sigmoid and both products. Bytes: 4 read and 2 written for each result.
+// A block for a row and a range of its columns, WIDTH columns a thread (8: 16 bytes of gate, up and out). Gate and up are
+// interleaved in groups of `group` columns. Fuses the sigmoid and both products. Bytes: 4 read and 2 written for each result.
 // sass [WIDTH=8]: silu_mul lacks LDG(?!\.E\.128)
 
 KERNEL __launch_bounds__(256) void silu_mul(const bf16* gate_up, bf16* out, u32 cols, u32 group) {

@@ -1,12 +1,12 @@
-// The softmax of a warp in one pass (Milakov and Gimelshein 2018, arXiv:1805.02867). For attention.cu and mla_attention.cu.
+// Softmax over a warp in one pass (Milakov and Gimelshein 2018, arXiv:1805.02867). For attention.cu and mla_attention.cu.
 
-// The largest score so far, and the sum of weights, which are relative to it.
+// Largest score so far, and the sum of the weights relative to it.
 struct Softmax {
     float most, sum;
 };
 
-// Takes in a score of each lane, of which those of hidden positions don't count; `weight` is the lane's. Returns what has to be multiplied with
-// results so far.
+// Adds one score of each lane; `counts` is false for positions that the row doesn't see. Sets `weight` to the lane's weight.
+// Returns the factor by which earlier results must be multiplied.
 DEVICE float weigh(Softmax& all, float score, bool counts, float& weight) {
     float before = all.most;
     all.most = fmaxf(before, warp_max(score));

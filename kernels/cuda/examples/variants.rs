@@ -1,5 +1,6 @@
-//! Writes what NVRTC is given for every variant into a folder, for `tests/cuda/compile.sh`: `variants FOLDER ARCH…`, where an
-//! architecture is `80` or `90`. A file `N.cu` has the text and `N.json` name, options and the claims that the check proves.
+//! Writes the text that NVRTC compiles for every variant into a folder, for `tests/cuda/compile.sh`: `variants FOLDER ARCH…`,
+//! where an architecture is `80` or `90`. A file `N.cu` has the text, with the promises that the check proves; `N.json` has name,
+//! architecture, options and the kernels' names.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ fn write(folder: &Path, archs: &[Arch]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Names and options have no character that JSON would escape.
+/// JSON of a variant. Names and options have no character that JSON would escape.
 fn description(arch: Arch, variant: &Variant) -> String {
     let quoted =
         |items: &[String]| items.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join(", ");

@@ -1,18 +1,18 @@
-//! Numbers of one type to another, when weights are loaded.
+//! Conversion of numbers to another type, when weights are loaded.
 
 use crate::check::THREADS;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "cast.cu", text: include_str!("../cast.cu") };
 
-/// Types of numbers.
+/// Type of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// bfloat16.
+    /// bfloat16, 16 bits.
     Bf16,
-    /// float.
+    /// IEEE single precision, 32 bits.
     F32,
-    /// IEEE half; only read.
+    /// IEEE half precision, 16 bits; can only be read.
     F16,
 }
 
@@ -31,19 +31,19 @@ impl Number {
 pub struct Cast {
     /// `[count]`.
     pub from: DevicePtr,
-    /// What it holds.
+    /// Type of the numbers in `from`.
     pub from_type: Number,
-    /// `[count]`; not the same memory.
+    /// `[count]`, which must not overlap with `from`.
     pub to: DevicePtr,
-    /// What it shall hold: bf16 or f32.
+    /// Type of the numbers in `to`: bf16 or f32.
     pub to_type: Number,
-    /// Numbers.
+    /// Number of values.
     pub count: u64,
 }
 
 impl Cast {
     /// # Panics
-    /// Where there are no numbers, a pointer is null, or f16 is asked for.
+    /// Where there are no values, a pointer is null, or `to_type` is f16.
     pub fn launch(&self) -> Launch {
         let Self { from, to, count, .. } = *self;
         assert!(count > 0 && from != DevicePtr::NULL && to != DevicePtr::NULL, "cast: {self:?}");

@@ -2,15 +2,15 @@
 
 use crate::DevicePtr;
 
-/// Threads of a block where nothing asks for another number.
+/// Threads of a block in kernels that need no special number.
 pub(crate) const THREADS: u32 = 256;
 
-/// Elements that a thread takes at once: eight (16 bytes of bf16) where rows begin at multiples of 16 bytes, else one.
+/// Elements that a thread processes at once: eight (16 bytes of bf16) if all rows begin at multiples of 16 bytes, else one.
 pub(crate) fn width(cols: u32, pointers: &[DevicePtr]) -> u32 {
     if cols.is_multiple_of(8) && pointers.iter().all(|p| p.is_wide()) { 8 } else { 1 }
 }
 
-/// Rows and columns that are there, and pointers that aren't null.
+/// Checks that there are rows and columns, and that no pointer is null.
 pub(crate) fn shape(operation: &str, rows: u32, cols: u32, pointers: &[DevicePtr]) {
     assert!(rows > 0 && cols > 0, "{operation}: {rows} rows of {cols}");
     assert!(pointers.iter().all(|p| *p != DevicePtr::NULL), "{operation}: a pointer is null");

@@ -5,21 +5,21 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "embed.cu", text: include_str!("../embed.cu") };
 
-/// A token that the host doesn't know yet: the last sample of its sequence's lane, which lies on the device.
+/// Token id that stands for the last sample of the row's lane, which lies on the device and isn't known to the host yet.
 pub const LAST: u32 = u32::MAX;
 
-/// `out[i] = table[tokens[i]]`, bf16 to f32. An id that isn't in the table makes a row of NaN.
+/// `out[i] = table[tokens[i]]`, bf16 to f32. An id outside of the table makes a row of NaN.
 #[derive(Debug, Clone, Copy)]
 pub struct Embed {
     /// `[rows]` u32: ids, or [`LAST`].
     pub tokens: DevicePtr,
-    /// Where [`LAST`] is looked up. None: no token is [`LAST`].
+    /// Where [`LAST`] is looked up; `None` if no token is [`LAST`].
     pub last: Option<LastSamples>,
     /// `[vocab, cols]` bf16.
     pub table: DevicePtr,
     /// `[rows, cols]` f32.
     pub out: DevicePtr,
-    /// Tokens.
+    /// Number of tokens.
     pub rows: u32,
     /// Width of a row.
     pub cols: u32,
@@ -27,12 +27,12 @@ pub struct Embed {
     pub vocab: u32,
 }
 
-/// The last sample of each lane, and the lane of each row.
+/// Last sample of each lane, and lane of each row.
 #[derive(Debug, Clone, Copy)]
 pub struct LastSamples {
-    /// `[lanes]` u32.
+    /// `[lanes]` u32: token ids.
     pub samples: DevicePtr,
-    /// `[rows]` u32.
+    /// `[rows]` u32: lanes.
     pub lanes: DevicePtr,
 }
 
@@ -64,7 +64,7 @@ impl Embed {
     }
 }
 
-/// What it means, for tokens that are all known.
+/// Reference, for tokens without [`LAST`].
 pub fn embed_reference(tokens: &[u32], table: &[f32], cols: usize) -> Vec<f64> {
     let row = |token: &u32| table[*token as usize * cols..][..cols].iter().map(|x| f64::from(*x));
     tokens.iter().flat_map(row).collect()

@@ -1,4 +1,4 @@
-//! Memory without a file: a word again and again, and random weights.
+//! Fills memory with a repeated word or with random weights.
 
 use crate::check::THREADS;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -10,35 +10,35 @@ static SOURCE: Source = Source { name: "fill.cu", text: include_str!("../fill.cu
 pub struct Fill {
     /// `[words]` of four bytes.
     pub out: DevicePtr,
-    /// The value.
+    /// Value of each word.
     pub word: u32,
-    /// How many.
+    /// Number of words.
     pub words: u64,
 }
 
-/// bf16 uniform in `middle ± spread`, the same for the same seed, here and on the CPU.
+/// Draws bf16 uniformly from `middle ± spread`; a seed gives the same values here and on the CPU.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomWeights {
     /// `[count]` bf16, at a multiple of 8 bytes.
     pub out: DevicePtr,
-    /// How many.
+    /// Number of weights.
     pub count: u64,
-    /// Begins the sequence of draws.
+    /// Start of the sequence of draws.
     pub seed: u64,
-    /// The middle.
+    /// Middle of the range.
     pub middle: f32,
-    /// The greatest distance from it.
+    /// Greatest distance from `middle`.
     pub spread: f32,
 }
 
-/// Bytes of which all values of the bits in `mask` are as likely.
+/// Draws random bytes: bits in `mask` are 0 or 1 with equal probability, other bits are 0.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomCodes {
     /// `[count]` u8, at a multiple of 8 bytes.
     pub out: DevicePtr,
-    /// How many.
+    /// Number of bytes.
     pub count: u64,
-    /// Begins the sequence of draws.
+    /// Start of the sequence of draws.
     pub seed: u64,
     /// Bits that may be set.
     pub mask: u8,
@@ -91,7 +91,7 @@ fn launch(entry: &'static str, out: DevicePtr, threads: u64, args: Args) -> Laun
     }
 }
 
-/// Draws of splitmix64.
+/// Sequence of draws of splitmix64.
 fn draws(seed: u64) -> impl Iterator<Item = u64> {
     (1u64..).map(move |at| {
         let state = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -101,7 +101,7 @@ fn draws(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The bits of [`RandomWeights`].
+/// Reference: bits of the weights that [`RandomWeights`] draws.
 #[expect(clippy::cast_possible_truncation, reason = "takes sixteen bits at a time")]
 pub fn random_weights_reference(count: usize, seed: u64, middle: f32, spread: f32) -> Vec<u16> {
     let uniform = |z: u64, i: usize| f32::from((z >> (16 * i)) as i16) / 32768.0;
@@ -110,7 +110,7 @@ pub fn random_weights_reference(count: usize, seed: u64, middle: f32, spread: f3
     draws(seed).flat_map(four).take(count).collect()
 }
 
-/// The bytes of [`RandomCodes`].
+/// Reference: bytes that [`RandomCodes`] draws.
 pub fn random_codes_reference(count: usize, seed: u64, mask: u8) -> Vec<u8> {
     draws(seed).flat_map(u64::to_le_bytes).map(|code| code & mask).take(count).collect()
 }

@@ -1,4 +1,4 @@
-//! Rows by their numbers.
+//! Gathers rows of a matrix by their indices.
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -8,9 +8,9 @@ static SOURCE: Source = Source { name: "gather_rows.cu", text: include_str!("../
 /// `out[i] = x[indices[i]]`.
 #[derive(Debug, Clone, Copy)]
 pub struct GatherRows {
-    /// `[any, cols]` f32.
+    /// `[any number of rows, cols]` f32.
     pub x: DevicePtr,
-    /// `[rows]` u32, each a row of x.
+    /// `[rows]` u32: indices of rows of `x`.
     pub indices: DevicePtr,
     /// `[rows, cols]` f32.
     pub out: DevicePtr,

@@ -1,26 +1,26 @@
-//! A launch as data: which kernel, on how many threads, with which arguments.
+//! A kernel's launch as data: kernel, grid, block, and arguments.
 
 use std::ffi::c_void;
 use std::fmt;
 
 use crate::{Defines, DevicePtr, Source, Variant};
 
-/// The most arguments of a kernel.
+/// Greatest number of arguments of a kernel.
 pub const MAX_ARGS: usize = 24;
 
-/// A kernel of a variant.
+/// Identifies a kernel: an entry of a compiled variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelId {
-    /// The file.
+    /// File that has the kernel.
     pub source: &'static Source,
-    /// Its constants.
+    /// Constants that the file is compiled with.
     pub defines: Defines,
-    /// The kernel's name in it.
+    /// Name of the kernel's function in the file.
     pub entry: &'static str,
 }
 
 impl KernelId {
-    /// What is compiled for it.
+    /// Variant that has to be compiled for the kernel.
     pub fn variant(&self) -> Variant {
         Variant { source: self.source, defines: self.defines }
     }
@@ -35,26 +35,26 @@ impl fmt::Display for KernelId {
 /// A kernel's launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
-    /// What runs.
+    /// Kernel that runs.
     pub kernel: KernelId,
-    /// Blocks.
+    /// Number of blocks in each dimension.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Threads of a block in each dimension.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block. Above 48 kB a device gives it only to kernels whose attribute allows so much.
+    /// Bytes of dynamic shared memory of a block. A device gives more than 48 kB only to kernels whose attribute allows it.
     pub shared_bytes: u32,
     /// The kernel's arguments.
     pub args: Args,
-    /// Whether it may begin before the launch in front of it has ended (programmatic dependent launch): the kernel waits for that
-    /// by itself, in every thread, before it reads anything but weights and before it writes. So whoever writes weights waits for
-    /// that to end before the first launch that reads them.
+    /// Whether the kernel may begin before the launch in front of it has ended (programmatic dependent launch). Then every thread
+    /// of the kernel waits for that launch before it reads anything but weights, and before it writes. So weights must be
+    /// complete before the first launch that reads them is enqueued.
     pub overlaps: bool,
 }
 
-/// What an argument is.
+/// Type of a kernel's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgKind {
-    /// An address.
+    /// Address of device memory.
     Pointer,
     /// `unsigned`.
     U32,
@@ -67,13 +67,13 @@ pub enum ArgKind {
 }
 
 impl ArgKind {
-    /// Bytes that the kernel reads.
+    /// Bytes of the argument.
     pub fn size(self) -> u32 {
         if matches!(self, Self::Pointer | Self::U64) { 8 } else { 4 }
     }
 }
 
-/// A kernel's arguments in order, each in a place of eight bytes.
+/// Arguments of a kernel in order, each in a slot of eight bytes.
 #[derive(Clone, Copy)]
 pub struct Args {
     slots: [u64; MAX_ARGS],
@@ -88,42 +88,42 @@ impl Default for Args {
 }
 
 impl Args {
-    /// None yet.
+    /// Empty list of arguments.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// And an address.
+    /// Appends an address.
     #[must_use]
     pub fn ptr(self, pointer: DevicePtr) -> Self {
         self.with(ArgKind::Pointer, pointer.0)
     }
 
-    /// And an address, or null.
+    /// Appends an address; null for `None`.
     #[must_use]
     pub fn optional(self, pointer: Option<DevicePtr>) -> Self {
         self.ptr(pointer.unwrap_or(DevicePtr::NULL))
     }
 
-    /// And a number.
+    /// Appends an `unsigned`.
     #[must_use]
     pub fn u32(self, value: u32) -> Self {
         self.with(ArgKind::U32, value.into())
     }
 
-    /// And a number.
+    /// Appends an `unsigned long long`.
     #[must_use]
     pub fn u64(self, value: u64) -> Self {
         self.with(ArgKind::U64, value)
     }
 
-    /// And a number.
+    /// Appends an `int`.
     #[must_use]
     pub fn i32(self, value: i32) -> Self {
         self.with(ArgKind::I32, value.cast_unsigned().into())
     }
 
-    /// And a number.
+    /// Appends a `float`.
     #[must_use]
     pub fn f32(self, value: f32) -> Self {
         self.with(ArgKind::F32, value.to_bits().into())
@@ -131,19 +131,19 @@ impl Args {
 
     fn with(mut self, kind: ArgKind, slot: u64) -> Self {
         assert!(self.len < MAX_ARGS, "more than {MAX_ARGS} arguments");
-        // Little-endian: the first four bytes of a place are its number.
+        // Little-endian: a number of four bytes is in the first four bytes of its slot.
         (self.slots[self.len], self.kinds[self.len]) = (slot, kind);
         self.len += 1;
         self
     }
 
-    /// What each is.
+    /// Types of the arguments.
     pub fn kinds(&self) -> &[ArgKind] {
         &self.kinds[..self.len]
     }
 
-    /// The address of each, as `cuLaunchKernel` takes them. They point into this value, which has to outlive the call; drivers
-    /// read through them, and read as many as the kernel has parameters.
+    /// Addresses of the arguments, as `cuLaunchKernel` takes them. They point into this value, which must outlive the call.
+    /// Drivers read as many of them as the kernel has parameters.
     pub fn pointers(&self) -> [*mut c_void; MAX_ARGS] {
         let mut pointers = [std::ptr::null_mut(); MAX_ARGS];
         for (pointer, slot) in pointers.iter_mut().zip(&self.slots[..self.len]) {

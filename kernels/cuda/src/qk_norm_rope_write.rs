@@ -1,4 +1,4 @@
-//! What becomes of a row of qkv before attention: norms of heads, rotary embedding, keys and values to the cache.
+//! Preparation of qkv rows for attention: norms of heads, rotary embedding, keys and values written to the KV cache.
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -6,17 +6,17 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 static SOURCE: Source =
     Source { name: "qk_norm_rope_write.cu", text: include_str!("../qk_norm_rope_write.cu") };
 
-/// Norms and rotates query and key heads of `qkv`, and writes keys and values to the rows' slots. What is left of a row's keys and
-/// values in `qkv` is as it was.
+/// Norms and rotates the query heads in `qkv` in place; norms and rotates the key heads, and writes keys and values to the rows'
+/// slots. Keys and values in `qkv` itself stay as they were.
 #[derive(Debug, Clone, Copy)]
 pub struct QkNormRopeWrite {
     /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16.
     pub qkv: DevicePtr,
-    /// Norms of heads, of models that have them.
+    /// Norms of query and key heads; `None` for models without them.
     pub norms: Option<HeadNorms>,
-    /// `[head_dim / 2]` f32: radians a position.
+    /// `[head_dim / 2]` f32: radians per position.
     pub frequencies: DevicePtr,
-    /// Factor of cosines and sines.
+    /// Factor of the cosines and sines.
     pub rope_factor: f32,
     /// `[rows]` u32, below 2²¹.
     pub positions: DevicePtr,
@@ -24,7 +24,7 @@ pub struct QkNormRopeWrite {
     pub slots: DevicePtr,
     /// The layer's keys `[blocks, kv_heads, 64, head_dim]` bf16, chunks swizzled ([`kv_index`]).
     pub keys: DevicePtr,
-    /// Its values, likewise.
+    /// The layer's values, in the layout of `keys`.
     pub values: DevicePtr,
     /// Tokens.
     pub rows: u32,
@@ -95,12 +95,12 @@ impl QkNormRopeWrite {
             .f32(self.rope_factor)
     }
 
-    /// Elements that a lane has of each half of a head.
+    /// Elements that a lane holds of each half of a head.
     fn width(head_dim: u32) -> u32 {
         if head_dim.is_multiple_of(16) { 8 } else { 1 }
     }
 
-    /// Lanes of a head.
+    /// Number of lanes that share a head.
     fn lanes(head_dim: u32) -> u32 {
         (head_dim / 2 / Self::width(head_dim)).next_power_of_two()
     }
@@ -117,14 +117,14 @@ impl QkNormRopeWrite {
     }
 }
 
-/// Where an element of a head of the token in `slot` lies in a layer's keys or values.
+/// Index of element `dim` of a head in a layer's keys or values, for the token in `slot`.
 pub fn kv_index(slot: usize, head: usize, dim: usize, kv_heads: usize, head_dim: usize) -> usize {
     let mask = [(64, 7), (32, 3), (16, 1)].iter().find(|(width, _)| head_dim.is_multiple_of(*width));
     let chunk = (slot & mask.map_or(0, |(_, mask)| *mask)) * 8;
     ((slot / 64 * kv_heads + head) * 64 + slot % 64) * head_dim + (dim ^ chunk)
 }
 
-/// What it means for one head: its norm where it has a weight and `eps`, then its rotation at a position.
+/// Reference for one head: its norm if there is one (weight and `eps`), then its rotation at a position.
 #[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴, and heads far narrower")]
 pub fn norm_rope_reference(
     head: &[f32],

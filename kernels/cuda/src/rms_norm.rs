@@ -1,4 +1,4 @@
-//! RMS norm of rows of the residual.
+//! RMS norm of rows of the residual stream.
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -47,7 +47,7 @@ impl RmsNorm {
     }
 }
 
-/// What it means.
+/// Reference.
 #[expect(clippy::cast_precision_loss, reason = "a row is far shorter than 2⁵²")]
 pub fn rms_norm_reference(x: &[f32], weight: &[f32], eps: f32) -> Vec<f64> {
     let scaled = |row: &[f32]| {

@@ -14,9 +14,9 @@ pub struct SiluMul {
     pub out: DevicePtr,
     /// Rows.
     pub rows: u32,
-    /// Columns of gate.
+    /// Columns of gate, and of the result.
     pub cols: u32,
-    /// Columns of gate beside each other; divides `cols`. `cols` where all of gate comes first.
+    /// Columns of gate that lie together; divides `cols`. Equal to `cols` if all of gate comes first.
     pub group: u32,
 }
 
@@ -47,7 +47,7 @@ impl SiluMul {
     }
 }
 
-/// What it means, for rows of `2 * cols`.
+/// Reference, for rows of `2 * cols` values.
 pub fn silu_mul_reference(gate_up: &[f32], cols: usize, group: usize) -> Vec<f64> {
     let row = |row: &[f32]| {
         let place = |col: usize| col / group * 2 * group + col % group;

@@ -1,6 +1,6 @@
-//! What is compiled: the text of a kernel's file behind the text that all of them share, and the compiler's options.
+//! Sources of kernels: a kernel file's text behind the text that all kernels share, and the compiler's options.
 //!
-//! Invariant: text and options decide the binary, so their hash names it in the cache.
+//! Invariant: text and options decide the binary, so the cache names a binary by their hash.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use std::hash::{Hash, Hasher};
 
 use sha2::{Digest, Sha256};
 
-/// The PTX instructions behind the prelude's names. The shim has C++ in its place.
+/// PTX instructions under names that kernels call. The shim replaces this text by C++.
 const PTX: &str = include_str!("../ptx.cuh");
-/// Types and functions of all kernels.
+/// Types and functions that all kernels share.
 const PRELUDE: &str = include_str!("../prelude.cuh");
 
-/// A file of kernels, known by its name.
+/// A file of kernels, identified by its name.
 #[derive(Debug)]
 pub struct Source {
     /// Name of the file.
     pub name: &'static str,
-    /// Its text, without what is put before it.
+    /// Text of the file, without the prelude.
     pub text: &'static str,
 }
 
@@ -37,19 +37,19 @@ impl Hash for Source {
 }
 
 impl Source {
-    /// Names of the kernels in it, in order.
+    /// Names of the file's kernels, in order.
     pub fn entries(&self) -> Vec<&'static str> {
         let after = self.text.split("\nKERNEL").skip(1);
         after.filter_map(|text| text.split_once(" void ")?.1.split_once('(').map(|(name, _)| name)).collect()
     }
 
-    /// The prelude and this text, with line numbers of the files.
+    /// The prelude and the file's text, with `#line` directives for both.
     pub fn with_prelude(&self) -> String {
         format!("#line 1 \"prelude.cuh\"\n{PRELUDE}\n#line 1 \"{}\"\n{}", self.name, self.text)
     }
 }
 
-/// Constants that a source is compiled with, sorted by name.
+/// Constants that a file is compiled with, sorted by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Defines {
     pairs: [(&'static str, u32); Self::MOST],
@@ -57,11 +57,11 @@ pub struct Defines {
 }
 
 impl Defines {
-    /// The most constants of a source.
+    /// Greatest number of constants.
     pub const MOST: usize = 8;
 
     /// # Panics
-    /// Where there are too many, or a name comes twice.
+    /// Where there are more than [`Self::MOST`] constants, or two have one name.
     pub fn new(pairs: &[(&'static str, u32)]) -> Self {
         assert!(pairs.len() <= Self::MOST, "{} defines", pairs.len());
         let mut all = [("", 0); Self::MOST];
@@ -72,7 +72,7 @@ impl Defines {
         defines
     }
 
-    /// Names and values.
+    /// Names and values, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, u32)> {
         self.pairs[..self.len].iter().copied()
     }
@@ -93,12 +93,12 @@ impl fmt::Debug for Defines {
     }
 }
 
-/// A source with its constants: what is compiled as one.
+/// A file with its constants: the unit of compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// The file.
+    /// File of the kernels.
     pub source: &'static Source,
-    /// Its constants.
+    /// Constants of this variant.
     pub defines: Defines,
 }
 
@@ -110,12 +110,12 @@ impl fmt::Display for Variant {
 }
 
 impl Variant {
-    /// The text for NVRTC.
+    /// The text that NVRTC compiles.
     pub fn text(&self) -> String {
         format!("#line 1 \"ptx.cuh\"\n{PTX}\n{}", self.source.with_prelude())
     }
 
-    /// The options for NVRTC.
+    /// The options of NVRTC.
     pub fn options(&self, arch: Arch) -> Vec<String> {
         let mut options =
             vec![format!("--gpu-architecture={arch}"), "--std=c++17".into(), "-default-device".into()];
@@ -123,7 +123,7 @@ impl Variant {
         options
     }
 
-    /// SHA-256 of text and options, in hexadecimal digits.
+    /// SHA-256 of options and text, in hexadecimal digits.
     pub fn hash(&self, arch: Arch) -> String {
         let mut hash = Sha256::new();
         for part in self.options(arch).iter().chain([&self.text()]) {
@@ -137,18 +137,18 @@ impl Variant {
     }
 }
 
-/// What a device executes, by its compute capability.
+/// Architecture that a binary is compiled for: a compute capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Arch {
-    /// 9 of 9.0.
+    /// Major number: 9 of 9.0.
     pub major: u32,
-    /// 0 of 9.0.
+    /// Minor number: 0 of 9.0.
     pub minor: u32,
 }
 
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // From 9.0 on, "a" opens the instructions of that very device; a binary is for one device anyway.
+        // From 9.0 on, "a" allows instructions that only this very architecture has; a binary is for one device anyway.
         write!(f, "sm_{}{}{}", self.major, self.minor, if self.major >= 9 { "a" } else { "" })
     }
 }

@@ -1,30 +1,31 @@
-//! How far a kernel's results may be from its reference, which sums in f64.
+//! How far a kernel's results may differ from its reference, which sums in f64.
 
-/// Allowed: `absolute + relative * |wanted|`.
+/// Greatest difference that is allowed: `absolute + relative * |wanted|`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// Of sums of values around one.
+    /// Error of sums of values around one.
     pub absolute: f64,
-    /// Of rounding.
+    /// Error of rounding.
     pub relative: f64,
 }
 
 impl Tolerance {
-    /// Nothing is computed.
+    /// For kernels that only copy: results are equal.
     pub const EXACT: Self = Self { absolute: 0.0, relative: 0.0 };
-    /// Results of a few f32 operations.
+    /// For results of a few f32 operations.
     pub const F32: Self = Self { absolute: 1e-5, relative: 1e-5 };
-    /// Those, rounded to bf16: half of the last of eight bits, and a little for a value that f32 put on the other side.
+    /// For such results rounded to bf16: half of the last of eight bits, and a little for values that an f32 error moves across a
+    /// tie.
     pub const BF16: Self = Self { absolute: 1e-5, relative: 1.0 / 256.0 };
 
-    /// The first result that is too far from what is wanted, as a sentence. Infinities must be met, and nothing may be NaN.
+    /// Describes the first result that is too far from the wanted one. An infinity must be met exactly, and a NaN is an error.
     pub fn check(&self, got: &[f32], wanted: &[f64]) -> Result<(), String> {
         if got.len() != wanted.len() {
             return Err(format!("{} results, wanted {}", got.len(), wanted.len()));
         }
         for (i, (got, wanted)) in got.iter().zip(wanted).enumerate() {
             let got = f64::from(*got);
-            // An infinity is no distance away from itself only by comparison.
+            // Infinities are compared as a whole: their difference to themselves is NaN.
             let near = (got - wanted).abs() <= self.absolute + self.relative * wanted.abs();
             if !near && got.total_cmp(wanted).is_ne() {
                 return Err(format!("result {i} is {got}, wanted {wanted}"));

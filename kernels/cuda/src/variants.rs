@@ -1,11 +1,11 @@
-//! Everything that the server may compile, for the check that compiles it all without a device.
+//! List of everything that the server may compile, for the check that compiles all of it without a device.
 
 use crate::{
     Attention, AttentionDecode, AttentionPrefill, Cast, Embed, Fill, GatherRows, Linear, QkNormRopeWrite,
     RmsNorm, Sample, SiluMul, Variant, mla, moe,
 };
 
-/// All variants of all sources.
+/// All variants that are checked.
 pub fn variants() -> Vec<Variant> {
     let all = [
         Embed::variants(),

@@ -1,6 +1,6 @@
 //! Division of a GPU's memory: keys and values get what weights, activations and kernels leave, less a reserve.
 //!
-//! Invariant: nothing is allocated after the keys and values; from then on only the admission of sequences is limited.
+//! Invariant: nothing is allocated after the keys and values. From then on the scheduler's admission of sequences is the only limit.
 
 use super::CudaError;
 use super::driver::DeviceMemory;

@@ -84,7 +84,7 @@ impl Survey {
     /// The first GPU that kernels run on.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Reason why no GPU can be used.
     pub fn first_usable(&self) -> Result<&DeviceInfo, CudaError> {
         let devices = self.devices.as_ref().map_err(Clone::clone)?;
         devices.iter().find(|device| device.check().is_ok()).map_or_else(|| self.device(0), Ok)

@@ -1,7 +1,7 @@
-//! A block of threads: who runs, who waits for whom.
+//! A block of threads on the CPU: the order in which threads run, and the operations at which they wait for each other.
 //!
-//! Invariant: a thread runs until it waits; an operation of several threads takes place when the last of them has come. So a block
-//! is deterministic, and if nobody can run while somebody waits, the kernel is wrong. Warps take their turns one after the other.
+//! Invariant: a thread runs until it waits; an operation of several threads is done when the last of them has arrived. So a block
+//! is deterministic. If threads wait and no thread can run, the kernel is wrong. Warps run one after the other.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;
@@ -16,11 +16,11 @@ use crate::hooks::Context;
 use crate::memory::Memory;
 use crate::warp::{Arrived, Compute, Warp};
 
-/// Named barriers of a block.
+/// Number of named barriers in a block.
 const BARRIERS: usize = 16;
 const WARP: usize = 32;
 
-/// What a thread does.
+/// Whether a thread can run, or where it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Ready,
@@ -29,46 +29,46 @@ enum State {
     Ended,
 }
 
-/// A thread of the block.
+/// A thread of the block, with its fiber.
 #[derive(Default)]
 pub(crate) struct Thread {
-    /// Its place in the block.
+    /// Coordinates of the thread in the block.
     at: [u32; 3],
     state: Cell<Option<State>>,
     fiber: RefCell<Option<Fiber>>,
     yielder: Cell<Option<*const Yielder<(), ()>>>,
     pub(crate) copies: RefCell<Copies>,
-    /// Whether it has waited for the launches in front.
+    /// Whether the thread has waited for the launches in front (`grid_dependency_wait`).
     pub(crate) waited: Cell<bool>,
 }
 
-/// Threads at a barrier.
+/// A barrier, and the threads that have arrived at it.
 #[derive(Debug, Default)]
 struct Barrier {
-    /// How many it waits for, and the line where it is.
+    /// Number of threads that it waits for, and the source line of its call.
     place: (usize, u32),
     arrived: Vec<usize>,
 }
 
-/// A thread's mistake.
+/// Error of a thread that ends the launch.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) thread: usize,
     pub(crate) reason: String,
 }
 
-/// What a block's threads run.
+/// What the threads of a block run, and how.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body {
     pub(crate) call: Call,
     pub(crate) args: *const *mut c_void,
-    /// Whether every thread has to wait for the launches in front.
+    /// Whether every thread must wait for the launches in front.
     pub(crate) overlaps: bool,
-    /// Whether the last threads run first.
+    /// Whether threads run in reverse order, the last first.
     pub(crate) reversed: bool,
 }
 
-/// A block that runs.
+/// A block while it runs.
 pub(crate) struct Block {
     context: UnsafeCell<Context>,
     body: Body,
@@ -80,7 +80,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block of so many threads. It must not move after `run`.
+    /// A block of the threads that `context` asks for. It must not move after `run`.
     pub(crate) fn new(context: Context, body: Body) -> Self {
         let [x, y, z] = context.block_dim;
         let places = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
@@ -129,7 +129,7 @@ impl Block {
         }
     }
 
-    /// Lets each lane that can run do so, once; whether there was one.
+    /// Runs each lane that can run once; returns whether there was one.
     fn run_lanes(&self, warp: usize, memory: &Memory) -> Result<bool, Failure> {
         let mut progress = false;
         let first = warp * WARP;
@@ -194,7 +194,7 @@ impl Block {
         })
     }
 
-    /// The thread that runs.
+    /// The thread that runs now.
     pub(crate) fn current(&self) -> &Thread {
         &self.threads[self.now.get()]
     }
@@ -209,7 +209,7 @@ impl Block {
         }
     }
 
-    /// Ends the block; doesn't return to the kernel.
+    /// Ends the block with an error; doesn't return to the kernel.
     pub(crate) fn fail(&self, reason: String) {
         *self.failure.borrow_mut() = Some(Failure { thread: self.now.get(), reason });
         self.suspend(State::Ended);
@@ -287,7 +287,7 @@ impl Block {
         format!("waits for an operation of its warp; lanes {missing:#010x} have not come{ended}")
     }
 
-    /// A thread's place in the block.
+    /// Coordinates of a thread in the block.
     pub(crate) fn coordinates(&self, index: usize) -> [u32; 3] {
         self.threads[index].at
     }

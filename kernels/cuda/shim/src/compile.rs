@@ -1,7 +1,8 @@
-//! From a variant to functions of this process: text behind the shim's header, the system's C++ compiler, a shared library.
+//! Compilation of a variant to functions of this process: its text behind the shim's header, the system's C++ compiler, a shared
+//! library.
 //!
-//! Invariant: a library is named by the hash of all that it is made from, written aside and renamed, so processes share a cache
-//! without locks.
+//! Invariant: a library's name is the hash of all that it is made from. It is written to another file and renamed, so processes
+//! share the cache without locks.
 
 use std::collections::HashMap;
 use std::ffi::{OsString, c_void};
@@ -23,7 +24,7 @@ const HEADER: &str = concat!(
     "#line 1 \"shim.hpp\"\n",
     include_str!("shim.hpp")
 );
-/// Vectors at addresses that aren't multiples of their size, and indices outside of arrays, trap.
+/// The sanitizers trap at vectors whose address isn't a multiple of their size, and at indices outside of arrays.
 const OPTIONS: [&str; 14] = [
     "-x",
     "c++",
@@ -41,25 +42,25 @@ const OPTIONS: [&str; 14] = [
     "-fsanitize-undefined-trap-on-error",
 ];
 
-/// Runs a kernel's thread with the arguments' addresses.
+/// Runs one thread of a kernel; the second argument has the addresses of the kernel's arguments.
 pub(crate) type Call = unsafe extern "C" fn(*mut Context, *const *mut c_void);
 /// Writes the sizes of a kernel's parameters and returns their number.
 type Parameters = unsafe extern "C" fn(*mut u32) -> u32;
 
-/// A kernel that can be called, as long as this value lives.
+/// A kernel that can be called as long as this value lives.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) call: Call,
-    /// Bytes of each parameter.
+    /// Size of each parameter in bytes.
     pub(crate) sizes: Vec<u32>,
     _library: Arc<Library>,
 }
 
-/// A variant's library, once somebody has asked for it. Its lock is held while it is compiled.
+/// Library of a variant, loaded at first use. The lock is held while the library is compiled.
 type Slot = Arc<Mutex<Option<Arc<Library>>>>;
 static LIBRARIES: LazyLock<Mutex<HashMap<Variant, Slot>>> = LazyLock::new(Mutex::default);
 
-/// The kernel, compiled if no process has compiled it before.
+/// The function of a kernel; its variant is compiled unless the cache has it.
 pub(crate) fn entry(kernel: &KernelId) -> Result<Entry, ShimError> {
     let variant = kernel.variant();
     let slot = Arc::clone(lock(&LIBRARIES).entry(variant).or_default());
@@ -94,7 +95,7 @@ fn find(kernel: &KernelId, library: Arc<Library>) -> Result<Entry, ShimError> {
     Ok(Entry { call, sizes, _library: library })
 }
 
-/// The variant's text with functions that call its kernels with arguments as a driver takes them.
+/// The variant's text, and for each kernel a function that calls it with arguments as a driver takes them.
 fn text(variant: &Variant) -> String {
     let mut text = String::new();
     for (name, value) in variant.defines.iter() {
@@ -143,7 +144,7 @@ fn build(variant: &Variant, text: &str, compiler: &OsString, path: &Path) -> Res
     std::fs::rename(output, path).map_err(failed)
 }
 
-/// `$CXX`, or the first usual name that is in the path.
+/// `$CXX`, or the first of the usual names that is in the path.
 fn compiler() -> OsString {
     let named = std::env::var_os("CXX").filter(|name| !name.is_empty());
     let exists = |name: &&str| {
@@ -153,7 +154,7 @@ fn compiler() -> OsString {
     named.unwrap_or_else(|| ["c++", "g++", "clang++"].into_iter().find(exists).unwrap_or("c++").into())
 }
 
-/// A folder beside the running test's, so that `cargo clean` removes it.
+/// Folder of the cache, beside the running test's, so that `cargo clean` removes it.
 fn directory() -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
     let built = test.ancestors().find(|path| path.ends_with("deps")).and_then(Path::parent);

@@ -1,5 +1,5 @@
-//! Copies in the background (`cp.async`): what they bring is there when the thread waits for their group, and not before; until
-//! then the place holds neither the old nor the new.
+//! Background copies (`cp.async`): the copied bytes are there once the thread has waited for their group. Until then the target
+//! holds neither the old bytes nor the new ones.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ struct Copy {
     bytes: usize,
 }
 
-/// A thread's copies.
+/// Background copies of one thread: those of the open group, and the committed groups.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     open: Vec<Copy>,
@@ -22,7 +22,7 @@ pub(crate) struct Copies {
 
 #[expect(unsafe_code, reason = "addresses of kernels; a wrong one faults within the fiber")]
 impl Copies {
-    /// Begins a copy of `bytes` bytes and zeros up to `size`.
+    /// Begins a copy of `bytes` bytes, followed by zeros up to `size`.
     pub(crate) fn begin(&mut self, to: *mut u8, from: *const u8, size: usize, bytes: usize) {
         // SAFETY: the kernel says that it may write there.
         unsafe { std::ptr::write_bytes(to, POISON, size) };
@@ -33,7 +33,7 @@ impl Copies {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// Ends all groups but the last `pending`.
+    /// Completes all groups but the last `pending`.
     pub(crate) fn wait(&mut self, pending: usize) {
         while self.groups.len() > pending {
             for Copy { to, from, size, bytes } in self.groups.pop_front().into_iter().flatten() {

@@ -1,43 +1,43 @@
-//! What can be wrong with a launch.
+//! Errors of launches.
 
 use std::path::PathBuf;
 
 /// A launch that failed, or that a device would have left undefined.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimError {
-    /// No C++ compiler.
+    /// There is no C++ compiler.
     #[error("no C++ compiler: {command} could not be started ({error}); install one, or name it in CXX")]
     NoCompiler {
-        /// What was tried.
+        /// Command that was tried.
         command: String,
         /// Why it didn't start.
         error: std::io::Error,
     },
-    /// The text isn't C++ beside the shim's header.
+    /// The kernel's text doesn't compile as C++ behind the shim's header.
     #[error("{variant} does not compile:\n{log}")]
     Compile {
         /// Source and constants.
         variant: String,
-        /// What the compiler said.
+        /// Output of the compiler.
         log: String,
     },
-    /// A file of the cache.
+    /// A file of the cache can't be read or written.
     #[error("{path}: {error}")]
     Cache {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         error: String,
     },
-    /// A launch that no device takes.
+    /// A launch that every device refuses, or whose kernel or arguments don't exist.
     #[error("{kernel}: {reason}")]
     Launch {
         /// Kernel, source and constants.
         kernel: String,
-        /// Why not.
+        /// Reason of the refusal.
         reason: String,
     },
-    /// A thread did what it must not.
+    /// A thread did something that a device leaves undefined.
     #[error("{kernel}, block {block:?}, thread {thread:?}: {reason}")]
     Thread {
         /// Kernel, source and constants.
@@ -46,15 +46,15 @@ pub enum ShimError {
         block: [u32; 3],
         /// The thread in its block.
         thread: [u32; 3],
-        /// What it did.
+        /// What the thread did.
         reason: String,
     },
-    /// An address or a range outside of every buffer, or one that was written to outside of its bounds.
+    /// An address or a range outside of every buffer, or a buffer outside of whose bounds something was written.
     #[error("memory at {address:#x}: {reason}")]
     Memory {
-        /// Where.
+        /// The address.
         address: u64,
-        /// What is wrong there.
+        /// What is wrong at the address.
         reason: String,
     },
 }

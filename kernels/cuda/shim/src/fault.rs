@@ -1,6 +1,6 @@
-//! Faults of kernels: a signal within a fiber ends that fiber instead of the process.
+//! Faults of kernels: a signal in a fiber ends that fiber instead of the process.
 //!
-//! Invariant: a signal that doesn't come from a kernel goes to whoever had it before.
+//! Invariant: a signal that doesn't come from a kernel goes to the handler that was there before.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -18,7 +18,7 @@ thread_local! {
     static RUNNING: Cell<Option<CoroutineTrapHandler<Exit>>> = const { Cell::new(None) };
 }
 
-/// Goes on with a fiber until it yields, returns or faults.
+/// Resumes a fiber until it yields, returns or faults.
 pub(crate) fn resume(fiber: &mut Fiber) -> CoroutineResult<(), Exit> {
     RUNNING.set(Some(fiber.trap_handler()));
     let result = fiber.resume(());
@@ -26,7 +26,7 @@ pub(crate) fn resume(fiber: &mut Fiber) -> CoroutineResult<(), Exit> {
     result
 }
 
-/// What a signal says about a kernel.
+/// Description of a signal that a kernel caused; `place` describes the address.
 pub(crate) fn describe(signal: c_int, place: &str) -> String {
     match signal {
         libc::SIGILL | libc::SIGTRAP => {
@@ -37,7 +37,7 @@ pub(crate) fn describe(signal: c_int, place: &str) -> String {
     }
 }
 
-/// Takes the signals over, once for the process.
+/// Installs the signal handlers, once for the process.
 #[expect(unsafe_code, reason = "handlers of signals")]
 pub(crate) fn install() {
     BEFORE.get_or_init(|| {

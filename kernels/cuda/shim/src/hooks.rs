@@ -1,13 +1,13 @@
-//! What kernels call: the C side of [`Block`].
+//! Functions that kernels call: the C interface of [`Block`].
 //!
-//! Invariant: every function is called on a fiber of the block that the context names, by the thread that runs in it.
+//! Invariant: every function is called on a fiber of the context's block, by the block's current thread.
 
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::block::Block;
 use crate::warp::Compute;
 
-/// A block as kernels see it, with the thread that runs now; `Context` of runtime.hpp has the same fields.
+/// A block as kernels see it, with the thread that runs now. `Context` in runtime.hpp has the same fields.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context {
@@ -20,7 +20,7 @@ pub(crate) struct Context {
     pub(crate) runtime: *const Block,
 }
 
-/// The functions, in the order of runtime.hpp.
+/// The functions, in the order of `Hooks` in runtime.hpp.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Hooks {

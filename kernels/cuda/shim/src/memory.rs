@@ -1,8 +1,8 @@
-//! Device memory: buffers of host memory between wide ranges of addresses which can't be touched.
+//! Device memory: buffers of host memory between wide ranges of addresses without access.
 //!
-//! Invariant: an access up to [`GUARD`] bytes outside of a buffer and its alignment faults, whatever else the process has
-//! mapped, and what is written into the few bytes that alignment leaves between is found when the buffer is read or freed.
-//! Memory begins as NaN, so that what no kernel wrote is seen.
+//! Invariant: an access up to [`GUARD`] bytes before or behind a buffer faults, whatever else the process has mapped. The few
+//! bytes that alignment leaves beside a buffer can be written; that is found when the buffer is read or freed. Memory begins as
+//! NaN, so that values which no kernel wrote show.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -11,14 +11,14 @@ use cuda_kernels::DevicePtr;
 
 use crate::ShimError;
 
-/// The byte that memory begins with: NaN in all types of floats, and no index.
+/// Byte that memory is filled with at first: NaN in all types of floats, and no valid index.
 pub(crate) const POISON: u8 = 0xff;
-/// The byte around a buffer.
+/// Byte that the memory around a buffer is filled with.
 const AROUND: u8 = 0x5a;
-/// Bytes that a buffer's address is a multiple of.
+/// Alignment of a buffer's address in bytes.
 const ALIGN: usize = 16;
-/// Bytes of addresses without access on each side of a buffer: more than a wrong stride leaves it by, a multiple of every
-/// page's size, and no memory.
+/// Bytes of addresses without access on each side of a buffer. The size exceeds the error of a wrong stride, is a multiple of
+/// every page size, and takes no memory.
 const GUARD: usize = 64 << 20;
 
 /// A buffer between two guards.
@@ -26,7 +26,7 @@ const GUARD: usize = 64 << 20;
 pub(crate) struct Buffer {
     map: NonNull<u8>,
     mapped: usize,
-    /// From the map's begin.
+    /// Offset of the buffer from the begin of the mapping.
     start: usize,
     len: usize,
 }
@@ -68,13 +68,13 @@ impl Buffer {
         unsafe { self.map.as_ptr().add(self.start) }
     }
 
-    /// Makes all bytes NaN again.
+    /// Fills the buffer with NaN again.
     pub(crate) fn poison(&self) {
         // SAFETY: the buffer's own bytes.
         unsafe { std::ptr::write_bytes(self.address(), POISON, self.len) };
     }
 
-    /// Whether nothing was written around the buffer.
+    /// Whether the bytes around the buffer are unchanged.
     pub(crate) fn is_intact(&self) -> bool {
         // SAFETY: the pages between the guards can be read.
         let (before, behind) = unsafe {
@@ -94,7 +94,7 @@ impl Drop for Buffer {
     }
 }
 
-/// All buffers of a device, by address.
+/// All buffers of a device, by their addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Memory(BTreeMap<u64, Buffer>);
 
@@ -113,7 +113,7 @@ impl Memory {
         Self::check(&buffer)
     }
 
-    /// Where `bytes` bytes of a buffer lie.
+    /// Host address of `bytes` bytes of a buffer.
     pub(crate) fn range(&self, pointer: DevicePtr, bytes: usize) -> Result<*mut u8, ShimError> {
         let found = self.0.range(..=pointer.0).next_back();
         let Some((address, buffer)) = found else {
@@ -128,7 +128,7 @@ impl Memory {
         Ok(buffer.address().wrapping_add(offset))
     }
 
-    /// Where an address lies, in words.
+    /// Describes where an address lies: in a buffer, near one, or far from all.
     pub(crate) fn describe(&self, address: u64) -> String {
         match self.0.range(..=address).next_back() {
             Some((start, buffer)) if address - start < (buffer.len + GUARD) as u64 => {

@@ -1,7 +1,8 @@
-// What a kernel's thread asks of the runtime (block.rs), and operations of a warp.
+// Interface of a kernel's thread to the runtime (block.rs), and operations of a warp.
 //
-// A thread runs until it needs others: at a barrier, or at an operation of its warp, where it hands in what it has and goes on when
-// all lanes of the mask have. The last lane to come computes for all. The runtime switches between threads.
+// A thread runs until it needs other threads: at a barrier, or at an operation of its warp, where it brings its operands and goes
+// on when all lanes of the mask have brought theirs. The last lane to arrive computes for all. The runtime switches between
+// threads.
 
 typedef unsigned int u32;
 struct uint3 { u32 x, y, z; };
@@ -9,12 +10,12 @@ struct dim3 { u32 x, y, z; };
 
 namespace shim {
 
-// Computes for all lanes of `mask` from what each has handed in.
+// Computes for all lanes of `mask` from the operands that each has brought.
 typedef void (*Compute)(void* const* lanes, u32 mask);
 
 struct Context;
 
-// The runtime's functions (hooks.rs).
+// Functions of the runtime (hooks.rs).
 struct Hooks {
     void (*barrier)(Context*, u32 id, u32 threads, u32 line);
     void (*warp)(Context*, u32 mask, void* slot, Compute);
@@ -25,7 +26,7 @@ struct Hooks {
     void (*fail)(Context*, const char* reason);
 };
 
-// A block, with the thread that runs now. The same fields as `Context` of hooks.rs.
+// A block, with the thread that runs now. `Context` in hooks.rs has the same fields.
 struct Context {
     uint3 thread, block;
     dim3 block_dim, grid_dim;
@@ -51,7 +52,7 @@ template <class... A>
 void call(void (*kernel)(A...), void** args) {
     call(kernel, args, typename MakeIndices<sizeof...(A)>::Type());
 }
-// The sizes of a kernel's parameters; returns their number.
+// Writes the sizes of a kernel's parameters; returns their number.
 template <class... A>
 u32 parameters(void (*)(A...), u32* sizes) {
     u32 all[] = {(u32)sizeof(A)..., 0};
@@ -149,7 +150,7 @@ void ldmatrix(u32 (&out)[N], const void* row) {
 
 struct Product { u32 a[4], b[2]; float c[4]; };
 
-// Most of the time goes here; its indices are right by their bounds.
+// Most of the shim's time goes here, so it has no sanitizer checks; its indices are within bounds.
 __attribute__((no_sanitize("undefined"))) static inline void multiply(void* const* lanes, u32) {
     float a[16][16], b[16][8];
     for (int i = 0; i < 32; i++) {

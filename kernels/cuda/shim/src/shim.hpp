@@ -1,5 +1,5 @@
-// Stands in for CUDA's built-ins and the names of ptx.cuh in C++, for kernels that run on the CPU, over runtime.hpp. No header is
-// included: what a kernel names is defined here, or it doesn't compile.
+// CUDA's built-ins and the names of ptx.cuh in C++, over runtime.hpp, for kernels that run on the CPU. No header is included: a
+// name that a kernel uses is defined here, or the kernel doesn't compile.
 
 typedef unsigned int u32;
 #define __CUDA_SHIM__ 1
@@ -73,7 +73,7 @@ DEVICE void __threadfence_block() {}
 DEVICE void __nanosleep(u32) {}
 [[noreturn]] DEVICE void __trap() { shim::fail("__trap"); __builtin_unreachable(); }
 
-// Atomic operations: nothing else runs meanwhile.
+// Atomic operations: no other thread runs meanwhile.
 template <class T> T atomicAdd(T* p, T v) { T old = *p; *p = old + v; return old; }
 template <class T> T atomicMax(T* p, T v) { T old = *p; *p = v > old ? v : old; return old; }
 template <class T> T atomicMin(T* p, T v) { T old = *p; *p = v < old ? v : old; return old; }
@@ -83,7 +83,7 @@ template <class T> T atomicExch(T* p, T v) { T old = *p; *p = v; return old; }
 template <class T> T atomicCAS(T* p, T expected, T v) { T old = *p; if (old == expected) *p = v; return old; }
 DEVICE u32 atomicInc(u32* p, u32 most) { u32 old = *p; *p = old >= most ? 0 : old + 1; return old; }
 
-// Numbers.
+// Conversions and functions of numbers.
 DEVICE u32 __float_as_uint(float x) { return shim::bits_of_f32(x); }
 DEVICE int __float_as_int(float x) { return (int)shim::bits_of_f32(x); }
 DEVICE float __uint_as_float(u32 x) { return shim::f32_of_bits(x); }

@@ -1,4 +1,4 @@
-//! The device's surface: memory, and launches one after the other.
+//! Interface of the device: memory, and launches one after the other.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,28 +12,28 @@ use crate::fault;
 use crate::hooks::{Context, HOOKS};
 use crate::memory::{Buffer, Memory};
 
-/// In which order threads take their turns. A kernel without its barrier may be right in one of them.
+/// Order in which threads run. A kernel that lacks a barrier may give the right result in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// The first block, warp and lane first.
+    /// First block, warp and lane first.
     #[default]
     Forward,
-    /// The last first.
+    /// Last block, warp and lane first.
     Backward,
 }
 
-/// A device with its memory and one stream, whose launches are done when `launch` returns.
+/// A device with memory and one stream, whose launches are done when `launch` returns.
 #[derive(Debug, Default)]
 pub struct Shim {
     memory: Mutex<Memory>,
     order: Order,
 }
 
-/// The most shared memory of a block on compute capability 9.0.
+/// Greatest shared memory of a block on compute capability 9.0.
 const SHARED_BYTES: u32 = 227 << 10;
 
 impl Shim {
-    /// A device without memory in use.
+    /// A device without buffers that runs threads forward.
     pub fn new() -> Self {
         Self::default()
     }
@@ -47,17 +47,17 @@ impl Shim {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer of so many bytes, all NaN.
+    /// Allocates a buffer of `bytes` bytes, filled with NaN.
     pub fn alloc(&self, bytes: usize) -> Result<DevicePtr, ShimError> {
         self.memory().alloc(bytes)
     }
 
-    /// Gives a buffer back.
+    /// Frees a buffer.
     pub fn free(&self, pointer: DevicePtr) -> Result<(), ShimError> {
         self.memory().free(pointer)
     }
 
-    /// Copies to the device.
+    /// Copies values to the device.
     #[expect(unsafe_code, reason = "memory of the device is memory of this process")]
     pub fn upload<T: NoUninit>(&self, to: DevicePtr, values: &[T]) -> Result<(), ShimError> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
@@ -68,7 +68,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Copies from the device.
+    /// Copies values from the device.
     #[expect(unsafe_code, reason = "memory of the device is memory of this process")]
     pub fn download<T: Pod>(&self, from: DevicePtr, values: &mut [T]) -> Result<(), ShimError> {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
@@ -79,7 +79,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Copies on the device.
+    /// Copies bytes on the device; the ranges may overlap.
     #[expect(unsafe_code, reason = "memory of the device is memory of this process")]
     pub fn copy(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<(), ShimError> {
         let memory = self.memory();
@@ -89,7 +89,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Sets bytes.
+    /// Sets `bytes` bytes to `byte`.
     #[expect(unsafe_code, reason = "memory of the device is memory of this process")]
     pub fn fill(&self, to: DevicePtr, byte: u8, bytes: usize) -> Result<(), ShimError> {
         let memory = self.memory();
@@ -99,21 +99,21 @@ impl Shim {
         Ok(())
     }
 
-    /// A buffer with these values.
+    /// Allocates a buffer with these values.
     pub fn alloc_with<T: NoUninit>(&self, values: &[T]) -> Result<DevicePtr, ShimError> {
         let pointer = self.alloc(size_of_val(values))?;
         self.upload(pointer, values)?;
         Ok(pointer)
     }
 
-    /// So many values from the device.
+    /// Reads `len` values from the device.
     pub fn read<T: Pod>(&self, from: DevicePtr, len: usize) -> Result<Vec<T>, ShimError> {
         let mut values = vec![T::zeroed(); len];
         self.download(from, &mut values)?;
         Ok(values)
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a launch to its end.
     pub fn launch(&self, launch: &Launch) -> Result<(), ShimError> {
         let error = |reason| ShimError::Launch { kernel: launch.kernel.to_string(), reason };
         check(launch).map_err(error)?;
@@ -166,7 +166,7 @@ fn run(
     })
 }
 
-/// What every device refuses.
+/// Checks the limits that every device has.
 fn check(launch: &Launch) -> Result<(), String> {
     let Launch { grid, block, shared_bytes, .. } = launch;
     let threads = block.iter().map(|n| u64::from(*n)).product::<u64>();

@@ -1,11 +1,11 @@
-//! Operations of a warp: each lane of a mask hands in what it has; the last to come computes for all of them.
+//! Operations of a warp: each lane of a mask brings its operands, and the last lane to arrive computes for all of them.
 
 use std::ffi::c_void;
 
-/// Computes for all lanes of the mask, given what each handed in (null for the others).
+/// Computes for all lanes of the mask, given the operands of each lane (null for lanes outside of the mask).
 pub(crate) type Compute = unsafe extern "C" fn(*const *mut c_void, u32);
 
-/// An operation that lanes wait for.
+/// An operation at which lanes wait.
 #[derive(Debug)]
 struct Pending {
     mask: u32,
@@ -14,20 +14,20 @@ struct Pending {
     slots: [*mut c_void; 32],
 }
 
-/// A warp's operations that are under way; lanes with disjoint masks have one each.
+/// Operations of a warp that are under way; lanes with disjoint masks may be at different ones.
 #[derive(Debug, Default)]
 pub(crate) struct Warp {
     pending: Vec<Pending>,
 }
 
-/// What became of a lane's operation.
+/// Result of a lane's arrival at an operation.
 #[expect(clippy::large_enum_variant, reason = "it lives for a call")]
 pub(crate) enum Arrived {
-    /// Others are missing.
+    /// Other lanes of the mask are missing; the lane waits.
     Waits,
-    /// It was the last: all of the mask may go on.
+    /// The lane was the last: all lanes of the mask may go on.
     Complete { compute: Compute, slots: [*mut c_void; 32] },
-    /// Lanes of one mask are at different operations, or the lane isn't of its own mask.
+    /// Lanes of one mask are at different operations, or the lane isn't in its own mask.
     Wrong(&'static str),
 }
 
@@ -53,7 +53,7 @@ impl Warp {
         Arrived::Complete { compute, slots }
     }
 
-    /// The lanes that somebody waits for.
+    /// Mask of the lanes that others wait for.
     pub(crate) fn missing(&self) -> u32 {
         self.pending.iter().fold(0, |missing, pending| missing | pending.mask & !pending.arrived)
     }

@@ -1,4 +1,4 @@
-//! What the shim finds, and that it computes what a device would.
+//! Errors that the shim finds, and results that must equal a device's.
 #![expect(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
@@ -16,7 +16,7 @@ fn launch(entry: &'static str, grid: u32, block: u32, shared_bytes: u32, args: A
     Launch { kernel, grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes, args, overlaps: false }
 }
 
-/// The error's text of a launch of one block with a buffer of 64 floats.
+/// Text of the error of a launch of one block, whose first argument is a buffer of 64 floats.
 fn error(entry: &'static str, block: u32, args: impl Fn(Args) -> Args) -> String {
     let shim = Shim::new();
     let x = shim.alloc_with(&[0.0f32; 64]).unwrap();
@@ -67,7 +67,7 @@ fn a_vector_at_a_misaligned_address_is_an_error() {
     has(&error("misaligned", 1, |args| args.u32(1)), &["misaligned"]);
 }
 
-// Other processors divide by zero without a fault.
+// Only x86-64 faults at a division by zero.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_division_by_zero_is_an_error() {

@@ -44,7 +44,7 @@ KERNEL void division(u32* x) { x[0] = 7 / x[1]; }
 
 KERNEL void shared_past_the_end(float* x, u32 bytes) { shared_memory()[bytes] = 1; }
 
-// Reads what the neighbour wrote, with a barrier or without.
+// Reads what the neighbouring thread wrote, with a barrier or without.
 KERNEL void neighbours(float* x, u32 barrier) {
     float* shared = (float*)shared_memory();
     shared[threadIdx.x] = (float)threadIdx.x;
@@ -52,7 +52,7 @@ KERNEL void neighbours(float* x, u32 barrier) {
     x[threadIdx.x] = shared[(threadIdx.x + 1) % blockDim.x];
 }
 
-// Copies in two groups; the second is awaited or not.
+// Copies in two groups; the second group is awaited or not.
 KERNEL void background_copy(const float* from, float* to, u32 wait) {
     float* shared = (float*)shared_memory() + threadIdx.x * 8;
     cp_async16(shared, from + threadIdx.x * 8);

@@ -1,4 +1,4 @@
-//! Attention of rows that decode: their positions shared out over blocks.
+//! Attention of rows that decode: the positions of a row are divided among blocks of the grid.
 
 use super::Attention;
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -6,21 +6,21 @@ use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 static SOURCE: Source =
     Source { name: "attention_decode.cu", text: include_str!("../../attention_decode.cu") };
 
-/// Positions of a row that a block takes at once.
+/// Positions of a row that a block computes at once.
 pub const SPAN: u32 = 256;
 
-/// [`Attention`] of rows by the spans of a list. Rows that are not in the list are left as they are.
+/// [`Attention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionDecode {
     /// Parameters; `heads / kv_heads` is at most 16, and `head_dim` 32, 64, 96 or 128.
     pub attention: Attention,
-    /// What [`decode_work`] gives for the rows' positions and this window.
+    /// List made by [`decode_work`] from the rows' positions and the window.
     pub work: DevicePtr,
-    /// Room for the parts of spans: see [`AttentionDecode::partial_bytes`].
+    /// Buffer for the partial results of spans: see [`AttentionDecode::partial_bytes`].
     pub partials: DevicePtr,
-    /// `[rows, kv_heads]` u32, zero before and after.
+    /// `[rows, kv_heads]` u32: zero before and after the launch.
     pub counters: DevicePtr,
-    /// Blocks of the grid: as many as the device runs at once.
+    /// Number of blocks in the grid: as many as the device runs at once.
     pub blocks: u32,
 }
 
@@ -30,7 +30,7 @@ impl AttentionDecode {
         [32, 64, 96, 128].contains(&head_dim) && heads / kv_heads <= 16
     }
 
-    /// Bytes of the parts of so many items.
+    /// Bytes of the partial results of `items` spans.
     pub fn partial_bytes(items: usize, heads: u32, head_dim: u32) -> usize {
         items * heads as usize * (head_dim as usize + 2) * 4
     }
@@ -77,21 +77,21 @@ impl AttentionDecode {
     }
 }
 
-/// The first position that is looked at for a row at this one, a multiple of 64, and how many spans there are from there on.
+/// The first position that is computed for a row at `position` (a multiple of 64), and the number of spans from there on.
 pub fn decode_spans(position: u32, window: Option<u32>) -> (u32, u32) {
     let first = window.map_or(0, |window| (position + 1).saturating_sub(window)) / 64 * 64;
     (first, (position - first) / SPAN + 1)
 }
 
-/// The spans of rows at these positions, four words each, behind four words of which the first is their number. Rows are numbered from 0
-/// on. Of a row with a window only spans in it are listed.
+/// List of the spans of rows at these positions: four words whose first is the number of spans, then four words for each span.
+/// Rows are numbered from 0 on. Of a row with a window only spans in the window are listed.
 pub fn decode_work(positions: &[u32], window: Option<u32>) -> Vec<u32> {
     let mut work = Vec::new();
     write_decode_work(0, positions, window, &mut work);
     work
 }
 
-/// The same of rows from `first_row` on, in place of what `work` has: several lists may share out a step's rows.
+/// Replaces `work` by the list of the rows from `first_row` on: several lists may divide a step's rows among them.
 pub fn write_decode_work(first_row: u32, positions: &[u32], window: Option<u32>, work: &mut Vec<u32>) {
     work.clear();
     work.resize(4, 0);

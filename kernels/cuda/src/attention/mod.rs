@@ -1,4 +1,4 @@
-//! Attention of the rows of a step over the paged cache, the simple way: any shape, one warp for a row and a head.
+//! Attention of the rows of a step over the paged KV cache, the simple way: heads of any width, one warp for each row and head.
 
 mod decode;
 mod prefill;
@@ -19,35 +19,35 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// A layer's keys and values, and where the sequences' tokens are in them.
+/// A layer's keys and values, and the block tables of the lanes.
 #[derive(Debug, Clone, Copy)]
 pub struct PagedCache {
     /// `[blocks, kv_heads, 64, head_dim]` bf16, chunks swizzled ([`crate::kv_index`]).
     pub keys: DevicePtr,
-    /// Likewise.
+    /// Values, in the layout of `keys`.
     pub values: DevicePtr,
-    /// `[lanes, table_width]` u32: the block of each 64 positions of a lane.
+    /// `[lanes, table_width]` u32: the KV block of each 64 positions of a lane.
     pub tables: DevicePtr,
-    /// Entries of a lane.
+    /// Entries of a lane's table.
     pub table_width: u32,
 }
 
-/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the row's.
+/// `out = softmax(scale * q · keys) · values` for each row and head, over the positions up to the row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention {
-    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16, of which the queries are read.
+    /// `[rows, (heads + 2 * kv_heads) * head_dim]` bf16; only the queries are read.
     pub qkv: DevicePtr,
-    /// Keys and values; those of the rows have been written.
+    /// Keys and values, those of the rows included.
     pub cache: PagedCache,
     /// `[rows]` u32: the lane of each row.
     pub lanes: DevicePtr,
-    /// `[rows]` u32.
+    /// `[rows]` u32: the position of each row in its sequence.
     pub positions: DevicePtr,
     /// `[heads]` f32: one more score for each head, of a key without a value.
     pub sinks: Option<DevicePtr>,
     /// `[rows, heads * head_dim]` bf16.
     pub out: DevicePtr,
-    /// Tokens.
+    /// Number of rows.
     pub rows: u32,
     /// Query heads, a multiple of `kv_heads`.
     pub heads: u32,
@@ -55,7 +55,7 @@ pub struct Attention {
     pub kv_heads: u32,
     /// Width of a head, at most 256.
     pub head_dim: u32,
-    /// Positions that a row sees, its own among them; none: all up to its own.
+    /// Positions that a row sees, its own included; `None`: all up to its own.
     pub window: Option<u32>,
     /// Factor of scores.
     pub scale: f32,
@@ -93,7 +93,7 @@ impl Attention {
         assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
     }
 
-    /// Those that all kernels of attention begin with.
+    /// First arguments of all attention kernels.
     pub(crate) fn args(&self) -> Args {
         let PagedCache { keys, values, tables, table_width } = self.cache;
         let args =
@@ -118,7 +118,7 @@ impl Attention {
     }
 }
 
-/// What it means for one row and head: the query, the keys and values that it sees, and its sink.
+/// Reference for one row and head: the query, the keys and values that it sees, and its sink.
 pub fn attention_reference<'a>(
     query: &[f32],
     seen: impl Iterator<Item = (&'a [f32], &'a [f32])> + Clone,

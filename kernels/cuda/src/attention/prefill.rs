@@ -9,27 +9,27 @@ static SOURCE: Source =
 /// Rows of a tile.
 const ROWS: u32 = 128;
 
-/// [`Attention`] of the rows of a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
+/// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionPrefill {
     /// Parameters; `head_dim` is 32, 64, 96 or 128.
     pub attention: Attention,
-    /// What [`prefill_tiles`] gives.
+    /// List made by [`prefill_tiles`].
     pub tiles: DevicePtr,
-    /// Their number.
+    /// Number of tiles.
     pub count: u32,
 }
 
-/// Neighbouring rows of one sequence.
+/// Consecutive rows of one sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefillRows {
-    /// The first of them.
+    /// Index of the first row.
     pub first_row: u32,
-    /// Their number.
+    /// Number of rows.
     pub rows: u32,
-    /// The first one's position.
+    /// Position of the first row in the sequence.
     pub position: u32,
-    /// The sequence's lane.
+    /// Lane of the sequence.
     pub lane: u32,
 }
 
@@ -56,7 +56,7 @@ impl AttentionPrefill {
             kernel: Self::kernel(head_dim),
             grid: [self.count, heads, 1],
             block: [256, 1, 1],
-            // Two stages of keys and values.
+            // Keys and values in two stages.
             shared_bytes: 2 * 2 * 64 * head_dim * 2,
             args: self.attention.args().u32(window.unwrap_or(0)).f32(scale).ptr(self.tiles),
             overlaps: true,
@@ -76,14 +76,14 @@ impl AttentionPrefill {
     }
 }
 
-/// The tiles of some sequences' rows, four words each.
+/// List of the tiles of these rows, four words for each tile.
 pub fn prefill_tiles(sequences: &[PrefillRows]) -> Vec<u32> {
     let mut tiles = Vec::new();
     write_prefill_tiles(sequences.iter().copied(), &mut tiles);
     tiles
 }
 
-/// The same, in place of what `tiles` has.
+/// Replaces `tiles` by the list of the tiles of these rows.
 pub fn write_prefill_tiles(sequences: impl Iterator<Item = PrefillRows>, tiles: &mut Vec<u32>) {
     tiles.clear();
     for PrefillRows { first_row, rows, position, lane } in sequences {

@@ -1,11 +1,11 @@
-//! Linear layers: parameters of all their kernels, and which kernel takes them.
+//! Linear layers: the parameters that all their kernels share, and the choice of the kernel.
 
 mod skinny;
 mod tiles;
 
 use crate::{DevicePtr, Launch, Variant, check};
 
-/// `y = x · weightᵀ + bias`, and what becomes of it.
+/// `y = x · weightᵀ + bias`, stored to `out` as `store` says.
 #[derive(Debug, Clone, Copy)]
 pub struct Linear {
     /// `[rows, inputs]`.
@@ -14,52 +14,52 @@ pub struct Linear {
     pub weight: DevicePtr,
     /// `[outputs]` f32.
     pub bias: Option<DevicePtr>,
-    /// `[rows, outputs]`, or `[rows, outputs / 2]` of [`LinearStore::SwiGlu`].
+    /// `[rows, outputs]`, or `[rows, outputs / 2]` for [`LinearStore::SwiGlu`].
     pub out: DevicePtr,
-    /// What becomes of y.
+    /// What is done with `y`.
     pub store: LinearStore,
     /// Rows of x.
     pub rows: u32,
     /// Rows of the weight.
     pub outputs: u32,
-    /// Width of both.
+    /// Columns of x and of the weight.
     pub inputs: u32,
 }
 
-/// What a linear layer reads.
+/// Input of a linear layer.
 #[derive(Debug, Clone, Copy)]
 pub enum LinearInput {
     /// bf16.
     Bf16(DevicePtr),
-    /// The RMS norm of f32, rounded to bf16; where [`Linear::takes_norm`].
+    /// f32, whose RMS norm rounded to bf16 is the input; only where [`Linear::takes_norm`].
     Normed {
-        /// f32.
+        /// `[rows, inputs]` f32.
         x: DevicePtr,
-        /// `[inputs]` f32.
+        /// Weight of the norm, `[inputs]` f32.
         weight: DevicePtr,
         /// Added to the mean square.
         eps: f32,
     },
 }
 
-/// What becomes of the sums.
+/// What is done with the sums of a linear layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinearStore {
-    /// They replace bf16.
+    /// They replace bf16 values.
     Bf16,
-    /// They replace f32.
+    /// They replace f32 values.
     F32,
-    /// They are added to f32 (a residual connection).
+    /// They are added to f32 values (a residual connection).
     AddF32,
-    /// The weight's rows are interleaved, eight of gate and eight of up; `silu(gate) * up` replaces bf16. `outputs` is a multiple of
-    /// 16.
+    /// The weight's rows are interleaved, eight of gate and eight of up; `silu(gate) * up` replaces bf16 values. `outputs` is a
+    /// multiple of 16.
     SwiGlu,
 }
 
 impl LinearStore {
     const ALL: [Self; 4] = [Self::Bf16, Self::F32, Self::AddF32, Self::SwiGlu];
 
-    /// STORE of `linear_store.cuh`.
+    /// Value of the constant STORE in `linear_store.cuh`.
     fn define(self) -> u32 {
         match self {
             Self::Bf16 => 0,
@@ -71,20 +71,21 @@ impl LinearStore {
 }
 
 impl Linear {
-    /// The kernel for these sizes.
+    /// Launch of the best kernel for these sizes.
     ///
     /// # Panics
-    /// Where there is nothing to do, a pointer is null, sizes don't fit the store, or the norm isn't taken.
+    /// Where there is nothing to compute, a pointer is null, sizes don't fit the store, or no kernel takes the norm.
     pub fn launch(&self) -> Launch {
         self.skinny().or_else(|| self.tiles()).expect("linear: a norm for more rows than the kernels take")
     }
 
-    /// Whether [`LinearInput::Normed`] is taken for so many rows of this width. It is read again by each block, so it pays for few.
+    /// Whether a kernel takes [`LinearInput::Normed`] with `rows` rows of `inputs` columns. Each block reads and norms x again,
+    /// so it pays for few rows only.
     pub fn takes_norm(rows: u32, inputs: u32) -> bool {
         rows <= 4 && inputs.is_multiple_of(8) && skinny::is_shared(rows, inputs)
     }
 
-    /// Checks sizes and pointers, and gives the addresses of x and of its norm.
+    /// Checks sizes and pointers, and returns the addresses of x and of the norm's weight (or null).
     fn checked(&self) -> (DevicePtr, DevicePtr) {
         let (x, norm) = match self.x {
             LinearInput::Bf16(x) => (x, DevicePtr::NULL),
@@ -104,7 +105,7 @@ impl Linear {
     }
 }
 
-/// The sums, without what becomes of them: `[rows, outputs]`.
+/// Reference: the sums before they are stored, `[rows, outputs]`.
 pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs: usize) -> Vec<f64> {
     let dot =
         |x: &[f32], row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
@@ -113,7 +114,7 @@ pub fn linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>, inputs:
     x.chunks_exact(inputs).flat_map(row).collect()
 }
 
-/// `silu(gate) * up` of sums that are interleaved by eight.
+/// Reference of [`LinearStore::SwiGlu`]: `silu(gate) * up` of sums that are interleaved by eight.
 pub fn swiglu_turns_reference(sums: &[f64]) -> Vec<f64> {
     let pair = |(gate, up): (&f64, &f64)| gate / (1.0 + (-gate).exp()) * up;
     sums.chunks_exact(16).flat_map(|both| both[..8].iter().zip(&both[8..]).map(pair)).collect()

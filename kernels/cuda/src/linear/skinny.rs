@@ -14,17 +14,17 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// Rows of x in a product of tensor cores.
+/// Rows of x in one product of tensor cores.
 const TILE: u32 = 8;
-/// Rows of x that are taken.
+/// Greatest number of rows of x.
 const MOST_ROWS: u32 = 2 * TILE;
-/// Shared memory for x, so that three blocks of a processor have room.
+/// Greatest shared memory for x, so that three blocks fit on a multiprocessor.
 const SHARED_X_BYTES: u32 = 64 << 10;
-/// What a warp takes of K at once.
+/// Columns of K that a warp takes at once.
 const SPAN: u32 = 128;
 const WARPS: u32 = THREADS / 32;
 
-/// Where x is kept, and what is done to it on the way.
+/// Where a block reads x from, and whether it takes the norm of x first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Cached,
@@ -32,22 +32,22 @@ enum Input {
     Normed,
 }
 
-/// Bytes of shared memory for the rows of x.
+/// Bytes of shared memory that the rows of x take.
 fn x_bytes(rows: u32, inputs: u32) -> Option<u32> {
     rows.checked_mul(2)?.checked_mul(inputs.checked_next_multiple_of(SPAN)?.checked_add(32)?)
 }
 
-/// Whether the rows have room in shared memory.
+/// Whether the rows of x fit in shared memory.
 pub(super) fn is_shared(rows: u32, inputs: u32) -> bool {
     x_bytes(rows, inputs).is_some_and(|bytes| bytes <= SHARED_X_BYTES)
 }
 
 impl Linear {
-    /// The launch of `linear_skinny.cu`; none for more than 16 rows, rows that don't begin at multiples of 16 bytes, or a norm of
-    /// more than [`Linear::takes_norm`] says.
+    /// Launch of `linear_skinny.cu`; `None` for more than 16 rows, for rows that don't begin at multiples of 16 bytes, and for a
+    /// norm where [`Linear::takes_norm`] is false.
     ///
     /// # Panics
-    /// Where there is nothing to do, a pointer is null, or sizes don't fit the store.
+    /// Where there is nothing to compute, a pointer is null, or sizes don't fit the store.
     pub fn skinny(&self) -> Option<Launch> {
         let (x, norm) = self.checked();
         let wide = self.inputs.is_multiple_of(8) && [x, norm, self.weight].iter().all(|p| p.is_wide());
@@ -78,7 +78,8 @@ impl Linear {
         })
     }
 
-    /// x and its norm's sums; then, in their place, sums of 16 outputs (20 places) of each row and warp.
+    /// Bytes for x and the sums of its norm; later, in their place, for sums of 16 outputs (20 floats apart) of each row and
+    /// warp.
     fn shared_bytes(&self, input: Input, tiles: u32) -> u32 {
         let x = match input {
             Input::Cached => 0,

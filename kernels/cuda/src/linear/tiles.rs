@@ -14,14 +14,14 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// What a block takes.
+/// Sizes of a block's tile.
 #[derive(Clone, Copy)]
 struct Tile {
     /// Rows of x.
     m: u32,
     /// Rows of the weight.
     n: u32,
-    /// Parts of K in shared memory, of 64 bytes a row.
+    /// Parts of K in shared memory at a time, 64 bytes of each row.
     stages: u32,
 }
 
@@ -29,17 +29,17 @@ impl Tile {
     const LARGE: Self = Self { m: 128, n: 128, stages: 4 };
     const SMALL: Self = Self { m: 64, n: 64, stages: 12 };
 
-    /// Up to 64 rows, blocks are small: there are more of them, and fewer rows that aren't there.
+    /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding.
     fn of(rows: u32) -> Self {
         if rows > Self::SMALL.m { Self::LARGE } else { Self::SMALL }
     }
 }
 
 impl Linear {
-    /// The launch of `linear_tiles.cu`; none with a norm.
+    /// Launch of `linear_tiles.cu`; `None` for an input with a norm.
     ///
     /// # Panics
-    /// Where there is nothing to do, a pointer is null, or sizes don't fit the store.
+    /// Where there is nothing to compute, a pointer is null, or sizes don't fit the store.
     pub fn tiles(&self) -> Option<Launch> {
         let (x, _) = self.checked();
         let LinearInput::Bf16(_) = self.x else { return None };

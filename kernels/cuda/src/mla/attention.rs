@@ -1,4 +1,4 @@
-//! Attention of latent queries over the cache.
+//! Attention of latent queries over the compressed cache.
 
 use super::MlaShape;
 use crate::check;
@@ -14,24 +14,24 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's.
+/// `out = softmax(scale * q · rows) · rows[:rank]` for each row and head, over the positions up to the row's own.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaAttention {
     /// `[rows, heads, rank + rope]` bf16.
     pub queries: DevicePtr,
-    /// `[blocks, 64, rank + rope]` bf16; the rows of the step have been written.
+    /// `[blocks, 64, rank + rope]` bf16, the rows of this step included.
     pub cache: DevicePtr,
-    /// `[lanes, table_width]` u32: the block of each 64 positions of a lane.
+    /// `[lanes, table_width]` u32: the KV block of each 64 positions of a lane.
     pub tables: DevicePtr,
-    /// Entries of a lane.
+    /// Entries of a lane's table.
     pub table_width: u32,
     /// `[rows]` u32: the lane of each row.
     pub lanes: DevicePtr,
-    /// `[rows]` u32.
+    /// `[rows]` u32: the position of each row in its sequence.
     pub positions: DevicePtr,
     /// `[rows, heads, rank]` bf16.
     pub out: DevicePtr,
-    /// Tokens.
+    /// Number of rows.
     pub rows: u32,
     /// Widths; the rank is at most 1024.
     pub shape: MlaShape,
@@ -41,7 +41,7 @@ pub struct MlaAttention {
 
 impl MlaAttention {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, rope, .. } = self.shape;
         self.check("mla_attention");
@@ -66,7 +66,7 @@ impl MlaAttention {
         assert!(self.scale > 0.0 && self.scale.is_finite(), "{operation}: scores times {}", self.scale);
     }
 
-    /// Those that all kernels of attention over such a cache begin with.
+    /// First arguments of all attention kernels over a compressed cache.
     pub(super) fn args(&self) -> Args {
         let args = Args::new().ptr(self.queries).ptr(self.cache).ptr(self.tables).ptr(self.lanes);
         let args = args.ptr(self.positions).ptr(self.out).u32(self.rows).u32(self.shape.heads);
@@ -83,7 +83,7 @@ impl MlaAttention {
     }
 }
 
-/// What it means for one row and head: the query and the cached rows that it sees, of which the first `rank` columns are values.
+/// Reference for one row and head: the query and the cached rows that it sees, whose first `rank` columns are values.
 pub fn mla_attention_reference(query: &[f32], seen: &[&[f32]], rank: usize, scale: f32) -> Vec<f64> {
     let score = |row: &&[f32]| -> f64 {
         query.iter().zip(*row).map(|(q, k)| f64::from(*q) * f64::from(*k)).sum::<f64>() * f64::from(scale)

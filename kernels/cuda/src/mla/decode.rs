@@ -1,27 +1,27 @@
-//! Attention over the cache of rows that decode: their positions shared out over blocks.
+//! Attention over the compressed cache for rows that decode: the positions of a row are divided among blocks of the grid.
 
 use super::{MlaAttention, MlaShape};
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "mla_decode.cu", text: include_str!("../../mla_decode.cu") };
 
-/// [`MlaAttention`] of rows by the spans of a list. Rows that are not in the list are left as they are.
+/// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaDecode {
-    /// Parameters.
+    /// Parameters that all kernels share.
     pub attention: MlaAttention,
-    /// What [`crate::decode_work`] gives for the rows' positions, without a window.
+    /// List made by [`crate::decode_work`] from the rows' positions, without a window.
     pub work: DevicePtr,
-    /// Room for the parts of spans: see [`MlaDecode::partial_bytes`].
+    /// Buffer for the partial results of spans: see [`MlaDecode::partial_bytes`].
     pub partials: DevicePtr,
-    /// `[rows, ⌈heads / 16⌉]` u32, zero before and after.
+    /// `[rows, ⌈heads / 16⌉]` u32: zero before and after the launch.
     pub counters: DevicePtr,
-    /// Blocks of the grid: as many as the device runs at once.
+    /// Number of blocks in the grid: as many as the device runs at once.
     pub blocks: u32,
 }
 
 impl MlaDecode {
-    /// Whether there is a kernel for such a layer: the rank is a multiple of 64 up to 512, the rotated part of 16.
+    /// Whether there is a kernel for these widths: `rank` is a multiple of 64 up to 512, `rope` a multiple of 16 up to 128.
     pub fn supports(shape: MlaShape) -> bool {
         shape.rank.is_multiple_of(64)
             && shape.rank <= 512
@@ -29,7 +29,7 @@ impl MlaDecode {
             && shape.rope <= 128
     }
 
-    /// Bytes of the parts of so many items.
+    /// Bytes of the partial results of `items` spans.
     pub fn partial_bytes(items: usize, shape: MlaShape) -> usize {
         items * shape.heads.div_ceil(16) as usize * 16 * (shape.rank as usize + 2) * 4
     }
@@ -51,7 +51,7 @@ impl MlaDecode {
             kernel: Self::kernel(rank, rope),
             grid: [self.blocks, 1, 1],
             block: [128, 1, 1],
-            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and who is last.
+            // Two tiles of 32 rows, 16 queries, 16 rows of scores, and a flag of the last block to end.
             shared_bytes: (2 * 32 + 16) * width * 2 + 16 * 33 * 4 + 16,
             args: self.attention.args().ptr(self.work).ptr(self.partials).ptr(self.counters),
             overlaps: true,

@@ -1,7 +1,7 @@
 //! Attention over a compressed cache (MLA), in its absorbed form.
 //!
-//! A layer is [`MlaWrite`], [`MlaProject`] of the queries into the latent space, [`MlaAttention`] or [`MlaDecode`], and [`MlaProject`] of its results to
-//! values. The cache of a layer is `[blocks, 64, rank + rope]` bf16.
+//! The launches of a layer are [`MlaWrite`], [`MlaProject`] of the queries into the latent space, [`MlaAttention`] or [`MlaDecode`], and
+//! [`MlaProject`] of the results to values. The cache of a layer is `[blocks, 64, rank + rope]` bf16.
 
 mod attention;
 mod decode;
@@ -15,7 +15,7 @@ pub use write::{MlaWrite, interleaved_rope_reference};
 
 use crate::Variant;
 
-/// Widths of such a layer.
+/// Widths of an MLA layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MlaShape {
     /// Query heads.
@@ -32,7 +32,7 @@ pub struct MlaShape {
 
 impl MlaShape {
     /// # Panics
-    /// Where a width isn't such a multiple.
+    /// Where a width is zero or isn't a multiple of its number.
     fn check(self, operation: &str) {
         let Self { heads, rank, nope, rope, value } = self;
         let fits = |width: u32| width > 0 && width.is_multiple_of(8);

@@ -1,4 +1,4 @@
-//! Queries into the latent space, and results out of it: a small product for each head.
+//! Projection of queries into the latent space, and of results out of it: a small product for each head.
 
 use super::MlaShape;
 use crate::check;
@@ -6,7 +6,7 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "mla_project.cu", text: include_str!("../../mla_project.cu") };
 
-/// Which product.
+/// Which of the two projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MlaSide {
     /// `x` is `[rows, heads, nope + rope]`, `out` `[rows, heads, rank + rope]`: the rotated part is copied.
@@ -15,12 +15,12 @@ pub enum MlaSide {
     Values,
 }
 
-/// Multiplies each head's rows by its part of the projection. All is bf16.
+/// Multiplies each head's rows by its part of the projection; all values are bf16.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaProject {
     /// See [`MlaSide`].
     pub x: DevicePtr,
-    /// `[heads, nope + value, rank]` bf16: of each head, its keys' rows, then its values'.
+    /// `[heads, nope + value, rank]` bf16: for each head its keys' rows, then its values' rows.
     pub projection: DevicePtr,
     /// See [`MlaSide`].
     pub out: DevicePtr,
@@ -28,13 +28,13 @@ pub struct MlaProject {
     pub rows: u32,
     /// Widths.
     pub shape: MlaShape,
-    /// Which product.
+    /// Which of the two projections.
     pub side: MlaSide,
 }
 
 impl MlaProject {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, nope, rope, value } = self.shape;
         let pointers = [self.x, self.projection, self.out];
@@ -78,7 +78,8 @@ impl MlaProject {
     }
 }
 
-/// What the queries' product means for one row and head: `query[:nope] · keys`, then the rotated part. `keys` is `[nope, rank]`.
+/// Reference of [`MlaSide::Queries`] for one row and head: `query[:nope] · keys`, then the rotated part. `keys` is
+/// `[nope, rank]`.
 pub fn mla_keys_reference(query: &[f32], keys: &[f32], rank: usize) -> Vec<f64> {
     let nope = keys.len() / rank;
     let col = |col: usize| -> f64 {
@@ -87,7 +88,7 @@ pub fn mla_keys_reference(query: &[f32], keys: &[f32], rank: usize) -> Vec<f64> 
     (0..rank).map(col).chain(query[nope..].iter().map(|x| f64::from(*x))).collect()
 }
 
-/// What the results' product means for one row and head. `values` is `[value, rank]`.
+/// Reference of [`MlaSide::Values`] for one row and head. `values` is `[value, rank]`.
 pub fn mla_values_reference(latent: &[f32], values: &[f32]) -> Vec<f64> {
     let dot = |row: &[f32]| row.iter().zip(latent).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
     values.chunks_exact(latent.len()).map(dot).collect()

@@ -1,4 +1,4 @@
-//! A row of the cache, and the rotated parts of the queries.
+//! Writing of a row to the compressed cache, and rotation of the queries.
 
 use super::MlaShape;
 use crate::check::{self, THREADS};
@@ -6,20 +6,21 @@ use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "mla_write.cu", text: include_str!("../../mla_write.cu") };
 
-/// Norms and rotates the rows of `kv`, writes them to their slots, and rotates the queries where they are.
+/// Norms the latent part of the rows of `kv`, rotates their keys, writes both to the rows' slots, and rotates the queries in
+/// place.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaWrite {
     /// `[rows, heads, nope + rope]` bf16.
     pub queries: DevicePtr,
     /// `[rows, rank + rope]` bf16.
     pub kv: DevicePtr,
-    /// `[rank]` f32.
+    /// Weight of the norm, `[rank]` f32.
     pub norm: DevicePtr,
     /// Added to the mean square.
     pub eps: f32,
-    /// `[rope / 2]` f32: radians a position.
+    /// `[rope / 2]` f32: radians per position.
     pub frequencies: DevicePtr,
-    /// Factor of cosines and sines.
+    /// Factor of the cosines and sines.
     pub rope_factor: f32,
     /// `[rows]` u32, below 2²¹.
     pub positions: DevicePtr,
@@ -35,7 +36,7 @@ pub struct MlaWrite {
 
 impl MlaWrite {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or widths aren't such multiples.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a width isn't supported.
     pub fn launch(&self) -> Launch {
         let MlaShape { heads, rank, nope, rope, .. } = self.shape;
         let wide = [self.queries, self.kv, self.norm, self.cache];
@@ -74,7 +75,7 @@ impl MlaWrite {
     }
 }
 
-/// What the rotation means: neighbours are rotated together.
+/// Reference of the rotation: neighbours are rotated together, dimension 2i with 2i + 1.
 #[expect(clippy::cast_precision_loss, reason = "positions are below 2²⁴")]
 pub fn interleaved_rope_reference(x: &[f32], frequencies: &[f32], factor: f32, position: u32) -> Vec<f64> {
     let pair = |(pair, frequency): (&[f32; 2], &f32)| {

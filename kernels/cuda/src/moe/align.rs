@@ -1,28 +1,28 @@
-//! Routes brought together by expert.
+//! Ordering of routes by expert.
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "moe_align.cu", text: include_str!("../../moe_align.cu") };
 
-/// Routes ordered by expert, each expert's in their own order.
+/// Orders routes by expert; routes of one expert stay in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct MoeAlign {
     /// `[routes]` u32: the expert of each.
     pub chosen: DevicePtr,
-    /// `[routes]` u32: the route at each place.
+    /// `[routes]` u32: the route at each place of the order.
     pub order: DevicePtr,
-    /// `[experts + 1]` u32: the first place of each expert, and `routes`.
+    /// `[experts + 1]` u32: the first place of each expert's routes, and `routes`.
     pub starts: DevicePtr,
-    /// Tokens times experts of a token.
+    /// Number of routes: tokens times experts of a token.
     pub routes: u32,
-    /// Experts.
+    /// Number of experts.
     pub experts: u32,
 }
 
 impl MoeAlign {
     /// # Panics
-    /// Where there is nothing to do or a pointer is null.
+    /// Where there are no routes or experts, or a pointer is null.
     pub fn launch(&self) -> Launch {
         check::shape("moe_align", self.routes, self.experts, &[self.chosen, self.order, self.starts]);
         Launch {
@@ -45,7 +45,7 @@ impl MoeAlign {
     }
 }
 
-/// What it means: the order, and where each expert begins.
+/// Reference: the order, and the first place of each expert.
 pub fn moe_align_reference(chosen: &[u32], experts: u32) -> (Vec<u32>, Vec<u32>) {
     let mut order: Vec<u32> = (0..).take(chosen.len()).collect();
     order.sort_by_key(|route| chosen[*route as usize]);

@@ -1,4 +1,4 @@
-//! The middle of gpt-oss's experts.
+//! Activation of gpt-oss's experts.
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
@@ -8,13 +8,13 @@ static SOURCE: Source = Source { name: "clamped_swiglu.cu", text: include_str!("
 /// `out = (up + 1) * gate / (1 + exp(-alpha * gate))`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ClampedSwiglu {
-    /// `[rows, 2 * cols]` bf16: gate and up are interleaved.
+    /// `[rows, 2 * cols]` bf16: columns of gate and up alternate.
     pub gate_up: DevicePtr,
     /// `[rows, cols]` bf16.
     pub out: DevicePtr,
     /// Rows.
     pub rows: u32,
-    /// Columns of gate.
+    /// Columns of gate, and of the result.
     pub cols: u32,
     /// Factor within the sigmoid.
     pub alpha: f32,
@@ -48,7 +48,7 @@ impl ClampedSwiglu {
     }
 }
 
-/// What it means.
+/// Reference.
 pub fn clamped_swiglu_reference(gate_up: &[f32], alpha: f32, limit: f32) -> Vec<f64> {
     let (alpha, limit) = (f64::from(alpha), f64::from(limit));
     let one = |pair: &[f32; 2]| {

@@ -1,12 +1,12 @@
-//! What stored codes are worth, for references.
+//! Values of quantisation codes and the experts' linear layer, for references.
 
-/// The value of an E2M1 code, of which the lower four bits count.
+/// Value of an E2M1 code, in the lower four bits.
 pub fn e2m1_value(code: u8) -> f32 {
     let value = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0][usize::from(code & 7)];
     if code & 8 == 0 { value } else { -value }
 }
 
-/// The value of an E4M3 code.
+/// Value of an E4M3 code.
 pub fn e4m3_value(code: u8) -> f32 {
     let (exponent, mantissa) = (i32::from(code >> 3 & 15), f32::from(code & 7));
     let value = match (exponent, code & 7) {
@@ -17,7 +17,7 @@ pub fn e4m3_value(code: u8) -> f32 {
     if code & 0x80 == 0 { value } else { -value }
 }
 
-/// The results of one row: `x · weightᵀ + bias`, for a weight `[n, k]`.
+/// Reference for one row: `x · weightᵀ + bias`, for a weight `[n, k]`.
 pub fn expert_linear_reference(x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f64> {
     let dot = |row: &[f32]| x.iter().zip(row).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
     let mut out: Vec<f64> = weight.chunks_exact(x.len()).map(dot).collect();

@@ -1,11 +1,11 @@
-//! The weighted sum of the experts' results.
+//! Weighted sum of the experts' results.
 
 use crate::check::{self, THREADS};
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "moe_combine.cu", text: include_str!("../../moe_combine.cu") };
 
-/// `out[token] += Σ weight · result`, over a token's experts in the order of the choice.
+/// `out[token] += Σ weight · result`, over a token's experts in the order of their choice.
 #[derive(Debug, Clone, Copy)]
 pub struct MoeCombine {
     /// `[rows * per_token, cols]` f32.
@@ -24,7 +24,7 @@ pub struct MoeCombine {
 
 impl MoeCombine {
     /// # Panics
-    /// Where there is nothing to do or a pointer is null.
+    /// Where there is nothing to compute or a pointer is null.
     pub fn launch(&self) -> Launch {
         let pointers = [self.results, self.out];
         check::shape(
@@ -58,7 +58,7 @@ impl MoeCombine {
     }
 }
 
-/// What it means, added to `out`.
+/// Reference: the sums added to `out`.
 pub fn moe_combine_reference(results: &[f32], weights: &[f32], out: &[f32], cols: usize) -> Vec<f64> {
     let per_token = weights.len() * cols / out.len();
     let one = |(i, out): (usize, &f32)| {

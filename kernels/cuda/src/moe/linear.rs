@@ -1,51 +1,51 @@
-//! The experts' linear layers, with weights as they are stored.
+//! Linear layers of experts, with weights in their stored format.
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "moe_linear.cu", text: include_str!("../../moe_linear.cu") };
 
-/// How the experts' weights `[experts, n, k]` are stored.
+/// Format of the experts' weights `[experts, n, k]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertFormat {
     /// bf16.
     Bf16,
-    /// Two E2M1 codes in a byte, the lower half first; `k` is a multiple of 32.
+    /// MXFP4: two E2M1 codes in a byte, the lower half first; `k` is a multiple of 32.
     Mxfp4 {
-        /// `[experts, n, k / 32]` u8: of two, plus 127.
+        /// `[experts, n, k / 32]` u8: exponents of two, plus 127.
         scales: DevicePtr,
     },
-    /// E4M3.
+    /// FP8: E4M3 codes, with a factor for each quantisation block.
     Fp8 {
         /// `[experts, parts, ⌈part_rows / block.0⌉, ⌈k / block.1⌉]` f32.
         scales: DevicePtr,
-        /// Rows and columns of a block; columns are a multiple of 8.
+        /// Rows and columns of a quantisation block; columns are a multiple of 8.
         block: (u32, u32),
-        /// Rows of each of the matrices that are stacked; divides `n`.
+        /// Rows of each of the matrices that are stacked in a weight; divides `n`.
         part_rows: u32,
     },
 }
 
-/// The weights of all experts.
+/// Weights of all experts.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredExperts {
-    /// Weights or codes.
+    /// Address of the weights or codes.
     pub at: DevicePtr,
-    /// What they are.
+    /// Format of the weights.
     pub format: ExpertFormat,
     /// `[experts, n]` f32.
     pub bias: Option<DevicePtr>,
 }
 
-/// Which of an expert's layers.
+/// The two linear layers of an expert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoeLayer {
-    /// From tokens to places in the order: `x` is `[tokens, k]` bf16, `out` `[routes, n]` bf16.
+    /// Reads the token's row of `x`, `[tokens, k]` bf16, and writes to the route's place in `order`: `out` is `[routes, n]` bf16.
     GateUp {
         /// Experts of a token.
         per_token: u32,
     },
-    /// From places to routes: `x` is `[routes, k]` bf16, `out` `[routes, n]` f32.
+    /// Reads from the route's place in `order`: `x` is `[routes, k]` bf16. Writes to the route's row of `out`, `[routes, n]` f32.
     Down,
 }
 
@@ -54,32 +54,32 @@ pub enum MoeLayer {
 pub struct MoeLinear {
     /// See [`MoeLayer`].
     pub x: DevicePtr,
-    /// `[routes]` u32, of [`crate::MoeAlign`].
+    /// `[routes]` u32, made by [`crate::MoeAlign`].
     pub order: DevicePtr,
-    /// `[experts + 1]` u32, of [`crate::MoeAlign`].
+    /// `[experts + 1]` u32, made by [`crate::MoeAlign`].
     pub starts: DevicePtr,
-    /// The weights.
+    /// Weights of all experts.
     pub weights: StoredExperts,
     /// See [`MoeLayer`].
     pub out: DevicePtr,
-    /// Rows in all.
+    /// Number of routes: tokens times experts of a token.
     pub routes: u32,
-    /// Experts.
+    /// Number of experts.
     pub experts: u32,
-    /// Rows of a weight, even.
+    /// Rows of an expert's weight, even.
     pub n: u32,
-    /// Columns of a weight, a multiple of 8.
+    /// Columns of an expert's weight, a multiple of 8.
     pub k: u32,
     /// Which rows are read and written.
     pub layer: MoeLayer,
 }
 
-/// Routes for each expert from which on tiles have more rows.
+/// Mean number of routes of an expert from which on tiles have 64 rows instead of 16.
 const MANY: u32 = 32;
 
 impl MoeLinear {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null or misaligned, or sizes aren't such multiples.
+    /// Where there is nothing to compute, a pointer is null or misaligned, or a size isn't a multiple of its number.
     pub fn launch(&self) -> Launch {
         let Self { x, weights, out, routes, experts, n, k, .. } = *self;
         check::shape("moe_linear", routes, experts, &[x, self.order, self.starts, weights.at, out]);
@@ -89,7 +89,7 @@ impl MoeLinear {
         );
         assert!([x, weights.at, out].iter().all(|p| p.is_wide()), "moe_linear: a pointer is misaligned");
         let tile = if routes >= MANY * experts { 64 } else { 16 };
-        // Each expert with rows has at most one tile that isn't full.
+        // Each expert with routes has at most one tile that isn't full.
         let tiles = experts.min(routes) + routes / tile;
         assert!(tiles <= 65_535, "moe_linear: {tiles} tiles");
         let (format, scales, block, part_rows) = self.format();

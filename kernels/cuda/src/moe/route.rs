@@ -1,58 +1,58 @@
-//! The router: experts of each token, and their weights.
+//! Router: chooses the experts of each token, and their weights.
 
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source { name: "moe_route.cu", text: include_str!("../../moe_route.cu") };
 
-/// How scores of all experts become a choice and weights.
+/// How the scores of all experts become a choice and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
-    /// Softmax over all; the greatest are chosen (Qwen3).
+    /// Softmax over all experts; those with the greatest values are chosen (Qwen3).
     Softmax {
-        /// Weights are divided by their sum.
+        /// Whether the weights are divided by their sum.
         normalize: bool,
     },
-    /// The greatest are chosen; softmax over those (gpt-oss).
+    /// The experts with the greatest scores are chosen; weights are the softmax over their scores (gpt-oss).
     SoftmaxOfChosen,
-    /// Sigmoid of each; groups of neighbours with the greatest sums of two are left, and the greatest of those are chosen
-    /// (DeepSeek-V3).
+    /// Sigmoid of each score. Groups of neighbouring experts are ranked by the sum of their two greatest values; in the best
+    /// groups the experts with the greatest values are chosen (DeepSeek-V3).
     Sigmoid {
-        /// Groups of experts, at most 32; divides their number.
+        /// Number of groups of experts, at most 32; divides the number of experts.
         groups: u32,
-        /// Groups that are left.
+        /// Number of groups that experts are chosen from.
         top_groups: u32,
-        /// Weights are divided by their sum.
+        /// Whether the weights are divided by their sum.
         normalize: bool,
-        /// Factor of weights.
+        /// Factor of the weights.
         scale: f32,
     },
 }
 
-/// Chooses experts for each token, the most fitting first; of equal ones the lower.
+/// Chooses experts for each token, the best first; of equal ones the expert with the lower index is first.
 #[derive(Debug, Clone, Copy)]
 pub struct MoeRoute {
     /// `[rows, experts]` f32.
     pub scores: DevicePtr,
-    /// `[experts]` f32: added to what the choice is made by, and not to weights.
+    /// `[experts]` f32: added to the values that the choice is made by, and not to the weights.
     pub correction: Option<DevicePtr>,
-    /// `[rows, per_token]` u32, different for each row.
+    /// `[rows, per_token]` u32: the chosen experts, each once in a row.
     pub chosen: DevicePtr,
-    /// `[rows, per_token]` f32.
+    /// `[rows, per_token]` f32: the weights of the chosen experts.
     pub weights: DevicePtr,
-    /// Tokens.
+    /// Number of tokens.
     pub rows: u32,
-    /// Experts, at most 1024.
+    /// Number of experts, at most 1024.
     pub experts: u32,
     /// Experts of a token, at most 32.
     pub per_token: u32,
-    /// Choice and weights.
+    /// How experts are chosen and weighted.
     pub scoring: Scoring,
 }
 
 impl MoeRoute {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null, or numbers are beyond their limits.
+    /// Where there is nothing to compute, a pointer is null, or a number is beyond its limit.
     pub fn launch(&self) -> Launch {
         check::shape("moe_route", self.rows, self.experts, &[self.scores, self.chosen, self.weights]);
         let Self { experts, per_token, .. } = *self;
@@ -115,7 +115,7 @@ impl MoeRoute {
     }
 }
 
-/// What it means for one token: (expert, weight), the most fitting first.
+/// Reference for one token: (expert, weight), the best first.
 pub fn moe_route_reference(
     scores: &[f32],
     correction: Option<&[f32]>,
@@ -159,7 +159,7 @@ pub fn moe_route_reference(
     chosen.iter().zip(weights).map(|(i, weight)| (*i as u32, weight * factor)).collect()
 }
 
-/// Indices, those of the greatest first.
+/// Indices of the values, those of the greatest first.
 fn greatest(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));

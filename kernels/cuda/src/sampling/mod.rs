@@ -1,4 +1,5 @@
-//! Tokens from rows of logits, on the device. Parameters of rows, edits and results are arrays of words, in the order of these structs.
+//! Sampling of tokens from rows of logits, on the device. Draws, edits and results are arrays of u32 words, in the order of the fields of
+//! these structs.
 
 mod reference;
 
@@ -21,43 +22,43 @@ static SOURCE: Source = Source {
     ),
 };
 
-/// The most alternatives of a row.
+/// Greatest number of alternatives of a row.
 pub const MAX_TOP: u32 = 255;
-/// Shared memory: bins, sums of warps, and single values.
+/// Bytes of shared memory: bins, sums of warps, and single values (`Shared` in `sampling_row.cuh`).
 const SHARED_BYTES: u32 = 2 * 2048 * 4 + 32 * 8 + 8 + 16 + 8;
 
-/// How the token of one row is chosen.
+/// Parameters of one draw: how the token of a row is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DrawRow {
-    /// Row of logits; each at most once.
+    /// Row of logits; at most one draw has it.
     pub logit_row: u32,
-    /// Where the id is written in the lanes' last samples.
+    /// Index in `samples` that the id is written to; `None`: it is written to the results only.
     pub lane: Option<u32>,
-    /// Row of the masks.
+    /// Row of the masks; `None`: all ids may be chosen.
     pub mask_row: Option<u32>,
-    /// First and end of its edits.
+    /// Indices of the draw's edits: the first, and the end.
     pub edits: (u32, u32),
-    /// 0 or less, or NaN: the likeliest.
+    /// Temperature; 0 or less, or NaN: the likeliest token is chosen.
     pub temperature: f32,
-    /// 1 or more: all.
+    /// Share of the weight that is kept; 1 or more: all.
     pub top_p: f32,
-    /// 0: all.
+    /// Number of likeliest tokens that are kept; 0: all.
     pub top_k: u32,
-    /// 0 or less: all.
+    /// Least weight, relative to the likeliest token's; 0 or less: all tokens are kept.
     pub min_p: f32,
-    /// Of the sequence.
+    /// Seed of the sequence.
     pub seed: u64,
-    /// Of the new token.
+    /// Position of the new token in the sequence.
     pub position: u64,
-    /// Alternatives to report; none: no log-probabilities.
+    /// Alternatives to report; `None`: no log-probabilities.
     pub top_logprobs: Option<u8>,
 }
 
 impl DrawRow {
-    /// Words of a row.
+    /// Words of a draw.
     pub const WORDS: usize = 16;
 
-    /// As the kernel reads it.
+    /// The draw as the kernel reads it.
     pub fn words(&self) -> [u32; Self::WORDS] {
         #[expect(clippy::cast_possible_truncation, reason = "the low half, and the high one")]
         let halves = |x: u64| [x as u32, (x >> 32) as u32];
@@ -84,17 +85,17 @@ impl DrawRow {
     }
 }
 
-/// A change of a logit: `bias` is added; then what is above zero is divided by `repetition` and the rest multiplied; then `minus`
-/// is subtracted.
+/// Change of a logit: `bias` is added; then a logit above zero is divided by `repetition` and any other multiplied by it; then `minus` is
+/// subtracted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EditRow {
-    /// Which token; below the vocabulary's size, and once for a row of logits.
+    /// Token id, below the vocabulary's size; at most one edit of a row of logits has it.
     pub id: u32,
-    /// 0 changes nothing.
+    /// Added first; 0 changes nothing.
     pub bias: f32,
-    /// 1 changes nothing.
+    /// Divisor or factor; 1 changes nothing.
     pub repetition: f32,
-    /// 0 changes nothing.
+    /// Subtracted last; 0 changes nothing.
     pub minus: f32,
 }
 
@@ -102,32 +103,32 @@ impl EditRow {
     /// Words of an edit.
     pub const WORDS: usize = 4;
 
-    /// As the kernel reads it.
+    /// The edit as the kernel reads it.
     pub fn words(&self) -> [u32; Self::WORDS] {
         [self.id, self.bias.to_bits(), self.repetition.to_bits(), self.minus.to_bits()]
     }
 }
 
-/// What became of a row.
+/// Result of a draw.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SampledRow {
-    /// A token.
+    /// A token was chosen.
     Token {
-        /// Its id.
+        /// Id of the token.
         id: u32,
-        /// Its log-probability before temperature, edits and mask, where log-probabilities were asked for.
+        /// Its log-probability before temperature, edits and mask; meaningful where log-probabilities were asked for.
         logprob: f32,
-        /// Alternatives that were written.
+        /// Number of alternatives that were written.
         alternatives: u32,
     },
-    /// A logit is NaN or infinity.
+    /// A logit of the row is NaN or plus infinity.
     NotANumber {
-        /// Of which token; the lowest.
+        /// Id of the logit; the lowest, if there are several.
         id: u32,
-        /// What it is.
+        /// Value of the logit.
         logit: f32,
     },
-    /// Mask and edits leave nothing.
+    /// Mask and edits leave no token.
     NoToken,
 }
 
@@ -135,7 +136,7 @@ impl SampledRow {
     /// Words of a result.
     pub const WORDS: usize = 4;
 
-    /// From what the kernel wrote. None: it didn't write it.
+    /// The result from the words that the kernel wrote; `None` if it wrote none.
     pub fn from_words([status, id, value, alternatives]: [u32; Self::WORDS]) -> Option<Self> {
         let value = f32::from_bits(value);
         match status {
@@ -147,34 +148,34 @@ impl SampledRow {
     }
 }
 
-/// One token for each draw.
+/// Chooses one token for each draw.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// `[.., vocab]` f32. Edits are made in it.
+    /// `[.., vocab]` f32. The kernel applies the edits in place.
     pub logits: DevicePtr,
     /// `[rows]` of [`DrawRow`].
     pub draws: DevicePtr,
-    /// Of [`EditRow`], used up: the logits before the edits take the places of `bias`. None: no row has edits.
+    /// [`EditRow`]s, overwritten: the kernel replaces `bias` by the logit before the edit. `None`: no draw has edits.
     pub edits: Option<DevicePtr>,
-    /// `[.., vocab / 32]` u32, rounded up: a bit for each id that may come. None: no row has a mask.
+    /// `[.., vocab / 32]` u32, rounded up: a bit for each id, set where the id may be chosen. `None`: no draw has a mask.
     pub masks: Option<DevicePtr>,
-    /// `[lanes]` u32: ids are written there, too.
+    /// `[lanes]` u32: the ids are written there as well, at the draws' `lane`.
     pub samples: Option<DevicePtr>,
     /// `[rows]` of [`SampledRow`].
     pub out: DevicePtr,
-    /// `[rows, top_width, 2]`: ids and log-probabilities (f32) of alternatives, likeliest first. None: rows ask for none.
+    /// `[rows, top_width, 2]`: ids and log-probabilities (f32) of alternatives, likeliest first. `None`: no draw asks for alternatives.
     pub top: Option<DevicePtr>,
-    /// Draws.
+    /// Number of draws.
     pub rows: u32,
-    /// Ids.
+    /// Size of the vocabulary.
     pub vocab: u32,
-    /// Room for alternatives of a row.
+    /// Alternatives that a row has room for.
     pub top_width: u32,
 }
 
 impl Sample {
     /// # Panics
-    /// Where there is nothing to do, a pointer is null, or there are more alternatives than [`MAX_TOP`].
+    /// Where there is nothing to compute, a pointer is null, or there are more alternatives than [`MAX_TOP`].
     pub fn launch(&self) -> Launch {
         check::shape("sample", self.rows, self.vocab, &[self.logits, self.draws, self.out]);
         let top_fits = self.top_width <= MAX_TOP && (self.top.is_some() || self.top_width == 0);

@@ -1,13 +1,13 @@
-//! What sampling means, with sums in f64, and how near it was to another outcome.
+//! Reference of sampling, with sums in f64, and how near it was to another outcome.
 
 use super::{DrawRow, EditRow};
 
-/// The token of a row.
+/// Result of the reference for one row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// The token; none where none may come.
+    /// The chosen token; `None` if mask and edits leave no token.
     pub id: Option<u32>,
-    /// How far sums were from where another token would have been chosen, as a share of all weight.
+    /// Distance of the sums from where another token would have been chosen, as a share of all weight.
     pub margin: f64,
 }
 
@@ -18,7 +18,7 @@ struct Candidate {
     weight: f64,
 }
 
-/// Chooses from logits that are numbers.
+/// Chooses a token of a row of logits without NaN and plus infinity.
 pub fn sample_reference(
     logits: &[f32],
     draw: &DrawRow,
@@ -41,9 +41,9 @@ pub fn sample_reference(
     let mut margin = f64::INFINITY;
     if draw.min_p > 0.0 {
         let least = f64::from(draw.min_p.min(1.0));
-        // One weight is less exact than a sum of many.
+        // A single weight is less exact than a sum of many.
         let far = |one: &Candidate| (one.weight - least).abs() / least / 10.0;
-        // The likeliest weighs 1 exactly.
+        // The likeliest token's weight is exactly 1.
         margin = candidates.iter().filter(|one| one.logit < best.logit).map(far).fold(margin, f64::min);
         candidates.retain(|one| one.weight >= least);
     }
@@ -59,7 +59,7 @@ pub fn sample_reference(
         sum += one.weight;
         if sum > target {
             margin = margin.min((sum - target) / all);
-            // Below the first there is nothing.
+            // The first candidate has no lower neighbour.
             margin = margin.min(if before > 0.0 { (target - before) / all } else { f64::INFINITY });
             return Reference { id: Some(one.id), margin };
         }
@@ -67,7 +67,7 @@ pub fn sample_reference(
     Reference { id: Some(best.id), margin: 0.0 }
 }
 
-/// Logits as edits and mask leave them.
+/// Logits after edits and mask; masked ids are minus infinity.
 fn limited(logits: &[f32], mask: Option<&[u32]>, edits: &[EditRow]) -> Vec<f32> {
     let may_come = |id: usize| mask.is_none_or(|mask| mask[id / 32] >> (id % 32) & 1 == 1);
     let mut row: Vec<f32> = logits.to_vec();
@@ -82,12 +82,12 @@ fn limited(logits: &[f32], mask: Option<&[u32]>, edits: &[EditRow]) -> Vec<f32> 
 fn likeliest_first(logits: &[f32]) -> Vec<Candidate> {
     let all = (0..).zip(logits).map(|(id, &logit)| Candidate { id, logit, weight: 0.0 });
     let mut candidates: Vec<Candidate> = all.filter(|one| one.logit > f32::NEG_INFINITY).collect();
-    // -0 and 0 are equal.
+    // -0 and 0 are equal logits.
     candidates.sort_by(|a, b| (b.logit + 0.0).total_cmp(&(a.logit + 0.0)).then(a.id.cmp(&b.id)));
     candidates
 }
 
-/// Keeps the shortest beginning that has the share `top_p`; returns how far it was from another one.
+/// Keeps the shortest prefix that has the share `top_p` of all weight; returns the distance to another prefix's share.
 fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) -> f64 {
     let all = total(candidates);
     let mut sum = 0.0;
@@ -107,7 +107,7 @@ fn total(candidates: &[Candidate]) -> f64 {
     candidates.iter().map(|one| one.weight).sum()
 }
 
-/// As the CPU's sampler draws it.
+/// Uniform random number in 0..1, as the CPU's sampler draws it.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
 fn uniform(seed: u64, position: u64) -> f64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,4 +1,4 @@
-//! Attention: the simple way, by spans, by tiles.
+//! Attention kernels against the reference: the simple one, by spans, and by tiles.
 
 use cuda_kernels::{
     AttentionDecode, AttentionPrefill, PrefillRows, Tolerance, decode_work, prefill_tiles, write_decode_work,
@@ -7,7 +7,7 @@ use cuda_kernels::{
 use super::device::in_both_orders;
 use super::paged::Step;
 
-/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one; then the result is.
+/// Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one; then the result is rounded.
 const ROUNDED_WEIGHTS: Tolerance = Tolerance { absolute: 2e-3, relative: 1.0 / 256.0 };
 
 fn check(step: &Step) {
@@ -44,7 +44,7 @@ fn heads_may_share_one_key_or_have_one_each() {
     }
 }
 
-/// The same step by spans, on this many blocks; twice, as a graph is played again.
+/// Checks the step by spans on `blocks` blocks. It is launched twice, as a graph is replayed.
 fn check_decode(step: &Step, blocks: u32) {
     in_both_orders(|device| {
         let prepared = step.prepare(device);
@@ -121,7 +121,7 @@ fn several_lists_share_out_the_rows_and_use_the_same_room() {
     });
 }
 
-/// The same step by tiles.
+/// Checks the step by tiles.
 fn check_prefill(step: &Step) {
     in_both_orders(|device| {
         let prepared = step.prepare(device);

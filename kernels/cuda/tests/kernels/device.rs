@@ -1,5 +1,5 @@
-//! A device of one test: buffers of numbers, launches. What it is, `driver` says: here the shim, and the engine's tests have the same tests on
-//! its drivers.
+//! Device of one test: buffers of numbers, and launches. `driver` says what it runs on: here the shim; the engine includes these
+//! tests and runs them on its own drivers.
 
 use std::cell::Cell;
 
@@ -9,22 +9,22 @@ use half::bf16;
 
 use super::driver;
 
-/// What runs kernels. Whatever goes wrong is a panic.
+/// What runs kernels in a test. Every error is a panic.
 pub(crate) trait TestDriver {
-    /// Memory with these bytes.
+    /// Allocates memory with these bytes.
     fn with(&self, bytes: &[u8]) -> DevicePtr;
-    /// Writes over memory.
+    /// Overwrites memory.
     fn write(&self, to: DevicePtr, bytes: &[u8]);
     fn read(&self, from: DevicePtr, bytes: &mut [u8]);
     fn launch(&self, launch: &Launch);
 }
 
 thread_local! {
-    /// The kernel that was launched last, for what is said of results.
+    /// Name of the kernel that was launched last, for messages about results.
     static KERNEL: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// Runs a test's body on all there are: on the shim, threads run forwards and backwards.
+/// Runs a test's body on all drivers; on the shim, threads run forward in one and backward in the other.
 pub(crate) fn in_both_orders(body: impl Fn(&Device)) {
     for driver in driver::all() {
         body(&Device { driver });
@@ -48,18 +48,18 @@ impl Device {
         self.with(values)
     }
 
-    /// A buffer of bf16, for values that are (see [`round`]).
+    /// A buffer of bf16, for values that bf16 holds exactly (see [`round`]).
     pub(crate) fn bf16(&self, values: &[f32]) -> DevicePtr {
         let bits: Vec<u16> = values.iter().map(|x| bf16::from_f32(*x).to_bits()).collect();
         self.with(&bits)
     }
 
-    /// A buffer that a kernel has to fill: all NaN, and on the shim nothing behind it may be written.
+    /// A buffer that a kernel has to fill: all NaN. On the shim, a write behind it is an error.
     pub(crate) fn out<T: Pod>(&self, len: usize) -> DevicePtr {
         self.with(&vec![0xffu8; len * size_of::<T>()])
     }
 
-    /// Makes a buffer all NaN again.
+    /// Fills a buffer with NaN again.
     pub(crate) fn spoil(&self, at: DevicePtr, bytes: usize) {
         self.driver.write(at, &vec![0xff; bytes]);
     }
@@ -89,7 +89,7 @@ impl Device {
     }
 }
 
-/// Results of the kernel that ran last are as wanted. The greatest error is printed, and its share of what is allowed.
+/// Checks the results of the kernel that ran last. Prints the greatest error, and its share of the error that is allowed.
 pub(crate) fn near(tolerance: Tolerance, got: &[f32], wanted: &[f64], what: &str) {
     let kernel = KERNEL.get();
     tolerance.check(got, wanted).unwrap_or_else(|error| panic!("{kernel}, {what}: {error}"));
@@ -102,7 +102,7 @@ pub(crate) fn near(tolerance: Tolerance, got: &[f32], wanted: &[f64], what: &str
     println!("error {kernel} {error:.3e} {share:.3} {what}");
 }
 
-/// Values in -1..1, others for each seed, that bf16 holds exactly; others in each run where `KERNEL_TESTS_SEED` is.
+/// Values in -1..1 that bf16 holds exactly, different for each seed. `KERNEL_TESTS_SEED` gives other values.
 pub(crate) fn values(len: usize, seed: u32) -> Vec<f32> {
     let fresh: u32 = std::env::var("KERNEL_TESTS_SEED").map_or(0, |seed| seed.parse().expect("a number"));
     let seed = seed ^ fresh.wrapping_mul(0xc2b2_ae35);
@@ -114,7 +114,7 @@ pub(crate) fn values(len: usize, seed: u32) -> Vec<f32> {
     (0..len).map(draw).collect()
 }
 
-/// The nearest bf16.
+/// The nearest bf16 value.
 pub(crate) fn round(x: f32) -> f32 {
     bf16::from_f32(x).to_f32()
 }

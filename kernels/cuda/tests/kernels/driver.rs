@@ -1,4 +1,4 @@
-//! The drivers of this crate's tests: the shim, with threads in both orders.
+//! Drivers of this crate's tests: the shim in both orders of threads.
 
 use cuda_kernels::{DevicePtr, Launch};
 use cuda_shim::{Order, Shim};

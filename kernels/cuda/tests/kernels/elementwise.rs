@@ -1,4 +1,4 @@
-//! Norms and activations.
+//! RMS norm and `SwiGLU` against their references.
 
 use cuda_kernels::{RmsNorm, SiluMul, Tolerance, rms_norm_reference, silu_mul_reference};
 

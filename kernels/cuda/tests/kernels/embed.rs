@@ -1,4 +1,4 @@
-//! Rows of the embedding.
+//! Embedding rows against the reference.
 
 use cuda_kernels::{Embed, LAST, LastSamples, Tolerance, embed_reference};
 

@@ -1,4 +1,4 @@
-//! Linear layers by both kernels.
+//! Linear layers by both kernels against the reference.
 
 use cuda_kernels::{
     DevicePtr, Launch, Linear, LinearInput, LinearStore, Tolerance, linear_reference, rms_norm_reference,
@@ -10,7 +10,7 @@ use super::device::{Device, in_both_orders, near, round, values};
 const STORES: [LinearStore; 4] =
     [LinearStore::Bf16, LinearStore::F32, LinearStore::AddF32, LinearStore::SwiGlu];
 
-/// A layer's sizes, its numbers, and the kernel to try.
+/// A layer's sizes and values, and the kernel that is tested.
 #[derive(Clone)]
 struct Case {
     rows: usize,
@@ -59,7 +59,7 @@ impl Case {
         }
     }
 
-    /// The results of the kernel, with what was in the output before where it adds to it.
+    /// Results of the kernel; where it adds to the output, the output has values before.
     fn run(&self, device: &Device, x: LinearInput) -> Vec<f32> {
         let len = self.rows * self.width();
         let out = match self.store {
@@ -94,7 +94,7 @@ impl Case {
         near(self.tolerance(), &got, &self.wanted(), &what);
     }
 
-    /// Sums of up to a few thousand products, of numbers below one.
+    /// Tolerance for sums of up to a few thousand products of numbers below one.
     fn tolerance(&self) -> Tolerance {
         let rounding = match self.store {
             LinearStore::AddF32 | LinearStore::F32 => Tolerance::F32,
@@ -200,7 +200,7 @@ fn a_norm_on_the_way_is_the_norm_before() {
             let norm = values(inputs, 5);
             case.x = rms_norm_reference(&x, &norm, 1e-6).into_iter().map(|x| round(x as f32)).collect();
             let input = LinearInput::Normed { x: device.f32(&x), weight: device.f32(&norm), eps: 1e-6 };
-            // A normed value between two bf16 may go to either of them.
+            // A normed value between two bf16 values may be rounded to either of them.
             let tolerance = Tolerance { absolute: 0.02, ..Tolerance::BF16 };
             for store in STORES {
                 let case = case.with(store, true);

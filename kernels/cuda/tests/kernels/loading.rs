@@ -1,4 +1,4 @@
-//! What is done to weights when they are loaded, and rows by their numbers.
+//! Kernels that convert and draw weights at load, and the gathering of rows.
 
 use bytemuck::Pod;
 use cuda_kernels::{
@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use super::device::{Device, in_both_orders, values};
 
-/// The results of a cast, by their bits.
+/// Bits of the results of a cast.
 fn cast<T: Pod>(device: &Device, from: DevicePtr, types: (Number, Number), count: usize) -> Vec<T> {
     let to = device.out::<T>(count);
     let (from_type, to_type) = types;
@@ -33,7 +33,7 @@ fn all_halves_are_cast_exactly() {
 
 #[test]
 fn numbers_are_rounded_to_the_nearest_even_bf16() {
-    // Ties both ways, the largest, subnormal, infinite.
+    // Ties in both directions, and the largest, a subnormal and an infinite number.
     let mut x =
         vec![1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, f32::MAX, 1e-40, f32::INFINITY, -0.0, 1.003, -7.77];
     x.extend(values(2000, 1).iter().map(|x| x * 1.2345));

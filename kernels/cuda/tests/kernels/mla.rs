@@ -81,7 +81,7 @@ fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) {
         }
     };
     let wanted: Vec<f64> = x.chunks_exact(from).enumerate().flat_map(one).collect();
-    // Sums of up to `rank` products of about one, in f32.
+    // Sums of up to `rank` products of numbers about one, in f32.
     let tolerance = Tolerance { absolute: 1e-4, ..Tolerance::BF16 };
     device.check_bf16(out, &wanted, tolerance, &format!("{rows} rows, {side:?}, {shape:?}"));
 }
@@ -98,7 +98,8 @@ fn heads_are_multiplied_by_their_parts_of_the_projection() {
     });
 }
 
-/// Rows of the cache, and a step over them: sequences of (tokens, rows), each with a lane of its own.
+/// Attention over a compressed cache, and its reference results; made from sequences of (tokens, rows), each on a lane of its
+/// own.
 struct Compressed {
     attention: MlaAttention,
     wanted: Vec<f64>,
@@ -166,7 +167,7 @@ fn latent_queries_attend_over_scattered_rows() {
 
 #[test]
 fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
-    // Weights are rounded to bf16, each by up to 2⁻⁹ of itself, for sums of values of about one.
+    // Weights are rounded to bf16, each by up to 2⁻⁹ of itself, in sums of values of about one.
     let tolerance = Tolerance { absolute: 2e-3, ..Tolerance::BF16 };
     let tiny = MlaShape { heads: 17, rank: 64, nope: 8, rope: 16, value: 8 };
     let lengths = [(1, 1), (33, 1), (256, 1), (257, 1), (600, 2)];
@@ -178,7 +179,7 @@ fn rows_are_shared_out_over_blocks_and_heads_come_by_sixteen() {
             let counters = device.u32(&vec![0; positions.len() * shape.heads.div_ceil(16) as usize]);
             let partials = device.out::<u8>(partials);
             let decode = MlaDecode { attention, work: device.u32(&work), partials, counters, blocks };
-            // Twice, as a graph is played again.
+            // Launched twice, as a graph is replayed.
             for _ in 0..2 {
                 device.spoil(attention.out, wanted.len() * 2);
                 device.run(&decode.launch());

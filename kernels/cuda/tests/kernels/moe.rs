@@ -1,4 +1,4 @@
-//! Mixtures of experts but for their linear layers: router, order by expert, activation, sum.
+//! Kernels of a mixture of experts other than its linear layers: router, order by expert, activation, weighted sum.
 
 use cuda_kernels::{
     ClampedSwiglu, MoeAlign, MoeCombine, MoeRoute, Scoring, Tolerance, clamped_swiglu_reference,
@@ -80,7 +80,7 @@ fn of_equal_scores_the_lower_expert_is_first_and_those_that_are_no_numbers_diffe
 fn routes_are_ordered_by_expert_and_stay_in_order_within_one() {
     in_both_orders(|device| {
         for (routes, experts) in [(1, 1), (31, 3), (64, 7), (1000, 130)] {
-            // Some experts have no routes, among them the last.
+            // Some experts have no routes; the last is one of them.
             let chosen: Vec<u32> = (0..routes).map(|i| (i * i * 31 + i) % (experts * 2 / 3).max(1)).collect();
             let (order, starts) =
                 (device.out::<u32>(routes as usize), device.out::<u32>(experts as usize + 1));

@@ -1,4 +1,4 @@
-//! A whole mixture of experts: what one kernel writes is what the next one reads.
+//! A whole layer of experts: each kernel reads what the kernel before it wrote.
 
 use cuda_kernels::{
     ClampedSwiglu, DevicePtr, ExpertFormat, Launch, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
@@ -16,7 +16,7 @@ const INTER: usize = 24;
 const ROUTES: usize = TOKENS * PER_TOKEN;
 const SCORING: Scoring = Scoring::Softmax { normalize: true };
 
-/// Values of a layer's tensors.
+/// Values of a layer's input and weights, and its activation.
 struct Layer {
     x: Vec<f32>,
     scores: Vec<f32>,
@@ -104,7 +104,7 @@ fn a_layer_adds_the_weighted_results_of_each_tokens_experts() {
     in_both_orders(|device| {
         for clamped in [false, true] {
             let layer = Layer::new(clamped);
-            // What comes between the layers is bf16: sums of some twenty values of up to about eight, each rounded twice.
+            // Values between the linear layers are bf16: sums of some twenty values of up to about eight, each rounded twice.
             let tolerance = Tolerance { absolute: 0.1, relative: 1.0 / 128.0 };
             near(tolerance, &layer.run(device), &layer.wanted(), &format!("clamped {clamped}"));
         }

@@ -1,4 +1,4 @@
-//! The experts' linear layers in all formats, with experts that have no rows, few, and more than a tile.
+//! The experts' linear layers in all formats, with experts that have no rows, few rows, and more than a tile of rows.
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, MoeLayer, MoeLinear, StoredExperts, Tolerance, e2m1_value, e4m3_value,
@@ -7,7 +7,7 @@ use cuda_kernels::{
 
 use super::device::{Device, in_both_orders, near, round, values};
 
-/// Experts as a checkpoint stores them, and what they are worth.
+/// Experts in a stored format, and the values of their weights.
 struct Stored {
     at: DevicePtr,
     format: ExpertFormat,
@@ -18,7 +18,7 @@ struct Stored {
 enum Format {
     Bf16,
     Mxfp4,
-    /// Rows and columns of a block, and parts that are stacked.
+    /// Rows and columns of a quantisation block, and number of matrices that are stacked.
     Fp8(usize, usize, usize),
 }
 
@@ -49,7 +49,7 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             Stored { at: device.with(&codes), format: ExpertFormat::Mxfp4 { scales }, values }
         }
         Format::Fp8(rows, cols, parts) => {
-            // NaN is refused when a model is loaded.
+            // Codes that are NaN don't occur: a model with them is refused at load.
             let codes: Vec<u8> =
                 bytes(len, 4).iter().map(|x| if x & 0x7f > 0x58 { x & 0xcf } else { *x }).collect();
             let (part, across) = (n / parts, k.div_ceil(cols));
@@ -84,7 +84,7 @@ impl Case {
     fn check(&self, device: &Device) {
         let Self { tokens, per_token, experts, n, k, down, .. } = *self;
         let routes = tokens * per_token;
-        // Expert 1 has nothing, expert 0 half of everything.
+        // Expert 1 has no routes, expert 0 has half of all.
         let expert = |i: usize| {
             if i.is_multiple_of(2) || experts < 3 { 0 } else { (2 + i * 7 % (experts - 2)) as u32 }
         };
@@ -120,7 +120,7 @@ impl Case {
                 bias,
             ));
         }
-        // Sums of k products of about one, in f32.
+        // Sums of k products of numbers about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
         let what = format!("{:?}, {tokens} tokens, {n} by {k}", self.format);
         if down {

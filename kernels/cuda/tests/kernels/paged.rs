@@ -1,13 +1,13 @@
-//! Steps over a paged cache: sequences whose blocks lie anywhere, with NaN in all places that no sequence has.
+//! Steps over a paged cache: the KV blocks of sequences are scattered, and all places that no sequence has are NaN.
 
 use cuda_kernels::{Attention, PagedCache, attention_reference, kv_index};
 
 use super::device::{Device, values};
 
-/// Sequences of a step, and the layer that they go through.
+/// Sequences of a step, and the shape of the layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// (tokens in the cache with those of the step, rows of the step).
+    /// For each sequence: (tokens in the cache after this step, rows of the step).
     pub(crate) sequences: Vec<(usize, usize)>,
     pub(crate) heads: usize,
     pub(crate) kv_heads: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Step {
     pub(crate) sinks: bool,
 }
 
-/// A step on a device, and what its rows are to give.
+/// Attention of a step on a device, and its reference results.
 pub(crate) struct Prepared {
     pub(crate) attention: Attention,
     pub(crate) wanted: Vec<f64>,
@@ -28,7 +28,8 @@ impl Step {
         self.sequences.iter().map(|(len, _)| len.div_ceil(64)).max().unwrap_or(0) + 1
     }
 
-    /// The blocks of each lane, in turns and from the last one on. Sequence `s` has lane `sequences - 1 - s`.
+    /// Block tables of all lanes, and the number of blocks. Blocks are given out from the last one on, one to each sequence in
+    /// turn. Sequence `s` has lane `sequences - 1 - s`.
     fn tables(&self) -> (Vec<u32>, usize) {
         let (count, width) = (self.sequences.len(), self.table_width());
         let mut tables = vec![u32::MAX; count * width];
@@ -45,13 +46,13 @@ impl Step {
         (tables, all)
     }
 
-    /// Of each row: (sequence, position).
+    /// For each row: (sequence, position).
     fn rows(&self) -> Vec<(usize, usize)> {
         let rows = |(s, (len, rows)): (usize, &(usize, usize))| (len - rows..*len).map(move |at| (s, at));
         self.sequences.iter().enumerate().flat_map(rows).collect()
     }
 
-    /// Head `head` of a key or value of a position.
+    /// Key or value (by `seed`) of head `head` at a position.
     fn vector(&self, seed: usize, s: usize, at: usize, head: usize) -> Vec<f32> {
         values(self.head_dim, (seed + s * 1_000_003 + at * 131 + head * 7) as u32)
     }

@@ -1,10 +1,10 @@
-//! Norms of heads, rotary embedding, and the cache.
+//! Norms of heads, rotary embedding and writes to the KV cache against the reference.
 
 use cuda_kernels::{HeadNorms, QkNormRopeWrite, Tolerance, kv_index, norm_rope_reference};
 
 use super::device::{Device, in_both_orders, near, values};
 
-/// Blocks of the cache.
+/// Number of KV blocks in the cache.
 const BLOCKS: usize = 3;
 
 struct Case {
@@ -27,7 +27,7 @@ impl Case {
         let frequencies: Vec<f32> =
             (0..head_dim / 2).map(|i| 10_000f32.powf(-2.0 * i as f32 / head_dim as f32)).collect();
         let positions: Vec<u32> = (0..rows).map(|row| [0, 1, 77, 40_000, 1_000_003][row % 5]).collect();
-        // In all blocks, at both ends of one, and never twice.
+        // Slots lie in all blocks, at both ends of a block, and differ from each other.
         let slots: Vec<u32> = (0..rows).map(|row| (row * 59 % (64 * BLOCKS)) as u32).collect();
         let cache = BLOCKS * kv_heads * 64 * head_dim;
         let parameters = QkNormRopeWrite {
@@ -57,7 +57,7 @@ impl Case {
         };
         let exact = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
 
-        // Keys and values are where they belong, and nothing else was written.
+        // Keys and values are in their slots, and nothing else of the cache was written.
         let (mut keys, mut values) = (vec![f64::NAN; cache], vec![f64::NAN; cache]);
         for (row, at) in (0..rows).flat_map(|row| (0..kv_heads).map(move |at| (row, at))) {
             let (key, value) = (rotated(row, heads + at), exact(head(row, heads + kv_heads + at)));
@@ -69,7 +69,7 @@ impl Case {
         self.check(&device.read_bf16(parameters.keys, cache), &keys, TOLERANCE);
         self.check(&device.read_bf16(parameters.values, cache), &values, Tolerance::EXACT);
 
-        // Queries are changed in place, keys and values of qkv are not.
+        // Queries are changed in place; keys and values in `qkv` are unchanged.
         let wanted = |row: usize, at: usize| if at < heads { rotated(row, at) } else { exact(head(row, at)) };
         let wanted: Vec<f64> = (0..rows)
             .flat_map(|row| (0..self.all_heads()).map(move |at| (row, at)))
@@ -78,7 +78,7 @@ impl Case {
         self.check(&device.read_bf16(parameters.qkv, wanted.len()), &wanted, TOLERANCE);
     }
 
-    /// NaN where NaN is wanted, and the others as they are wanted.
+    /// Compares values where they aren't NaN; NaN must be where NaN is wanted.
     fn check(&self, got: &[f32], wanted: &[f64], tolerance: Tolerance) {
         let Self { rows, heads, kv_heads, head_dim, norms } = self;
         let what = format!("{rows} rows, heads {heads} and {kv_heads} of {head_dim}, norms {norms}");
@@ -90,7 +90,7 @@ impl Case {
     }
 }
 
-/// Two products are added, whose sum may be far below them.
+/// The sum of two products may be far smaller than the products.
 const TOLERANCE: Tolerance = Tolerance { absolute: 2e-5, ..Tolerance::BF16 };
 
 #[test]

@@ -1,4 +1,4 @@
-//! Parameters that launchers refuse: each case differs from a launch that is taken by one value.
+//! Parameters that `launch` refuses: each case differs by one value from a launch that is accepted.
 
 use std::panic::{UnwindSafe, catch_unwind};
 
@@ -53,7 +53,7 @@ const LINEAR: MoeLinear = MoeLinear {
     layer: MoeLayer::Down,
 };
 
-/// What is wrong, and a launch that has it.
+/// Description of the wrong value, and a launch with it.
 type Case = (&'static str, Box<dyn Fn() -> Launch + UnwindSafe>);
 
 fn check(sound: impl Fn() -> Launch, broken: Vec<Case>) {

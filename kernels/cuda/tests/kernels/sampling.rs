@@ -1,11 +1,12 @@
-//! Sampling on the device: the very tokens of the reference, but for rows where the draw or the nucleus is within 10⁻⁷ of all weight of
-//! another outcome, or a weight within 10⁻⁶ of itself of `min_p`. They are counted, and few.
+//! Sampling on the device against the reference: equal tokens, except in rows where the draw or the nucleus is within 10⁻⁷ of all
+//! weight of another outcome, or a weight within 10⁻⁶ of itself of `min_p`. Such rows are counted, and few.
 
 use cuda_kernels::{DrawRow, EditRow, Sample, SampledRow, sample_reference};
 
 use super::device::{Device, in_both_orders};
 
-/// Of all weight. Weights are right to 2⁻²², and the errors of a sum's many weights cancel.
+/// Least margin of a comparison, as a share of all weight. Weights are exact to 2⁻²², and the errors of a sum's many weights
+/// cancel.
 const MARGIN: f64 = 1e-7;
 
 const PLAIN: DrawRow = DrawRow {
@@ -22,7 +23,7 @@ const PLAIN: DrawRow = DrawRow {
     top_logprobs: None,
 };
 
-/// Rows that are drawn at once; masks and edits are shared by all that refer to them.
+/// Rows that are sampled in one launch; draws refer to masks and edits by index, and may share them.
 struct Case<'a> {
     logits: &'a [f32],
     vocab: usize,
@@ -64,7 +65,7 @@ impl Case<'_> {
         words.as_chunks::<4>().0.iter().enumerate().map(row).collect()
     }
 
-    /// Compares with the reference, and returns of how many rows a sum was too near to say.
+    /// Compares with the reference; returns the number of rows whose margin is too small to compare.
     fn check(&self, device: &Device) -> usize {
         let near = |(draw, (got, _)): (&DrawRow, (SampledRow, Top))| {
             let logits = &self.logits[draw.logit_row as usize * self.vocab..][..self.vocab];
@@ -102,7 +103,7 @@ fn logits(rows: usize, vocab: usize) -> Vec<f32> {
     (0..rows * vocab).map(logit).collect()
 }
 
-/// All kinds of parameters, each at some positions.
+/// Draws with all kinds of parameters, at different positions.
 fn draws(rows: usize) -> Vec<DrawRow> {
     let kinds = [
         PLAIN,
@@ -129,7 +130,7 @@ fn tokens_are_those_of_the_reference_for_all_parameters() {
         for vocab in [1, 2, 31, 70, 1000, 5003] {
             let logits = logits(52, vocab);
             let mut case = Case { logits: &logits, vocab, masks: &[], edits: &[], draws: draws(52) };
-            // A row of nothing but minus infinity may be among the shortest; the reference says so as well.
+            // In a very short row all logits may be minus infinity; the reference then has no token either.
             let near = case.check(device);
             assert!(near <= 2, "{near} rows of {vocab} ids are too near");
             case.draws.iter_mut().for_each(|draw| draw.position += 1 << 40);
@@ -193,7 +194,7 @@ fn logprobs_are_of_the_whole_vocabulary_before_edits_and_mask() {
     in_both_orders(|device| {
         for (vocab, count) in [(5, 255), (70, 0), (70, 20), (3000, 255)] {
             let logits = logits(1, vocab);
-            // Nothing but id 3 may come, and its logit is changed.
+            // Only id 3 may be chosen, and its logit is edited.
             let mut masks = vec![0; vocab.div_ceil(32)];
             masks[0] = 1 << 3;
             let edits = [EditRow { id: 3, bias: 5.0, repetition: 1.0, minus: 0.0 }];
