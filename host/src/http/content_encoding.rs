@@ -159,7 +159,7 @@ mod tests {
             for value in values {
                 headers.append(CONTENT_ENCODING, http::HeaderValue::from_static(value));
             }
-            of(&headers).map_err(|error| error.status)
+            of_headers(&headers).map_err(|error| error.status)
         };
         assert_eq!(given(&[]), Ok(ContentEncoding::None));
         assert_eq!(given(&["identity"]), Ok(ContentEncoding::None));

@@ -174,8 +174,8 @@ impl Chunk {
     fn into_content(self) -> EventContent {
         let mut content = EventContent { usage: self.usage, ..EventContent::default() };
         for Choice { text, delta, finish_reason } in self.choices {
-            let content = delta.as_ref().and_then(|delta| delta.get("content")).and_then(Value::as_str);
-            let text = text.as_deref().or(content).unwrap_or_default();
+            let delta_text = delta.as_ref().and_then(|delta| delta.get("content")).and_then(Value::as_str);
+            let text = text.as_deref().or(delta_text).unwrap_or_default();
             content.text.push_str(text);
             let others = delta.iter().flatten().filter(|(name, _)| *name != "role");
             content.has_token |=
