@@ -29,7 +29,7 @@ pub(super) async fn run_until_stopped<S: Future<Output = ()>>(
     };
     tokio::select! {
         () = run(stop.clone().cancelled_owned()) => {}
-        () = impatience => tracing::warn!("signal to stop again: streams under way are cut"),
+        () = impatience => tracing::warn!("told to stop again: streams under way are cut"),
     }
     reason.into_inner().map_or(Ok(()), Err)
 }
