@@ -1,22 +1,23 @@
-//! Blocks of the paged KV cache: how many tables refer to each, and which of them a later sequence with the same beginning can share.
+//! Blocks of the paged KV cache: their reference counts, and the prefix cache, through which sequences with the same beginning share them.
 //!
 //! The prefix cache is a map from (salt, identity of all tokens before, the block's own tokens) to the block that has their keys and
-//! values; identities are numbers that are never given twice, so a hit is exact, whatever hashes collide, and only within a salt.
-//! Invariants: a block is either free or referred to; what a block is found by is what it contains (only full, computed blocks are found,
-//! and nobody writes to them); a freed block can be found until it is needed for something else, the longest unused first.
+//! values. Identities are numbers that are never used twice, so a hit is exact even if hashes collide, and hits stay within a salt.
+//! Invariants: a block is either free or referred to; a cached block contains what its key says (only full, computed blocks are cached,
+//! and they are never written again); a freed block stays cached until it is needed for something else, the longest unused first.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// Blocks of one sequence in order.
+/// Block table of one sequence: its KV blocks in order of positions.
 #[derive(Debug, Default)]
 pub(crate) struct BlockTable {
     blocks: Vec<u32>,
-    /// Leading blocks that the prefix cache knows, and the identity of their tokens.
+    /// Number of leading blocks that are in the prefix cache.
     known: usize,
+    /// Identity of the tokens in these leading blocks; 0 where there are none.
     prefix: u64,
-    /// Whose blocks it shares.
+    /// Salt of the tables that share blocks with this one.
     salt: u64,
-    /// Leading blocks that the runner knows.
+    /// Number of leading blocks that were sent to the runner.
     sent: usize,
 }
 
@@ -26,12 +27,12 @@ impl BlockTable {
         Self { salt, ..Self::default() }
     }
 
-    /// The blocks.
+    /// Numbers of the KV blocks, in order of positions.
     pub(crate) fn blocks(&self) -> &[u32] {
         &self.blocks
     }
 
-    /// Blocks that are new since the last call, each with its place.
+    /// Blocks that are new or replaced since the last call, as (index in the table, block).
     pub(crate) fn changes(&mut self) -> impl Iterator<Item = (usize, u32)> {
         let from = std::mem::replace(&mut self.sent, self.blocks.len());
         self.blocks.iter().copied().enumerate().skip(from)
@@ -44,14 +45,14 @@ pub(crate) struct BlockPool {
     block_size: usize,
     prefix_cache: bool,
     blocks: Vec<Block>,
-    /// Blocks without references by (when freed, number); those without content have time 0 and go first.
+    /// Free blocks as (time of freeing, number), reused in this order; blocks that aren't cached have time 0.
     free: BTreeSet<(u64, u32)>,
     cached: HashMap<Prefix, u32>,
     clock: u64,
     identities: u64,
 }
 
-/// What a block is found by: its salt, the identity of the tokens before it (0: none) and its tokens.
+/// Key of a cached block: its salt, the identity of the tokens before it (0: none) and its tokens.
 type Prefix = (u64, u64, Box<[u32]>);
 
 #[derive(Debug, Default)]
@@ -76,33 +77,33 @@ impl BlockPool {
         }
     }
 
-    /// Blocks without references.
+    /// Number of blocks without references.
     pub(crate) fn free_blocks(&self) -> usize {
         self.free.len()
     }
 
-    /// Blocks that the prefix cache can find.
+    /// Number of blocks that the prefix cache can find.
     pub(crate) fn cached_blocks(&self) -> usize {
         self.cached.len()
     }
 
-    /// Tokens of a block.
+    /// Number of tokens in a block.
     pub(crate) fn block_size(&self) -> usize {
         self.block_size
     }
 
-    /// Blocks that `tokens` tokens take.
+    /// Number of blocks that `tokens` tokens take.
     pub(crate) fn blocks_for(&self, tokens: usize) -> usize {
         tokens.div_ceil(self.block_size)
     }
 
-    /// Blocks that would be free if this table were.
+    /// Number of blocks that would become free if this table were freed.
     pub(crate) fn reclaimable(&self, table: &BlockTable) -> usize {
         table.blocks.iter().filter(|&&block| self.blocks[block as usize].refs == 1).count()
     }
 
-    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens are in them
-    /// already: never all, since the last one must be run to get its logits.
+    /// Fills an empty table with blocks for `tokens`, if `reserve` more remain free. Returns how many of the tokens the prefix cache
+    /// has already: never all, since the last one must be run to get its logits.
     pub(crate) fn allocate(
         &mut self,
         table: &mut BlockTable,
@@ -137,8 +138,8 @@ impl BlockPool {
         true
     }
 
-    /// Lets others find the full blocks among the first `computed` of `tokens`. A block that another sequence has made known
-    /// meanwhile takes the place of this one's copy.
+    /// Adds the full blocks among the first `computed` of `tokens` to the prefix cache. Where another sequence has already added a
+    /// block with the same content, that block replaces this table's copy.
     pub(crate) fn publish(&mut self, table: &mut BlockTable, tokens: &[u32], computed: usize) {
         while self.prefix_cache && (table.known + 1) * self.block_size <= computed {
             let from = table.known * self.block_size;
@@ -159,7 +160,7 @@ impl BlockPool {
         }
     }
 
-    /// Empties a table. Its last blocks are reused first: without those before them they can't be found.
+    /// Empties a table. Its last blocks are reused first, since they can't be found without the blocks before them.
     pub(crate) fn free(&mut self, table: &mut BlockTable) {
         while let Some(block) = table.blocks.pop() {
             self.unref(block);
@@ -167,7 +168,7 @@ impl BlockPool {
         *table = BlockTable::salted(table.salt);
     }
 
-    /// Known blocks of the longest known beginning of `tokens` that leaves at least one token.
+    /// Finds the blocks of the longest cached beginning of `tokens` that leaves at least one token.
     fn lookup(&self, salt: u64, tokens: &[u32]) -> Vec<u32> {
         let mut blocks = Vec::new();
         let mut identity = 0;
@@ -182,7 +183,7 @@ impl BlockPool {
         blocks
     }
 
-    /// Checks that each block has as many references as these tables have it, and is free where none has.
+    /// Checks that each block's reference count is the number of `tables` that have it, and that the block is free where none has it.
     #[cfg(test)]
     pub(crate) fn audit<'a>(&self, tables: impl Iterator<Item = &'a BlockTable>) {
         let mut held = vec![0; self.blocks.len()];

@@ -1,22 +1,22 @@
-//! What an answer has to be, as its source: engines elsewhere make masks of it themselves.
+//! Constraints on an answer, as grammar or JSON Schema: the source from which upstream engines make their own masks.
 
-/// A constraint in the forms that it has; at least one.
+/// Constraint on an answer, in one form or in both; `grammar` or `json` is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Constraint {
-    /// A Lark grammar in llguidance's dialect, of what is generated from the first token on. Tokens are written `<[id]>`.
+    /// Lark grammar, in llguidance's dialect, of the generated text from the first token on. Tokens are written `<[id]>`.
     pub grammar: Option<String>,
-    /// The answer is JSON and nothing else.
+    /// JSON form, for an answer that is JSON and nothing else.
     pub json: Option<JsonConstraint>,
-    /// The answer is better for it, but may be had without: an engine that can't follow it leaves it out.
+    /// Whether an engine that doesn't support the constraint generates without it. Otherwise such an engine refuses the request.
     pub is_optional: bool,
 }
 
-/// JSON, and where it begins.
+/// Schema of an answer in JSON, and where the JSON begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonConstraint {
     /// JSON Schema.
     pub schema: String,
-    /// Where the first byte of it stands.
+    /// Where the first byte of the JSON stands.
     pub begins: JsonBegins,
 }
 
@@ -25,11 +25,11 @@ pub struct JsonConstraint {
 pub enum JsonBegins {
     /// With the first token.
     AtOnce,
-    /// Behind the first occurrence of this text, before which tokens are free: the end of the reasoning.
+    /// Behind the first occurrence of `text`, which ends the reasoning. Tokens before it are unconstrained.
     After {
-        /// The text.
+        /// Text that ends the reasoning.
         text: String,
-        /// Its token, where it is one.
+        /// Token id of `text`, where the tokenizer has it as one token.
         id: Option<u32>,
     },
 }

@@ -1,16 +1,16 @@
-//! Which device computes: what `--device` says.
+//! Choice of the device that computes a model, as `--device` has it.
 
 use std::str::FromStr;
 
-/// Which device computes.
+/// Choice of the device that computes a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeviceChoice {
     /// The first GPU that can be used, else the CPU.
     Auto,
-    /// The CPU: what is chosen where nothing is said, until the kernels for GPUs have run on one.
+    /// The CPU, which is the default until the kernels for GPUs have run on one.
     #[default]
     Cpu,
-    /// The GPU of this index, as the driver counts.
+    /// The GPU with this index in the driver's numbering.
     Cuda(usize),
 }
 

@@ -1,12 +1,12 @@
-//! The lock of a device that several engines share, a ticket lock: one step at a time, in the order in which they asked.
+//! Ticket lock of a device that several engines share: one step at a time, in the order in which the engines asked.
 //!
-//! Invariant: whoever takes it waits for at most one step of each other, since one who comes again stands behind all who wait.
+//! Invariant: an engine waits for at most one step of each other engine, since an engine that asks again is placed behind all that wait.
 
 use std::sync::PoisonError;
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
-/// A mutex that is fair.
+/// Fair mutex: locked in the order of the calls.
 #[derive(Debug, Default)]
 pub struct DeviceLock {
     state: Mutex<Tickets>,
@@ -15,18 +15,18 @@ pub struct DeviceLock {
 
 #[derive(Debug, Default)]
 struct Tickets {
-    /// The next ticket to be drawn.
+    /// Ticket for the next call.
     next: u64,
     /// The ticket that has the lock.
     serving: u64,
 }
 
-/// The device, until it is dropped.
+/// Guard of the device; dropping it passes the lock on.
 #[derive(Debug)]
 pub(crate) struct DeviceGuard<'a>(&'a DeviceLock);
 
 impl DeviceLock {
-    /// Waits for the device.
+    /// Locks the device, and waits until it is free.
     pub(crate) fn take(&self) -> DeviceGuard<'_> {
         let mut tickets = self.lock();
         let mine = tickets.next;
@@ -55,7 +55,7 @@ mod tests {
 
     use super::DeviceLock;
 
-    /// Waits until so many tickets were drawn.
+    /// Waits until `drawn` tickets were taken.
     fn await_tickets(lock: &DeviceLock, drawn: u64) {
         while lock.lock().next < drawn {
             std::thread::yield_now();

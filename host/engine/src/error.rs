@@ -1,47 +1,47 @@
-//! Why a request isn't taken on, and why a generation that was taken on ends early.
+//! Errors of engines: refusals of requests, failures of generations and of masks.
 
 use std::time::Duration;
 
 use crate::runner::{RunError, SampleError};
 
-/// A request that isn't taken on.
+/// Reason why an engine refuses a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
-    /// Nothing in it, or so much that the context (or the whole cache) has no room for a token of the answer.
+    /// The prompt is empty, or so long that the context (or the whole KV cache) has no room for one token of the answer.
     #[error("the prompt has {tokens} tokens, the context is {context} with the answer")]
     PromptLength {
         /// Tokens of the prompt.
         tokens: usize,
-        /// Tokens of prompt and answer together that fit.
+        /// Maximum number of tokens in prompt and answer together.
         context: usize,
     },
-    /// An id that the model doesn't have.
+    /// A token id that the model doesn't have.
     #[error("token id {0} is not in the vocabulary")]
     UnknownToken(u32),
-    /// Too many wait already.
+    /// The engine's queue is full, with this number of waiting requests.
     #[error("the engine's queue is full ({0} requests wait)")]
     Busy(usize),
-    /// The engine has more to do than it takes on.
+    /// The engine is overloaded: the request waited too long in the queue, or an upstream engine says so.
     #[error("the engine has too much to do")]
     Overloaded {
-        /// When it may be worth asking again, where the engine says so.
+        /// Time after which a retry may succeed, where the engine names one.
         retry_after: Option<Duration>,
     },
-    /// The engine failed before it began; the message is for the log.
+        /// The engine failed before the answer began; the message is for the log.
     #[error("the engine failed: {0}")]
     Failed(String),
-    /// The engine can't be reached, or takes nothing now.
+    /// The engine can't be reached, or takes no requests now.
     #[error("the engine takes no requests now")]
     Unavailable {
-        /// When it may be worth asking again, where the engine says so.
+        /// Time after which a retry may succeed, where the engine names one.
         retry_after: Option<Duration>,
     },
-    /// The engine can't do what the request asks for, and won't leave it out.
+    /// The engine doesn't support a field of the request that it must not ignore.
     #[error("{field}: {reason}")]
     Unsupported {
-        /// What is asked for, as requests call it ([`SubmitError::CONSTRAINT`] for a constraint).
+        /// Name of the field in requests ([`SubmitError::CONSTRAINT`] for a constraint).
         field: &'static str,
-        /// Why not, with the engine's name.
+        /// Reason for the refusal, with the engine's name.
         reason: String,
     },
     /// The engine has stopped.
@@ -50,35 +50,35 @@ pub enum SubmitError {
 }
 
 impl SubmitError {
-    /// `field` of [`Self::Unsupported`] for a request's constraint, which every protocol calls otherwise.
+    /// `field` of [`Self::Unsupported`] for a request's constraint, for which each protocol has another name.
     pub const CONSTRAINT: &str = "constraint";
 
-    /// The refusal of every constraint: `engine` is what the engine is called.
+    /// Refusal by an engine that supports no constraints. `engine` is the engine's name.
     pub fn no_constraints(engine: &str) -> Self {
         let reason = format!("the engine ({engine}) knows no constrained decoding");
         Self::Unsupported { field: Self::CONSTRAINT, reason }
     }
 }
 
-/// A generation that ended before its time.
+/// Error that ended a generation early.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum GenerationError {
-    /// The step that it was in failed.
+    /// A step that computed the sequence failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// No token could be chosen for it.
+    /// No token could be sampled for the sequence.
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// Its mask failed.
+    /// The sequence's mask failed.
     #[error(transparent)]
     Mask(#[from] MaskError),
-    /// The engine was stopped meanwhile.
+    /// The engine was stopped during the generation.
     #[error("the engine was stopped")]
     Stopped,
     /// The engine's thread panicked.
     #[error("the engine stopped, a step panicked: {0}")]
     Panicked(String),
-    /// An engine elsewhere failed, or the connection to it.
+    /// An upstream engine failed, or the connection to it.
     #[error("{0}")]
     Upstream(String),
     /// A played output ends with an error.
@@ -89,27 +89,27 @@ pub enum GenerationError {
     NoStopToken,
 }
 
-/// A mask that can't say which token may come.
+/// Failure of a mask to say which tokens may come next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {
-    /// A token was chosen that it doesn't go on with.
+    /// The mask doesn't allow this token, which was chosen.
     #[error("the mask refused token {0}")]
     Refused(u32),
-    /// What it follows has grown too large for it here; says which bound it reached.
+    /// The grammar's state has grown beyond a limit; the text says which limit.
     #[error("the mask outgrew its limits: {0}")]
     TooComplex(String),
-    /// It has taken more time than an answer of so many tokens may.
+    /// The mask has taken more CPU time than an answer of `tokens` tokens may.
     #[error("the masks of {tokens} tokens took {taken:.1?}")]
     TooSlow {
-        /// Tokens so far.
+        /// Number of tokens generated so far.
         tokens: usize,
-        /// CPU time of their masks.
+        /// CPU time of the answer's masks so far.
         taken: Duration,
     },
-    /// It is in no state to go on.
+    /// The mask can't go on; the text says why.
     #[error("the mask failed: {0}")]
     Failed(String),
-    /// It panicked.
+    /// The mask panicked with this message.
     #[error("the mask panicked: {0}")]
     Panicked(String),
 }

@@ -26,23 +26,23 @@ pub struct FileError {
     pub reason: String,
 }
 
-/// Bytes of a model file: mapped from disk or part of the binary. Cheap to clone.
+/// Bytes of a model file: mapped from disk, part of the binary, or random without a file. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum FileBytes {
     /// Mapped read-only.
     Mapped(Arc<memmap2::Mmap>),
     /// In the binary.
     Embedded(&'static [u8]),
-    /// In no file: drawn when they are asked for.
+    /// Random bytes without a file, generated when they are first read.
     Drawn(Arc<DrawnBytes>),
 }
 
 impl FileBytes {
-    /// Takes the file's pages out of this process's memory; those that are used again come back from the file.
+    /// Releases the file's pages from this process's memory. Pages that are used again are read from the file.
     #[expect(unsafe_code, reason = "the call is unsafe for mappings that are written to")]
     pub(crate) fn release_pages(&self) {
         if let Self::Mapped(map) = self {
-            // SAFETY: the mapping is only read, so its pages are the file's. That a system can't do it is no fault.
+            // SAFETY: the mapping is only read, so its pages are the file's. An error is ignored: the pages then stay in memory.
             let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }

@@ -1,4 +1,5 @@
-//! The engine's contract: a request of token ids goes in, a stream of steps comes out, dropping it cancels.
+//! Trait [`Engine`] with its request and stream types: a request of token ids goes in, a stream of steps comes out. Dropping the stream
+//! cancels the sequence.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -26,69 +27,70 @@ use crate::token::{SamplingParams, Token};
 /// }
 /// ```
 pub trait Engine: Send + Sync {
-    /// What callers must know of it.
+    /// Facts that callers need: name, context length, size of the vocabulary, supported constraints.
     fn info(&self) -> &EngineInfo;
-    /// Queues a request. What can't be known at once is said by [`Generation::started`].
+    /// Queues a request. Refusals that aren't known at once are returned by [`Generation::started`].
     fn submit(&self, request: GenerationRequest) -> Result<Generation, SubmitError>;
     /// Figures for metrics; zeros where the engine keeps none.
     fn stats(&self) -> EngineStats {
         EngineStats::default()
     }
-    /// Whether it takes requests.
+    /// Whether the engine takes requests.
     fn is_alive(&self) -> bool {
         true
     }
-    /// Why it can't go on in this process, once its device is lost.
+    /// Error of the lost device, after which the engine can't run again in this process; `None` while the device works.
     fn lost(&self) -> Option<&str> {
         None
     }
 }
 
-/// One sequence to generate.
+/// Request to generate one sequence.
 #[derive(Debug)]
 pub struct GenerationRequest {
-    /// Prompt, never empty, ids below `vocab`.
+    /// Token ids of the prompt: at least one, each below [`EngineInfo::vocab`].
     pub prompt: Vec<u32>,
-    /// Bound on generated tokens, at least 1.
+    /// Maximum number of generated tokens, at least 1.
     pub max_tokens: usize,
-    /// How to choose tokens.
+    /// Temperature, seed and other parameters of sampling.
     pub sampling: SamplingParams,
-    /// What to change of the logits before that. Ids in it are below `vocab`.
+    /// Changes to the logits before sampling. Token ids in them are below [`EngineInfo::vocab`].
     pub processors: LogitsProcessors,
-    /// Ids that end the sequence; the one met is reported, not part of `tokens`.
+    /// Token ids that end the sequence. The one that ends it is reported in [`Finish::Stop`] and isn't part of [`Step::tokens`].
     pub stop_ids: Arc<[u32]>,
-    /// Likeliest alternatives to report with each token; none: no logprobs at all.
+    /// Number of likeliest alternatives to report with each token; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
-    /// Restricts each next token.
+    /// Mask that restricts each next token, for engines with [`crate::ConstraintSupport::masks`].
     pub mask: Option<Box<dyn TokenMask>>,
-    /// What the mask is made of, for engines that make masks of their own. One that can't refuses the request.
+    /// Constraint as source, for engines that make their own masks. An engine that doesn't support it refuses the request, unless the
+    /// constraint is optional.
     pub constraint: Option<Arc<Constraint>>,
-    /// Whose request it is: requests of different salts share no blocks of the prefix cache, and so learn nothing of each other's prompts.
-    /// Where requests wait, salts are served in rotation.
+    /// Salt of the principal (API key) that the request belongs to. Requests with different salts share no KV blocks of the prefix cache,
+    /// and so learn nothing of each other's prompts. The local engine's queue is fair among salts.
     pub cache_salt: u64,
-    /// Requests that begin alike have the same number: an engine of several machines sends them to the one that has the beginning cached.
-    /// Salted like the cache.
+    /// Routing hash: requests with the same beginning have the same number, so that a router sends them to the upstream engine whose prefix
+    /// cache has this beginning. The hash includes the principal's salt.
     pub affinity: u64,
-    /// Who comes first where requests wait, and loses its place last: the lower number. 0 is usual.
+    /// Priority: waiting requests with a lower number begin first, and are preempted last. 0 is usual.
     pub priority: i32,
-    /// Steps that may wait unread; when they do, this sequence pauses and no other.
+    /// Capacity of the queue of unread steps. While the queue is full, this sequence pauses and no other.
     pub queue: usize,
 }
 
 impl GenerationRequest {
-    /// For engines that know no constraints but masks: `engine` is what they are called.
+    /// Checks the request's constraint for an engine that supports masks only. `engine` is the engine's name.
     ///
     /// # Errors
-    /// The request demands one.
+    /// The request has a constraint that isn't optional, and no mask.
     pub fn check_constraint(&self, engine: &str) -> Result<(), SubmitError> {
         let must = self.constraint.as_ref().is_some_and(|constraint| !constraint.is_optional);
         if must && self.mask.is_none() { Err(SubmitError::no_constraints(engine)) } else { Ok(()) }
     }
 
-    /// For engines that know no constraints but masks, and no priorities: `engine` is what they are called.
+    /// Checks the request for an engine that supports no constraints but masks, and no priorities. `engine` is the engine's name.
     ///
     /// # Errors
-    /// The request asks for one of them.
+    /// The request has a constraint that isn't optional and no mask, or a priority other than 0.
     pub fn check_plain(&self, engine: &str) -> Result<(), SubmitError> {
         self.check_constraint(engine)?;
         if self.priority != 0 {
@@ -130,55 +132,55 @@ impl GenerationRequest {
 pub trait TokenMask: Send + std::fmt::Debug {
     /// Clears the bit of each token that may not come next (`mask` has one bit per id, 32 ids per word, all set).
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError>;
-    /// Tells which token was chosen.
+    /// Advances the mask by the token that was chosen.
     fn advance(&mut self, token: u32) -> Result<(), MaskError>;
-    /// A step begins, and [`Self::apply`] will be called while it runs or behind it: for the next token, and behind each token of
-    /// `draft` as if it had come. Work for that may be begun elsewhere. Called again with what is prepared, it does nothing.
+    /// Called when a step begins: starts the work for the masks of the next token and of the token behind each token of `draft`, perhaps
+    /// on another thread. [`Self::apply`] is called while the step runs or after it. A repeated call for the same masks does nothing.
     fn prepare(&mut self, draft: &[u32]) {
         let _ = draft;
     }
-    /// Whether what was prepared is there, so that nothing waits for it; else the waker is woken once it may be. A sequence whose mask
-    /// isn't ready takes no part in steps, and nothing but this is asked of its mask.
+    /// Ready once the prepared masks are computed; until then the waker is woken when they may be. A sequence whose mask isn't ready takes
+    /// no part in steps, and of its mask only this method and [`Self::prepare`] are called.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let _ = cx;
         Poll::Ready(())
     }
-    /// How many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut there. By default none, which
-    /// is right for a mask that can't take tokens back: its sequence gets no drafts.
+    /// Returns how many of `tokens` may come next, one after the other; the mask stays as it is. Drafts are cut to this length. The default
+    /// is 0, for a mask that can't roll back: its sequence gets no drafts.
     fn validate(&mut self, tokens: &[u32]) -> usize {
         let _ = tokens;
         0
     }
-    /// Takes the last `tokens` calls of [`Self::advance`] back, all since the last draw at most: they were drafts. A mask that
-    /// overrides [`Self::validate`] overrides this, too.
+    /// Undoes the last `tokens` calls of [`Self::advance`]. They were made for draft tokens, behind the last token that was sampled. A mask
+    /// that overrides [`Self::validate`] overrides this method, too.
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         Err(MaskError::Failed(format!("it can't take {tokens} tokens back")))
     }
-    /// Appends at most `most` tokens that are to be expected next since only one text may follow; the mask stays as it is. They are
-    /// drafts like others: each is drawn before it counts.
+    /// Appends at most `most` tokens to `out` that are likely next because the mask allows only one text; the mask stays as it is. The
+    /// tokens become a draft like any other: each is sampled before it is accepted.
     fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
         let _ = (out, most);
     }
 }
 
-/// What happened to one sequence in one engine step.
+/// Result of one engine step for one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Step {
     /// New tokens, in order; usually one, several with speculation.
     pub tokens: Vec<Token>,
-    /// Set in the last step.
+    /// Reason why the sequence ended; set in the last step.
     pub finish: Option<Finish>,
-    /// Prompt tokens that the prefix cache had (the same in each step).
+    /// Number of prompt tokens that were found in the prefix cache (the same in each step).
     pub cached_tokens: usize,
 }
 
 impl Step {
-    /// Whether nothing happened.
+    /// Whether the step has no token and no finish: it only tells the client that the sequence begins.
     pub(crate) fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.finish.is_none()
     }
 
-    /// Why the request wasn't taken on, if that is what it says; else the step.
+    /// Returns the refusal of the request if the step has one, else the step itself.
     pub(crate) fn into_refusal(self) -> Result<SubmitError, Self> {
         match self {
             Self { finish: Some(Finish::Refused(refusal)), .. } => Ok(refusal),
@@ -190,24 +192,24 @@ impl Step {
 /// Why a sequence ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finish {
-    /// This stop id came (it is counted as a generated token).
+    /// The sequence generated this stop id, which is counted as a generated token.
     Stop(u32),
     /// `max_tokens` or the context was reached.
     Length,
-    /// The request wasn't taken on, and nothing was generated.
+    /// The engine refused the request; nothing was generated.
     Refused(SubmitError),
     /// The engine failed; the message is for the log.
     Error(GenerationError),
 }
 
-/// The stream of one sequence. Dropping it cancels the sequence at the next step.
+/// Stream of one sequence's steps. Dropping it cancels the sequence at the next step.
 pub struct Generation {
     steps: Box<dyn StepStream>,
     started: bool,
     ended: bool,
 }
 
-/// Where a generation's steps come from: a queue that an engine fills, a script, a connection.
+/// Source of a generation's steps: a queue that an engine fills, a script, or a connection.
 ///
 /// ```
 /// use std::task::{Context, Poll};
@@ -226,24 +228,24 @@ pub struct Generation {
 /// # drop(generation);
 /// ```
 pub trait StepStream: Send {
-    /// The engine's first word: whether it takes the request on. An engine that queues says so at once, or where a request may wait for
-    /// so long only, when it begins; one behind a connection when its answer begins. Polled again until it is ready, and not after that.
+    /// Ready once the engine takes or refuses the request. An engine with a queue takes it at once, or, where the time in the queue is
+    /// limited, when the sequence begins; an engine behind a connection when its answer begins. Not polled again after it was ready.
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SubmitError>> {
         let _ = cx;
         Poll::Ready(Ok(()))
     }
-    /// The next step; `None` only if the engine died before a step with `finish`. Not polled again after either.
+    /// The next step; `None` only if the engine died before a step with `finish`. Not polled again after `None` or a step with `finish`.
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>>;
 }
 
 impl Generation {
-    /// A generation that hands on `steps`.
+    /// Creates a generation that returns the steps of `steps`.
     pub fn new(steps: impl StepStream + 'static) -> Self {
         Self { steps: Box::new(steps), started: false, ended: false }
     }
 
-    /// Waits for the engine's first word, and not for a token: after it the answer has begun. A refused generation has ended.
-    /// Cancel safe, and ready at once when asked again.
+    /// Waits until the engine takes or refuses the request ([`StepStream::poll_start`]), and not for a token. A refused generation has
+    /// ended. Cancel safe; further calls return at once.
     pub async fn started(&mut self) -> Result<(), SubmitError> {
         if self.started || self.ended {
             return Ok(());

@@ -1,6 +1,6 @@
-//! Where requests enter the engine's thread.
+//! Queue through which requests reach the engine's thread.
 //!
-//! Invariants: at most `limit` sequences wait for blocks, here and in the scheduler together; nothing enters once the engine has
+//! Invariants: at most `limit` sequences wait for KV blocks, here and in the scheduler together; nothing enters once the engine has
 //! stopped.
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     arrivals: VecDeque<Sequence>,
-    /// Sequences that wait in the scheduler, as of its last visit.
+    /// Number of sequences that wait in the scheduler, as the engine's thread said last.
     waiting: usize,
     stopped: bool,
 }
@@ -33,12 +33,12 @@ impl Inbox {
         Self { limit, state: Mutex::default(), notify: Arc::default() }
     }
 
-    /// What wakes the engine.
+    /// Notification that wakes the engine's thread.
     pub(crate) fn notify(&self) -> &Arc<Notify> {
         &self.notify
     }
 
-    /// Puts a sequence in line.
+    /// Queues a sequence and wakes the engine's thread; refuses it when the queue is full or stopped.
     pub(crate) fn push(&self, sequence: Sequence) -> Result<(), SubmitError> {
         let mut state = self.lock();
         let waiting = state.arrivals.len() + state.waiting;
@@ -54,18 +54,17 @@ impl Inbox {
         Ok(())
     }
 
-    /// Takes nothing more, and wakes the engine.
+    /// Closes the queue for new sequences, and wakes the engine's thread.
     pub(crate) fn stop(&self) {
         self.lock().stopped = true;
         self.notify.notify();
     }
 
-    /// Whether it takes nothing more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.lock().stopped
     }
 
-    /// What arrived, for a scheduler in which `waiting` sequences wait; `None` once stopped.
+    /// Takes the sequences that have arrived; `None` once stopped. `waiting` is the number of sequences that wait in the scheduler.
     pub(crate) fn take(&self, waiting: usize) -> Option<VecDeque<Sequence>> {
         self.notify.clear();
         let mut state = self.lock();
@@ -76,12 +75,12 @@ impl Inbox {
         Some(std::mem::take(&mut state.arrivals))
     }
 
-    /// What arrived and was never taken, once stopped.
+    /// Takes the sequences that had arrived before the stop and were never taken.
     pub(crate) fn rest(&self) -> VecDeque<Sequence> {
         std::mem::take(&mut self.lock().arrivals)
     }
 
-    /// Sleeps until it is notified, or for so long; `waiting` sequences wait in the scheduler.
+    /// Sleeps until a notification comes, and no longer than `most`. `waiting` is the number of sequences that wait in the scheduler.
     pub(crate) fn sleep(&self, waiting: usize, most: Option<Duration>) {
         self.lock().waiting = waiting;
         self.notify.wait(most);

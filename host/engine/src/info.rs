@@ -3,9 +3,9 @@
 /// Figures of an engine: the first six as they are now, the rest since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineStats {
-    /// Sequences that take part in steps.
+    /// Sequences that hold KV blocks and aren't paused.
     pub running: usize,
-    /// Sequences without blocks of the KV cache: new ones and preempted ones.
+    /// Sequences without KV blocks: new ones and preempted ones.
     pub waiting: usize,
     /// Sequences (running or waiting) whose client doesn't read.
     pub paused: usize,
@@ -19,15 +19,15 @@ pub struct EngineStats {
     pub steps: u64,
     /// Prompt tokens of the sequences that began.
     pub prompt_tokens: u64,
-    /// Those of them that the prefix cache had.
+    /// Prompt tokens that were found in the prefix cache.
     pub prefix_hit_tokens: u64,
     /// Tokens generated, stop tokens included.
     pub generated_tokens: u64,
-    /// Tokens that were run as drafts.
+    /// Draft tokens that were run.
     pub drafted_tokens: u64,
-    /// Those of them that were accepted: generated without a step of their own.
+    /// Draft tokens that were accepted: generated without a step of their own.
     pub accepted_tokens: u64,
-    /// Times that a sequence's mask wasn't there in time, so that it left steps out.
+    /// Times that a sequence left out steps because its mask was late.
     pub late_masks: u64,
     /// Times that a sequence lost its blocks and had to be computed again.
     pub preemptions: u64,
@@ -42,29 +42,29 @@ pub struct EngineStats {
 /// Facts about an engine.
 #[derive(Debug, Clone)]
 pub struct EngineInfo {
-    /// What it is, for people: `cpu, 2 threads, f32`.
+    /// Name for people, such as `cpu, 2 threads, avx512, bf16`.
     pub name: String,
-    /// Tokens of prompt and answer together that a sequence may have.
+    /// Maximum number of tokens in a sequence, prompt and answer together.
     pub context: usize,
-    /// Ids are below this.
+    /// Size of the vocabulary: token ids are below it.
     pub vocab: usize,
-    /// Which constraints it follows.
+    /// Constraints that the engine supports.
     pub constraints: ConstraintSupport,
 }
 
-/// Which constraints an engine follows: forms of a [`crate::Constraint`], or masks.
+/// Constraints that an engine supports: forms of a [`crate::Constraint`], or masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConstraintSupport {
-    /// `grammar`.
+    /// Constraints with a [`crate::Constraint::grammar`].
     pub grammar: bool,
-    /// `json`.
+    /// Constraints with a [`crate::Constraint::json`].
     pub json: bool,
-    /// Masks, made by whoever asks ([`crate::GenerationRequest::mask`]): so anything.
+    /// Masks that the caller makes ([`crate::GenerationRequest::mask`]), and so any constraint.
     pub masks: bool,
 }
 
 impl ConstraintSupport {
-    /// Whether it follows any.
+    /// Whether the engine supports any constraint.
     pub fn any(self) -> bool {
         self.grammar || self.json || self.masks
     }

@@ -1,26 +1,25 @@
-//! Lanes of a runner: the places in which it keeps block tables and last samples, one for each sequence that holds blocks.
+//! Lanes of a runner: slots for block tables and last samples, one for each sequence that holds KV blocks.
 
-/// Lanes that nobody has. The one freed last is given out first, so that few are ever used where few are needed.
+/// Allocator of lanes. The lane freed last is allocated first, so that as few different lanes as possible are ever used.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     free: Vec<u32>,
-    /// Lanes from here on were never given out.
+    /// First of the lanes that were never allocated.
     fresh: u32,
     end: u32,
 }
 
 impl Lanes {
-    /// All lanes of a runner.
+    /// Allocator with `lanes` lanes, all free.
     pub(crate) fn new(lanes: usize) -> Self {
         Self { free: Vec::new(), fresh: 0, end: u32::try_from(lanes).unwrap_or(u32::MAX) }
     }
 
-    /// Whether one is left.
     pub(crate) fn has_free(&self) -> bool {
         !self.free.is_empty() || self.fresh < self.end
     }
 
-    /// Gives one out, if one is left.
+    /// Allocates a lane; `None` where none is free.
     pub(crate) fn allocate(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             let lane = (self.fresh < self.end).then_some(self.fresh)?;
@@ -29,7 +28,6 @@ impl Lanes {
         })
     }
 
-    /// Takes one back.
     pub(crate) fn free(&mut self, lane: u32) {
         self.free.push(lane);
     }

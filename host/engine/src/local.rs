@@ -1,6 +1,6 @@
-//! The engine of this machine: one thread that takes all sequences on from step to step.
+//! Local engine: one thread that runs all sequences step by step on a [`Runner`].
 //!
-//! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics stops the engine and no one else;
+//! Invariants: every generation gets exactly one last step, whatever fails; a runner that panics stops its own engine only;
 //! the thread sleeps while no sequence can go on, and is joined when the engine is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,14 +25,14 @@ use crate::runner::{RunError, Runner, RunnerShape};
 use crate::scheduler::Scheduler;
 use crate::sequence::Sequence;
 
-/// An engine over a runner. Dropping it ends what it generates and waits for the step under way.
+/// Engine that runs its sequences on a [`Runner`]. Dropping it ends all sequences and waits for the step under way.
 pub struct LocalEngine {
     info: EngineInfo,
     inbox: Arc<Inbox>,
-    /// Requests that wait too long are refused.
+    /// Whether requests that wait too long are refused.
     has_deadlines: bool,
     stats: Arc<Mutex<EngineStats>>,
-    /// Why its device can compute no more.
+    /// Error of the device, once it is lost.
     lost: Arc<OnceLock<String>>,
     worker: Option<JoinHandle<()>>,
 }
@@ -90,7 +90,7 @@ impl LocalEngine {
     }
 }
 
-/// The context of a sequence ends with the model's, or with the cache when that is smaller.
+/// Facts for callers. The context length is the model's, or the KV cache's capacity where that is smaller.
 fn info(shape: &RunnerShape) -> EngineInfo {
     let cache = shape.blocks.saturating_mul(shape.block_size);
     EngineInfo {
@@ -132,7 +132,7 @@ impl Drop for LocalEngine {
     fn drop(&mut self) {
         self.inbox.stop();
         if let Some(worker) = self.worker.take() {
-            // Its panics are caught in `Worker::work`, and end every sequence.
+            // The thread's panics are caught in `Worker::work`, and end every sequence.
             let _ = worker.join();
         }
     }
@@ -147,7 +147,7 @@ impl std::fmt::Debug for LocalEngine {
     }
 }
 
-/// Wakes the engine's thread when a mask is there.
+/// Wakes the engine's thread when a mask is ready.
 struct EngineWaker(Arc<Notify>);
 
 impl Wake for EngineWaker {
@@ -156,10 +156,10 @@ impl Wake for EngineWaker {
     }
 }
 
-/// What the engine's thread owns.
+/// State of the engine's thread.
 struct Worker {
     runner: Box<dyn Runner>,
-    /// Where other engines compute on the same device.
+    /// Lock of the device, where other engines compute on it too.
     device_lock: Option<Arc<DeviceLock>>,
     scheduler: Scheduler,
     inbox: Arc<Inbox>,
@@ -173,7 +173,7 @@ impl Worker {
         let reason = match outcome {
             Ok(Ok(())) => GenerationError::Stopped,
             Ok(Err(error)) => {
-                // First the word, then the state: whoever finds the engine stopped finds out why.
+                // The reason is set before the inbox stops, so that whoever finds the engine stopped can read it.
                 let _ = self.lost.set(error.to_string());
                 GenerationError::Run(error)
             }

@@ -1,4 +1,4 @@
-//! A runner of this machine, on whichever device: what is measured and served alike.
+//! Runner on the CPU or on a GPU of this machine. The server and the benchmarks use the same one.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl LocalRunner {
         }
     }
 
-    /// Sequences of a step: on a GPU more of them cost little more than few.
+    /// Maximum number of sequences in a step. On a GPU it is the number of lanes, since there many sequences cost little more than few.
     pub fn sequences(&self) -> usize {
         match self {
             Self::Cpu(_) => LocalOptions::default().sequences,
@@ -42,14 +42,14 @@ impl LocalRunner {
         }
     }
 
-    /// Begins to count what operations cost, where the device's operations end with their calls: a GPU's don't.
+    /// Starts to measure the costs of operations on the CPU. On a GPU, where operations don't end with their calls, it does nothing.
     pub fn start_counting(&mut self) {
         if let Self::Cpu(runner) = self {
             runner.start_counting();
         }
     }
 
-    /// What the operations since then cost; they are counted no longer.
+    /// Ends the measurement and returns the costs since [`Self::start_counting`]; zeros on a GPU.
     pub fn stop_counting(&mut self) -> OpCosts {
         match self {
             Self::Cpu(runner) => runner.stop_counting(),

@@ -1,8 +1,8 @@
-//! Logits processors of a request: sequences that must not come, biases, penalties. They are handed to the runner as data
+//! Logits processors of a request: banned token sequences, biases, penalties. They are passed to the runner as data
 //! ([`Edit`]).
 //!
 //! The order is vLLM's (`v1/sample/sampler.py`: mask, bad words, logit bias, penalties; then temperature, min-p, top-k, top-p).
-//! Invariants: what is changed depends on the sequence's own tokens only, which outlive a preemption; work is linear in the
+//! Invariants: edits depend on the sequence's own tokens only, which outlive a preemption; work is linear in the
 //! *different* tokens of the sequence; a request without processors pays nothing.
 //! Each sequence that has processors owns one [`LogitsState`]; the scheduler asks it for edits in each step.
 
@@ -51,27 +51,27 @@ impl LogitsProcessors {
 #[derive(Debug)]
 pub(crate) struct LogitsState {
     processors: LogitsProcessors,
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     prompt: usize,
-    /// Tokens of the sequence that were counted.
+    /// Number of the sequence's tokens that are counted in `changed`.
     counted: usize,
-    /// Tokens whose logits change, in order.
+    /// Token ids whose logits change, with their biases and counts.
     changed: BTreeMap<u32, Change>,
 }
 
-/// What is known of one token.
+/// Bias and counts of one token id.
 #[derive(Debug, Clone, Copy, Default)]
 struct Change {
-    /// None where the request has none for it.
+    /// Bias from the request, if it has one for this id.
     bias: Option<f32>,
-    /// How often it is in prompt and output.
+    /// How often the id occurs in prompt and output.
     seen: u32,
-    /// How often it was generated.
+    /// How often the id occurs in the output.
     generated: u32,
 }
 
 impl LogitsState {
-    /// None where nothing is to be done.
+    /// `None` where the processors change nothing.
     pub(crate) fn new(processors: LogitsProcessors, prompt: usize) -> Option<Box<Self>> {
         if processors.is_neutral() {
             return None;
@@ -128,7 +128,7 @@ impl LogitsState {
         self.counted = tokens.len();
     }
 
-    /// Forgets what stands behind the first `length` of `tokens`: drafts, of which nobody knows yet whether they will be accepted.
+    /// Takes all but the first `length` of `tokens` out of the counts. They are draft tokens that may not be accepted.
     pub(crate) fn rollback(&mut self, tokens: &[u32], length: usize) {
         for (at, id) in tokens.iter().enumerate().take(self.counted).skip(length) {
             let Entry::Occupied(mut entry) = self.changed.entry(*id) else { continue };

@@ -1,4 +1,4 @@
-//! How long a step waits for masks that aren't there.
+//! Limit on the time that a step waits for masks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,26 +6,26 @@ use std::time::{Duration, Instant};
 use crate::notify::Notify;
 use crate::scheduler::Scheduler;
 
-/// How long a step waits that nothing computes behind. Usual masks take 10 to 100 µs and are there by then; what takes longer is better left
-/// out of the step, which costs its sequence a row more.
+/// Longest wait while the device is idle. Usual masks take 10 to 100 µs and are ready by then. A sequence with a slower mask is better left
+/// out of the step, which costs it one more row.
 const IDLE: Duration = Duration::from_millis(2);
-/// How many steps tell what the next one takes.
+/// Number of past steps from which the time of the next one is estimated.
 const STEPS: usize = 4;
 
-/// The wait for masks. A device that still computes the step loses nothing by it, so half of what steps took it lately may be waited, too.
+/// The wait for masks. A device that still computes the step loses no time by it, so the wait may then take half the time of recent steps.
 pub(crate) struct MaskPatience {
     notify: Option<Arc<Notify>>,
-    /// The device computes meanwhile, and for nobody else.
+    /// Whether the device computes during the wait, and for this engine only.
     is_covered: bool,
     /// When the device began the oldest step that isn't collected.
     began: Instant,
-    /// What the last steps took, the latest first.
+    /// Times of the last steps, the latest first.
     took: [Duration; STEPS],
 }
 
 impl MaskPatience {
-    /// Until this is notified. What else it was notified for is lost: whoever calls looks at everything behind the step. `is_covered` says
-    /// that the device computes the step meanwhile, and nothing of others.
+    /// Waits that end early when `notify` is notified. They clear other notifications, too, so the caller looks at everything behind the
+    /// step. `is_covered` says that the device computes the step during the wait, and nothing for other engines.
     pub(crate) fn until_notified(notify: Arc<Notify>, is_covered: bool) -> Self {
         Self { notify: Some(notify), is_covered, ..Self::none() }
     }
@@ -65,7 +65,7 @@ impl MaskPatience {
     }
 }
 
-/// The longest wait. Of the last steps the shortest counts: one with a prompt takes long, and the next may not.
+/// Longest wait. The shortest of the last steps counts, since a step with a prompt takes long and the next one may not.
 fn longest(took: &[Duration; STEPS], is_covered: bool) -> Duration {
     let shortest = took.iter().min().copied().unwrap_or_default();
     if is_covered { IDLE.max(shortest / 2) } else { IDLE }

@@ -21,12 +21,12 @@ impl Notify {
         self.wake.notify_one();
     }
 
-    /// Forgets earlier notifications, before the thread looks at everything that they may have been for.
+    /// Clears earlier notifications. The caller then looks at everything that they may have been for.
     pub(crate) fn clear(&self) {
         *self.lock() = false;
     }
 
-    /// Sleeps until a notification comes, for `most` at most: it may also wake without a reason then.
+    /// Sleeps until a notification comes, and no longer than `most`. With a limit it may also wake early without a notification.
     pub(crate) fn wait(&self, most: Option<Duration>) {
         let mut pending = self.lock();
         while !*pending {

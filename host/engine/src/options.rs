@@ -1,23 +1,23 @@
-//! Bounds of a local engine.
+//! Options of a local engine.
 
 use std::time::Duration;
 
 use crate::speculation::SpeculationOptions;
 
-/// Bounds of a local engine.
+/// Limits of a local engine, and what it does to save steps.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
-    /// Tokens of one step; long prompts are computed in chunks of it. At least `sequences` are taken, and no more than the runner
-    /// takes.
+    /// Maximum number of tokens in one step; longer prompts are computed in chunks. Values below `sequences` or above the runner's maximum
+    /// are replaced by these.
     pub batch_tokens: usize,
-    /// Sequences of one step.
+    /// Maximum number of sequences in one step.
     pub sequences: usize,
-    /// Requests that may wait.
+    /// Maximum number of waiting requests; more are refused.
     pub waiting: usize,
-    /// How long a request may wait until it begins: after that it is refused, and [`crate::Generation::started`] waits for either. None: for
-    /// ever, and it has started at once.
+    /// Longest time that a request waits to begin. After it the request is refused, and [`crate::Generation::started`] waits for either.
+    /// `None`: no limit, and `started` returns at once.
     pub queue_timeout: Option<Duration>,
-    /// Whether prompts reuse what earlier sequences with the same beginning computed.
+    /// Whether prompts reuse KV blocks of earlier sequences with the same beginning.
     pub prefix_cache: bool,
     /// Drafts, which save steps and never change a token.
     pub speculation: SpeculationOptions,

@@ -1,7 +1,7 @@
 //! The two ends of one sequence's queue of steps: `Outlet` on the engine's thread, `Inlet` inside the client's `Generation`.
 //!
 //! Invariant: one place of the queue is kept for the last step, so `send` never waits and the end of a sequence always arrives.
-//! A full queue is the only reason to pause; whoever makes room in it, or leaves, notifies the engine.
+//! A full queue is the only reason to pause; a client that makes room in the queue, or leaves, notifies the engine.
 
 use std::task::{Context, Poll, ready};
 
@@ -10,28 +10,28 @@ use crate::generation::{Step, StepStream};
 use crate::notify::Notify;
 use crate::sync::{Arc, AtomicBool, Ordering, fence, mpsc};
 
-/// The engine's end.
+/// Engine's end of the queue, which sends steps.
 pub(crate) struct Outlet {
-    /// None after the last step.
+    /// `None` after the last step.
     steps: Option<mpsc::Sender<Step>>,
     full: Arc<AtomicBool>,
-    /// The client waits to hear that it has begun.
+    /// Whether the client is still to be told that the sequence begins.
     announces: bool,
 }
 
-/// The client's end. Dropping it cancels the sequence.
+/// Client's end of the queue, which receives steps. Dropping it cancels the sequence.
 pub(crate) struct Inlet {
     steps: mpsc::Receiver<Step>,
     full: Arc<AtomicBool>,
     notify: Arc<Notify>,
-    /// The first step says that it has begun, or why not.
+    /// Whether the next step received tells that the sequence begins, or why it doesn't.
     awaits_begin: bool,
-    /// A step that came in its place: it ended before it began.
+    /// First step received, kept for `poll_step`, where the sequence ended before it began.
     first: Option<Step>,
 }
 
-/// A queue for `places` steps (at least one) and the last one. With `announces`, the client is told when the sequence begins, and hears of
-/// no start before that.
+/// Creates a queue for `places` steps (at least one) and the last one. With `announces`, [`StepStream::poll_start`] is ready when the
+/// sequence begins; without, at once.
 pub(crate) fn outlet(places: usize, announces: bool, notify: Arc<Notify>) -> (Outlet, Inlet) {
     let (sender, receiver) = mpsc::channel(places.max(1).saturating_add(1));
     let full = Arc::new(AtomicBool::new(false));
@@ -45,7 +45,7 @@ impl Outlet {
         self.steps.is_none()
     }
 
-    /// Tells a client that waits for it that the sequence begins: a step without anything, before all others.
+    /// Tells a client that waits for the sequence to begin that it does, by an empty step before all others.
     pub(crate) fn begin(&mut self) {
         if std::mem::take(&mut self.announces) {
             self.send(Step::default());
@@ -57,13 +57,13 @@ impl Outlet {
         self.steps.as_ref().is_none_or(mpsc::Sender::is_closed)
     }
 
-    /// Whether one more step would have no place, beside the last and `in_flight` ones that are on their way. The client notifies
-    /// the engine once that changes.
+    /// Whether the queue has no room for one more step, beside the last step and the `in_flight` steps under way. If so, the client
+    /// notifies the engine once there is room.
     pub(crate) fn is_full(&self, in_flight: usize) -> bool {
         let kept = 1 + in_flight;
         let Some(steps) = self.steps.as_ref().filter(|steps| steps.capacity() <= kept) else { return false };
         self.full.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `poll_step`: either the client sees the flag or this sees the room that it made.
+        // Pairs with the fence in `poll_receive`: either the client sees the flag, or this function sees the room that the client made.
         fence(Ordering::SeqCst);
         let full = steps.capacity() <= kept;
         if !full {
@@ -72,7 +72,7 @@ impl Outlet {
         full
     }
 
-    /// Hands on a step: the last one, or one for which `is_full` found a place. Nothing follows the last.
+    /// Sends a step: the last one, or one for which `is_full` found room. Steps after the last one are dropped.
     pub(crate) fn send(&mut self, step: Step) {
         let Some(steps) = &self.steps else { return };
         let last = step.finish.is_some();

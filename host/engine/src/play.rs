@@ -1,6 +1,6 @@
-//! A generation that plays given tokens: what the replay engine is made of.
+//! Generation that plays given tokens at a given pace: the replay engine is built on it.
 //!
-//! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read holds nothing up but its own generation,
+//! Invariants: `max_tokens` and stop ids hold as in an engine; a client that doesn't read delays its own generation only,
 //! and finds at most `queue` steps due when it reads again; dropping the generation ends it (there is no task behind it).
 
 use std::collections::VecDeque;
@@ -19,13 +19,14 @@ use crate::token::{Logprobs, Token};
 /// Output to play instead of a model's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedOutput {
-    /// Generated tokens, without the one that stops.
+    /// Generated tokens, without the stop token.
     pub tokens: Vec<u32>,
-    /// Tokens of a step; 0 is all at once.
+    /// Number of tokens in a step; 0: all in one step.
     pub tokens_per_step: usize,
-    /// Time from one step to the next; not zero. The first comes at once, the others at ticks that all outputs of one pace share.
+    /// Time from one step to the next, not zero; `None`: no wait. The first step comes at once, the others at ticks that all outputs with
+    /// the same pace share.
     pub pace: Option<Duration>,
-    /// How it ends.
+    /// How the output ends.
     pub end: PlayedEnd,
 }
 
@@ -34,7 +35,7 @@ pub struct PlayedOutput {
 pub enum PlayedEnd {
     /// With the first stop id of the request.
     Stop,
-    /// As if the limit were reached.
+    /// With [`Finish::Length`], as if `max_tokens` were reached.
     Length,
     /// With an engine's error.
     Error,
@@ -43,7 +44,7 @@ pub enum PlayedEnd {
 }
 
 impl PlayedOutput {
-    /// Plays it for a request, of which `max_tokens`, `stop_ids`, `queue` and `top_logprobs` count: what is played has
+    /// Plays the output for a request, of which `max_tokens`, `stop_ids`, `queue` and `top_logprobs` are used. Each token is reported with
     /// probability 1.
     pub fn play(self, request: &GenerationRequest) -> Generation {
         Generation::new(Playback {
@@ -71,7 +72,7 @@ struct Playback {
 
 impl StepStream for Playback {
     fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<Option<Step>> {
-        // Nothing else here ever makes a reader of long outputs wait, and other tasks must run, too.
+        // Yields to other tasks now and then: without a pace, nothing else makes the reader of a long output wait.
         ready!(pin!(tokio::task::consume_budget()).poll(cx));
         if self.tokens.is_empty() && self.end == PlayedEnd::Hang {
             return Poll::Pending;
@@ -131,22 +132,22 @@ enum Next {
     Silence,
 }
 
-/// Longest tick. An engine's step brings every running sequence its token at one time; so do steps of played outputs that are due in one tick.
+/// Longest tick. Played steps that are due within one tick come at the same time, as the tokens of an engine's step do.
 const MAX_TICK: Duration = Duration::from_millis(50);
 
-/// What ticks are counted from, for all played outputs of the process.
+/// Time from which ticks are counted, for all played outputs of the process.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// When the next step is due.
 pub(crate) struct Clock {
     epoch: Instant,
     pace: Duration,
-    /// A whole part of the pace, so that outputs of one pace stay on ticks that they share.
+    /// The pace divided by a whole number, so that outputs with the same pace stay on shared ticks.
     tick: Duration,
-    /// How far behind the steps may be: as many as a queue would hold.
+    /// Longest delay that later steps catch up: the pace times the number of steps that the request's queue would hold.
     lag: Duration,
     pub(crate) due: Option<Instant>,
-    /// Timer of the step that is due, used again for each.
+    /// Timer of the next step, reused for each step.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -159,8 +160,8 @@ impl Clock {
         Self { epoch, pace, tick, lag: pace.saturating_mul(steps), due: None, sleep: None }
     }
 
-    /// One step was taken at `now`: the next is due a pace after the one before it, however late that was taken, but never more than
-    /// the lag behind. The first counts as taken at the tick after it.
+    /// Records that a step was taken at `now`. The next step is due one pace after this step was due, however late it was taken; but a
+    /// step that was due more than the lag ago counts as due one lag ago. The first step counts as due at the tick after it.
     pub(crate) fn taken(&mut self, now: Instant) {
         let mut due = self.due.unwrap_or_else(|| self.tick_after(now));
         if let Some(earliest) = now.checked_sub(self.lag).filter(|earliest| due < *earliest) {
@@ -169,7 +170,7 @@ impl Clock {
         self.due = Some(due + self.pace);
     }
 
-    /// `time`, if that is a tick, else the next.
+    /// First tick at or after `time`.
     fn tick_after(&self, time: Instant) -> Instant {
         let tick = self.tick.as_nanos();
         let past = time.saturating_duration_since(self.epoch).as_nanos() % tick;

@@ -1,8 +1,8 @@
-//! Runs batches through one model: what the scheduler knows of models and devices.
+//! Trait [`Runner`], which runs batches through one model: all that the scheduler knows of models and devices.
 //!
-//! Invariants: work is enqueued in the order of the calls and done in it; what a step samples is on the host once `collect` has
-//! returned it. A runner may be one step ahead: `forward(n + 1)` before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens
-//! that step `n` samples. After an error nothing is under way.
+//! Invariants: work is enqueued and done in the order of the calls; a step's sampled tokens are on the host once `collect` has
+//! returned them. A runner may be one step ahead: `forward(n + 1)` before `collect(n)`, with [`LAST`](crate::batch::LAST) for tokens
+//! that step `n` samples. After an error no step is under way.
 
 use std::sync::Arc;
 
@@ -31,60 +31,60 @@ use crate::token::{SamplingParams, Token};
 pub trait Runner: Send {
     /// Sizes that the scheduler plans with.
     fn shape(&self) -> &RunnerShape;
-    /// The lock of its device, where other runners compute on it too: the engine holds it for each step.
+    /// Lock of the device, where other runners compute on it too: the engine holds it during each step.
     fn device_lock(&self) -> Option<Arc<DeviceLock>> {
         None
     }
     /// Begins one step: writes the KV cache and computes the logits of the batch's `logit_rows`.
     fn forward(&mut self, batch: &Batch) -> Result<(), RunError>;
-    /// Chooses a token for each of these rows.
+    /// Samples a token for each row of `draws`.
     fn sample(&mut self, draws: &Draws<'_>) -> Result<(), RunError>;
     /// Waits for the tokens of the oldest step that was sampled and not collected.
     fn collect(&mut self) -> Result<&Sampled, RunError>;
 }
 
-/// How the tokens of a step are chosen: one row for each of the batch's `logit_rows`.
+/// Parameters for sampling a step's tokens: one draw for each of the batch's `logit_rows`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Draws<'a> {
-    /// `[rows]`.
+    /// `[rows]` draws.
     pub rows: &'a [Draw],
     /// Changes of logits, ascending by row and id; each (row, id) once.
     pub edits: &'a [Edit],
     /// Rows that have a mask, ascending.
     pub mask_rows: &'a [u32],
-    /// `[mask_rows, vocab / 32]`, rounded up: a bit for each id, set where it may come.
+    /// `[mask_rows, ⌈vocab / 32⌉]`: a bit for each token id, set where the token may come.
     pub masks: &'a [u32],
 }
 
-/// What a token is chosen by, beside logits, edits and mask.
+/// Parameters for sampling one row's token, beside logits, edits and mask.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
     /// Parameters of the request.
     pub sampling: SamplingParams,
     /// Position of the new token in its sequence.
     pub position: usize,
-    /// Alternatives to report; none: no logprobs at all.
+    /// Number of likeliest alternatives to report; `None`: no logprobs at all.
     pub top_logprobs: Option<u8>,
 }
 
-/// A logits processor's work on one token of one row: `bias` is added to the logit; then what is above zero is divided by
-/// `repetition` and the rest multiplied; then `minus` is subtracted. Minus infinity stays.
+/// Change of one logit of one row, made by logits processors: `bias` is added; then a logit above zero is divided by `repetition`, any
+/// other is multiplied by it; then `minus` is subtracted. Minus infinity stays minus infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edit {
-    /// Which of the draws.
+    /// Index of the row in [`Draws::rows`].
     pub row: u32,
-    /// Which token.
+    /// Token id.
     pub id: u32,
-    /// 0 changes nothing.
+    /// Added to the logit; 0 changes nothing.
     pub bias: f32,
-    /// 1 changes nothing.
+    /// Divides or multiplies the logit; 1 changes nothing.
     pub repetition: f32,
-    /// 0 changes nothing.
+    /// Subtracted from the logit; 0 changes nothing.
     pub minus: f32,
 }
 
 impl Edit {
-    /// What becomes of a logit. What overflows upwards stays a number.
+    /// Returns the changed logit. Where the result would be plus infinity, it is `f32::MAX`.
     #[must_use]
     pub fn apply(&self, logit: f32) -> f32 {
         let biased = (logit + self.bias).min(f32::MAX);
@@ -103,7 +103,7 @@ impl<'a> Draws<'a> {
         (at.ok().map(|at| &self.masks[at * words..(at + 1) * words]), &self.edits[from..to])
     }
 
-    /// Whether they can be made from `rows` rows of `vocab` logits.
+    /// Checks that the draws fit `rows` rows of `vocab` logits.
     pub fn check(&self, rows: usize, vocab: usize) -> Result<(), RunError> {
         let (draws, edits, masks) = (self.rows.len(), self.edits.len(), self.mask_rows.len());
         let edits_fit = self.edits.is_sorted_by_key(|edit| (edit.row, edit.id))
@@ -122,24 +122,24 @@ impl<'a> Draws<'a> {
 /// The tokens of one step.
 #[derive(Debug, Default)]
 pub struct Sampled {
-    /// `[draws]`: a token, or why none could be chosen.
+    /// `[draws]`: a token, or why none could be sampled.
     pub rows: Vec<Result<Token, SampleError>>,
 }
 
-/// A row that gave no token; its sequence ends with this.
+/// Error of a row for which no token could be sampled; the row's sequence ends with it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SampleError {
-    /// A logit is NaN or infinity.
+    /// A logit is NaN or plus infinity.
     #[error("the model gave {logit} for token {id} at position {position}")]
     NotANumber {
-        /// What it is.
+        /// Value of the logit.
         logit: f32,
-        /// Of which token.
+        /// Token id of the logit.
         id: u32,
         /// Position of the new token.
         position: usize,
     },
-    /// Mask and edits leave nothing.
+    /// Mask and edits leave no token that may come.
     #[error("no token may come at position {position}")]
     NoToken {
         /// Position of the new token.
@@ -147,36 +147,36 @@ pub enum SampleError {
     },
 }
 
-/// A step that failed; the sequences in all steps under way end with an error.
+/// Failure of a step. The sequences in all steps under way end with this error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The batch is wrong.
+    /// The batch is invalid.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The draws don't fit the batch.
     #[error("{draws} draws with {edits} edits and {masks} masks don't fit {rows} rows of logits")]
     Draws {
-        /// Draws.
+        /// Number of draws.
         draws: usize,
-        /// Edits.
+        /// Number of edits.
         edits: usize,
-        /// Masks.
+        /// Number of masks.
         masks: usize,
-        /// Rows of the step.
+        /// Number of rows of logits in the step.
         rows: usize,
     },
-    /// The runner gave tokens of another number of rows.
+    /// The runner returned another number of rows than were drawn.
     #[error("the runner returned {found} rows, not {expected}")]
     Rows {
-        /// Rows that were drawn.
+        /// Number of rows that were drawn.
         expected: usize,
-        /// Rows that came.
+        /// Number of rows that the runner returned.
         found: usize,
     },
-    /// A call that has nothing to work on.
+    /// A method of the runner, named here, was called out of order.
     #[error("{0} was called before the step that it belongs to")]
     Order(&'static str),
-    /// The device failed, and can't compute any more in this process: the engine ends.
+    /// The device failed and can't be used again in this process: the engine ends.
     #[error("the device is lost: {0}; start the server again")]
     Lost(String),
     /// The device failed.

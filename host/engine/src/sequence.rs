@@ -1,7 +1,7 @@
-//! One sequence on its way through the engine: its tokens, how far they are computed, its blocks, and its way out.
+//! One sequence in the engine: its tokens, how many of them are computed, its KV blocks, and its queue of steps to the client.
 //!
-//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, but for drafts under way, behind which nothing is planned;
-//! without blocks nothing is computed; exactly one step carries a finish.
+//! Invariants: `computed <= tokens.len() + steps_in_flight <= limit`, except while a draft is under way, when nothing is planned for the
+//! sequence; without KV blocks nothing is computed; exactly one step carries a finish.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,59 +21,59 @@ use crate::token::{SamplingParams, Token};
 pub(crate) enum MaskWait {
     #[default]
     No,
-    /// Its mask wasn't there when its row was: it takes part in no step until it is.
+    /// The mask wasn't ready when the row's logits were: the sequence takes part in no step until the mask is ready.
     Waits,
-    /// It is there: the next step draws its token, and tries no draft, whose masks might be late again.
+    /// The mask is ready: the next step samples the token, without a draft, whose masks might be late again.
     Waited,
 }
 
-/// A request that was taken on.
+/// A request in the engine, from its arrival to its last step.
 pub(crate) struct Sequence {
-    /// Place in the order in which sequences begin, once it has begun. Nobody else has it.
+    /// Number of sequences that began before this one, set when it begins. The scheduler finds a sequence by this number.
     pub(crate) begun: u64,
-    /// Who comes first where sequences wait, and is preempted last: the lower number.
+    /// Priority: sequences with a lower number begin first and are preempted last.
     pub(crate) priority: i32,
-    /// Whose it is: principals are served in rotation.
+    /// Principal that the sequence belongs to, as the request's cache salt: the queue is fair among principals.
     pub(crate) principal: u64,
-    /// When it began to wait.
+    /// Time, since the engine began, at which the sequence was queued.
     pub(crate) queued_at: Duration,
     /// Prompt and generated tokens.
     pub(crate) tokens: Vec<u32>,
-    /// Tokens whose keys and values are in the cache once the steps under way are done.
+    /// Number of tokens whose keys and values are in the KV cache once the steps under way are done.
     pub(crate) computed: usize,
-    /// Tokens of it in the step being planned.
+    /// Number of the sequence's tokens in the step being planned, its draft included.
     pub(crate) scheduled: usize,
-    /// Steps under way that sample for it: each brings a token, one with a draft perhaps more.
+    /// Number of steps under way that sample for the sequence. Each brings a token, one with a draft perhaps more.
     pub(crate) steps_in_flight: usize,
-    /// Tokens behind its own that run in the step being planned: a guess.
+    /// Draft of the step being planned: guessed tokens that run behind the known ones.
     pub(crate) draft: Vec<u32>,
-    /// Its drafts.
+    /// Source of the sequence's drafts.
     pub(crate) speculation: Speculation,
-    /// Why it can't go on; it ends with the step being planned.
+    /// Error of the mask; the sequence ends with it in the step being planned.
     pub(crate) fault: Option<MaskError>,
-    /// Where its keys and values are.
+    /// KV blocks that hold the sequence's keys and values.
     pub(crate) table: BlockTable,
-    /// Its place in the runner, while it holds blocks.
+    /// Lane in the runner, while the sequence holds KV blocks.
     pub(crate) lane: Option<u32>,
-    /// How often it got blocks: what was computed before the last time isn't there any more.
+    /// How often the sequence was given KV blocks. What was computed in earlier blocks is lost.
     pub(crate) allocations: u32,
-    /// Its client doesn't read.
+    /// Whether the sequence pauses, because its client doesn't read.
     pub(crate) paused: bool,
-    /// How to choose tokens.
+    /// Temperature, seed and other parameters of sampling.
     pub(crate) sampling: SamplingParams,
-    /// What to change of the logits before that.
+    /// Logits processors and their counts; `None` where logits stay as they are.
     pub(crate) logits_state: Option<Box<LogitsState>>,
-    /// Alternatives to report.
+    /// Number of likeliest alternatives to report; `None`: no logprobs at all.
     pub(crate) top_logprobs: Option<u8>,
-    /// Restricts each next token.
+    /// Mask that restricts each next token.
     pub(crate) mask: Option<Box<dyn TokenMask>>,
-    /// Whether it waits for that.
+    /// Whether the sequence waits for its mask.
     pub(crate) mask_wait: MaskWait,
-    /// Its way out.
+    /// Queue of steps to the client.
     pub(crate) outlet: Outlet,
     stop_ids: Arc<[u32]>,
     limit: usize,
-    /// Prompt tokens that the prefix cache had, once it began.
+    /// Number of prompt tokens that were found in the prefix cache, once the sequence has begun.
     cached: Option<usize>,
 }
 
@@ -109,19 +109,20 @@ impl Sequence {
         }
     }
 
-    /// Its tokens, with those that are certainly on their way.
+    /// Number of tokens: the known ones, and one for each step under way that samples for the sequence.
     pub(crate) fn length(&self) -> usize {
         self.tokens.len() + self.steps_in_flight
     }
 
-    /// Tokens that are still to be computed: 1 while it decodes, none while its last token or a draft is on its way.
+    /// Number of tokens still to be computed: 1 while the sequence decodes, 0 while its last token or a draft is under way.
     pub(crate) fn pending(&self) -> usize {
         if self.length() < self.limit { self.length().saturating_sub(self.computed) } else { 0 }
     }
 
-    /// Drafts tokens for the step being planned, in which it decodes: as many as fit in `room` tokens of prompt and output, and `most`.
+    /// Drafts tokens for the step being planned, in which the sequence decodes: at most `most`, and no more than fit if prompt and output
+    /// together have room for `room` tokens.
     pub(crate) fn plan_draft(&mut self, most: usize, room: usize) {
-        // Behind the last draft comes a token more.
+        // One more token is sampled behind the last draft token.
         let most = most.min(self.limit.min(room).saturating_sub(self.tokens.len() + 1));
         self.speculation.attempted(self.tokens.len());
         if most == 0 {
@@ -140,7 +141,7 @@ impl Sequence {
         self.scheduled += self.draft.len();
     }
 
-    /// Takes the draft out of the step being planned; false where there is none.
+    /// Removes the draft from the step being planned; false where there is none.
     pub(crate) fn drop_draft(&mut self) -> bool {
         self.scheduled -= self.draft.len();
         let any = !self.draft.is_empty();
@@ -148,8 +149,8 @@ impl Sequence {
         any
     }
 
-    /// Takes a lane and blocks for all its tokens, those of the prefix cache first, if `reserve` blocks remain free.
-    /// Returns how many of its tokens needn't be computed, if it did.
+    /// Allocates a lane, and KV blocks for all tokens with cached ones first, if `reserve` blocks remain free. Returns the number of tokens
+    /// that the prefix cache has already; `None` where nothing was allocated.
     pub(crate) fn allocate(
         &mut self,
         pool: &mut BlockPool,
@@ -167,7 +168,7 @@ impl Sequence {
         Some(self.computed)
     }
 
-    /// Gives its blocks and its lane back; it will be computed again from the start, if it goes on.
+    /// Frees the KV blocks and the lane. A sequence that goes on is computed again from the start.
     pub(crate) fn free(&mut self, pool: &mut BlockPool, lanes: &mut Lanes) {
         pool.free(&mut self.table);
         if let Some(lane) = self.lane.take() {
@@ -178,26 +179,26 @@ impl Sequence {
         self.draft.clear();
     }
 
-    /// Lets the mask work while the step runs, where it knows all tokens before the next.
+    /// Starts the work for the mask while the step runs, where all tokens before the next one are known.
     pub(crate) fn prepare_mask(&mut self) {
         if let Some(mask) = self.mask.as_deref_mut().filter(|_| self.steps_in_flight == 0) {
             self.fault = self.fault.take().or(guarded(|| mask.prepare(&self.draft)).err());
         }
     }
 
-    /// Whether its mask is ready; if not, the waker is woken once it may be.
+    /// Whether the sequence's mask is ready; if not, the waker is woken once it may be.
     pub(crate) fn poll_mask(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, MaskError> {
         self.mask.as_deref_mut().map_or(Ok(Poll::Ready(())), |mask| guarded(|| mask.poll_ready(cx)))
     }
 
-    /// Its mask isn't there, though its rows are: they are computed anew once it is. Returns how many tokens remain computed.
+    /// Makes the sequence wait for its late mask, after which its rows are computed again. Returns how many tokens remain computed.
     pub(crate) fn wait_for_mask(&mut self) -> usize {
         self.mask_wait = MaskWait::Waits;
         self.computed = self.computed.min(self.tokens.len().saturating_sub(1));
         self.computed
     }
 
-    /// Looks whether the mask has come that it waits for.
+    /// Ends the wait for the sequence's mask, if the mask is ready or has failed.
     pub(crate) fn end_mask_wait(&mut self, cx: &mut Context<'_>) {
         if self.mask_wait != MaskWait::Waits {
             return;
@@ -212,7 +213,8 @@ impl Sequence {
         }
     }
 
-    /// Takes the tokens of a step, up to one that ends it, and tells the client. Returns how many there were.
+    /// Appends the tokens of a step, up to one that ends the sequence, and sends them to the client. Returns how many there were, a stop
+    /// token included.
     pub(crate) fn accept(&mut self, tokens: Vec<Token>) -> Result<usize, GenerationError> {
         let mut accepted = Vec::with_capacity(tokens.len());
         self.mask_wait = MaskWait::No;
@@ -239,7 +241,7 @@ impl Sequence {
         Ok(count)
     }
 
-    /// Tells the client that it ended; it is dropped after that.
+    /// Sends the last step, with `finish`, to the client. The sequence is dropped after that.
     pub(crate) fn end(&mut self, finish: Finish) {
         self.send(Vec::new(), Some(finish));
     }

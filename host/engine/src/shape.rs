@@ -3,20 +3,20 @@
 /// Sizes of a runner.
 #[derive(Debug, Clone)]
 pub struct RunnerShape {
-    /// What it is, for people: `cpu, 2 threads, bf16`.
+    /// Name for people, such as `cpu, 2 threads, avx512, bf16`.
     pub name: String,
-    /// Ids are below this.
+    /// Size of the vocabulary: token ids are below it.
     pub vocab: usize,
-    /// Positions are below this.
+    /// Context length: positions are below it.
     pub context: usize,
-    /// Tokens that a step may have: what the activations are sized for.
+    /// Maximum number of tokens in a step, for which the activations are allocated.
     pub batch_tokens: usize,
-    /// Tokens of a KV block.
+    /// Number of tokens in a KV block.
     pub block_size: usize,
-    /// Blocks of the KV cache.
+    /// Number of blocks in the KV cache.
     pub blocks: usize,
-    /// Sequences that may hold blocks at a time.
+    /// Maximum number of sequences that hold KV blocks at the same time.
     pub lanes: usize,
-    /// Steps that may be begun before the one before them is collected: 0 or 1.
+    /// Number of steps that may begin before the step in front of them is collected: 0 or 1.
     pub ahead: usize,
 }

@@ -5,11 +5,11 @@
 pub struct SamplingParams {
     /// 0 is greedy.
     pub temperature: f32,
-    /// Smallest set of likeliest tokens whose mass reaches this; in (0, 1].
+    /// Keeps the smallest set of likeliest tokens whose probabilities sum to at least this; in (0, 1].
     pub top_p: f32,
-    /// The k likeliest only; 0 is all.
+    /// Keeps the k likeliest tokens; 0 keeps all.
     pub top_k: u32,
-    /// Only tokens that have at least this share of the likeliest one's probability; 0 is all.
+    /// Keeps tokens that have at least this share of the likeliest token's probability; 0 keeps all.
     pub min_p: f32,
     /// Seed of this sequence.
     pub seed: u64,
@@ -23,17 +23,17 @@ impl SamplingParams {
 /// A generated token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// Its id.
+    /// Token id.
     pub id: u32,
-    /// Its log-probability and the alternatives, where asked for.
+    /// Log-probabilities of the token and its alternatives, where the request asks for them.
     pub logprobs: Option<Box<Logprobs>>,
 }
 
 /// Log-probabilities (natural) at one position, before temperature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logprobs {
-    /// Of the token chosen.
+    /// Log-probability of the chosen token.
     pub chosen: f32,
-    /// The likeliest (id, logprob), likeliest first.
+    /// (id, log-probability) of the likeliest tokens, likeliest first.
     pub top: Vec<(u32, f32)>,
 }

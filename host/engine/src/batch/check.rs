@@ -3,10 +3,10 @@
 use super::{Batch, BlockTables, LAST, TableEdit};
 use crate::shape::RunnerShape;
 
-/// A batch that no runner of that shape can run.
+/// Reason why a batch is invalid for a runner's shape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
-    /// Columns of rows differ in length.
+    /// `tokens`, `positions` and `slots` differ in length.
     #[error("{tokens} tokens, {positions} positions, {slots} slots")]
     Rows {
         /// Length of `tokens`.
@@ -16,15 +16,15 @@ pub enum BatchError {
         /// Length of `slots`.
         slots: usize,
     },
-    /// More than the runner's activations hold.
+    /// The batch has more tokens than the runner's activations hold.
     #[error("{tokens} tokens are more than {most}")]
     TooLong {
         /// Tokens of the batch.
         tokens: usize,
-        /// Those of the runner's shape.
+        /// Maximum number of tokens, from the runner's shape.
         most: usize,
     },
-    /// Sequences don't begin where others end.
+        /// `starts` has a wrong length, a wrong first value or a wrong last value.
     #[error("starts of {sequences} sequences: {starts:?}")]
     Starts {
         /// Number of sequences.
@@ -32,28 +32,28 @@ pub enum BatchError {
         /// `starts`.
         starts: Vec<u32>,
     },
-    /// A sequence without a lane of its own.
+    /// Lanes are missing, shared by sequences, or out of range.
     #[error("lanes of {sequences} sequences, below {most}: {lanes:?}")]
     Lanes {
         /// Number of sequences.
         sequences: usize,
-        /// Those of the runner's shape.
+        /// Number of lanes, from the runner's shape.
         most: usize,
         /// `lanes`.
         lanes: Vec<u32>,
     },
-    /// An entry outside of its table.
+    /// An edit of a block table has a lane, a block or an index that is out of range.
     #[error("table edit of lane {}: block {} at {}", .0.lane, .0.block, .0.at)]
     TableEdit(TableEdit),
-    /// An id that the model doesn't have.
+    /// A token id that the model doesn't have.
     #[error("token {token} is not below {vocab}")]
     Token {
-        /// The id.
+        /// Token id.
         token: u32,
-        /// Ids are below this.
+        /// Size of the vocabulary.
         vocab: usize,
     },
-    /// Logits of rows that aren't there, or not in order.
+    /// `logit_rows` aren't ascending, or have a row that the batch doesn't have.
     #[error("logit rows of {tokens} tokens: {rows:?}")]
     LogitRows {
         /// Tokens of the batch.
@@ -61,10 +61,10 @@ pub enum BatchError {
         /// `logit_rows`.
         rows: Vec<u32>,
     },
-    /// One sequence's part is wrong.
+    /// One sequence's part of the batch is invalid.
     #[error("sequence {sequence}: {error}")]
     Sequence {
-        /// Which.
+        /// Index of the sequence in the batch.
         sequence: usize,
         /// What is wrong.
         error: SequenceError,
@@ -74,34 +74,34 @@ pub enum BatchError {
 /// What is wrong with one sequence of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SequenceError {
-    /// Rows and length contradict each other.
+    /// The sequence has no rows, or rows that don't fit the batch or the sequence's length, or it is longer than the context.
     #[error("rows {start} to {end} of {context} tokens")]
     Length {
         /// First row.
         start: usize,
         /// Row after the last.
         end: usize,
-        /// `context_lens`.
+        /// Length of the sequence after this step, from `context_lens`.
         context: usize,
     },
-    /// The lane's table is too short.
+    /// The lane's block table is too short.
     #[error("{tokens} tokens need {blocks} blocks, the table has {table}")]
     Table {
         /// Tokens after this step.
         tokens: usize,
-        /// Blocks that they take.
+        /// Number of KV blocks for this many tokens.
         blocks: usize,
-        /// Blocks of the table.
+        /// Number of blocks in the table.
         table: usize,
     },
-    /// A token isn't written where the table has its position.
+    /// A row's position or slot isn't the one that follows from the sequence's length and block table.
     #[error("row {row}: position {position} in slot {slot}, expected {expected_position} in {expected_slot}")]
     Place {
-        /// The row.
+        /// Index of the row.
         row: usize,
-        /// Its position.
+        /// Position of the row in the batch's `positions`.
         position: u32,
-        /// Its slot.
+        /// Slot of the row in the batch's `slots`.
         slot: u32,
         /// The position that follows from the length.
         expected_position: usize,
@@ -111,7 +111,7 @@ pub enum SequenceError {
 }
 
 impl Batch {
-    /// Checks it for a runner of this shape, and takes its table edits over into the runner's tables.
+    /// Checks the batch for a runner of this shape, and applies its table edits to the runner's tables.
     pub fn check(&self, shape: &RunnerShape, tables: &mut BlockTables) -> Result<(), BatchError> {
         self.check_rows(shape)?;
         self.check_lanes(shape)?;

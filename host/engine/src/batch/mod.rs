@@ -1,7 +1,7 @@
-//! One step's work, flat over sequences: the same description for every backend.
+//! Batch: one step's work as flat arrays over all its sequences, in the same form for every backend.
 //!
-//! Invariant: sequences of which one token runs, which decode, come before those of which several do (parts of prompts, and tokens with
-//! a draft behind them), so that a device runs them by kernels of their own.
+//! Invariant: sequences with one token in the step, which decode, come before sequences with several (chunks of prompts, and tokens
+//! with a draft behind them), so that a device can run the two groups with different kernels.
 
 mod check;
 mod tables;
@@ -9,8 +9,8 @@ mod tables;
 pub use check::{BatchError, SequenceError};
 pub use tables::BlockTables;
 
-/// In [`Batch::tokens`]: the token that this lane sampled last, which may not have left the device yet. Where none could be chosen it is
-/// any id: nobody reads what comes of it.
+/// Placeholder in [`Batch::tokens`] for the token that the sequence's lane sampled last, which may still be on the device only. Where none
+/// could be sampled it stands for any id, and results that follow from it are never read.
 pub const LAST: u32 = u32::MAX;
 
 /// Tokens to run through the model in one step. `n` tokens over `s` sequences; prefill chunks and decodes mix freely.
@@ -22,13 +22,13 @@ pub struct Batch {
     pub positions: Vec<u32>,
     /// `[n]` slot of the KV cache that each token's key and value go to: `block * block_size + offset`.
     pub slots: Vec<u32>,
-    /// `[s + 1]` where each sequence's tokens begin in `tokens`, and `n`.
+    /// `[s + 1]` index in `tokens` at which each sequence begins, and `n` at the end.
     pub starts: Vec<u32>,
     /// `[s]` tokens of each sequence once this step is done (the last token attends to that many).
     pub context_lens: Vec<u32>,
-    /// `[s]` each sequence's place in the runner, which keeps its block table and its last sample there.
+    /// `[s]` lane of each sequence: its slot in the runner, with its block table and its last sample.
     pub lanes: Vec<u32>,
-    /// What changes in the block tables before this step.
+    /// Changes of the block tables, applied before this step.
     pub table_edits: Vec<TableEdit>,
     /// Rows (indices into `tokens`) whose logits are wanted, ascending.
     pub logit_rows: Vec<u32>,
@@ -37,11 +37,11 @@ pub struct Batch {
 /// One entry of a block table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableEdit {
-    /// Whose table.
+    /// Lane of the block table.
     pub lane: u32,
-    /// Which entry: positions from `at * block_size` on. At most one behind the last.
+    /// Index of the entry, which is for positions from `at * block_size` on; at most the table's length.
     pub at: u32,
-    /// The block that they are in.
+    /// KV block of the entry's positions.
     pub block: u32,
 }
 
@@ -51,7 +51,7 @@ impl Batch {
         self.context_lens.len()
     }
 
-    /// Makes it empty; buffers stay.
+    /// Empties the batch and keeps its buffers.
     pub fn clear(&mut self) {
         let Self { tokens, positions, slots, starts, context_lens, lanes, table_edits, logit_rows } = self;
         for field in [tokens, positions, slots, starts, context_lens, lanes, logit_rows] {

@@ -2,7 +2,7 @@
 
 use super::TableEdit;
 
-/// Blocks of each lane, in order of their positions.
+/// Block table of each lane: its KV blocks in order of positions.
 ///
 /// ```
 /// use engine::batch::{BlockTables, TableEdit};
@@ -16,10 +16,10 @@ pub struct BlockTables {
 }
 
 impl BlockTables {
-    /// Writes one entry. Entries of an earlier sequence behind those written stay, and are never read.
+    /// Writes one entry. Later entries, which an earlier sequence of the lane has left, stay and are never read.
     ///
     /// # Panics
-    /// Where the entry isn't in the table nor the next one.
+    /// The entry's index is beyond the table's length.
     pub fn apply(&mut self, edit: TableEdit) {
         let TableEdit { lane, at, block } = edit;
         if self.lanes.len() <= lane as usize {
@@ -33,7 +33,7 @@ impl BlockTables {
         }
     }
 
-    /// The blocks of a lane.
+    /// KV blocks of a lane; empty for a lane that was never used.
     pub fn lane(&self, lane: u32) -> &[u32] {
         self.lanes.get(lane as usize).map_or(&[], Vec::as_slice)
     }

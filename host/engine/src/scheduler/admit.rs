@@ -1,16 +1,16 @@
-//! Who gets blocks, and who loses them.
+//! Admission and preemption: which sequences get KV blocks, and which lose them.
 
 use super::Scheduler;
 use super::plan::Budget;
 use super::queue::Queue;
 use crate::sequence::Sequence;
 
-/// A sequence that waits for blocks.
+/// A sequence that waits for KV blocks.
 #[derive(Clone, Copy)]
 pub(super) enum Next {
-    /// One that lost its own: its place in their list.
+    /// A preempted one: its index in the scheduler's `preempted`.
     Preempted(usize),
-    /// The next of those that haven't begun.
+    /// The next one of the queue.
     New,
 }
 
@@ -28,7 +28,7 @@ impl Next {
 }
 
 impl Scheduler {
-    /// Gets the blocks that planned sequences lack; false when some sequence was preempted for that.
+    /// Allocates the KV blocks that planned sequences lack; false when a sequence was preempted for them.
     pub(super) fn secure_blocks(&mut self) -> bool {
         let mut enough = true;
         for at in 0..self.running.len() {
@@ -50,7 +50,8 @@ impl Scheduler {
         self.pool.grow(&mut sequence.table, sequence.computed + sequence.scheduled)
     }
 
-    /// Who is preempted: of those whose client doesn't read, else of all, the lowest priority, and of that the last to begin.
+    /// Index in `running` of the sequence to preempt: among paused ones, else among all, that of the lowest priority, and the last to begin
+    /// within it.
     fn victim(&self) -> usize {
         let last = |is_meant: fn(&Sequence) -> bool| {
             let holding = self.running.iter().enumerate().filter(|(_, one)| one.lane.is_some());
@@ -60,7 +61,7 @@ impl Scheduler {
         last(|one| one.paused).or_else(|| last(|_| true)).expect("someone holds the blocks that aren't free")
     }
 
-    /// Moves sequences that lost their blocks to those that wait for new ones.
+    /// Moves sequences that lost their KV blocks from `running` to `preempted`.
     fn collect_preempted(&mut self) {
         for sequence in self.running.extract_if(.., |one| one.lane.is_none()) {
             self.counts.preemptions += 1;
@@ -69,14 +70,14 @@ impl Scheduler {
         }
     }
 
-    /// Lets waiting sequences begin, in turn, while there is room. One that was preempted waits for its token on the way.
+    /// Lets waiting sequences begin, in order, while there is room. A preempted sequence waits until its token under way is there.
     pub(super) fn admit(&mut self, budget: &mut Budget) {
         while budget.tokens > 0 && budget.sequences > 0 {
             let Some(next) = self.next() else { break };
             if next.sequence(&mut self.preempted, &mut self.queue).steps_in_flight > 0 {
                 break;
             }
-            // Each running sequence is about to need a block more.
+            // Each running sequence is about to need one more block.
             let reserve = self.running.iter().filter(|one| !one.paused).count();
             if !self.begin(next, reserve, budget) && !self.preempt_paused(next, reserve) {
                 break;
@@ -84,17 +85,17 @@ impl Scheduler {
         }
     }
 
-    /// Who gets blocks next: of the highest priority, one that has begun before one that hasn't.
+    /// The sequence that gets KV blocks next: of the highest priority, a preempted one before a new one.
     pub(super) fn next(&mut self) -> Option<Next> {
         let waiting = self.preempted.iter().enumerate().filter(|(_, one)| !one.paused);
         let preempted =
             waiting.min_by_key(|(_, one)| one.priority).map(|(at, one)| (one.priority, Next::Preempted(at)));
         let new = self.queue.next().map(|one| (one.priority, Next::New));
-        // Of equals the first is the least.
+        // Of equal priorities `min_by_key` takes the first: the preempted one.
         preempted.into_iter().chain(new).min_by_key(|(priority, _)| *priority).map(|(_, next)| next)
     }
 
-    /// Gives a waiting sequence its blocks and its part of the step; false where there aren't as many.
+    /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes are lacking.
     fn begin(&mut self, next: Next, reserve: usize, budget: &mut Budget) -> bool {
         let sequence = next.sequence(&mut self.preempted, &mut self.queue);
         let Some(cached) = sequence.allocate(&mut self.pool, &mut self.lanes, reserve) else { return false };

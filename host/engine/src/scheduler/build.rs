@@ -1,4 +1,4 @@
-//! Writes down what was planned, as a batch and as a step under way.
+//! Turns the plan of a step into a batch for the runner and a step under way.
 
 use super::Scheduler;
 use super::in_flight::{InFlightStep, StepEntry};
@@ -6,7 +6,7 @@ use crate::batch::{Batch, LAST, TableEdit};
 use crate::sequence::Sequence;
 
 impl Scheduler {
-    /// Writes down the step's work, those who decode first; false where there is none.
+    /// Builds the batch, decoding sequences first, and adds the step to those under way; false where nothing was planned.
     pub(super) fn build(&mut self) -> bool {
         self.batch.clear();
         let mut step = InFlightStep::default();
@@ -31,7 +31,7 @@ impl Scheduler {
                 });
             }
         }
-        // Each was met once: what was planned is cleared only now.
+        // Both passes above select sequences by `scheduled`, so it is cleared only now.
         for sequence in self.running.iter_mut().filter(|one| one.scheduled > 0) {
             sequence.computed += std::mem::take(&mut sequence.scheduled);
         }

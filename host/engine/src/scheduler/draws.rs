@@ -1,4 +1,4 @@
-//! How the tokens of a step are chosen: parameters, edits and masks of its sequences, as data for the runner.
+//! Draws of a step: sampling parameters, edits and masks of its sequences, as data for the runner.
 
 use std::task::{Context, Poll};
 
@@ -11,10 +11,10 @@ use crate::sequence::Sequence;
 use crate::speculation::guarded;
 use crate::token::SamplingParams;
 
-/// Buffers that are kept from step to step.
+/// Buffers for draws, reused from step to step.
 #[derive(Debug)]
 pub(super) struct DrawBuffers {
-    /// Words of a mask.
+    /// Number of 32-bit words in a mask.
     words: usize,
     rows: Vec<Draw>,
     edits: Vec<Edit>,
@@ -22,12 +22,12 @@ pub(super) struct DrawBuffers {
     masks: Vec<u32>,
 }
 
-/// What stands where a sequence has ended while its row was computed: the token is never read.
+/// Draw of a row whose token is never read: its sequence has ended, or its mask is late.
 const UNREAD: Draw = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
 
 impl Scheduler {
-    /// Whether the masks are ready of the step that was scheduled last. What isn't prepared is, from now on: all tokens before those that
-    /// it samples are known.
+    /// Whether all masks of the step that was scheduled last are ready. Masks that weren't prepared are started now, since all tokens before
+    /// the sampled ones are known.
     pub(crate) fn masks_are_ready(&mut self) -> bool {
         let waker = self.waker.clone();
         let mut cx = Context::from_waker(&waker);
@@ -45,7 +45,7 @@ impl Scheduler {
         ready
     }
 
-    /// The draws of the step that was scheduled last. All tokens before those that it samples are known by now.
+    /// Makes the draws of the step that was scheduled last. All tokens before the sampled ones are known by now.
     pub(crate) fn draws(&mut self) -> Draws<'_> {
         let mut draws = std::mem::replace(&mut self.draws, DrawBuffers::new(0));
         draws.clear();
@@ -86,7 +86,7 @@ impl DrawBuffers {
         Draws { rows: &self.rows, edits: &self.edits, mask_rows: &self.mask_rows, masks: &self.masks }
     }
 
-    /// The rows of one sequence: each as if the draft's tokens before it were accepted.
+    /// Appends the draws of one sequence's rows, each as if the draft tokens before it were accepted.
     fn push(&mut self, entry: &mut StepEntry, sequence: Option<&mut Sequence>, cx: &mut Context<'_>) {
         let Some(sequence) = sequence else { return self.push_unread(entry) };
         if entry.rows.is_empty() {
@@ -132,8 +132,8 @@ impl DrawBuffers {
         self.rows.extend(entry.rows.clone().map(|_| UNREAD));
     }
 
-    /// The masks of one sequence's rows. Where the mask fails behind the first of them, the draft ends before that: what is wrong will
-    /// show when the sequence is there, as it would without drafts.
+    /// Appends the masks of one sequence's rows. Where the mask fails behind the first row, the draft is cut before the failure. The error
+    /// then shows when the sequence has come to that token, as it would without drafts.
     fn push_masks(&mut self, entry: &mut StepEntry, mask: &mut dyn TokenMask) -> Result<(), MaskError> {
         let mut advanced = 0;
         for (at, row) in entry.rows.clone().enumerate() {

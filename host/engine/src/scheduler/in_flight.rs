@@ -1,4 +1,4 @@
-//! A step under way: which rows are whose, and what is to be done once its tokens are there.
+//! Steps under way: which rows belong to which sequence, and what is needed to retire the step.
 
 use std::ops::Range;
 
@@ -7,29 +7,29 @@ use crate::error::GenerationError;
 /// One step under way.
 #[derive(Debug, Default)]
 pub(super) struct InFlightStep {
-    /// Its sequences, in the batch's order.
+    /// The step's sequences, in the batch's order.
     pub(super) entries: Vec<StepEntry>,
-    /// Rows of logits.
+    /// Number of rows of logits.
     pub(super) rows: usize,
-    /// Its draws were made.
+    /// Whether the step's draws were made.
     pub(super) drawn: bool,
 }
 
 /// One sequence's part of a step. The sequence itself may end or be preempted meanwhile.
 #[derive(Debug)]
 pub(super) struct StepEntry {
-    /// Which sequence.
+    /// Number `begun` of the sequence, by which the scheduler finds it.
     pub(super) begun: u64,
-    /// When it got the blocks that the step writes to.
+    /// Number `allocations` of the sequence, which tells whether it still has the KV blocks that the step writes to.
     pub(super) allocations: u32,
-    /// Tokens that are computed after the step, its draft among them.
+    /// Number of tokens that are computed after the step, the draft included.
     pub(super) computed: usize,
-    /// Tokens that it computes beyond those that are known, as far as they may be accepted.
+    /// Draft tokens in the step, without those that the mask has already rejected.
     pub(super) draft: Vec<u32>,
-    /// Its rows of logits: none in the middle of a prompt, with a draft one more than that has tokens.
+    /// Rows of logits of the sequence: none within a prompt, else one, and one more for each token of the draft.
     pub(super) rows: Range<usize>,
-    /// Its mask wasn't there: nothing was drawn for it.
+    /// Whether the mask was late, so that nothing was sampled for the sequence.
     pub(super) is_late: bool,
-    /// Why its tokens can't be taken, known before they are there.
+    /// Error found before the step is done, because of which the sequence takes none of its tokens.
     pub(super) error: Option<GenerationError>,
 }

@@ -1,12 +1,12 @@
 //! Decides what each step computes: `schedule`, `draws`, `retire`.
 //!
-//! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in turn
-//! (`queue.rs`), once the blocks for all their tokens are free (`admit.rs`). When blocks run out, sequences are preempted, and computed
-//! again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
-//! A sequence whose mask isn't there when its row is leaves out steps until it is (`draws.rs`), so that nobody waits for it.
-//! Invariants: of the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in every
-//! step; a paused one costs others nothing; what is scheduled with whom has no effect on anyone's tokens; nothing here asks which tokens a step under
-//! way will bring, nor reads a clock. Called by the engine's thread only (`engine_step.rs`).
+//! Sequences that decode come first (`plan.rs`), chunks of prompts fill the rest of the step's tokens. Waiting requests begin in the
+//! queue's order (`queue.rs`), once the KV blocks for all their tokens are free (`admit.rs`). When KV blocks run out, sequences are
+//! preempted, and computed again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
+//! A sequence whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other sequences don't wait for it.
+//! Invariants: among the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in every
+//! step; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in the step; nothing here depends on the
+//! tokens that a step under way will bring, or reads a clock. Called by the engine's thread only (`engine_step.rs`).
 
 mod admit;
 mod build;
@@ -38,26 +38,26 @@ use draws::DrawBuffers;
 use in_flight::InFlightStep;
 use queue::Queue;
 
-/// All sequences of an engine.
+/// Scheduler with all sequences of an engine.
 pub(crate) struct Scheduler {
     options: LocalOptions,
     pool: BlockPool,
     lanes: Lanes,
-    /// Sequences that hold blocks, in the order in which they began.
+    /// Sequences that hold KV blocks, in the order in which they began.
     running: Vec<Sequence>,
-    /// Sequences that lost their blocks, in the same order.
+    /// Sequences that lost their KV blocks, in the order in which they began.
     preempted: Vec<Sequence>,
     /// Sequences that haven't begun.
     queue: Queue,
-    /// Sequences that have.
+    /// Number of sequences that have begun.
     begun: u64,
-    /// Time since the engine began, as its loop says.
+    /// Time since the engine began, set by the engine's loop.
     now: Duration,
     batch: Batch,
-    /// Steps under way, oldest first; only the last may not be sampled yet.
+    /// Steps under way, oldest first; all but the last have their draws.
     steps_in_flight: VecDeque<InFlightStep>,
     draws: DrawBuffers,
-    /// Wakes the engine when a mask is there that some sequence waits for.
+    /// Wakes the engine's thread when a mask that a sequence waits for is ready.
     waker: Waker,
     counts: EngineStats,
 }
@@ -85,28 +85,27 @@ impl Scheduler {
         }
     }
 
-    /// Says what time it is, counted from when the engine began; never earlier than before.
+    /// Sets the time since the engine began, which never goes back.
     pub(crate) fn set_time(&mut self, now: Duration) {
         self.now = now;
     }
 
-    /// Takes on a sequence, which waits from now on.
+    /// Queues a sequence.
     pub(crate) fn add(&mut self, sequence: Sequence) {
         self.queue.push(sequence, self.now);
     }
 
-    /// Sequences without blocks.
+    /// Number of sequences without KV blocks.
     pub(crate) fn waiting(&self) -> usize {
         self.preempted.len() + self.queue.len()
     }
 
-    /// How long until a waiting request has waited too long, if nothing happens before.
+    /// Time until the next waiting request reaches the queue timeout; `None` without a timeout or a waiting request.
     pub(crate) fn until_deadline(&self) -> Option<Duration> {
         let deadline = self.queue.longest_waiting()?.saturating_add(self.options.queue_timeout?);
         Some(deadline.saturating_sub(self.now))
     }
 
-    /// Figures as of now.
     pub(crate) fn stats(&self) -> EngineStats {
         let paused = self.running.iter().filter(|one| one.paused).count();
         EngineStats {
@@ -119,7 +118,7 @@ impl Scheduler {
         }
     }
 
-    /// The next step's work, which is under way from now on; none when no sequence can go on.
+    /// Schedules the next step, which is under way from now on, and returns its batch; `None` when no sequence can go on.
     pub(crate) fn schedule(&mut self) -> Option<&Batch> {
         self.poll_clients();
         self.refuse_late();
@@ -128,7 +127,7 @@ impl Scheduler {
         self.build().then_some(&self.batch)
     }
 
-    /// Ends everything. Who never began is refused.
+    /// Ends all sequences: those that have begun with `began`, the others with `new`.
     pub(crate) fn end_all(&mut self, began: &Finish, new: &Finish) {
         self.steps_in_flight.clear();
         for mut sequence in self.running.drain(..).chain(self.preempted.drain(..)) {
@@ -151,19 +150,19 @@ impl Scheduler {
         let gone = |one: &Sequence| one.outlet.is_closed();
         let left = self.preempted.extract_if(.., |one| gone(one)).count() + self.queue.take(gone).len();
         self.counts.cancelled += left as u64;
-        // Who hasn't begun was sent nothing that it could leave unread.
+        // The client of a sequence that hasn't begun has no step that it could leave unread.
         for sequence in self.running.iter_mut().chain(&mut self.preempted) {
             sequence.paused = sequence.outlet.is_full(sequence.steps_in_flight);
         }
     }
 
-    /// Looks for the masks that sequences wait for.
+    /// Ends the waits of sequences whose masks are ready.
     fn poll_masks(&mut self) {
         let mut cx = Context::from_waker(&self.waker);
         self.running.iter_mut().chain(&mut self.preempted).for_each(|one| one.end_mask_wait(&mut cx));
     }
 
-    /// Refuses requests that have waited too long. They may ask again after as long a time.
+    /// Refuses requests that have reached the queue timeout, which is also the time after which a retry is suggested.
     fn refuse_late(&mut self) {
         let Some(timeout) = self.options.queue_timeout else { return };
         let is_late = |one: &Sequence| self.now.saturating_sub(one.queued_at) >= timeout;
@@ -174,7 +173,7 @@ impl Scheduler {
         }
     }
 
-    /// The sequence that was the `begun`th to begin, unless it has ended.
+    /// Finds the sequence with this number `begun`, unless it has ended.
     fn lookup(&mut self, begun: u64) -> Option<&mut Sequence> {
         if let Ok(at) = self.running.binary_search_by_key(&begun, |one| one.begun) {
             return self.running.get_mut(at);

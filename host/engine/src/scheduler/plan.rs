@@ -1,8 +1,8 @@
-//! How a step's tokens are shared out: to those who decode, their drafts, prompts that are being computed, and requests that begin.
+//! Division of a step's tokens among decoding sequences, their drafts, prompts that are being computed, and requests that begin.
 //!
-//! Who decodes has one token in every step, whatever prompts there are. Prompts of the highest priority share what is left: each
-//! principal that has some gets the same, a newcomer its part too; what one doesn't use, others have, in order of priority and of their
-//! beginning.
+//! A decoding sequence has one token in every step, whatever prompts there are. The rest is divided among the prompts of the highest
+//! priority: each principal with such a prompt gets the same share, and so does a waiting sequence that comes next. Other prompts get what
+//! a principal leaves of its share, in order of priority and of their beginning.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::admit::Next;
 use super::speculate::DraftRoom;
 use crate::sequence::{MaskWait, Sequence};
 
-/// What a step has left to give.
+/// Tokens and sequences that a step has left.
 pub(super) struct Budget {
     pub(super) tokens: usize,
     pub(super) sequences: usize,
 }
 
 impl Budget {
-    /// Gives a sequence as much of what it still needs as there is, and `most`. Returns how much.
+    /// Gives a sequence the tokens that it still needs, as far as the step has them, and at most `most`. Returns how many.
     pub(super) fn give(&mut self, sequence: &mut Sequence, most: usize) -> usize {
         let is_new = sequence.scheduled == 0;
         if is_new && self.sequences == 0 {
@@ -62,7 +62,7 @@ impl Scheduler {
         room.draft(decoding, budget);
     }
 
-    /// Gives each principal its share for prompts of the highest priority. Returns whether a share is left for another one that waits.
+    /// Gives each principal its share for prompts of the highest priority. Returns whether a share is left for a waiting sequence.
     fn plan_prompts(&mut self, budget: &mut Budget) -> bool {
         let Some(first) = self.prompts().map(|one| one.priority).min() else { return false };
         let mut shares: BTreeMap<u64, usize> =
@@ -84,7 +84,7 @@ impl Scheduler {
         awaited
     }
 
-    /// Gives prompts what is left.
+    /// Gives prompts the tokens that are left, in order of priority.
     fn fill_prompts(&mut self, budget: &mut Budget) {
         let mut prompts: Vec<&mut Sequence> = self.running.iter_mut().filter(|one| is_prompt(one)).collect();
         prompts.sort_by_key(|one| one.priority);
@@ -98,7 +98,7 @@ impl Scheduler {
     }
 }
 
-/// Whether more than its last token is to be computed.
+/// Whether the sequence isn't paused and more than its last token is to be computed.
 fn is_prompt(sequence: &Sequence) -> bool {
     !sequence.paused && sequence.pending() > 1
 }

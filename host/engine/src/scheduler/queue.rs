@@ -1,11 +1,11 @@
-//! Requests that haven't begun, and which of them is next.
+//! Queue of requests that haven't begun, and the rule that chooses the next one.
 //!
-//! The rule: the lower number of priority first; among requests of one priority, that of the principal who was given the fewest tokens
-//! (`virtual_tokens.rs`), of equals that of the one that was served longest ago; of one principal, in order of arrival.
-//! Invariant (nobody starves among equals): what a principal sends while it has nothing waiting, and is not ahead of the others, begins
-//! after at most one request of each other principal of that priority, however many those have waiting. One that is ahead by so many
-//! tokens waits until the others have been given as many. Of two that always wait, neither is ahead by more than a prompt and the
-//! answers under way. Whoever is next isn't passed by, however small others' requests are.
+//! The rule: the lowest priority number first; within a priority, the principal that was given the fewest tokens
+//! (`virtual_tokens.rs`), among equals the principal that was served longest ago; within a principal, in order of arrival.
+//! Invariant (no principal starves within a priority): the request of a principal that has no other waiting, and isn't ahead of the others,
+//! begins after at most one request of each other principal of that priority, however many of theirs wait. A principal that is ahead by
+//! some number of tokens waits until the others have been given as many. Of two principals that always have requests waiting, neither is
+//! ahead by more than a prompt and the answers under way. No request overtakes the next one, however small it is.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::sequence::Sequence;
 /// Priority and principal.
 type LineKey = (i32, u64);
 
-/// See the module.
+/// Queue of waiting requests, in a line for each priority and principal.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Each in order of arrival, none empty.
+    /// Lines, each in order of arrival, none empty.
     lines: BTreeMap<LineKey, VecDeque<Waiting>>,
     tokens: VirtualTokens,
     arrivals: u64,
@@ -27,18 +27,18 @@ pub(super) struct Queue {
 }
 
 struct Waiting {
-    /// Place in the order of arrival, of all lines together.
+    /// Number of requests that arrived before, of all lines together.
     arrival: u64,
     sequence: Sequence,
 }
 
 impl Queue {
-    /// Requests in all lines.
+    /// Number of requests in all lines.
     pub(super) fn len(&self) -> usize {
         self.length
     }
 
-    /// Puts a request at its line's end.
+    /// Appends a request to the line of its priority and principal.
     pub(super) fn push(&mut self, mut sequence: Sequence, now: Duration) {
         sequence.queued_at = now;
         let (priority, principal) = key(&sequence);
@@ -53,13 +53,13 @@ impl Queue {
         self.length += 1;
     }
 
-    /// The request that is next.
+    /// The request that begins next.
     pub(super) fn next(&mut self) -> Option<&mut Sequence> {
         let key = self.next_key()?;
         self.lines.get_mut(&key)?.front_mut().map(|waiting| &mut waiting.sequence)
     }
 
-    /// Takes it out.
+    /// Removes the request that [`Self::next`] returns, and counts its principal as served.
     pub(super) fn pop(&mut self) -> Option<Sequence> {
         let key = self.next_key()?;
         let line = self.lines.get_mut(&key)?;
@@ -72,12 +72,12 @@ impl Queue {
         next.map(|waiting| waiting.sequence)
     }
 
-    /// A principal was given tokens: its own to be computed, or generated ones.
+    /// Counts tokens that a principal was given: prompt tokens to compute, or generated ones.
     pub(super) fn charge(&mut self, principal: u64, tokens: usize) {
         self.tokens.charge(principal, tokens);
     }
 
-    /// Takes out all of which this is true, oldest first within a line.
+    /// Removes all requests for which `is_meant` is true, oldest first within a line.
     pub(super) fn take(&mut self, is_meant: impl Fn(&Sequence) -> bool) -> Vec<Sequence> {
         let mut taken = Vec::new();
         self.lines.retain(|_, line| {
@@ -93,7 +93,7 @@ impl Queue {
         taken
     }
 
-    /// When the request that has waited for the longest time began to.
+    /// Time at which the request that has waited longest was queued.
     pub(super) fn longest_waiting(&self) -> Option<Duration> {
         self.lines.values().filter_map(|line| line.front()).map(|one| one.sequence.queued_at).min()
     }
@@ -103,18 +103,18 @@ impl Queue {
         self.principals(priority).min_by_key(|key| (self.tokens.of(key.1), self.lines[key][0].arrival))
     }
 
-    /// Lines of one priority.
+    /// Keys of the lines of one priority.
     fn principals(&self, priority: i32) -> impl Iterator<Item = LineKey> + '_ {
         self.lines.range((priority, 0)..=(priority, u64::MAX)).map(|(key, _)| *key)
     }
 
-    /// All of one line after the other.
+    /// All requests, line after line.
     #[cfg(test)]
     pub(super) fn sequences(&self) -> impl Iterator<Item = &Sequence> {
         self.lines.values().flatten().map(|waiting| &waiting.sequence)
     }
 
-    /// Tokens that a principal was given.
+    /// Number of tokens that a principal was given.
     #[cfg(test)]
     pub(super) fn given(&self, principal: u64) -> u64 {
         self.tokens.of(principal).tokens

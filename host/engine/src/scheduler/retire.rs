@@ -1,4 +1,4 @@
-//! Takes the tokens of a step that is done. Walks the step's own list: sequences may have ended or been preempted since.
+//! Takes the tokens of a step that is done. Goes through the step's own entries, since sequences may have ended or been preempted.
 
 use super::Scheduler;
 use super::in_flight::StepEntry;
@@ -12,12 +12,12 @@ use crate::token::Token;
 type Rows = [Result<Token, SampleError>];
 
 impl Scheduler {
-    /// Whether a step was scheduled whose draws weren't made.
+    /// Whether the step that was scheduled last still lacks its draws.
     pub(crate) fn awaits_draws(&self) -> bool {
         self.steps_in_flight.back().is_some_and(|step| !step.drawn)
     }
 
-    /// Whether a step was sampled whose tokens weren't taken.
+    /// Whether the oldest step under way has its draws, so that its tokens can be collected.
     pub(crate) fn awaits_tokens(&self) -> bool {
         self.steps_in_flight.front().is_some_and(|step| step.drawn)
     }
@@ -38,9 +38,9 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Lets others find the full blocks of what is computed by now: of the first `accepted` tokens, never a guess.
+    /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted` tokens only, never of drafts.
     fn publish(&mut self, entry: &StepEntry, accepted: usize) {
-        // Who was preempted has no blocks, or others.
+        // A sequence that was preempted has no blocks, or other ones.
         if let Ok(at) = self.running.binary_search_by_key(&entry.begun, |one| one.begun)
             && let sequence = &mut self.running[at]
             && sequence.allocations == entry.allocations
@@ -49,7 +49,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes one sequence's tokens. Returns how many of its tokens, old and new, went through the step or through those before it.
+    /// Takes one sequence's tokens. Returns the number of its tokens that were known before, with the draft tokens that were accepted.
     fn land(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
         let Some(sequence) = self.lookup(entry.begun) else { return 0 };
         let known = sequence.tokens.len();
@@ -62,7 +62,7 @@ impl Scheduler {
         let accepted = verified.accepted.min(sequence.tokens.len() - known);
         let drafted = entry.rows.len() - 1;
         if drafted > 0 {
-            // What was rejected is computed anew, in the same slots.
+            // Positions of rejected draft tokens are computed again, in the same slots.
             sequence.computed = sequence.computed.min(known + accepted);
             sequence.speculation.record(drafted, accepted, sequence.tokens.len());
         }
@@ -100,17 +100,17 @@ impl Scheduler {
     }
 }
 
-/// What became of one sequence's rows.
+/// Number of one sequence's tokens that a step has brought.
 #[derive(Default)]
 struct Verified {
-    /// Draft tokens that were drawn.
+    /// Draft tokens that were sampled, too.
     accepted: usize,
-    /// Tokens that were taken.
+    /// Tokens that the sequence has taken.
     generated: usize,
 }
 
-/// Takes the tokens that were drawn behind tokens that were drawn, and tells how it went: with an error where the sequence fails behind
-/// them. A mask is code from outside: its panic ends its own sequence only.
+/// Gives a sequence the token of its first row, and that of each further row as long as the sampled tokens are those of the draft. The
+/// error is that with which the sequence fails behind these tokens. A mask is external code: its panic ends its own sequence only.
 fn accept(
     sequence: &mut Sequence,
     entry: &StepEntry,

@@ -1,22 +1,22 @@
 //! Which sequences of a step get drafts, and how long.
 //!
-//! Drafts come after the one token that each decoding sequence has in any case, share what is left of the rows that they are allowed
-//! to have together, and take no block that another sequence is about to need. With a runner that is a step ahead, a sequence gets one
-//! only when all its tokens are known; one whose drafts were accepted waits for that.
+//! Each decoding sequence has one row in any case. Drafts divide what is left of `decode_rows` and of the step's tokens, and take no KV
+//! block that another sequence is about to need. With a runner that is one step ahead, a sequence gets a draft only when all its tokens
+//! are known; a sequence whose drafts were accepted waits until they are.
 
 use super::plan::Budget;
 use crate::blocks::BlockPool;
 use crate::sequence::{MaskWait, Sequence};
 use crate::speculation::SpeculationOptions;
 
-/// What drafts of a step may take.
+/// Rows and KV blocks that the drafts of a step may take.
 pub(super) struct DraftRoom {
     options: SpeculationOptions,
-    /// Tokens of a block.
+    /// Number of tokens in a KV block.
     block_size: usize,
-    /// Tokens in blocks that are free, and that no running sequence needs for its next token.
+    /// Number of tokens that fit into free KV blocks, less one block for each running sequence's next token.
     free: usize,
-    /// There may be drafts beside one row for each running sequence.
+    /// Whether drafts are on, and `decode_rows` leaves rows for them beside one for each running sequence.
     any: bool,
 }
 
@@ -28,12 +28,12 @@ impl DraftRoom {
         Self { options, block_size, free, any }
     }
 
-    /// Whether a sequence that could go on waits for the token on its way instead, to get a draft.
+    /// Whether a sequence that could go on waits for its token under way instead, to get a draft.
     pub(super) fn waits(&self, sequence: &Sequence) -> bool {
         self.any && sequence.steps_in_flight > 0 && sequence.speculation.waits(sequence.length())
     }
 
-    /// Shares rows out among sequences that decode in this step.
+    /// Divides the rows for drafts among the sequences that decode in this step, and makes their drafts.
     pub(super) fn draft(&self, decoding: Vec<&mut Sequence>, budget: &mut Budget) {
         let mut rows = self.options.decode_rows.saturating_sub(decoding.len()).min(budget.tokens);
         let is_able = |one: &&mut Sequence| {

@@ -1,29 +1,29 @@
-//! How many tokens each principal was given, for the sake of comparison: virtual token counters (Sheng et al. 2024, "Fairness in serving
-//! large language models").
+//! Counters of the tokens that each principal was given, which the queue compares: virtual token counters (Sheng et al. 2024, "Fairness in
+//! serving large language models").
 //!
-//! Tokens of prompts count when a request begins, without those that the prefix cache had; generated ones when they come. One who
-//! comes back after a while is lifted to the least of those who wait: time that it didn't use isn't saved up.
+//! Prompt tokens count when a request begins, without those that the prefix cache had; generated tokens count when they come. The counter
+//! of a principal that comes back after a while is lifted to the least of those that wait, so that unused time isn't saved up.
 
 use std::collections::HashMap;
 
-/// Principals that are remembered in any case; where there are more, those that a lift would forget are forgotten.
+/// Number of accounts below which none is dropped. Beyond it, accounts at or below `floor` are dropped, which count as `floor` anyway.
 const REMEMBERED: usize = 1024;
 
 /// The counters.
 #[derive(Debug, Default)]
 pub(super) struct VirtualTokens {
     accounts: HashMap<u64, Account>,
-    /// The counter of the principal whose request began last. Who isn't known has so many.
+    /// Highest counter of a principal at the time when a request of it began; the counter of a principal without an account.
     floor: u64,
-    /// Requests that began.
+    /// Number of requests that began.
     served: u64,
 }
 
-/// What a principal was given, and when it was last served. Of two, the lesser one is next.
+/// Tokens that a principal was given, and when it was last served. Of two accounts, the lesser one is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Account {
     pub(super) tokens: u64,
-    /// Which request of all its last one was; 0: none.
+    /// Number of requests, of all principals, that had begun when the last one of this principal did; 0: none of it has begun.
     served: u64,
 }
 
@@ -34,7 +34,7 @@ impl VirtualTokens {
         self.accounts.get(&principal).copied().unwrap_or(unknown)
     }
 
-    /// A principal that had nothing waiting has something, beside others of which the least has so many tokens.
+    /// Lifts the counter of a principal that begins to wait to `least`, the least counter of those that wait already; without any, to `floor`.
     pub(super) fn join(&mut self, principal: u64, least: Option<u64>) {
         if self.accounts.len() >= REMEMBERED {
             let floor = self.floor;
@@ -45,7 +45,7 @@ impl VirtualTokens {
         self.accounts.insert(principal, Account { tokens: least.max(account.tokens), ..account });
     }
 
-    /// A principal's request begins.
+    /// Records that a request of a principal begins.
     pub(super) fn serve(&mut self, principal: u64) {
         let account = self.of(principal);
         self.floor = self.floor.max(account.tokens);
@@ -53,7 +53,7 @@ impl VirtualTokens {
         self.accounts.insert(principal, Account { served: self.served, ..account });
     }
 
-    /// A principal was given tokens.
+    /// Adds tokens that a principal was given to its counter.
     pub(super) fn charge(&mut self, principal: u64, tokens: usize) {
         let account = self.of(principal);
         let tokens = account.tokens.saturating_add(tokens as u64);

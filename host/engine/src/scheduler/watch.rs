@@ -1,10 +1,10 @@
-//! What tests look at between two steps.
+//! The scheduler's state, for tests that look at it between two steps.
 
 use super::Scheduler;
 use crate::sequence::Sequence;
 
 impl Scheduler {
-    /// Sequences that hold blocks, in the order in which they began.
+    /// Sequences that hold KV blocks, in the order in which they began.
     pub(crate) fn running(&self) -> &[Sequence] {
         &self.running
     }
@@ -14,12 +14,12 @@ impl Scheduler {
         self.queue.sequences()
     }
 
-    /// Tokens that a principal was given, as the queue counts them.
+    /// Number of tokens that a principal was given, as the queue counts them.
     pub(crate) fn given(&self, principal: u64) -> u64 {
         self.queue.given(principal)
     }
 
-    /// Checks what holds between any two steps.
+    /// Checks the invariants that hold between any two steps.
     pub(crate) fn audit(&self) {
         self.pool.audit(self.running.iter().map(|one| &one.table));
         assert!(self.running.is_sorted_by(|a, b| a.begun < b.begun));

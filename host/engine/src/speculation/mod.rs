@@ -1,10 +1,10 @@
-//! Speculation: tokens that are likely to come are run together with the last one, and those that are drawn indeed are accepted, all in
-//! one step.
+//! Speculative decoding: draft tokens are run in the same step as a sequence's last token, and accepted where they are also the tokens
+//! that the step samples.
 //!
-//! Verified exactly: each row's token is drawn as it would be without drafts (same logits, seed, position, mask, edits), and a draft
-//! token counts only where it is the one drawn. So tokens never depend on drafts, whatever they are and however long.
-//! Each sequence owns one [`Speculation`]; the scheduler asks it for drafts (`scheduler/speculate.rs`) and tells it what became of
-//! them. How long drafts are follows from the sequence's own acceptance ([`Pace`]), never from time.
+//! Verification is exact: each row's token is sampled as it would be without drafts (same logits, seed, position, mask, edits), and a draft
+//! token is accepted only if it is the one sampled. So a sequence's tokens never depend on its drafts, whatever these are and however long.
+//! Each sequence owns one [`Speculation`]; the scheduler asks it for drafts (`scheduler/speculate.rs`) and tells it how many tokens were
+//! accepted. The length of drafts follows from the sequence's own acceptance ([`Pace`]), never from time.
 
 mod pace;
 mod prompt_lookup;
@@ -18,13 +18,13 @@ use crate::panics::panic_text;
 use pace::Pace;
 use prompt_lookup::PromptLookup;
 
-/// Bounds of speculation.
+/// Limits of speculative decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpeculationOptions {
-    /// Tokens of one sequence's draft, at most; 0: no drafts.
+    /// Maximum number of tokens in one sequence's draft; 0: no drafts.
     pub draft_tokens: usize,
-    /// Rows of a step's decoding sequences, one each and their drafts, at most: drafts are made for what the sequences leave of these.
-    /// A device that has as many rows to compute anyway would only lose time by those that are rejected.
+    /// Maximum number of rows in a step for decoding sequences, one each, and their drafts: drafts get the rows that the sequences leave.
+    /// With as many sequences as this or more, rejected drafts would only cost time.
     pub decode_rows: usize,
 }
 
@@ -39,13 +39,13 @@ impl Default for SpeculationOptions {
     }
 }
 
-/// Guesses how a sequence goes on.
+/// Source of drafts: guesses how a sequence goes on.
 trait DraftSource {
     /// Appends at most `most` tokens to an empty `draft` that may follow `tokens`, the sequence so far.
     fn propose(&mut self, tokens: &[u32], most: usize, draft: &mut Vec<u32>);
 }
 
-/// Tokens that a mask expects, since only one text may follow.
+/// Drafts from a mask that allows only one text.
 struct Forced<'a>(&'a mut dyn TokenMask);
 
 impl DraftSource for Forced<'_> {
@@ -62,35 +62,35 @@ enum Source {
     Lookup,
 }
 
-/// What a draft is made for.
+/// Sequence for which a draft is made, and the draft's limits.
 pub(crate) struct DraftRequest<'a> {
     /// Prompt and output so far, all known.
     pub(crate) tokens: &'a [u32],
-    /// Ids that end the sequence: nothing is drafted from the first on.
+    /// Ids that end the sequence: a draft ends before the first of them.
     pub(crate) stop_ids: &'a [u32],
-    /// What the drafts have to follow.
+    /// Mask of the sequence, which must allow the draft.
     pub(crate) mask: Option<&'a mut dyn TokenMask>,
-    /// Tokens, at most.
+    /// Maximum number of tokens in the draft.
     pub(crate) most: usize,
 }
 
-/// One sequence's drafts. What it knows is in the sequence's tokens, so it outlives a preemption.
+/// Speculation of one sequence. It depends on the sequence's tokens and not on KV blocks, so it outlives a preemption.
 #[derive(Debug, Default)]
 pub(crate) struct Speculation {
     lookup: PromptLookup,
     lookup_pace: Pace,
     forced_pace: Pace,
-    /// Which made the draft under way.
+    /// Source of the draft under way.
     source: Source,
-    /// With a runner that is ahead: the length from which on the sequence waits until all its tokens are known, to be given drafts.
+    /// Length from which on, with a runner that is one step ahead, the sequence waits until all its tokens are known, so that it gets a draft.
     wait_from: usize,
 }
 
-/// Tokens between two waits for a draft that bring none.
+/// Number of tokens from one wait for a draft to the next, where the first brings no draft that is accepted.
 const WAIT_EVERY: usize = 16;
 
 impl Speculation {
-    /// Writes a draft into `draft`, or leaves it empty where none is to be had or drafts don't pay at the moment.
+    /// Writes a draft into `draft`, or leaves it empty where no source has one or drafts don't pay at the moment.
     ///
     /// # Errors
     /// The mask panicked.
@@ -125,12 +125,12 @@ impl Speculation {
         Ok(())
     }
 
-    /// A sequence of `length` tokens, all of them known, may be given a draft now.
+    /// Records that a sequence of `length` tokens, all known, may be given a draft now, and puts its next wait for one off.
     pub(crate) fn attempted(&mut self, length: usize) {
         self.wait_from = length + WAIT_EVERY;
     }
 
-    /// Of the last draft, `accepted` of `drafted` tokens came; the sequence has `length` tokens now.
+    /// Records that `accepted` of the last draft's `drafted` tokens were accepted; the sequence has `length` tokens now.
     pub(crate) fn record(&mut self, drafted: usize, accepted: usize, length: usize) {
         let pace = match self.source {
             Source::Forced => &mut self.forced_pace,
@@ -142,13 +142,13 @@ impl Speculation {
         }
     }
 
-    /// Whether a sequence of `length` tokens, of which the last is on its way, rather waits for it than goes on without a draft.
+    /// Whether a sequence of `length` tokens, the last of which is under way, waits for that one instead of going on without a draft.
     pub(crate) fn waits(&self, length: usize) -> bool {
         length >= self.wait_from && self.lookup_pace.most(length) > 0
     }
 }
 
-/// A mask is code from outside: its panic is an error of its own sequence.
+/// Calls a method of a mask. A mask is external code: its panic is an error of its own sequence.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, MaskError> {
     catch_unwind(AssertUnwindSafe(call))
         .map_err(|panic| MaskError::Panicked(panic_text(panic.as_ref()).to_owned()))

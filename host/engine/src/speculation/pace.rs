@@ -1,25 +1,26 @@
-//! How long one sequence's drafts may be: longer while they are accepted, shorter when they aren't, none for a while when few are.
+//! Length of one sequence's drafts: longer while they are accepted, shorter when they aren't, none for a while when few tokens are.
 
-/// Tokens of the first draft.
+/// Maximum number of tokens in the first draft.
 const FIRST: usize = 4;
 /// Weight of a draft in the moving average of what was accepted.
 const WEIGHT: f32 = 0.25;
 /// Share of accepted tokens below which drafts cost more than they bring: a row more takes about a tenth of a step on the
 /// CPU (`docs/speculation.md`), so this leaves a margin.
 const LOW: f32 = 0.15;
-/// Tokens without drafts after that, at first and at most; doubled each time that the next attempt fails, too.
+/// Shortest and longest rest: the number of tokens without drafts after the share has fallen below `LOW`. The rest is doubled each time
+/// that the next attempt fails, too.
 const RESTS: (usize, usize) = (32, 1024);
 
 /// The pace of one source of drafts.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Tokens of the next draft, at most.
+    /// Maximum number of tokens in the next draft.
     length: usize,
     /// Moving average of the share of drafted tokens that were accepted.
     acceptance: f32,
     /// No drafts while the sequence is shorter than this.
     resumes_at: usize,
-    /// Tokens of the next rest.
+    /// Number of tokens in the next rest.
     rest: usize,
 }
 
@@ -30,12 +31,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Tokens of the next draft, at most, for a sequence of `length` tokens.
+    /// Maximum number of tokens in the next draft, for a sequence of `length` tokens.
     pub(super) fn most(&self, length: usize) -> usize {
         if length < self.resumes_at { 0 } else { self.length }
     }
 
-    /// `accepted` of `drafted` tokens came (at least one was drafted); the sequence has `length` tokens now.
+    /// Records that `accepted` of `drafted` tokens, at least one, were accepted; the sequence has `length` tokens now.
     pub(super) fn record(&mut self, drafted: usize, accepted: usize, length: usize) {
         // A miss in copied text is often the one place that was edited: what follows is copied again.
         self.length =
@@ -49,7 +50,7 @@ impl Pace {
         }
         self.resumes_at = length + self.rest;
         self.rest = (self.rest * 2).min(RESTS.1);
-        // The next draft decides alone.
+        // The average is set to the limit, so that the next draft alone decides about another rest.
         self.acceptance = LOW;
     }
 }

@@ -7,23 +7,23 @@
 
 use super::DraftSource;
 
-/// Tokens that have to match.
+/// Shortest match, in tokens.
 const SHORTEST: usize = 2;
-/// Matches beyond this are as good as each other.
+/// Longest match that is measured, in tokens; longer ones are equally good.
 const LONGEST: usize = 16;
-/// Places that are looked at.
+/// Maximum number of places that are compared.
 const CANDIDATES: usize = 32;
-/// Chains at first.
+/// Minimum number of chains.
 const CHAINS: usize = 64;
 
 /// The places of one sequence's pairs of tokens. A place is the number of tokens before it.
 #[derive(Debug, Default)]
 pub(super) struct PromptLookup {
-    /// By a hash of two tokens: the last place behind them, 0 where there is none. A power of two of them.
+    /// For each hash of two tokens, the last place behind such a pair, 0 where there is none. The length is a power of two.
     last: Vec<u32>,
     /// For each place, the one before it in its chain, or 0.
     before: Vec<u32>,
-    /// How far behind the sequence's end the last draft was copied from: the next is likely to go on there.
+    /// Distance from the place that the last draft was copied from to the sequence's end at that time: the next draft is likely to go on there.
     distance: usize,
 }
 
@@ -59,15 +59,15 @@ impl PromptLookup {
         }
     }
 
-    /// The chain of what ends `tokens`, at least two.
+    /// Index of the chain for the last two of `tokens`.
     fn chain(&self, tokens: &[u32]) -> usize {
         let pair = tokens[tokens.len() - SHORTEST..].iter().fold(0, |pair, id| pair << 32 | u64::from(*id));
         let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         usize::try_from(hash).expect("32 bits") & (self.last.len() - 1)
     }
 
-    /// The place that follows the longest match with the end of `tokens`, and its length. Of several it is that nearest to where the
-    /// last draft went on, at first to the end.
+    /// Finds the longest match with the end of `tokens`. Returns its length and the place behind it. Of several matches it is the one
+    /// nearest to where the last draft goes on, without a last draft the one nearest to the end.
     fn find(&self, tokens: &[u32]) -> Option<(usize, usize)> {
         if tokens.len() < SHORTEST {
             return None;
@@ -88,7 +88,7 @@ impl PromptLookup {
     }
 }
 
-/// How many tokens before `place` are those at the end, up to the longest that counts.
+/// How many tokens before `place` are also at the end of `tokens`, up to `LONGEST`.
 fn matched(tokens: &[u32], place: usize) -> usize {
     let pairs = tokens[..place].iter().rev().zip(tokens.iter().rev());
     pairs.take(LONGEST).take_while(|(a, b)| a == b).count()
