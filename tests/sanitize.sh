@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The tests of code with `unsafe` under AddressSanitizer: operations of the CPU, the engine on them, and the SDK's allocator. A read or
-# write outside of an allocation, a use after free or a leak fails. It builds into its own folder, in about five minutes.
+# Operations of the CPU, and the engine on them, under AddressSanitizer: they have most of the `unsafe` code. A read or write outside of an
+# allocation, a use after free or a leak fails. It builds into a folder of its own, for about five minutes.
 #
-# The fibers that run CUDA kernels switch stacks by themselves, which the sanitizer can't follow: they are left out.
+# Left out: the fibers that run CUDA kernels, which switch stacks by themselves, and the SDK's allocator, whose tests build the server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,5 +32,3 @@ echo "== operations of the CPU"
 test_with_sanitizer -p kernels
 echo "== the engine on the CPU"
 test_with_sanitizer -p engine --lib --test goldens --test quantization --test random_models -- --skip cuda::
-echo "== the SDK's allocator"
-test_with_sanitizer -p parser-sdk --test blocks
