@@ -27,7 +27,7 @@ pub enum SubmitError {
         /// Time after which a retry may succeed, where the engine names one.
         retry_after: Option<Duration>,
     },
-        /// The engine failed before the answer began; the message is for the log.
+    /// The engine failed before the answer began; the message is for the log.
     #[error("the engine failed: {0}")]
     Failed(String),
     /// The engine can't be reached, or takes no requests now.

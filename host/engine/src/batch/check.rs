@@ -24,7 +24,7 @@ pub enum BatchError {
         /// Maximum number of tokens, from the runner's shape.
         most: usize,
     },
-        /// `starts` has a wrong length, a wrong first value or a wrong last value.
+    /// `starts` has a wrong length, a wrong first value or a wrong last value.
     #[error("starts of {sequences} sequences: {starts:?}")]
     Starts {
         /// Number of sequences.
