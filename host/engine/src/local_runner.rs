@@ -1,4 +1,4 @@
-//! Runner on the CPU or on a GPU of this machine. The server and the benchmarks use the same one.
+//! Runner on the CPU or on a GPU of this machine, used by the server and by the benchmarks.
 
 use std::sync::Arc;
 

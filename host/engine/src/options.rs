@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::speculation::SpeculationOptions;
 
-/// Limits of a local engine, and what it does to save steps.
+/// Limits of a local engine, its prefix cache and its speculation.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
     /// Maximum number of tokens in one step; longer prompts are computed in chunks. Values below `sequences` or above the runner's maximum

@@ -1,6 +1,6 @@
 //! A generated token, and how it is chosen.
 
-/// How the next token is chosen: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
+/// Sampling of the next token: temperature, then `min_p`, `top_k` and `top_p`, then a draw. Randomness depends on (`seed`, position) only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingParams {
     /// 0 is greedy.

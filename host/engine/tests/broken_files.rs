@@ -39,7 +39,7 @@ fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
     cpu::load(&ModelFiles::Directory(folder.to_owned()), &one_thread(), &options, &mut |_| {})
 }
 
-/// The error of loading `folder`, without the folder's path.
+/// Message of the error of loading `folder`, without the folder's path.
 fn error(folder: &TempDir) -> String {
     let Err(message) = load(folder.path()).map_err(|error| error.to_string()) else {
         panic!("the files are broken, and were loaded");
@@ -69,7 +69,7 @@ fn edit_header(folder: &TempDir, file: &str, padding: usize, edit: impl FnOnce(&
     std::fs::write(path, edited).unwrap();
 }
 
-/// Where a tensor begins in its file.
+/// Offset of a tensor's first byte in its file.
 fn begin_of(bytes: &[u8], tensor: &str) -> usize {
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();

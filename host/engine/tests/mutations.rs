@@ -18,19 +18,19 @@ use tempfile::TempDir;
 mod steps;
 use steps::{Sequence, advance};
 
-/// Mutations of each family.
+/// Number of mutations of each family.
 const CASES: u32 = 1000;
-/// The most memory, in bytes, that all of them may ever have touched: a hundred times what their files have.
+/// Maximum memory, in bytes, that all mutations of a family may ever have touched: a hundred times the size of its files.
 const MOST_MEMORY: u64 = 1 << 29;
 
 /// What is done to a copy of a model.
 #[derive(Debug, Clone)]
 enum Mutation {
-    /// Bytes at the beginning of a file of weights, and where it is cut.
+    /// Changes bytes at the beginning of a file of weights, and perhaps truncates the file.
     Header { edits: Vec<(Index, u8, u8)>, cut: Option<Index> },
-    /// A value of the configuration.
+    /// Changes a value of the configuration.
     Field(Index, Value),
-    /// A byte of a JSON file.
+    /// Changes a byte of a JSON file.
     Byte(Index, Index, u8),
 }
 
@@ -59,7 +59,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// The files of `folder` whose names end so, in order.
+/// Files of `folder` whose names end with `ends`, in order.
 fn files(folder: &Path, ends: &str) -> Vec<PathBuf> {
     let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = all.filter(|path| path.to_string_lossy().ends_with(ends)).collect();
@@ -107,7 +107,7 @@ fn edit_byte(bytes: &mut [u8], (at, byte, kind): (Index, u8, u8)) {
     let at = at.index(bytes.len());
     match kind {
         0 => bytes[at] = byte,
-        // A digit for a digit: sizes and offsets that are still numbers.
+        // Replaces a digit by a digit: sizes and offsets are still numbers.
         1 => {
             if let Some(at) = (at..bytes.len()).find(|at| bytes[*at].is_ascii_digit()) {
                 bytes[at] = b'0' + byte % 10;
@@ -117,7 +117,7 @@ fn edit_byte(bytes: &mut [u8], (at, byte, kind): (Index, u8, u8)) {
     }
 }
 
-/// One of the values of an object or of the objects in it.
+/// One of the values in an object, or in the objects that it contains.
 fn field_mut(config: &mut Map<String, Value>, field: Index) -> &mut Value {
     let inner = |(name, value): (&String, &Value)| -> Vec<(String, Option<String>)> {
         let fields = value.as_object().into_iter().flatten();
@@ -137,7 +137,7 @@ fn load(folder: &Path) -> Result<CpuRunner, LoadError> {
     cpu::load(&ModelFiles::Directory(folder.to_owned()), &threads, &options, &mut |_| {})
 }
 
-/// Loads what may be broken; what loads must run (nonsense in, nonsense out). -> whether it was refused
+/// Loads a model that may be broken; one that loads must run, whatever it computes. Returns whether it was refused.
 fn survives(folder: &TempDir) -> bool {
     match load(folder.path()) {
         Ok(mut runner) => {
@@ -169,13 +169,13 @@ fn mutate(name: &str) {
         Ok(())
     });
     outcome.unwrap();
-    // Many edits change nothing that counts, many more must be seen.
+    // Many mutations change nothing that matters, but more than a quarter must be refused.
     assert!(refused.get() > CASES / 4, "{name}: only {} of {CASES} were refused", refused.get());
     #[cfg(target_os = "linux")]
     assert!(peak_memory() < MOST_MEMORY, "{name}: {} bytes were touched", peak_memory());
 }
 
-/// The most memory that this process ever had, in bytes.
+/// Peak memory of this process, in bytes.
 #[cfg(target_os = "linux")]
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -1,4 +1,4 @@
-//! What fewer bits cost: logits of the trained models on their own transcripts, against those computed exactly.
+//! Errors of number types with fewer bits: logits of the trained models on their own transcripts, against those computed exactly.
 //!
 //! Every position's Kullback-Leibler divergence from the exact distribution, in nats, and how often the likeliest token is the same.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
@@ -19,7 +19,7 @@ struct Golden {
     prompts: Vec<Prompt>,
 }
 
-/// A prompt, and what the model answers.
+/// A prompt, and the model's greedy answer.
 #[derive(Deserialize)]
 struct Prompt {
     ids: Vec<u32>,

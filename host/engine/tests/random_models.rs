@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 mod steps;
 use steps::{Sequence, advance, batch, run};
 
-/// Bounds below what the models have.
+/// Options with limits below the models' own.
 const SHORT: CpuOptions =
     CpuOptions { kv_cache_bytes: 16 << 20, context: Some(100), batch_tokens: 7, numerics: MAPPED };
 const DRAW: Draw = Draw { sampling: SamplingParams::GREEDY, position: 7, top_logprobs: None };
@@ -77,11 +77,11 @@ fn runner_with(config: &ModelConfig, seed: u64, threads: usize, numerics: Numeri
     CpuRunner::new(config, &weights, &start(threads), &options, &mut |_| {}).unwrap()
 }
 
-/// Weights as files have them.
+/// Numerics that leave weights as files have them.
 const MAPPED: Numerics =
     Numerics { kv_cache_dtype: KvDtype::F16, dtype: InputDtype::Auto, quantize: None, repack: Repack::Never };
 
-/// Every way to compute.
+/// Every kind of numerics.
 fn numbers() -> [Numerics; 5] {
     let auto = Numerics::default();
     [
@@ -141,7 +141,7 @@ fn logits_are_the_same_bit_for_bit_with_any_number_of_threads_and_any_batch() {
     }
 }
 
-/// Sums have another order, so inputs are rounded otherwise now and then.
+/// Sums have another order with repacked weights, so some inputs are rounded differently.
 #[test]
 fn repacked_weights_have_the_logits_of_mapped_ones() {
     let largest = |all: &[f32]| all.iter().fold(0.0, |most: f32, x| most.max(x.abs()));

@@ -1,5 +1,5 @@
-//! Scheduler, cache, sampler and model together against what they gave before (`goldens/whole-engine.json`): several sequences in
-//! a cache too small for all, every way of choosing tokens. `UPDATE_EXPECT=1` writes the file anew, with every bit of a logprob.
+//! Scheduler, cache, sampler and model together against earlier results (`goldens/whole-engine.json`): several sequences in a KV cache
+//! too small for all, with all kinds of sampling. `UPDATE_EXPECT=1` writes the file anew, with every bit of a logprob.
 #![expect(clippy::unwrap_used, reason = "a test may fail here")]
 
 use std::path::Path;
@@ -14,15 +14,15 @@ use engine::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Greatest difference of a logprob: machines with other instructions round otherwise.
+/// Greatest difference of a logprob: machines with other instructions round differently.
 const TOLERANCE: f32 = 1e-3;
 
-/// What one request got.
+/// Answer to one request.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answer {
     name: String,
     tokens: Vec<u32>,
-    /// Of each token, and then of the likeliest ones.
+    /// For each token, its log-probability and then those of the likeliest tokens.
     logprobs: Vec<Vec<f32>>,
     likeliest: Vec<Vec<u32>>,
     finish: String,

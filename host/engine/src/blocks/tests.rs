@@ -1,4 +1,4 @@
-//! Blocks: shared beginnings, what is found again, and what is taken.
+//! The block pool: shared beginnings, which blocks are found again, and which are reused first.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! [`Backend`] on the CPU: the operations of `kernels::cpu` over what the runner says of the current step.
+//! [`Backend`] on the CPU: runs the operations of `kernels::cpu` for the batch of the current step.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ pub(super) struct CpuBackend {
     storage: Storage,
     /// Element types of weights, each once, the embedding's first.
     types: Vec<&'static str>,
-    /// Tokens that a step may have.
+    /// Maximum number of tokens in a step.
     batch_tokens: usize,
     tables: BlockTables,
     pub(super) batch: Batch,
     ropes: Vec<RopeTable>,
-    /// Rows of the last hidden state whose logits are wanted, and the same after the norm.
+    /// Rows of the last hidden state whose logits are wanted; `normed` has the same rows after the norm.
     gathered: Vec<f32>,
     normed: Vec<f32>,
     logits: Vec<f32>,
@@ -73,7 +73,7 @@ impl CpuBackend {
         }
     }
 
-    /// For people: `cpu, 2 threads, avx512, bf16`, with other types of weights behind it.
+    /// Name for people: `cpu, 2 threads, avx512, bf16`, with further types of weights at the end.
     pub(super) fn name(&self) -> String {
         let types = self.types.join(", ");
         let threads = self.cpu.threads();
@@ -95,7 +95,7 @@ impl CpuBackend {
         self.cache.shape().blocks
     }
 
-    /// Begins a step: checks it, and prepares what the operations need to know of it.
+    /// Begins a step: checks and keeps the batch, and computes the rotary angles of its positions.
     pub(super) fn begin(&mut self, batch: &Batch, shape: &RunnerShape) -> Result<(), BatchError> {
         self.logits.clear();
         batch.check(shape, &mut self.tables)?;
@@ -111,7 +111,7 @@ impl CpuBackend {
         &self.logits
     }
 
-    /// Tokens of the step.
+    /// Number of tokens in the step.
     fn rows(&self) -> usize {
         self.batch.tokens.len()
     }
@@ -141,7 +141,7 @@ impl Backend for CpuBackend {
     type Matrix = StackedMatrix;
     type Vector = Vec<f32>;
     type Tensor = Tensor;
-    /// Which of the backend's tables.
+    /// Index in `ropes`.
     type Rope = usize;
     type Experts = Experts;
     type Routes = Routes;

@@ -9,15 +9,15 @@ use crate::models::LoadError;
 /// Words that are added at a time, enough for every vector unit to have several loads under way.
 const LANES: usize = 32;
 
-/// Memory to read, a part for each thread. More than the caches hold measures memory and not them.
+/// Memory to read, a part for each thread. It should exceed the processor's caches, else these are measured.
 #[derive(Debug)]
 pub struct ReadBuffer(Vec<Vec<u64>>);
 
 impl ReadBuffer {
-    /// `bytes` bytes for `threads` threads, each of which writes its part, so that it lies near.
+    /// Allocates `bytes` bytes for `threads` threads. Each thread writes its part, so that the part lies near.
     ///
     /// # Errors
-    /// There isn't so much memory.
+    /// The system doesn't grant the memory.
     pub fn new(threads: usize, bytes: usize) -> Result<Self, LoadError> {
         let threads = threads.max(1);
         let words = (bytes / threads / size_of::<u64>()).next_multiple_of(LANES).max(LANES);
@@ -49,7 +49,7 @@ impl ReadBuffer {
     }
 }
 
-/// Memory that isn't there before somebody writes it.
+/// Reserves memory whose pages are allocated when they are first written.
 fn part(words: usize) -> Result<Vec<u64>, LoadError> {
     let mut part = Vec::new();
     let bytes = (words as u64).saturating_mul(size_of::<u64>() as u64);

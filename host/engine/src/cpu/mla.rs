@@ -1,4 +1,4 @@
-//! Attention over a compressed cache on the CPU, in the kernels' words.
+//! Attention over a compressed cache (MLA) on the CPU: the model's parameters as types of the kernels.
 
 use kernels::cpu::{self, Cpu, KvLayer, MlaScratch, MlaShape, Sequence};
 
@@ -6,7 +6,7 @@ use super::storage::Storage;
 use crate::models::ops::MlaSpec;
 use crate::models::{LoadError, StoredMatrix, WeightRole};
 
-/// What makes keys and values of compressed rows, and the factor of scores.
+/// Weights that turn compressed rows into keys and values, and the factor of scores.
 #[derive(Debug)]
 pub(super) struct MlaWeights {
     weights: cpu::MlaWeights,
@@ -15,7 +15,7 @@ pub(super) struct MlaWeights {
 }
 
 impl MlaWeights {
-    /// Widens the projection, however it is stored: the absorbed form needs half of it the other way round.
+    /// Widens the projection to f32, however it is stored: the absorbed form needs half of it transposed.
     pub(super) fn new(cpu: &Cpu, spec: MlaSpec, projection: &StoredMatrix) -> Result<Self, LoadError> {
         let stored = Storage::AS_STORED.matrix(cpu, std::slice::from_ref(projection), WeightRole::Linear)?;
         let widened: Vec<f32> = stored.parts().iter().flat_map(cpu::Matrix::to_f32).collect();

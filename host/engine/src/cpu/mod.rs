@@ -1,8 +1,8 @@
 //! The CPU: models run with the `kernels` package's CPU operations and a paged KV cache in memory.
 //!
-//! Invariants: a batch is checked before anything is computed; what is wrong with it is an error, never a panic. Weights stay
-//! where they are mapped. Nothing is computed ahead: `forward` returns when the logits are there. Called by whoever starts an
-//! engine ([`load`]), then by the engine's loop ([`Runner`]).
+//! Invariants: a batch is checked before anything is computed; an invalid batch is an error, never a panic. Weights are read from the
+//! mapped files, except those that `storage.rs` copies. Nothing is computed ahead: `forward` returns when the logits are computed.
+//! Called by whoever starts an engine ([`load`]), then by the engine's loop ([`Runner`]).
 
 mod backend;
 mod bandwidth;
@@ -41,9 +41,9 @@ pub struct CpuRunner {
     shape: RunnerShape,
     sampler: Sampler,
     sampled: Sampled,
-    /// Rows of logits of a step that wasn't sampled.
+    /// Number of rows of logits in a step that isn't sampled yet.
     forwarded: Option<usize>,
-    /// A step was sampled that wasn't collected.
+    /// Whether a step was sampled that isn't collected yet.
     drawn: bool,
 }
 
@@ -82,7 +82,7 @@ impl CpuRunner {
             batch_tokens: backend.inner().batch_tokens(),
             block_size: BLOCK_SIZE,
             blocks: backend.inner().blocks(),
-            // A block table takes next to nothing here: as many as there can be.
+            // A block table takes next to no memory here: one for each block, as no more sequences can hold blocks.
             lanes: backend.inner().blocks(),
             ahead: 0,
         };
@@ -103,12 +103,12 @@ impl CpuRunner {
         self.backend.inner().step_logits()
     }
 
-    /// Begins to count what operations cost.
+    /// Starts to measure the costs of operations.
     pub fn start_counting(&mut self) {
         self.backend.start();
     }
 
-    /// What the operations since then cost; they are counted no longer.
+    /// Ends the measurement and returns the costs since [`Self::start_counting`].
     pub fn stop_counting(&mut self) -> OpCosts {
         self.backend.stop()
     }
@@ -149,7 +149,7 @@ impl Runner for CpuRunner {
     }
 }
 
-/// The length that sequences may have.
+/// Maximum length of a sequence.
 fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadError> {
     let most = config.context;
     match options.context {
@@ -158,7 +158,7 @@ fn context(config: &ModelConfig, options: &CpuOptions) -> Result<usize, LoadErro
     }
 }
 
-/// As many blocks as the memory allows.
+/// Allocates a KV cache with as many blocks as the configured memory holds.
 fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadError> {
     let shape = kv_shape(&config.cache(), options.numerics.kv_cache_dtype)?;
     let block = shape.block_bytes().unwrap_or(usize::MAX);
@@ -171,7 +171,7 @@ fn cache(config: &ModelConfig, options: &CpuOptions) -> Result<KvCache, LoadErro
     KvCache::new(KvShape { blocks, ..shape }).ok_or(LoadError::CacheTooLarge { bytes })
 }
 
-/// What a token takes. Windows keep all tokens here, and layers are alike.
+/// Shape of the KV cache, except its number of blocks. Layers with a window keep all tokens here, and all layers must have one shape.
 fn kv_shape(layers: &[LayerCache], dtype: KvDtype) -> Result<KvShape, LoadError> {
     let widths = |layer: &LayerCache| match *layer {
         LayerCache::Full { kv_heads, head_dim } | LayerCache::Window { kv_heads, head_dim, .. } => {

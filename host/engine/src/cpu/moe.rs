@@ -1,4 +1,4 @@
-//! Experts on the CPU: their weights where they lie, and what the model says of them in the kernels' words.
+//! Experts on the CPU: their weights, and the model's parameters as types of the kernels.
 
 use kernels::cpu::{self, Cpu, Expert, ExpertScratch, RouteParams, Routes};
 
@@ -17,12 +17,12 @@ pub(super) struct Experts {
 struct OneExpert {
     gate_up: StackedMatrix,
     down: StackedMatrix,
-    /// Of gate and up, and of down.
+    /// Biases of gate and up, and of down.
     biases: Option<(Vec<f32>, Vec<f32>)>,
 }
 
 impl Experts {
-    /// Takes over the experts of a layer; there is at least one.
+    /// Loads the experts of a layer; there is at least one.
     pub(super) fn new(
         (cpu, storage): (&Cpu, Storage),
         experts: &[ExpertWeights],
@@ -45,7 +45,7 @@ impl Experts {
         Ok(Self { experts: experts.iter().map(one).collect::<Result<_, LoadError>>()?, activation })
     }
 
-    /// One of its matrices.
+    /// Gate and up of the first expert, for the type of all experts' weights.
     pub(super) fn first(&self) -> &StackedMatrix {
         &self.experts[0].gate_up
     }

@@ -1,17 +1,17 @@
-//! What a CPU runner may use, and in which numbers it computes.
+//! Options of a CPU runner: its limits, and the number types in which it computes.
 
 pub use kernels::cpu::{KvDtype, QuantizeTo};
 
-/// Bounds of a model on the CPU, and its numbers.
+/// Limits of a model on the CPU, and its number types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Memory for keys and values.
+    /// Memory for keys and values, in bytes.
     pub kv_cache_bytes: usize,
-    /// A bound on a sequence's length; at least one, at most the model's own.
+    /// Maximum length of a sequence; at least one, at most the model's own. `None`: the model's own.
     pub context: Option<usize>,
-    /// Tokens of a step, at least one: what the activations are sized for.
+    /// Maximum number of tokens in a step, at least one, for which the activations are allocated.
     pub batch_tokens: usize,
-    /// What it computes in.
+    /// Number types of weights, inputs and KV cache.
     pub numerics: Numerics,
 }
 
@@ -21,21 +21,21 @@ impl Default for CpuOptions {
     }
 }
 
-/// Where fewer bits are used than f32 has. Every sum is f32, whatever this says, and a row's results never depend on its batch.
+/// Number types with fewer bits than f32. Every sum is f32 in any case, and a row's results never depend on its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Numerics {
-    /// What keys and values are kept in.
+    /// Number type of keys and values in the KV cache.
     pub kv_cache_dtype: KvDtype,
     /// What linear layers round their inputs to.
     pub dtype: InputDtype,
-    /// Fewer bits for the weights of linear layers; none: as they are stored.
+    /// Quantisation of linear layers' weights at load; `None`: they stay as they are stored.
     pub quantize: Option<QuantizeTo>,
-    /// Where weights of linear layers lie that are kept as they are stored.
+    /// Whether bf16 weights of linear layers that aren't quantised are repacked at load.
     pub repack: Repack,
 }
 
 impl Numerics {
-    /// Nothing is rounded but the weights that are stored so.
+    /// Nothing is rounded beyond the weights as they are stored.
     pub const EXACT: Self =
         Self { kv_cache_dtype: KvDtype::F32, dtype: InputDtype::F32, quantize: None, repack: Repack::Never };
 }
@@ -43,19 +43,21 @@ impl Numerics {
 /// What linear layers round their inputs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputDtype {
-    /// bf16 for bf16 weights, as such models were trained; f32 for others.
+    /// bf16 for bf16 weights, as such models were trained, and for MXFP4 and FP8, whose codes bf16 has; f32 for others.
     #[default]
     Auto,
-    /// Nothing. Quantised weights have inputs of eight bits nevertheless.
+    /// f32, so nothing is rounded. Weights quantised at load have inputs of eight bits in any case.
     F32,
 }
 
-/// Whether bf16 weights of linear layers whose inputs are rounded are put in another order at load. Sums then have another order, too.
+/// Whether bf16 weights of linear layers whose inputs are rounded are repacked into another order at load. This also changes the order of
+/// sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Repack {
-    /// Where the processor's instructions want it: steps of several rows are faster, and the weights are memory of this process.
+    /// Repacked where the processor has an instruction for pairs of bf16: steps of several rows are faster, and the weights take memory of
+    /// this process.
     #[default]
     Auto,
-    /// They stay in the mapped file: nothing is read before it is used, and other processes share it.
+    /// Weights stay in the mapped file: nothing is read before it is used, and other processes share the memory.
     Never,
 }

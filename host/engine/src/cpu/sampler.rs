@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 use crate::runner::{Draw, Draws, Edit, SampleError, Sampled};
 use crate::token::{Logprobs, SamplingParams, Token};
 
-/// Chooses tokens; keeps its buffers from one to the next.
+/// Sampler of tokens, which reuses its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    /// Logits with those that may not come at minus infinity, and edited.
+    /// Logits of a row after mask and edits; those of masked tokens are minus infinity.
     row: Vec<f32>,
     candidates: Vec<Candidate>,
 }
@@ -26,7 +26,7 @@ struct Candidate {
 }
 
 impl Sampler {
-    /// One token for each row of `logits`; `draws` fit them.
+    /// Samples one token for each row of `logits`, which `draws` must fit.
     pub(crate) fn sample(&mut self, logits: &[f32], draws: &Draws<'_>, sampled: &mut Sampled) {
         sampled.rows.clear();
         let width = logits.len() / draws.rows.len().max(1);
@@ -36,7 +36,7 @@ impl Sampler {
         }
     }
 
-    /// The next token. `logits`: one per id.
+    /// Samples one token. `logits` has one logit per token id.
     pub(crate) fn next(
         &mut self,
         logits: &[f32],
@@ -55,7 +55,7 @@ impl Sampler {
         Ok(Token { id, logprobs })
     }
 
-    /// Writes the changed logits to `row`; false where nothing changes them.
+    /// Writes the logits after mask and edits to `row`; false where there is neither.
     fn limit(&mut self, logits: &[f32], mask: Option<&[u32]>, edits: &[Edit]) -> bool {
         if mask.is_none() && edits.is_empty() {
             return false;
@@ -79,7 +79,7 @@ impl Sampler {
         }
     }
 
-    /// Over the whole vocabulary, as the model gave it.
+    /// Log-probabilities over the whole vocabulary, from the model's logits before mask and edits.
     fn logprobs(&mut self, logits: &[f32], chosen: u32, count: usize) -> Logprobs {
         let max = max(logits);
         let sum: f64 = logits.iter().map(|logit| f64::from((logit - max).exp())).sum();
@@ -92,7 +92,7 @@ impl Sampler {
     }
 }
 
-/// Refuses what isn't a number; minus infinity is a token that can't come.
+/// Refuses NaN and plus infinity; minus infinity is the logit of a token that can't come.
 fn check(logits: &[f32], position: usize) -> Result<(), SampleError> {
     let bad = |logit: &f32| logit.is_nan() || *logit == f32::INFINITY;
     if logits.iter().fold(false, |any, logit| any | bad(logit)) {
@@ -102,7 +102,7 @@ fn check(logits: &[f32], position: usize) -> Result<(), SampleError> {
     Ok(())
 }
 
-/// The largest logit, in lanes that the compiler makes vectors of.
+/// The largest logit, computed in lanes that the compiler vectorises.
 fn max(logits: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; 16];
@@ -137,7 +137,7 @@ fn choose(logits: &[f32], max: f32, draw: &Draw, candidates: &mut Vec<Candidate>
     if top_p < 1.0 {
         keep_nucleus(candidates, top_p.into());
     }
-    // Drawn in the order of ids, as devices do, which don't sort.
+    // Drawn in the order of ids, as GPUs do, which don't sort.
     if !candidates.is_sorted_by_key(|one| one.id) {
         candidates.sort_unstable_by_key(|one| one.id);
     }
@@ -157,7 +157,7 @@ fn keep_nucleus(candidates: &mut Vec<Candidate>, top_p: f64) {
     #[expect(clippy::cast_precision_loss, reason = "a bound")]
     let light = (1.0 - top_p) * all / candidates.len() as f64;
     candidates.retain(|one| f64::from(one.weight) >= light);
-    // The nucleus is longer than `kept` and at most as long as `end`; halved until that says how long.
+    // The nucleus is longer than `kept` and at most as long as `end`; the range is halved until it has one length.
     let (mut kept, mut end, mut missing) = (0, candidates.len(), top_p * all);
     while end - kept > 1 {
         let half = (end - kept) / 2;
@@ -178,14 +178,14 @@ fn total(candidates: &[Candidate]) -> f64 {
     candidates.iter().map(|one| f64::from(one.weight)).sum()
 }
 
-/// Collects the tokens that can come at all.
+/// Collects the tokens whose logits aren't minus infinity.
 fn all(logits: &[f32], candidates: &mut Vec<Candidate>) {
     candidates.clear();
     let every = (0..).zip(logits).map(|(id, &logit)| Candidate { logit, weight: 0.0, id });
     candidates.extend(every.filter(|one| one.logit > f32::NEG_INFINITY));
 }
 
-/// Collects the `count` likeliest of them, likeliest first.
+/// Collects the `count` likeliest of the tokens whose logits aren't minus infinity, likeliest first.
 fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
     const FEW: usize = 256;
     if count > FEW {
@@ -210,7 +210,7 @@ fn likeliest(logits: &[f32], count: usize, candidates: &mut Vec<Candidate>) {
     }
 }
 
-/// -0 and 0 are a tie.
+/// Order of likelihood, ties by id; -0 and 0 are a tie.
 fn likelier_first(a: &Candidate, b: &Candidate) -> Ordering {
     b.logit.partial_cmp(&a.logit).expect("logits are numbers").then(a.id.cmp(&b.id))
 }
@@ -241,7 +241,7 @@ mod tests {
         proptest::collection::vec(logit, 1..700)
     }
 
-    /// All that can come, likeliest first, with weights at temperature 1.
+    /// All tokens that can come, likeliest first, with weights at temperature 1.
     fn sorted(logits: &[f32]) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         all(logits, &mut candidates);

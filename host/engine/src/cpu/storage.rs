@@ -1,5 +1,5 @@
-//! Weights where they lie: slices of mapped files (or of the binary), copied only where they aren't aligned for their type, are
-//! quantised, or are repacked.
+//! Weights in memory: slices of mapped files (or of the binary), copied only where they aren't aligned for their type, are stored
+//! transposed, are quantised, or are repacked.
 
 use half::{bf16, f16};
 use kernels::cpu::{
@@ -10,10 +10,10 @@ use memmap2::MmapMut;
 use super::options::{CpuOptions, InputDtype, Numerics, QuantizeTo, Repack};
 use crate::models::{Codes, Dtype, LoadError, StoredMatrix, WeightRole, WeightTensor};
 
-/// Operations read elements as the machine does.
+/// Operations read elements in the machine's byte order.
 const _: () = assert!(cfg!(target_endian = "little"), "weights are little endian");
 
-/// How weights are kept.
+/// Options for how weights are kept in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Storage {
     dtype: InputDtype,
@@ -25,7 +25,7 @@ pub(super) struct Storage {
 #[derive(Debug)]
 pub(super) struct StackedMatrix {
     parts: Vec<Part>,
-    /// The same as stored, where rows are taken from a matrix that is also multiplied, and kept otherwise for that.
+    /// The matrix as stored, for a tied embedding: rows are gathered from it, where `parts` are repacked or quantised for the head.
     table: Option<Part>,
 }
 
@@ -47,7 +47,7 @@ enum PartWeights {
 }
 
 impl PartWeights {
-    /// Whether they are another form of what is stored.
+    /// Whether the weights were repacked or quantised at load.
     fn are_made(&self) -> bool {
         matches!(self, Self::Repacked(_) | Self::Quantized(_))
     }
@@ -65,10 +65,10 @@ impl Storage {
         Self { dtype, quantize, repack }
     }
 
-    /// As files have them, with exact inputs.
+    /// Weights as files have them, with inputs in f32.
     pub(super) const AS_STORED: Self = Self { dtype: InputDtype::F32, quantize: None, repack: Repack::Never };
 
-    /// Takes over matrices that have as many columns.
+    /// Loads matrices with equally many columns, stacked by rows.
     pub(super) fn matrix(
         self,
         cpu: &Cpu,
@@ -77,10 +77,10 @@ impl Storage {
     ) -> Result<StackedMatrix, LoadError> {
         let plain = || matrices.iter().map(Part::new).collect::<Result<Vec<_>, _>>();
         let parts = match (role, self.quantize) {
-            // The choice of experts hangs on small differences, and rows of a table aren't multiplied.
+            // The choice of experts depends on small differences, and rows of an untied embedding aren't multiplied.
             (WeightRole::Router | WeightRole::Embedding { tied: false }, _) => plain()?,
             (_, None) => self.unquantized(cpu, plain()?)?,
-            // A head's errors are those of the logits.
+            // A head's errors are errors of the logits, so it has eight bits.
             (WeightRole::Head | WeightRole::Embedding { tied: true }, Some(_)) => {
                 quantized(cpu, &plain()?, QuantizeTo::Q8)?
             }
@@ -134,12 +134,12 @@ impl StackedMatrix {
         self.parts.iter().map(Part::view).collect()
     }
 
-    /// What rows are taken from.
+    /// Matrix from which rows are gathered (embedding).
     pub(super) fn table(&self) -> Matrix<'_> {
         self.table.as_ref().unwrap_or(&self.parts[0]).view()
     }
 
-    /// Its element type, for people.
+    /// Name of the element type, for people.
     pub(super) fn type_name(&self) -> &'static str {
         match &self.parts[0].weights {
             PartWeights::Plain { dtype: Dtype::Bf16, .. } | PartWeights::Repacked(_) => "bf16",
@@ -151,12 +151,12 @@ impl StackedMatrix {
         }
     }
 
-    /// Bytes that are read where all of it is.
+    /// Number of bytes that are read when the whole matrix is.
     pub(super) fn bytes(&self) -> usize {
         self.parts.iter().map(Part::bytes).sum()
     }
 
-    /// Its rows: outputs.
+    /// Number of rows, which are the layer's outputs.
     pub(super) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.rows).sum()
     }
@@ -166,7 +166,7 @@ impl Part {
     fn new(matrix: &StoredMatrix) -> Result<Self, LoadError> {
         let (rows, cols) = matrix.shape();
         if let StoredMatrix::Fp8 { codes, .. } | StoredMatrix::Mxfp4 { codes, .. } = matrix {
-            // Random codes are drawn here, and not in the first step.
+            // Random codes are generated here, and not in the first step.
             let _ = codes.bytes();
         }
         let weights = match matrix {
@@ -197,7 +197,7 @@ impl Part {
         }
     }
 
-    /// Its bf16 in panels; nothing where it has others.
+    /// bf16 weights repacked into panels; `None` for other element types.
     fn repacked(&self, cpu: &Cpu) -> Result<Option<PartWeights>, LoadError> {
         let Elements::Bf16(all) = self.view().elements() else { return Ok(None) };
         let bytes = size_of_val(all) as u64;

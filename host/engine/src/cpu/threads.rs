@@ -1,4 +1,4 @@
-//! The threads that compute: one set for a process, which one engine has at a time.
+//! Threads that compute on the CPU: one set per process, used by one engine at a time.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::models::LoadError;
 #[derive(Debug, Clone)]
 pub struct Threads {
     pub(super) cpu: Arc<Cpu>,
-    /// A step has all threads to itself.
+    /// Lock that gives all threads to one step at a time.
     pub(super) device_lock: Arc<DeviceLock>,
 }
 
 impl Threads {
-    /// As many threads as were asked for, the engine's own among them; none: one per core.
+    /// Starts `asked` threads, the engine's own included; `None`: one per core.
     ///
     /// # Errors
-    /// None or more than [`MAX_THREADS`] were asked for, or the system starts fewer.
+    /// `asked` is 0 or above [`MAX_THREADS`], or the system starts fewer threads.
     pub fn start(asked: Option<usize>) -> Result<Self, LoadError> {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let asked = asked.unwrap_or_else(|| cores().min(MAX_THREADS));
@@ -33,7 +33,7 @@ impl Threads {
         }
     }
 
-    /// How many there are.
+    /// Number of threads.
     pub fn count(&self) -> usize {
         self.cpu.threads()
     }

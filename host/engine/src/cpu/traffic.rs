@@ -1,4 +1,4 @@
-//! What the operations of a step read on the CPU, for measurements.
+//! Number of bytes that the operations of a step read on the CPU, for measurements.
 
 use kernels::cpu::{BLOCK_SIZE, Routes};
 

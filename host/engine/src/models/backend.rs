@@ -1,8 +1,8 @@
 //! The seam between models and devices: fused operations on flat batches of tokens.
 //!
-//! A model is written once against it. Weights and activations are made at load; a step is begun by the device's runner, which
-//! tells the backend of the batch, and then runs the model's operations in the order of the calls. They can't fail one by one (a
-//! device reports at the end), and know nothing of the step, so that a device may record them once and play them again.
+//! A model is written once, against trait [`Backend`]. Weights and activations are allocated at load. The device's runner begins a step:
+//! it gives the batch to the backend, and then the model's operations run in the order of the calls. Operations return no errors (a device
+//! reports them at the end) and have no parameters that depend on the step, so that a device may record them as a graph and replay it.
 
 use super::LoadError;
 use super::ops::{
@@ -37,7 +37,7 @@ use super::tensor::WeightTensor;
 /// }
 /// ```
 pub trait Backend {
-    /// A weight `[out, in]` as the device keeps it.
+    /// A weight `[out, in]` in the device's own form.
     type Matrix: std::fmt::Debug;
     /// A norm's weight or a bias, f32.
     type Vector: std::fmt::Debug;
@@ -48,30 +48,30 @@ pub trait Backend {
 
     /// The experts of a layer.
     type Experts: std::fmt::Debug;
-    /// Which experts the step's tokens go to, and with which weights.
+    /// Chosen experts of the step's tokens, and their weights in the sum.
     type Routes: std::fmt::Debug;
-    /// What makes keys and values of the rows of a compressed cache.
+    /// Weights that turn rows of a compressed cache into keys and values.
     type MlaWeights: std::fmt::Debug;
 
-    /// Takes over a weight of one or several parts, stacked by rows; an embedding has one.
+    /// Loads a weight from one or several parts, stacked by rows; an embedding has one part.
     fn matrix(&mut self, parts: &[StoredMatrix], role: WeightRole) -> Result<Self::Matrix, LoadError>;
-    /// Takes over a vector of one or several parts, one after the other.
+    /// Loads a vector from one or several parts, concatenated.
     fn vector(&mut self, parts: &[WeightTensor]) -> Result<Self::Vector, LoadError>;
-    /// Makes room for the activations of the largest step, which stay where they are from then on.
+    /// Allocates activations for the largest step; their address never changes.
     fn tensor(&mut self, role: TensorRole, cols: usize) -> Result<Self::Tensor, LoadError>;
-    /// Prepares a rotary embedding of heads of this width.
+    /// Prepares a rotary embedding for heads of width `head_dim`.
     fn rope(&mut self, spec: &RopeSpec, head_dim: usize) -> Result<Self::Rope, LoadError>;
 
-    /// Takes over the experts of a layer, all of one shape; at most `per_token` are chosen for a token.
+    /// Loads the experts of a layer, all of one shape; at most `per_token` are chosen for a token.
     fn expert_weights(
         &mut self,
         experts: &[ExpertWeights],
         per_token: usize,
         activation: ExpertActivation,
     ) -> Result<Self::Experts, LoadError>;
-    /// Makes room for the choices of the largest step.
+    /// Allocates routes for the largest step, with `per_token` experts for each token.
     fn routes(&mut self, per_token: usize) -> Result<Self::Routes, LoadError>;
-    /// Takes over the projection of compressed rows `[heads * (nope + value), rank]`: of each head, its key's part, then its value.
+    /// Loads the projection of compressed rows `[heads * (nope + value), rank]`: for each head the rows of its key, then of its value.
     fn mla_weights(
         &mut self,
         spec: MlaSpec,
@@ -91,7 +91,7 @@ pub trait Backend {
         store: Store,
         out: &mut Self::Tensor,
     );
-    /// [`Self::linear`] of an input that may be a norm: in one pass where the device can.
+    /// [`Self::linear`] of an input that may need its norm, in one pass with the norm where the device can.
     fn linear_of(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -103,8 +103,8 @@ pub trait Backend {
         let x = self.input_of(x);
         self.linear(x, weight, bias, store, out);
     }
-    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where the device can. The others keep the products
-    /// in `gate_up`, which nobody may read behind that.
+    /// `out = silu(gate · x) * (up · x)`, for a weight of [`WeightRole::GateUp`], in one pass where the device can. Other devices keep the
+    /// products in `gate_up`, which is undefined afterwards.
     fn swiglu(
         &mut self,
         x: LayerInput<'_, Self::Tensor, Self::Vector>,
@@ -115,7 +115,7 @@ pub trait Backend {
         self.linear_of(x, weight, None, Store::Overwrite, gate_up);
         self.silu_mul(gate_up, out);
     }
-    /// What an input is, its norm having been taken.
+    /// Computes the norm of an input that needs one, and returns the tensor to read.
     fn input_of<'a>(&mut self, x: LayerInput<'a, Self::Tensor, Self::Vector>) -> &'a Self::Tensor {
         match x {
             LayerInput::Plain(x) => x,
@@ -125,7 +125,7 @@ pub trait Backend {
             }
         }
     }
-    /// Norms (where there are norms) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
+    /// Normalises (with `norms`) and rotates the query and key heads of `qkv`, and writes keys and values to the batch's slots.
     fn qk_norm_rope_write(
         &mut self,
         layer: usize,
@@ -154,7 +154,7 @@ pub trait Backend {
         experts: &Self::Experts,
         out: &mut Self::Tensor,
     );
-    /// Rotates the queries, norms and rotates the rows of `kv` `[n, rank + rope]`, and writes those to the batch's slots.
+    /// Rotates the queries, normalises and rotates the rows of `kv` `[n, rank + rope]`, and writes these rows to the batch's slots.
     fn mla_write(
         &mut self,
         layer: usize,
@@ -172,6 +172,6 @@ pub trait Backend {
         queries: &Self::Tensor,
         out: &mut Self::Tensor,
     );
-    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. They stay on the device, for its sampler.
+    /// `norm(x) · headᵀ` in f32 of the rows whose logits are wanted. The logits stay on the device, for its sampler.
     fn logits(&mut self, x: &Self::Tensor, norm: Norm<'_, Self::Vector>, head: &Self::Matrix);
 }

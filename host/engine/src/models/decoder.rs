@@ -14,14 +14,14 @@ pub struct Model<B: Backend> {
     embedding: B::Matrix,
     layers: Vec<Layer<B>>,
     norm: B::Vector,
-    /// None: the embedding is the head.
+    /// `None`: the embedding is the head.
     head: Option<B::Matrix>,
     hidden: B::Tensor,
     scratch: Scratch<B>,
 }
 
 impl<B: Backend> Model<B> {
-    /// Puts the weights that `config` calls for on the backend; a missing tensor or a shape that the configuration doesn't call for
+    /// Loads the weights that `config` calls for to the backend; a missing tensor or a shape that the configuration doesn't call for
     /// is an error.
     pub fn load(
         backend: &mut B,
@@ -48,12 +48,12 @@ impl<B: Backend> Model<B> {
             .transpose()?;
         loading.part_done();
         loading.finish()?;
-        // Last: sizes are those of the weights by now.
+        // Allocated last: by now the sizes are checked against those of the weights.
         let (hidden, scratch) = (backend.tensor(TensorRole::Sums, hidden)?, Scratch::new(backend, config)?);
         Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, hidden, scratch })
     }
 
-    /// Runs the step that the backend began; its logits stay there.
+    /// Runs the step that the backend has begun; the logits stay on the backend.
     pub fn forward(&mut self, backend: &mut B) {
         let Self { eps, hidden, scratch, .. } = self;
         backend.embed(&self.embedding, hidden);

@@ -22,22 +22,22 @@ pub enum LoadError {
         /// What is wrong, and what was expected.
         reason: String,
     },
-    /// A model that there is no code for.
+    /// The model's architecture isn't supported.
     #[error("{file}: architecture {found} is not supported; supported: {supported}")]
     Architecture {
         /// The file.
         file: String,
-        /// Its name in the file.
+        /// Name of the architecture in the file.
         found: String,
-        /// Those supported.
+        /// Names of the supported architectures.
         supported: String,
     },
     /// A tensor that the model needs isn't there.
     #[error("{files}: no tensor {tensor}; the configuration calls for it")]
     NoTensor {
-        /// Where it was looked for.
+        /// File, or index of files, that was searched.
         files: String,
-        /// Its name.
+        /// Name of the tensor.
         tensor: String,
     },
     /// A tensor doesn't fit the configuration.
@@ -55,44 +55,44 @@ pub enum LoadError {
     /// The machine doesn't have the memory.
     #[error("not enough memory for {what} ({bytes} bytes)")]
     Memory {
-        /// What it was for.
+        /// Purpose of the memory.
         what: &'static str,
-        /// How much.
+        /// Size of the memory in bytes.
         bytes: u64,
     },
-    /// A weight has values too large for the scales of quantised ones.
+    /// A weight has values that are too large for the scales of quantised weights.
     #[error("row {row} of a weight [{rows}, {cols}] is too large to be quantised")]
     Quantize {
         /// The row.
         row: usize,
         /// Rows of the weight.
         rows: usize,
-        /// Its columns.
+        /// Columns of the weight.
         cols: usize,
     },
     /// The machine doesn't have the memory for the cache.
     #[error("not enough memory for a KV cache of {bytes} bytes")]
     CacheTooLarge {
-        /// What was allowed.
+        /// Configured size of the KV cache.
         bytes: u64,
     },
-    /// That many threads can't compute.
+    /// The number of threads is out of range.
     #[error("{asked} threads: expected 1 to {most}, the most that start here")]
     Threads {
-        /// What was asked for.
+        /// Number of threads asked for.
         asked: usize,
-        /// What can be had.
+        /// Maximum number of threads.
         most: usize,
     },
-    /// Sequences can't have that length.
+    /// The context length is out of range.
     #[error("a context of {asked} tokens: expected 1 to {most}, the most that the model has")]
     Context {
-        /// What was asked for.
+        /// Context length asked for, in tokens.
         asked: usize,
-        /// What the model has.
+        /// Context length of the model, in tokens.
         most: usize,
     },
-    /// Layers whose cache the device doesn't have.
+    /// The model's layers need caches that the device doesn't support.
     #[error(
         "the model's layers need caches that this device doesn't have: it keeps keys and values of one shape for all layers"
     )]
@@ -105,15 +105,15 @@ pub enum LoadError {
         /// What the model asks for.
         what: String,
     },
-    /// The GPU can't be used for it.
+    /// The GPU can't be used for the model.
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
-    /// The cache can't hold anything.
+    /// The KV cache is too small for one block.
     #[error("a KV cache of {bytes} bytes holds no block; one block of 16 tokens takes {block} bytes")]
     CacheTooSmall {
-        /// What was allowed.
+        /// Configured size of the KV cache.
         bytes: usize,
-        /// What a block takes.
+        /// Size of a KV block in bytes.
         block: usize,
     },
 }

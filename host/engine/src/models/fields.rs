@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::LoadError;
 
-/// An object of a file; `path` leads to it (`rope_parameters.`).
+/// Fields of a JSON object; `path` is the object's place in the file, for messages (`rope_parameters.`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     file: &'a str,
@@ -24,7 +24,7 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// An object within, with its own path for messages.
+    /// The object in the field `name`; `path` is its place in the file, for messages.
     pub(super) fn object(&self, name: &'a str, path: &'a str) -> Result<Option<Self>, LoadError> {
         match self.get(name) {
             None => Ok(None),
@@ -33,12 +33,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number that must be there.
+    /// A whole number within `range`, which must be there.
     pub(super) fn size(&self, name: &str, range: RangeInclusive<usize>) -> Result<usize, LoadError> {
         self.optional_size(name, range)?.ok_or_else(|| self.absent(name))
     }
 
-    /// A whole number.
+    /// A whole number within `range`.
     pub(super) fn optional_size(
         &self,
         name: &str,
@@ -88,7 +88,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Refuses a number that would change results.
+    /// Refuses every number but the one supported.
     pub(super) fn only_number(&self, name: &str, supported: f64) -> Result<(), LoadError> {
         match self.get(name) {
             Some(value) if value.as_f64() != Some(supported) => {
@@ -98,13 +98,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A truth value.
+    /// A boolean.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, LoadError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_bool().map(Some).ok_or_else(|| self.error(name, "true or false", value))
     }
 
-    /// A text.
+    /// A string.
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, LoadError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.as_str().map(Some).ok_or_else(|| self.error(name, "a string", value))
@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
         self.invalid(format!("\"{}{name}\" is missing", self.path))
     }
 
-    /// `name` should have been `expected`.
+    /// Error for the field `name`, which should have been `expected`.
     pub(super) fn error(&self, name: &str, expected: &str, found: &Value) -> LoadError {
         let mut found = found.to_string();
         if found.len() > 60 {

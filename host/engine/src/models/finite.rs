@@ -1,10 +1,10 @@
-//! Whether weights are numbers: one NaN or infinity in them, and every answer is noise.
+//! Check that weights are finite: one NaN or infinity in them turns every answer into noise.
 
 use half::{bf16, f16};
 
 use super::tensor::Dtype;
 
-/// Bytes that are looked at without a branch; a multiple of every element's size.
+/// Number of bytes that are checked without a branch; a multiple of every element's size.
 const BLOCK: usize = 16 << 10;
 
 /// The first element that is infinite or not a number: its index and its value. `bytes` are whole elements, little endian.

@@ -1,8 +1,8 @@
 //! The header of a safetensors file: eight bytes of length, JSON, then the tensors' bytes without gaps.
 //!
 //! `SafeTensors::read_metadata` checks as much, but doesn't say which tensor has the wrong shape, nor whether a file is too short or
-//! too long, so it isn't used. Everything is checked before a byte of a tensor is touched: lengths, known element types, products of shapes, ranges, and
-//! that tensors neither overlap nor leave gaps.
+//! too long, so it isn't used. Everything is checked before a byte of a tensor is touched: lengths, known element types, products of
+//! shapes, ranges, and that tensors neither overlap nor leave gaps.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ const LONGEST: usize = 100_000_000;
 pub(super) struct Entry {
     pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
-    /// Where its bytes lie in the file.
+    /// Range of the tensor's bytes in the file.
     pub(super) range: Range<usize>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<HashMap<String, Entry>, 
     Ok(entries)
 }
 
-/// -> (header, where the tensors' bytes begin)
+/// Splits a file into (header, offset of the tensors' bytes).
 fn split(bytes: &[u8]) -> Result<(&[u8], usize), String> {
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
         return Err(format!("truncated: {} bytes are no safetensors file", bytes.len()));

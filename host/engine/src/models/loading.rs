@@ -1,11 +1,11 @@
-//! Tensors on their way from a checkpoint to a backend: by name, fused where the backend wants them together, counted.
+//! Loads tensors from a checkpoint to a backend: by name, fused where a layer wants them as one weight, and counted.
 
 use std::collections::HashSet;
 
 use super::stored::{CodeKind, Codes, StoredMatrix, WeightRole};
 use super::{Backend, LoadError, ModelConfig, Progress, Quantization, WeightTensor, Weights};
 
-/// What a model's parts are loaded with.
+/// Loader of a model's parts.
 pub(super) struct Loading<'a, B> {
     pub(super) backend: &'a mut B,
     weights: &'a Weights,
@@ -14,7 +14,7 @@ pub(super) struct Loading<'a, B> {
     parts: usize,
     bytes: u64,
     layers: usize,
-    /// Tensors that were asked for.
+    /// Names of the tensors that were read.
     used: HashSet<String>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Loading<'a, B> {
 pub(super) type Parts = Vec<(String, usize)>;
 
 impl<'a, B: Backend> Loading<'a, B> {
-    /// The loading of a model: its parts are the embedding, each layer and the head.
+    /// Loader of a model, whose parts are the embedding, each layer and the head.
     pub(super) fn new(
         backend: &'a mut B,
         config: &ModelConfig,
@@ -33,17 +33,17 @@ impl<'a, B: Backend> Loading<'a, B> {
         Self { backend, weights, quantization, progress, parts: 0, bytes: 0, layers, used: HashSet::new() }
     }
 
-    /// How experts and linear layers are stored, where not as plain numbers.
+    /// Format of quantised weights; `None`: weights are plain numbers.
     pub(super) fn quantization(&self) -> Option<Quantization> {
         self.quantization
     }
 
-    /// One tensor `[rows, cols]`, for a linear layer.
+    /// Loads one tensor `[rows, cols]` for a linear layer.
     pub(super) fn matrix(&mut self, name: &str, rows: usize, cols: usize) -> Result<B::Matrix, LoadError> {
         self.matrix_for(WeightRole::Linear, name, rows, cols)
     }
 
-    /// The same, for whatever it is.
+    /// Loads one tensor `[rows, cols]` for any role.
     pub(super) fn matrix_for(
         &mut self,
         role: WeightRole,
@@ -55,7 +55,7 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.backend.matrix(&[stored], role)
     }
 
-    /// Several, stacked by rows.
+    /// Loads several tensors as one matrix, stacked by rows.
     pub(super) fn stacked(
         &mut self,
         role: WeightRole,
@@ -66,7 +66,7 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.backend.matrix(&stored, role)
     }
 
-    /// Several, as they are stored.
+    /// Reads several matrices as they are stored.
     pub(super) fn stored(&mut self, parts: &Parts, cols: usize) -> Result<Vec<StoredMatrix>, LoadError> {
         parts.iter().map(|(name, rows)| self.stored_matrix(name, *rows, cols)).collect()
     }
@@ -89,14 +89,14 @@ impl<'a, B: Backend> Loading<'a, B> {
         Ok(StoredMatrix::Fp8 { codes, scales: tensor, block })
     }
 
-    /// One tensor of any shape, counted.
+    /// Reads one tensor of any shape, and counts it.
     pub(super) fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let tensor = self.weights.tensor(name, shape)?;
         self.count(name, tensor.len());
         Ok(tensor)
     }
 
-    /// Codes of any shape, counted.
+    /// Reads codes of any shape, and counts them.
     pub(super) fn codes(&mut self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let codes = self.weights.codes(name, shape, kind)?;
         self.count(name, codes.len());
@@ -108,7 +108,7 @@ impl<'a, B: Backend> Loading<'a, B> {
         self.bytes += bytes as u64;
     }
 
-    /// All is loaded: a tensor that nobody asked for means that the model is another one.
+    /// Ends the loading. A tensor that wasn't read is an error: it means that the model has another architecture.
     pub(super) fn finish(self) -> Result<(), LoadError> {
         match self.weights.left_over(&self.used, self.layers) {
             None => Ok(()),
@@ -116,23 +116,23 @@ impl<'a, B: Backend> Loading<'a, B> {
         }
     }
 
-    /// One vector.
+    /// Loads one vector.
     pub(super) fn vector(&mut self, name: &str, length: usize) -> Result<B::Vector, LoadError> {
         self.joined(&vec![(name.to_owned(), length)])
     }
 
-    /// Several, one after the other.
+    /// Loads several vectors as one, concatenated.
     pub(super) fn joined(&mut self, parts: &Parts) -> Result<B::Vector, LoadError> {
         let tensors: Vec<WeightTensor> =
             parts.iter().map(|(name, length)| self.tensor(name, &[*length])).collect::<Result<_, _>>()?;
         self.backend.vector(&tensors)
     }
 
-    /// One more part of the model is there.
+    /// Reports that one more part of the model is loaded.
     pub(super) fn part_done(&mut self) {
         self.parts += 1;
         let Self { parts, bytes, .. } = *self;
-        // The embedding and the head, too.
+        // Two parts beside the layers: the embedding and the head.
         (self.progress)(Progress::Weights { parts, of: self.layers + 2, bytes });
     }
 }

@@ -37,23 +37,23 @@ pub use timed::{Op, OpCost, OpCosts};
 pub(crate) use timed::{Timed, Traffic};
 pub use weights::Weights;
 
-/// How far the loading of a model is.
+/// Progress of the loading of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Its weights.
+    /// The weights are being loaded.
     Weights {
-        /// Parts that are loaded: the embedding, each layer, the head.
+        /// Number of parts that are loaded: the embedding, each layer, the head.
         parts: usize,
-        /// Parts that there are.
+        /// Number of all parts.
         of: usize,
         /// Bytes of the parts that are loaded.
         bytes: u64,
     },
-    /// The kernels that a GPU computes it with.
+    /// The kernels for a GPU are being compiled.
     Kernels {
-        /// Those that are compiled.
+        /// Number of kernels that are compiled.
         done: usize,
-        /// Those that there are.
+        /// Number of all kernels.
         of: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What models and devices say to each other: the parameters of operations, in no device's types.
+//! Parameters of operations, in types that models and all devices share.
 
 pub use super::rope::{Llama3Scaling, RopeScaling, RopeSpec, YarnScaling};
 
@@ -13,19 +13,19 @@ pub struct AttentionSpec<'a, V> {
     pub head_dim: usize,
     /// Factor of scores.
     pub scale: f32,
-    /// Positions that a token sees, its own among them; none: all before it.
+    /// Number of positions that a token sees, its own included; `None`: its own and all before.
     pub window: Option<usize>,
     /// `[heads]`: one more score for each query head, of a key without value.
     pub sinks: Option<&'a V>,
 }
 
 impl<V> AttentionSpec<'_, V> {
-    /// Values of a row of qkv.
+    /// Number of values in a row of qkv.
     pub fn qkv_width(&self) -> usize {
         (self.heads + 2 * self.kv_heads) * self.head_dim
     }
 
-    /// Values of a row of the result.
+    /// Number of values in a row of the result.
     pub fn out_width(&self) -> usize {
         self.heads * self.head_dim
     }
@@ -39,7 +39,7 @@ impl<V> Clone for AttentionSpec<'_, V> {
 
 impl<V> Copy for AttentionSpec<'_, V> {}
 
-/// A norm by the root of the mean square.
+/// RMS norm: divides by the root of the mean square.
 #[derive(Debug)]
 pub struct Norm<'a, V> {
     /// Factor of each value.
@@ -56,18 +56,18 @@ impl<V> Clone for Norm<'_, V> {
 
 impl<V> Copy for Norm<'_, V> {}
 
-/// What a linear layer reads.
+/// Input of a linear layer.
 #[derive(Debug)]
 pub enum LayerInput<'a, T, V> {
-    /// These.
+    /// A tensor as it is.
     Plain(&'a T),
-    /// The norm of these. Devices that don't take it on the way keep it in `normed`, which nobody may read behind that.
+    /// The norm of a tensor. Devices that don't compute it within the layer keep it in `normed`, which is undefined afterwards.
     Normed {
-        /// What the norm is of.
+        /// Tensor to normalise.
         x: &'a T,
         /// The norm.
         norm: Norm<'a, V>,
-        /// Room for it, as wide as `x`.
+        /// Buffer for the norm, as wide as `x`.
         normed: &'a mut T,
     },
 }
@@ -83,26 +83,26 @@ pub struct HeadNorms<'a, V> {
     pub eps: f32,
 }
 
-/// What activations are for: devices may keep those of different roles in different numbers.
+/// Role of activations: devices may keep different roles in different number types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TensorRole {
     /// Sums that norms, routers or further sums read, such as the residual stream: f32 everywhere.
     Sums,
-    /// What linear layers and attention read, and what they make for each other: perhaps in fewer bits.
+    /// Inputs of linear layers and attention, and results that only these read: perhaps in fewer bits.
     Inputs,
 }
 
-/// What becomes of results.
+/// Where an operation's results go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
-    /// They replace the output.
+    /// Results replace the output.
     Overwrite,
-    /// They are added to it (a residual connection).
+    /// Results are added to the output (a residual connection).
     Accumulate,
 }
 
-/// Attention over a compressed cache (MLA). A row of its queries has of each head `nope` values that aren't rotated, then `rope` that are;
-/// a row of the cache has `rank` values for all heads, then a key of `rope` that is rotated.
+/// Attention over a compressed cache (MLA). A row of queries has for each head `nope` values that aren't rotated, then `rope` rotated ones.
+/// A row of the cache has `rank` values for all heads, then a rotated key of `rope` values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MlaSpec {
     /// Query heads.
@@ -111,7 +111,7 @@ pub struct MlaSpec {
     pub rank: usize,
     /// Width of a head's part that isn't rotated.
     pub nope: usize,
-    /// Width of a head's part that is rotated, even; neighbours are rotated together.
+    /// Width of a head's part that is rotated, even; neighbouring values are rotated as pairs.
     pub rope: usize,
     /// Width of a head's value.
     pub value: usize,
@@ -120,65 +120,65 @@ pub struct MlaSpec {
 }
 
 impl MlaSpec {
-    /// Values of a row of queries.
+    /// Number of values in a row of queries.
     pub fn query_width(&self) -> usize {
         self.heads * (self.nope + self.rope)
     }
 
-    /// Values of a row of the cache.
+    /// Number of values in a row of the cache.
     pub fn cached_width(&self) -> usize {
         self.rank + self.rope
     }
 
-    /// Values of a row of the result.
+    /// Number of values in a row of the result.
     pub fn out_width(&self) -> usize {
         self.heads * self.value
     }
 }
 
-/// What a router chooses from.
+/// Parameters of a router's choice.
 #[derive(Debug)]
 pub struct Routing<'a, V> {
-    /// Experts.
+    /// Number of experts.
     pub experts: usize,
-    /// Experts of a token.
+    /// Number of experts chosen for each token.
     pub per_token: usize,
     /// How scores become a choice and weights.
     pub scoring: Scoring,
-    /// `[experts]`: added to what the choice is made by, and not to weights.
+    /// `[experts]`: added to the scores for the choice, and not for the weights.
     pub correction: Option<&'a V>,
 }
 
 /// How scores of all experts become a choice and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
-    /// Softmax over all; the greatest are chosen (Qwen3).
+    /// Softmax over all scores; the greatest are chosen (Qwen3).
     Softmax {
-        /// Weights are divided by their sum.
+        /// Whether weights are divided by their sum.
         normalize: bool,
     },
-    /// The greatest are chosen; softmax over those (gpt-oss).
+    /// The greatest scores are chosen; softmax over those (gpt-oss).
     SoftmaxOfChosen,
-    /// Sigmoid of each; groups of neighbours with the greatest sums of two are left, and the greatest of those are chosen
-    /// (DeepSeek-V3).
+    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their best two scores are kept, and the greatest
+    /// scores in these groups are chosen (DeepSeek-V3).
     Sigmoid {
-        /// Groups of experts; divides their number.
+        /// Number of groups; divides the number of experts.
         groups: usize,
-        /// Groups that are left.
+        /// Number of groups that are kept.
         top_groups: usize,
-        /// Weights are divided by their sum.
+        /// Whether weights are divided by their sum.
         normalize: bool,
         /// Factor of weights.
         scale: f32,
     },
 }
 
-/// What comes between an expert's two linear layers.
+/// Activation between an expert's two linear layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExpertActivation {
-    /// `silu(gate) * up`; all rows of gate, then all of up.
+    /// `silu(gate) * up`; the weight has all rows of gate, then all rows of up.
     SwiGlu,
-    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; rows of gate and up are interleaved.
+    /// `(up + 1) * gate * sigmoid(alpha * gate)` with `gate ≤ limit` and `-limit ≤ up ≤ limit`; the weight's rows of gate and up alternate.
     ClampedSwiGlu {
         /// Factor within the sigmoid.
         alpha: f32,

@@ -1,6 +1,6 @@
 //! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
 //!
-//! A tensor is a description ([`Drawn`]) until somebody asks for its bytes: a device that can draw for itself never does.
+//! A tensor is a description ([`Drawn`]) until its bytes are read. A device that generates the values itself never reads them.
 
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,22 +15,22 @@ use crate::files::FileBytes;
 #[derive(Debug)]
 pub(super) struct RandomWeights {
     pub(super) seed: u64,
-    /// How linear layers are stored. Experts that are asked for as codes are codes anyway.
+    /// Format of linear layers. Experts that are read as codes are codes in any case.
     pub(super) quantization: Option<Quantization>,
 }
 
-/// The mean square of E4M3 codes whose highest bit of the exponent is zero, all as likely.
+/// Mean square of E4M3 codes whose highest bit of the exponent is zero, all equally likely.
 const MEAN_SQUARE: f32 = 0.358;
 
 impl RandomWeights {
-    /// Whether a tensor is FP8: in checkpoints that have it, the projections of layers are, and neither the router nor the embedding.
+    /// Whether a tensor is FP8: in FP8 checkpoints the projections of layers are, and the router and the embedding aren't.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         matches!(self.quantization, Some(Quantization::Fp8 { .. }))
             && name.starts_with("model.layers.")
             && name.strip_suffix(".weight").is_some_and(|name| name.contains("_proj"))
     }
 
-    /// Norms are near 1; everything else is uniform with a variance of one over the length of a row, and so are codes with their factors.
+    /// Norms are near 1. All other values are uniform with a variance of one over the length of a row; so are FP8 codes times their scales.
     #[expect(clippy::cast_precision_loss, reason = "a width is far below 2²³")]
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
         let width = shape.last().copied().unwrap_or(1) as f32;
@@ -46,7 +46,7 @@ impl RandomWeights {
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
     }
 
-    /// Codes are uniform; exponents are those that make values of the size that `tensor` makes.
+    /// Codes are uniform. Exponents are constant, and make values about as large as those of [`Self::tensor`].
     pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let seed = self.seed ^ hash(name);
         let blocks = shape.last().copied().unwrap_or(1);
@@ -54,7 +54,7 @@ impl RandomWeights {
             CodeKind::E2m1Pairs => Drawn::Codes { seed, mask: 0xff },
             // E4M3 without the codes that are NaN.
             CodeKind::E4m3 => Drawn::Codes { seed, mask: 0xbf },
-            // The mean square of a code is about 7.5, of a value it shall be one over the width, 32 times the blocks.
+            // The mean square of a code is about 7.5. That of a value should be one over the width, which is 32 times the blocks.
             CodeKind::E8m0 => Drawn::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
         };
         let (file, range) = made(shape, 1, drawn)?;
@@ -62,19 +62,19 @@ impl RandomWeights {
     }
 }
 
-/// How bytes are drawn, eight at a time.
+/// How random bytes are generated, eight at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Drawn {
     /// bf16 uniform in `middle ± spread`.
     Bf16 { seed: u64, middle: f32, spread: f32 },
-    /// Bytes with no other bits than these.
+    /// Random bytes; bits that aren't in `mask` are zero.
     Codes { seed: u64, mask: u8 },
-    /// One byte again and again.
+    /// One byte, repeated.
     Same(u8),
 }
 
 impl Drawn {
-    /// What is drawn from byte `offset` on; none within a draw.
+    /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a draw of eight.
     pub(crate) fn behind(self, offset: usize) -> Option<Self> {
         let later = |seed: u64| {
             offset.is_multiple_of(8).then(|| seed.wrapping_add(STEP.wrapping_mul(offset as u64 / 8)))
@@ -100,7 +100,7 @@ impl Drawn {
     }
 }
 
-/// Bytes that are drawn when they are asked for, in memory that is there from the beginning.
+/// Bytes that are generated when they are first read, in memory that is reserved from the beginning.
 #[derive(Debug)]
 pub struct DrawnBytes {
     drawn: Drawn,
@@ -109,7 +109,7 @@ pub struct DrawnBytes {
 }
 
 impl DrawnBytes {
-    /// How.
+    /// How the bytes are generated.
     pub(crate) fn drawn(&self) -> Drawn {
         self.drawn
     }
@@ -128,7 +128,7 @@ impl Deref for DrawnBytes {
     }
 }
 
-/// Memory for a tensor.
+/// Reserves memory for a tensor. Returns it with the range of the tensor's bytes.
 fn made(shape: &[usize], element: usize, drawn: Drawn) -> Result<(FileBytes, Range<usize>), LoadError> {
     let bytes = shape.iter().try_fold(element, |product, n| product.checked_mul(*n));
     let no_memory =
@@ -166,7 +166,7 @@ fn fill(bytes: &mut [u8], seed: u64, middle: f32, spread: f32) {
     for (chunk, z) in bytes.chunks_mut(8).zip(draws(seed)) {
         for (i, out) in chunk.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let draw = f32::from((z >> (16 * i)) as i16) / 32768.0;
-            // Cut, not rounded: half the time, and as good for a random value.
+            // Truncated, not rounded: half the time, and as good for a random value.
             *out = (((middle + spread * draw).to_bits() >> 16) as u16).to_le_bytes();
         }
     }

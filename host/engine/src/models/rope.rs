@@ -19,7 +19,7 @@ pub struct RopeSpec {
     pub scaling: Option<RopeScaling>,
 }
 
-/// Ways of stretching.
+/// Ways of stretching the frequencies to a longer context.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RopeScaling {
     /// By ranges of dimensions.
@@ -28,16 +28,16 @@ pub enum RopeScaling {
     Llama3(Llama3Scaling),
 }
 
-/// Llama 3.1: long waves are divided by `factor`, short ones kept, those between blended.
+/// Llama 3.1: frequencies of long waves are divided by `factor`, those of short waves kept, those between blended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llama3Scaling {
     /// How much longer the context becomes.
     pub factor: f64,
     /// Context that the model was trained on.
     pub original_context: f64,
-    /// Waves that fit the original context this often or less are divided.
+    /// Waves that fit the original context this often or less have their frequencies divided.
     pub low_freq_factor: f64,
-    /// Waves that fit it this often or more are kept; above `low_freq_factor`.
+    /// Waves that fit the original context this often or more keep their frequencies; above `low_freq_factor`.
     pub high_freq_factor: f64,
 }
 
@@ -50,9 +50,9 @@ pub struct YarnScaling {
     pub original_context: f64,
     /// Rotations within the original context above which a frequency is kept.
     pub beta_fast: f64,
-    /// Rotations below which a frequency is divided.
+    /// Rotations within the original context below which a frequency is divided.
     pub beta_slow: f64,
-    /// Whether the bounds between are rounded to whole dimensions.
+    /// Whether the bounds of the blended frequencies are rounded outwards to whole pairs of dimensions.
     pub truncate: bool,
     /// Factor of cosines and sines.
     pub attention_factor: f64,
@@ -94,7 +94,7 @@ impl RopeSpec {
         }
     }
 
-    /// (radians per position of each pair `[head_dim / 2]`, factor of cosines and sines).
+    /// (radians per position of each pair of dimensions `[head_dim / 2]`, factor of cosines and sines).
     pub fn frequencies(&self, head_dim: usize) -> (Vec<f32>, f32) {
         let pairs = head_dim / 2;
         let plain = |pair: usize| self.theta.powf(-(2.0 * pair as f64) / head_dim as f64);
@@ -172,7 +172,7 @@ impl YarnScaling {
         })
     }
 
-    /// The pairs between which frequencies are blended.
+    /// (first, last) pair of dimensions between which frequencies are blended.
     fn bounds(&self, head_dim: usize, theta: f64) -> (f64, f64) {
         let pair_of = |rotations: f64| {
             head_dim as f64 * (self.original_context / (rotations * 2.0 * PI)).ln() / (2.0 * theta.ln())
@@ -186,7 +186,7 @@ impl YarnScaling {
     }
 }
 
-/// How much larger scores of a stretched context should be, in its root.
+/// Square root of the factor by which scores of a stretched context should grow.
 fn magnitude(factor: f64, scale: f64) -> f64 {
     if factor <= 1.0 { 1.0 } else { 0.1 * scale * factor.ln() + 1.0 }
 }

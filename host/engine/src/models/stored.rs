@@ -23,20 +23,20 @@ impl Codes {
         &self.file[self.range.clone()]
     }
 
-    /// Their number, without asking for them.
+    /// Number of codes. Random ones aren't generated for it.
     pub(super) fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// How they are drawn, where they are in no file.
+    /// How random codes are generated; `None` for codes in a file.
     pub(crate) fn drawn(&self) -> Option<Drawn> {
         drawn(&self.file, &self.range)
     }
 
-    /// One of the tensors that it is made of: its shape lacks the first dimension.
+    /// Part `i` of the first dimension, as codes whose shape lacks this dimension.
     ///
     /// # Panics
-    /// Where there is no such one.
+    /// `i` isn't below the first dimension.
     #[must_use]
     pub fn index(&self, i: usize) -> Self {
         let range = part(&self.shape, &self.range, i);
@@ -44,22 +44,22 @@ impl Codes {
     }
 }
 
-/// At most what is read from the disk for one byte.
+/// Distance between bytes that are read to load all codes from the disk: no more than a page of any system.
 const PAGE: usize = 4096;
 
-/// What codes are.
+/// Format of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeKind {
-    /// FP8 of four bits of exponent.
+    /// FP8 with four bits of exponent.
     E4m3,
-    /// Two of four bits each: every one is a number.
+    /// Two FP4 codes of four bits in a byte; every code is a number.
     E2m1Pairs,
-    /// Exponents of two, plus 127, for values up to 6.
+    /// Exponents of two, plus 127, of scales for values up to 6.
     E8m0,
 }
 
 impl CodeKind {
-    /// The type that files give them.
+    /// Element type that files give the codes.
     pub(super) fn stored_as(self) -> StoredDtype {
         match self {
             Self::E4m3 => StoredDtype::F8_E4M3,
@@ -67,7 +67,7 @@ impl CodeKind {
         }
     }
 
-    /// The first code that is NaN or makes values that f32 can't hold. All of them are read, so that no step waits for the disk.
+    /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read, so that no step waits for the disk.
     pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
         match self {
             Self::E4m3 => codes.iter().position(|code| code & 0x7f == 0x7f),
@@ -84,24 +84,24 @@ impl CodeKind {
 /// A weight matrix `[rows, cols]` as its checkpoint stores it.
 #[derive(Debug, Clone)]
 pub enum StoredMatrix {
-    /// `[rows, cols]`, each element by itself.
+    /// `[rows, cols]` of plain numbers.
     Plain(WeightTensor),
-    /// `[cols, rows]`.
+    /// `[cols, rows]` of plain numbers.
     Transposed(WeightTensor),
-    /// E4M3 `[rows, cols]`, and a factor for each block of rows and columns.
+    /// E4M3 `[rows, cols]`, and a scale for each quantisation block of rows and columns.
     Fp8 {
         /// `[rows, cols]`.
         codes: Codes,
         /// `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
         scales: WeightTensor,
-        /// Rows and columns of a block.
+        /// Rows and columns of a quantisation block.
         block: (usize, usize),
     },
-    /// MXFP4: two codes in a byte, the lower half first, and an exponent for 32 of a row.
+    /// MXFP4: two codes in a byte, the lower half first, and an exponent for each 32 neighbours in a row.
     Mxfp4 {
         /// `[rows, cols / 32, 16]`.
         codes: Codes,
-        /// `[rows, cols / 32]`: of two, plus 127.
+        /// `[rows, cols / 32]` exponents of two, plus 127.
         scales: Codes,
     },
 }
@@ -128,31 +128,31 @@ impl StoredMatrix {
     }
 }
 
-/// What a model does with a weight: devices may keep weights of different roles in different numbers.
+/// Role of a weight in the model: devices may keep different roles in different number types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeightRole {
-    /// Rows are taken from it.
+    /// Embedding: rows are gathered from it.
     Embedding {
-        /// It is the head, too.
+        /// Whether the embedding is also the head.
         tied: bool,
     },
-    /// Hidden states are multiplied with it.
+    /// Linear layer: hidden states are multiplied with it.
     Linear,
-    /// Hidden states are multiplied with it by [`Backend::swiglu`](super::Backend::swiglu) and by nothing else. Two parts: gate, and up of as many rows.
+    /// Gate and up of a feed-forward part, in two parts of equally many rows. Only [`Backend::swiglu`](super::Backend::swiglu) reads it.
     GateUp,
-    /// It makes the scores that experts are chosen by.
+    /// Router: makes the scores that experts are chosen by.
     Router,
-    /// It makes the logits.
+    /// Head: makes the logits.
     Head,
 }
 
-/// One expert's weights: gate and up, and back. Biases belong to all rows of each.
+/// Weights of one expert: gate and up, and down.
 #[derive(Debug, Clone)]
 pub struct ExpertWeights {
-    /// `[2 * intermediate, hidden]`, stacked.
+    /// `[2 * intermediate, hidden]` in one or two parts, stacked by rows.
     pub gate_up: Vec<StoredMatrix>,
     /// `[hidden, intermediate]`.
     pub down: StoredMatrix,
-    /// Of gate and up, and of down.
+    /// Biases of gate and up `[2 * intermediate]`, and of down `[hidden]`.
     pub biases: Option<(WeightTensor, WeightTensor)>,
 }

@@ -28,7 +28,7 @@ impl Dtype {
     }
 }
 
-/// One tensor: its bytes (little endian, row after row) lie in a file or in memory.
+/// One tensor. Its bytes (little endian, row after row) lie in a file or in memory.
 #[derive(Debug, Clone)]
 pub struct WeightTensor {
     /// Element type.
@@ -40,32 +40,32 @@ pub struct WeightTensor {
 }
 
 impl WeightTensor {
-    /// Its bytes.
+    /// Bytes of all elements. Random ones are generated at the first call.
     pub fn bytes(&self) -> &[u8] {
         &self.file[self.range.clone()]
     }
 
-    /// Their number, without asking for them.
+    /// Number of bytes. Random ones aren't generated for it.
     pub(super) fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// How its bytes are drawn, where they are in no file.
+    /// How random bytes are generated; `None` for bytes in a file.
     pub(crate) fn drawn(&self) -> Option<Drawn> {
         drawn(&self.file, &self.range)
     }
 
-    /// One of the tensors that it is made of: its shape lacks the first dimension.
+    /// Part `i` of the first dimension, as a tensor whose shape lacks this dimension.
     ///
     /// # Panics
-    /// Where there is no such one.
+    /// `i` isn't below the first dimension.
     #[must_use]
     pub fn index(&self, i: usize) -> Self {
         let range = part(&self.shape, &self.range, i);
         Self { dtype: self.dtype, shape: self.shape[1..].to_vec(), file: self.file.clone(), range }
     }
 
-    /// Its elements, widened.
+    /// Elements, widened to f32.
     pub fn to_f32(&self) -> Vec<f32> {
         let bytes = self.bytes();
         let wide = |b: &[u8; 4]| f32::from_le_bytes(*b);
@@ -77,13 +77,13 @@ impl WeightTensor {
     }
 }
 
-/// How this part of the bytes is drawn, where they are in no file.
+/// How the random bytes of `range` are generated; `None` for bytes in a file.
 pub(super) fn drawn(file: &FileBytes, range: &Range<usize>) -> Option<Drawn> {
     let FileBytes::Drawn(bytes) = file else { return None };
     bytes.drawn().behind(range.start)
 }
 
-/// Where part `i` of the first dimension lies.
+/// Range of the bytes of part `i` of the first dimension.
 pub(super) fn part(shape: &[usize], range: &Range<usize>, i: usize) -> Range<usize> {
     assert!(i < shape[0], "part {i} of {}", shape[0]);
     let size = range.len() / shape[0];

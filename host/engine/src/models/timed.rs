@@ -1,7 +1,7 @@
-//! A backend that can say what the operations of another one cost: how long each kind took, and what it read of weights and cache.
+//! Backend that wraps another one and measures its operations: the time of each kind, and the bytes of weights and KV cache that it reads.
 //!
-//! Invariant: while nobody asks, an operation costs one look at a field more. A time is that of the call, so it says something only of
-//! devices whose calls return when their work is done. Asked by benchmarks.
+//! Invariant: while nothing is measured, an operation costs one more check of a field. A time is that of the call, so it is meaningful only
+//! for devices whose calls return when their work is done. Used by benchmarks.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them.
+    /// All kinds, in the order of a step.
     pub const ALL: [Self; 7] = [
         Self::Embedding,
         Self::NormRope,
@@ -43,7 +43,7 @@ impl Op {
         Self::Head,
     ];
 
-    /// For people, and for columns.
+    /// Name for people, and for columns of tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Embedding => "embedding",
@@ -57,35 +57,35 @@ impl Op {
     }
 }
 
-/// What operations of one kind cost.
+/// Costs of the operations of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpCost {
-    /// How long they took.
+    /// Time of all calls.
     pub time: Duration,
-    /// How many there were.
+    /// Number of calls.
     pub calls: u64,
-    /// Bytes of weights that they read; of the embedding none are counted.
+    /// Bytes of weights that were read; those of the embedding aren't counted.
     pub weight_bytes: u64,
-    /// Bytes of the KV cache that they read, once for each sequence.
+    /// Bytes of the KV cache that were read, once for each sequence.
     pub cache_bytes: u64,
 }
 
-/// What the operations of some steps cost, by kind.
+/// Costs of the operations of some steps, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpCosts([OpCost; Op::ALL.len()]);
 
 impl OpCosts {
-    /// That of one kind.
+    /// Costs of one kind.
     pub fn of(&self, op: Op) -> OpCost {
         self.0[op as usize]
     }
 
-    /// That of one kind, to be added to.
+    /// Costs of one kind, to add to.
     pub fn of_mut(&mut self, op: Op) -> &mut OpCost {
         &mut self.0[op as usize]
     }
 
-    /// That of all kinds together.
+    /// Costs of all kinds together.
     pub fn total(&self) -> OpCost {
         self.0.iter().fold(OpCost::default(), |all, one| OpCost {
             time: all.time + one.time,
@@ -96,25 +96,25 @@ impl OpCosts {
     }
 }
 
-/// What operations of the current step read.
+/// Number of bytes that operations of the current step read.
 pub(crate) trait Traffic: Backend {
-    /// Bytes of a matrix, as it is stored.
+    /// Bytes of a matrix, in the form in which it is read.
     fn matrix_bytes(&self, matrix: &Self::Matrix) -> u64;
-    /// Bytes of the head, where any row's logits are wanted.
+    /// Bytes of the head; 0 where no row's logits are wanted.
     fn head_bytes(&self, head: &Self::Matrix) -> u64;
-    /// Bytes of the experts that any token goes to.
+    /// Bytes of the experts that at least one token goes to.
     fn experts_bytes(&self, experts: &Self::Experts, routes: &Self::Routes) -> u64;
     /// Bytes of the projection of compressed rows.
     fn mla_bytes(&self, weights: &Self::MlaWeights) -> u64;
-    /// Bytes of one layer's cache that the step's sequences see, of each the last `window` tokens.
+    /// Bytes of one layer's KV cache that the step's sequences see: for each sequence its last `window` tokens, or all.
     fn cache_bytes(&self, window: Option<usize>) -> u64;
 }
 
-/// See the module.
+/// Backend that measures the operations of `inner`.
 #[derive(Debug)]
 pub(crate) struct Timed<B> {
     inner: B,
-    /// None: nobody asks.
+    /// `None`: nothing is measured.
     costs: Option<Box<OpCosts>>,
 }
 
@@ -131,19 +131,19 @@ impl<B> Timed<B> {
         &mut self.inner
     }
 
-    /// Begins to count.
+    /// Starts to measure.
     pub(crate) fn start(&mut self) {
         self.costs = Some(Box::default());
     }
 
-    /// What was counted; nothing is counted any more.
+    /// Ends the measurement, and returns the costs.
     pub(crate) fn stop(&mut self) -> OpCosts {
         self.costs.take().map(|costs| *costs).unwrap_or_default()
     }
 }
 
 impl<B: Traffic> Timed<B> {
-    /// Runs an operation; `reads` says what it reads of weights and cache, once it has run.
+    /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it has run.
     fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
         let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
         let begin = Instant::now();

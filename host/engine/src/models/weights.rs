@@ -1,6 +1,5 @@
-//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json` lists. Mapped, not read;
-//! a tensor's shape is compared with what the configuration calls for, and all its elements are finite, before anybody sees
-//! its bytes.
+//! A model's weights by name: `model.safetensors`, or the files that `model.safetensors.index.json` lists. Files are mapped into memory.
+//! A tensor is returned only if its shape is the one that the configuration calls for and all its elements are finite.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -18,7 +17,7 @@ use crate::files::{FileBytes, ModelFiles};
 const SINGLE: &str = "model.safetensors";
 const INDEX: &str = "model.safetensors.index.json";
 
-/// Where tensors come from.
+/// Source of a model's tensors: files, or random numbers.
 #[derive(Debug)]
 pub struct Weights(Source);
 
@@ -54,7 +53,7 @@ impl Weights {
         Self::random_as(None, seed)
     }
 
-    /// The same, with linear layers as such a checkpoint stores them.
+    /// Random weights like those of [`Self::random`], with linear layers in the format `quantization`.
     pub fn random_as(quantization: Option<Quantization>, seed: u64) -> Self {
         Self(Source::Random(RandomWeights { seed, quantization }))
     }
@@ -83,7 +82,7 @@ impl Weights {
         Ok(Self(Source::Files { described, files: mapped, tensors }))
     }
 
-    /// Takes the files' pages out of this process's memory, where little of them is needed any more.
+    /// Releases the files' pages from this process's memory, for a caller that has copied most of the weights.
     pub(crate) fn release_pages(&self) {
         if let Source::Files { files, .. } = &self.0 {
             for (_, bytes) in files {
@@ -92,7 +91,7 @@ impl Weights {
         }
     }
 
-    /// Whether a tensor is stored as FP8 codes. One that isn't there isn't.
+    /// Whether a tensor is stored as FP8 codes; false for a tensor that isn't there.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         match &self.0 {
             Source::Files { tensors, .. } => {
@@ -146,7 +145,7 @@ impl Weights {
         }
     }
 
-    /// A tensor of this shape in the files, or what makes random ones.
+    /// Finds a tensor of this shape in the files; the inner error is the source of random tensors.
     fn find(&self, name: &str, shape: &[usize]) -> Result<Result<Found<'_>, &RandomWeights>, LoadError> {
         let (described, files, tensors) = match &self.0 {
             Source::Files { described, files, tensors } => (described, files, tensors),
@@ -174,7 +173,7 @@ impl Weights {
         unused.filter(|name| matters(name, layers)).min().map(String::as_str)
     }
 
-    /// What is wrong with a tensor.
+    /// Error for a tensor, with the name of its file.
     pub(super) fn invalid(&self, name: &str, reason: &str) -> LoadError {
         LoadError::invalid(self.file_of(name), format!("tensor {name}: {reason}"))
     }
@@ -204,8 +203,8 @@ struct Found<'a> {
     entry: &'a Entry,
 }
 
-/// Whether a tensor changes results: frequencies are computed, a tied head is the embedding, and layers behind the last one predict
-/// tokens further ahead.
+/// Whether a tensor changes results. Three kinds don't: rotary frequencies, which are computed; a tied head, which is the embedding; and
+/// layers behind the last one, which predict tokens further ahead.
 fn matters(name: &str, layers: usize) -> bool {
     let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next()?.parse().ok());
     layer.is_none_or(|layer: usize| layer < layers)

@@ -26,8 +26,8 @@ pub(super) struct DrawBuffers {
 const UNREAD: Draw = Draw { sampling: SamplingParams::GREEDY, position: 0, top_logprobs: None };
 
 impl Scheduler {
-    /// Whether all masks of the step that was scheduled last are ready. Masks that weren't prepared are started now, since all tokens before
-    /// the sampled ones are known.
+    /// Whether all masks of the step that was scheduled last are ready. Masks that weren't prepared are started now, since all tokens
+    /// before the sampled ones are known.
     pub(crate) fn masks_are_ready(&mut self) -> bool {
         let waker = self.waker.clone();
         let mut cx = Context::from_waker(&waker);

@@ -4,9 +4,9 @@
 //! queue's order (`queue.rs`), once the KV blocks for all their tokens are free (`admit.rs`). When KV blocks run out, sequences are
 //! preempted, and computed again later: first those whose client doesn't read, then those of the lowest priority, the last to begin first.
 //! A sequence whose mask is late leaves out steps until the mask is ready (`draws.rs`), so that other sequences don't wait for it.
-//! Invariants: among the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in every
-//! step; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in the step; nothing here depends on the
-//! tokens that a step under way will bring, or reads a clock. Called by the engine's thread only (`engine_step.rs`).
+//! Invariants: among the sequences that aren't paused and wait for no mask, the one of the highest priority that began first goes on in
+//! every step; a paused sequence costs others nothing; a sequence's tokens don't depend on the others in the step; nothing here depends on
+//! the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only (`engine_step.rs`).
 
 mod admit;
 mod build;

@@ -1,8 +1,8 @@
 //! Division of a step's tokens among decoding sequences, their drafts, prompts that are being computed, and requests that begin.
 //!
 //! A decoding sequence has one token in every step, whatever prompts there are. The rest is divided among the prompts of the highest
-//! priority: each principal with such a prompt gets the same share, and so does a waiting sequence that comes next. Other prompts get what
-//! a principal leaves of its share, in order of priority and of their beginning.
+//! priority: each principal with such a prompt gets the same share, and so does the waiting sequence of a further principal. Other prompts
+//! get what a principal leaves of its share, in order of priority and of their beginning.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! The rule: the lowest priority number first; within a priority, the principal that was given the fewest tokens
 //! (`virtual_tokens.rs`), among equals the principal that was served longest ago; within a principal, in order of arrival.
 //! Invariant (no principal starves within a priority): the request of a principal that has no other waiting, and isn't ahead of the others,
-//! begins after at most one request of each other principal of that priority, however many of theirs wait. A principal that is ahead by
+//! begins after at most one request of each other principal of that priority, however many others wait. A principal that is ahead by
 //! some number of tokens waits until the others have been given as many. Of two principals that always have requests waiting, neither is
 //! ahead by more than a prompt and the answers under way. No request overtakes the next one, however small it is.
 

@@ -34,7 +34,7 @@ impl VirtualTokens {
         self.accounts.get(&principal).copied().unwrap_or(unknown)
     }
 
-    /// Lifts the counter of a principal that begins to wait to `least`, the least counter of those that wait already; without any, to `floor`.
+    /// Lifts the counter of a principal that begins to wait to `least`, the least counter of those that wait already, or to `floor`.
     pub(super) fn join(&mut self, principal: u64, least: Option<u64>) {
         if self.accounts.len() >= REMEMBERED {
             let floor = self.floor;

@@ -82,11 +82,11 @@ pub(crate) struct Speculation {
     forced_pace: Pace,
     /// Source of the draft under way.
     source: Source,
-    /// Length from which on, with a runner that is one step ahead, the sequence waits until all its tokens are known, so that it gets a draft.
+    /// With a runner that is one step ahead: length from which on the sequence waits until all its tokens are known, to get a draft.
     wait_from: usize,
 }
 
-/// Number of tokens from one wait for a draft to the next, where the first brings no draft that is accepted.
+/// Number of tokens from one wait for a draft to the next, where the first brings no successful draft.
 const WAIT_EVERY: usize = 16;
 
 impl Speculation {

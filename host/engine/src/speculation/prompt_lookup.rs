@@ -23,7 +23,7 @@ pub(super) struct PromptLookup {
     last: Vec<u32>,
     /// For each place, the one before it in its chain, or 0.
     before: Vec<u32>,
-    /// Distance from the place that the last draft was copied from to the sequence's end at that time: the next draft is likely to go on there.
+    /// Distance from the place that the last draft was copied from to the sequence's end then. The next draft likely has the same distance.
     distance: usize,
 }
 

@@ -13,7 +13,7 @@ fn ids(step: &Step) -> Vec<u32> {
     step.tokens.iter().map(|token| token.id).collect()
 }
 
-/// What accepting these tokens in one step gives, and the steps that the client sees.
+/// Result of accepting these tokens in one step, and the steps that the client sees.
 fn accept(request: GenerationRequest, tokens: &[u32]) -> (Result<usize, GenerationError>, Vec<Step>) {
     let (outlet, inlet) = outlet(9, false, Arc::<Notify>::default());
     let mut sequence = Sequence::new(request, 100, outlet);

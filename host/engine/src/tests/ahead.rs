@@ -1,4 +1,4 @@
-//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while a step flies.
+//! A runner that is one step ahead: the same tokens as without, whatever ends or is preempted while a step is under way.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn rig(blocks: usize, ahead: usize) -> Rig {
     Rig::new(RunnerShape { ahead, ..shape(blocks, 4) }, options)
 }
 
-/// Each token once: it must hear of one before it is asked for the next.
+/// Mask that allows each token once: it must be advanced by a token before it is applied for the next one.
 #[derive(Debug, Default)]
 struct Once(BTreeSet<u32>);
 
@@ -86,7 +86,7 @@ fn each_step_is_begun_before_the_one_before_it_is_collected() {
     rig.run();
     client.read(usize::MAX);
     assert_eq!(client.tokens, alone(&request([1, 2, 3], 20)));
-    // The end at the limit is foreseen: no row is computed in vain.
+    // The end at `max_tokens` is known before: no row is computed in vain.
     assert_eq!((rig.runner.overlapped, rig.runner.computed), (19, 3 + 19));
 }
 

@@ -1,4 +1,4 @@
-//! Who is next: principals, priorities, deadlines, and shares of a step.
+//! Order of waiting requests: principals, priorities, deadlines, and shares of a step.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn ask(principal: u64, first: u32, prompt: usize, tokens: usize) -> GenerationRe
     GenerationRequest { cache_salt: principal, ..request(prompt, tokens) }
 }
 
-/// The order in which requests begin, by their first tokens, until all have, when `begun` had begun before.
+/// First tokens of the waiting requests in the order in which they begin; `begun` requests had begun before.
 fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
     let mut order = Vec::new();
     while rig.scheduler.queued().next().is_some() {
@@ -42,7 +42,7 @@ fn a_newcomer_waits_for_one_request_of_each_other_principal_at_most() {
         for principal in 0..others {
             clients.extend((0..30).map(|_| rig.submit(ask(principal, 1, 3, 2))));
         }
-        // Some of them have had something by then.
+        // Some of these requests have begun by then.
         for _ in 0..17 {
             rig.step();
         }
@@ -71,7 +71,7 @@ fn one_principals_requests_begin_in_order_and_principals_take_turns() {
 fn time_that_a_principal_did_not_use_is_not_saved_up() {
     for late_first in [true, false] {
         let mut rig = rig(100, 1);
-        // The other one was there at the beginning, and has had little.
+        // Principal 2 was there at the beginning, and was given few tokens.
         let mut clients = vec![rig.submit(ask(2, 2, 3, 2))];
         clients.extend((0..19).map(|_| rig.submit(ask(1, 1, 3, 2))));
         rig.run();
@@ -92,12 +92,12 @@ fn time_that_a_principal_did_not_use_is_not_saved_up() {
 fn principals_that_always_wait_are_given_as_many_tokens() {
     let mut rig = rig(60, 4);
     let mut clients = Vec::new();
-    // One sends long prompts and answers, the other short ones.
+    // Principal 1 has long prompts and answers, principal 2 short ones.
     for at in 0..200 {
         clients.push(rig.submit(ask(1, at % 30, 40, 20)));
         clients.extend((0..9).map(|_| rig.submit(ask(2, at % 30, 5, 3))));
     }
-    // What a principal is ahead by: a prompt, and answers under way.
+    // The most that a principal may be ahead by: a prompt, and the answers under way.
     let most = 40 + 4 * 20;
     let waits = |rig: &Rig, principal| rig.scheduler.queued().any(|one| one.principal == principal);
     let mut steps = 0;
@@ -122,7 +122,7 @@ fn the_lower_number_of_priority_begins_first_and_is_preempted_last() {
     rig.step();
     let running = |rig: &Rig| rig.scheduler.running().iter().map(|one| one.tokens[0]).collect::<Vec<_>>();
     assert_eq!(running(&rig), [7, 10]);
-    // Both answers don't fit: the one that matters less gives way.
+    // Both answers don't fit: the one of lower priority is preempted.
     while rig.scheduler.stats().preemptions == 0 {
         rig.step();
     }

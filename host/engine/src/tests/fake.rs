@@ -22,7 +22,7 @@ use crate::sequence::Sequence;
 use crate::token::SamplingParams;
 
 pub(crate) const VOCAB: u32 = 40;
-/// A token after which the fake's logits are not numbers. It and the one before never come by themselves.
+/// A token after which the fake's logits are NaN. It and id 38 are never sampled.
 pub(crate) const POISON: u32 = 39;
 
 pub(crate) fn shape(blocks: usize, block_size: usize) -> RunnerShape {
@@ -55,7 +55,7 @@ fn logits(value: u64, last: u32) -> impl Iterator<Item = f32> {
     })
 }
 
-/// The fake model's runner. Values are written at once; tokens of a step show only when it is collected.
+/// The fake model's runner. Values are written at once; tokens of a step are returned only when it is collected.
 pub(crate) struct FakeRunner {
     shape: RunnerShape,
     tables: BlockTables,
@@ -63,21 +63,21 @@ pub(crate) struct FakeRunner {
     cells: Vec<Option<(u32, u64)>>,
     /// Lanes and logits of the step that wasn't sampled.
     forwarded: Option<(Vec<u32>, Vec<f32>)>,
-    /// Per lane: what it sampled last.
+    /// Per lane: the token that was sampled last.
     last: HashMap<u32, u32>,
-    /// Steps that were sampled.
+    /// Steps that were sampled and not collected.
     drawn: VecDeque<Sampled>,
     collected: Sampled,
     sampler: Sampler,
-    /// Steps that were begun before the one before them was collected.
+    /// Number of steps that began before the step in front of them was collected.
     pub(crate) overlapped: usize,
-    /// Tokens of all steps.
+    /// Number of tokens in all steps.
     pub(crate) computed: usize,
     /// Fail the step that contains this token.
     pub(crate) fails_on: Option<u32>,
     /// Panic at the step that contains this token.
     pub(crate) panics_on: Option<u32>,
-    /// Fail one call of so many; 0: none.
+    /// Fail one of this many calls; 0: none.
     pub(crate) fails_every: usize,
     calls: usize,
 }
@@ -182,7 +182,7 @@ impl Runner for FakeRunner {
         let mut sampled = Sampled::default();
         self.sampler.sample(&logits, draws, &mut sampled);
         for (lane, row) in lanes.iter().zip(&sampled.rows) {
-            // What can't be chosen goes on as any token: nobody will read what comes of it.
+            // Where no token could be sampled, any token stands for it: results that follow from it are never read.
             self.last.insert(*lane, row.as_ref().map_or(0, |token| token.id));
         }
         self.drawn.push_back(sampled);
@@ -221,12 +221,12 @@ pub(crate) fn sampled(prompt: impl Into<Vec<u32>>, max_tokens: usize, seed: u64)
     request
 }
 
-/// What a request without stop ids and mask gets from the fake model, computed without cache, batch or scheduler.
+/// Tokens that a request without stop ids and mask gets from the fake model, computed without cache, batch or scheduler.
 pub(crate) fn alone(request: &GenerationRequest) -> Vec<u32> {
     alone_under(request, None)
 }
 
-/// The same under a mask.
+/// Tokens that a request without stop ids gets under a mask, computed without cache, batch or scheduler.
 pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn TokenMask>) -> Vec<u32> {
     let mut tokens = request.prompt.clone();
     let mut values: Vec<u64> = Vec::new();
@@ -238,7 +238,7 @@ pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn
         }
         let row: Vec<f32> = logits(*values.last().unwrap(), *tokens.last().unwrap()).collect();
         let draw = Draw { sampling: request.sampling, position: tokens.len(), top_logprobs: None };
-        // Made anew each time: what it knows is in the tokens.
+        // Made anew for each token, since its counts follow from the tokens.
         let mut logits_state = LogitsState::new(request.processors.clone(), request.prompt.len());
         let mut edits = Vec::new();
         if let Some(logits_state) = &mut logits_state {
@@ -257,7 +257,7 @@ pub(crate) fn alone_under(request: &GenerationRequest, mut mask: Option<&mut dyn
     tokens.split_off(request.prompt.len())
 }
 
-/// A client that reads only when it is made to.
+/// A client that reads only when the test calls [`Client::read`].
 pub(crate) struct Client {
     inlet: Option<Inlet>,
     pub(crate) tokens: Vec<u32>,

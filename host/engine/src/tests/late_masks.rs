@@ -1,4 +1,4 @@
-//! Masks that aren't there in time: their sequences leave steps out, and nobody else does.
+//! Late masks: their sequences leave steps out, and no others do.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -12,7 +12,7 @@ use crate::options::LocalOptions;
 use crate::runner::RunnerShape;
 use crate::speculation::SpeculationOptions;
 
-/// Whether masks are there, as a test wants it.
+/// Gate that a test opens and closes: masks are ready while it is open.
 #[derive(Debug, Default)]
 struct Gate {
     closed: bool,
@@ -81,7 +81,7 @@ fn a_sequence_leaves_out_the_steps_that_its_mask_is_late_for_and_no_other_does()
         let (mut late, mut other) = (rig.submit(gate.request(99)), rig.submit(request([1, 2], 60)));
         steps(&mut rig, 5);
         gate.set(true);
-        // The step under way is drawn before the mask is late, and one more is computed in vain.
+        // The step under way is sampled before the mask is late, and one more row is computed in vain.
         rig.step();
         let read = (late.read(99), other.read(99));
         let (before, rows) = (rig.scheduler.stats(), rig.runner.computed);
@@ -121,7 +121,7 @@ fn the_engine_sleeps_until_the_mask_is_there() {
     let other = engine.submit(request([1], 30)).unwrap();
     let (tokens, _) = runtime().block_on(read(other));
     assert_eq!((tokens, stats.generated_tokens), (alone(&request([1], 30)), 0));
-    // Each round that it goes looks once; 30 tokens and the ends of both need less than a hundred.
+    // Each round of the engine polls once; 30 tokens and the ends of both sequences need less than a hundred rounds.
     assert!(gate.polls() < 100, "{} looks", gate.polls());
     gate.set(false);
     let (tokens, finish) = runtime().block_on(read(generation));

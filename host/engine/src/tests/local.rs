@@ -66,7 +66,7 @@ fn a_paused_sequence_resumes_when_its_client_reads() {
     wait(&engine, |stats| stats.paused == 1);
     let steps = engine.stats().steps;
     assert_eq!(steps, 4);
-    // One step for the place that was made, none before it.
+    // One step follows for the room that the read makes, and none before it.
     runtime().block_on(generation.next()).unwrap();
     wait(&engine, |stats| stats.steps == steps + 1 && stats.paused == 1);
     let (rest, finish) = runtime().block_on(read(generation));
@@ -87,7 +87,7 @@ fn leaving_cancels_a_sequence_even_while_it_is_paused() {
 fn too_many_waiting_requests_are_refused_and_leaving_makes_room() {
     let engine = engine(LocalOptions { waiting: 2, ..LocalOptions::default() });
     let ask = |first: u32| GenerationRequest { queue: 1, ..request([first; 150], 100) };
-    // Each takes three quarters of the cache, and pauses; the next one takes its blocks and sends it back in line.
+    // Each sequence takes three quarters of the KV cache, and pauses; the next one preempts it and takes its blocks.
     let mut held = Vec::new();
     for paused in 1..=3 {
         held.push(engine.submit(ask(paused)).unwrap());
@@ -150,7 +150,7 @@ fn dropping_the_engine_ends_what_it_generates() {
     drop(engine);
     for generation in generations {
         let (_, finish) = runtime().block_on(read(generation));
-        // Whether it had begun is up to the threads.
+        // Whether the sequence had begun depends on the threads' timing.
         let ends = [Finish::Error(GenerationError::Stopped), Finish::Refused(SubmitError::Stopped)];
         assert!(finish.as_ref().is_some_and(|finish| ends.contains(finish)), "{finish:?}");
     }

@@ -10,7 +10,7 @@ use crate::options::LocalOptions;
 use crate::runner::Draw;
 use crate::token::SamplingParams;
 
-/// What the definitions say of one token, in their order: banned, biased, penalised.
+/// Logit of one token as defined, in the order of the definitions: banned, biased, penalised.
 fn processed(logit: f32, id: u32, asked: &LogitsProcessors, prompt: &[u32], output: &[u32]) -> f32 {
     let is_banned = |sequence: &Vec<u32>| {
         let before = sequence.len() - 1;
@@ -57,7 +57,7 @@ fn logits() -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec(logit, VOCAB as usize)
 }
 
-/// Sequences over few ids, so that they repeat themselves.
+/// Token sequences over few ids, so that tokens repeat.
 fn tokens() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(prop_oneof![3 => 0..5u32, 1 => 0..VOCAB], 1..60)
 }

@@ -1,4 +1,4 @@
-//! What makes tokens repeat themselves, and a mask.
+//! Logits processors that make tokens repeat, and a mask that forbids it.
 
 use std::task::{Context, Poll};
 
@@ -6,27 +6,27 @@ use crate::error::MaskError;
 use crate::generation::TokenMask;
 use crate::logits::LogitsProcessors;
 
-/// What makes few different tokens come, so that drafts are right now and then: with one, always.
+/// Biases that let only `count` different tokens come, so that drafts are accepted now and then; with one token, always.
 pub(crate) fn words(count: u32) -> LogitsProcessors {
     LogitsProcessors { bias: (3..3 + count).map(|id| (id, 50.0)).collect(), ..LogitsProcessors::default() }
 }
 
-/// No token twice running; `forced` tokens, failures and masks that come late where a test wants them.
+/// Mask that forbids the same token twice in a row. A test may set forced tokens, failures and late masks.
 #[derive(Debug, Default)]
 pub(crate) struct NoTwins {
     pub(crate) taken: Vec<u32>,
     pub(crate) can_rollback: bool,
     pub(crate) fails_at: Option<usize>,
-    /// What it says comes next, wrong or not.
+    /// Tokens that [`TokenMask::forced`] returns, right or wrong.
     pub(crate) expects: Vec<u32>,
-    /// One of so many of its masks comes late; 0: none.
+    /// One of this many masks is late; 0: none.
     pub(crate) late_one_in: usize,
-    /// Polls until what was prepared is there; none: nothing is prepared.
+    /// Number of polls until the prepared mask is ready; `None`: nothing is prepared.
     pub(crate) polls_left: Option<usize>,
 }
 
 impl NoTwins {
-    /// A prepared mask is asked for once it is there, and not before.
+    /// Panics if the mask is used while a prepared one isn't ready.
     fn take(&mut self) {
         assert!(self.polls_left.is_none_or(|polls| polls == 0), "a mask is asked that isn't there");
     }
@@ -34,7 +34,7 @@ impl NoTwins {
 
 impl TokenMask for NoTwins {
     fn prepare(&mut self, draft: &[u32]) {
-        // Which are late follows from what came, so that it is the same in every run.
+        // Whether a mask is late follows from the tokens, so that it is the same in every run.
         let mix = (self.taken.len() + draft.len()) * 7 + self.taken.last().map_or(0, |last| *last as usize);
         let late = self.late_one_in > 0 && mix.is_multiple_of(self.late_one_in);
         self.polls_left.get_or_insert(if late { 1 + mix % 11 } else { 0 });

@@ -80,7 +80,7 @@ fn other_ends_are_played_as_written() {
     );
 }
 
-/// The next step if it is due now; breaks off the wait for it if not.
+/// The next step if it is due now; else `None`, and the wait for it is dropped.
 async fn due_now(generation: &mut Generation) -> Option<Step> {
     tokio::select! {
         biased;
@@ -108,9 +108,9 @@ fn steps_are_due_at_the_pace_and_a_late_reader_finds_only_a_queue_full() {
         clock.taken(start + ms(at));
         clock.due.unwrap().duration_since(start)
     };
-    // Taken as they are due, and a little late: the next is due a pace after this one was.
+    // Steps taken when they are due, and a little late: the next step is due a pace after the last one was due.
     assert_eq!([0, 4, 9].map(&mut take), [ms(4), ms(8), ms(12)]);
-    // Back after long: the step that was due, four that wait, and then the pace again.
+    // Steps taken after a long pause: the one that was due, four more at once, and then the pace holds again.
     assert_eq!([200; 5].map(&mut take), [ms(188), ms(192), ms(196), ms(200), ms(204)]);
     assert_eq!([204, 208].map(&mut take), [ms(208), ms(212)]);
 }
@@ -128,7 +128,7 @@ fn outputs_of_one_pace_are_due_together_and_each_keeps_its_pace() {
         let second = take(ms(began));
         [second, take(second)]
     };
-    // A tick is a pace: those that begin within one share the next.
+    // A tick is as long as the pace: outputs that begin within one tick share the next.
     assert_eq!([1, 7, 20].map(|began| second_and_third(20, began)), [[ms(40), ms(60)]; 3]);
     assert_eq!(second_and_third(20, 21), [ms(60), ms(80)]);
     // A longer pace has several ticks, here two of 30 ms.

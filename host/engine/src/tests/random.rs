@@ -13,9 +13,9 @@ use crate::speculation::SpeculationOptions;
 #[derive(Debug, Clone)]
 struct Visit {
     arrival: usize,
-    /// Prompts of one topic share their beginning; those of two have equal parts after different beginnings.
+    /// Prompts of one topic share their beginning; those of different topics have equal parts after different beginnings.
     topic: u32,
-    /// Only so many different tokens come, so that drafts are accepted now and then; 0: any.
+    /// Number of different tokens that come, so that drafts are accepted now and then; 0: any.
     words: u32,
     prompt: u32,
     tokens: usize,

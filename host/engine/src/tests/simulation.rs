@@ -1,5 +1,5 @@
-//! Ten thousand requests of every kind on a device that fails now and then: what must hold after each step does, everybody gets what they get
-//! alone (up to where their step failed), and nothing is lost.
+//! Ten thousand requests of every kind on a device that fails now and then: the invariants hold after each step, each request gets the
+//! tokens that it gets alone (up to where its step failed), and nothing is lost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::runner::{RunError, RunnerShape};
 use crate::speculation::SpeculationOptions;
 
 const VISITS: u32 = 10_000;
-/// Steps in which they arrive: about as many as the engine needs.
+/// Number of steps during which requests arrive: about as many as the engine needs for them.
 const ARRIVING: u32 = 8_000;
-/// One of so many calls of the runner fails.
+/// One of this many calls of the runner fails.
 const FAILS_EVERY: usize = 499;
 
-/// Numbers that are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -39,7 +39,7 @@ struct Visit {
     priority: i32,
     words: u32,
     is_masked: bool,
-    /// Ids that end it.
+    /// Stop ids of the request.
     stops: Vec<u32>,
     prompt: Vec<u32>,
     tokens: usize,
@@ -54,7 +54,7 @@ impl Visit {
         let length = if random.one_in(40) { 60 + random.below(60) } else { 1 + random.below(24) };
         Self {
             arrival: random.below(ARRIVING),
-            // One of them sends half of all requests.
+            // Principal 0 sends half of all requests.
             principal: u64::from(random.below(8).saturating_sub(3)),
             priority: if random.one_in(10) { random.below(3).cast_signed() - 1 } else { 0 },
             words: random.below(4),
@@ -68,7 +68,7 @@ impl Visit {
         }
     }
 
-    /// Its seed is its number, by which it is found in the scheduler.
+    /// Makes the request. Its seed is its number, by which it is found in the scheduler.
     fn request(&self, number: u64) -> GenerationRequest {
         let mask = || NoTwins {
             can_rollback: !number.is_multiple_of(3),
@@ -93,9 +93,9 @@ impl Visit {
 struct Simulation {
     rig: Rig,
     visits: Vec<Visit>,
-    /// Those that arrived and haven't ended, by number.
+    /// Clients of the requests that have arrived and not ended, by the request's number.
     clients: BTreeMap<u64, Client>,
-    /// All that have begun have a lower place than this.
+    /// Number of sequences known to have begun: each of them has a lower `begun`.
     begun: u64,
     time: u32,
 }
@@ -108,7 +108,7 @@ impl Simulation {
         }
     }
 
-    /// Reads, leaves, and takes those out that have ended.
+    /// Lets clients read and leave, and removes those that have ended.
     fn read(&mut self) {
         let Self { visits, clients, time, .. } = self;
         clients.retain(|number, client| {
@@ -127,7 +127,8 @@ impl Simulation {
         });
     }
 
-    /// Whoever began was the first of its line, and nobody of a higher priority waits.
+    /// Checks that each sequence that began was the first of its line, that no sequence of a higher priority waits, and that no waiting
+    /// principal of the same priority was given fewer tokens.
     fn check_order(&mut self, given: &BTreeMap<u64, u64>) {
         let running = self.rig.scheduler.running();
         let began: Vec<u64> =
@@ -178,7 +179,7 @@ fn check_answer(request: &GenerationRequest, client: &Client) {
     }
 }
 
-/// What a request gets alone, from masks that are never late and a device that doesn't fail.
+/// Tokens and finish that a request gets alone, from masks that are never late and a device that doesn't fail.
 fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
     let mut mask = NoTwins::default();
     let mut tokens = if request.mask.is_some() {
@@ -194,7 +195,7 @@ fn expected(request: &GenerationRequest) -> (Vec<u32>, Finish) {
     (tokens, end)
 }
 
-/// Runs all visits; panics where something doesn't hold.
+/// Runs all visits; panics where an invariant doesn't hold.
 fn simulate(seed: u64, ahead: usize) {
     let mut random = Random(seed);
     let visits = (0..VISITS).map(|_| Visit::new(&mut random)).collect();
@@ -210,7 +211,7 @@ fn simulate(seed: u64, ahead: usize) {
     let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), begun: 0, time: 0 };
     while simulation.time < ARRIVING || !simulation.clients.is_empty() {
         simulation.step();
-        // Nobody waits for longer than the deadline, and who has begun ends.
+        // No request waits for longer than the queue timeout, and every sequence that has begun ends.
         assert!(simulation.time < ARRIVING + 2000, "{} don't end", simulation.clients.len());
     }
     simulation.rig.run();

@@ -106,7 +106,7 @@ fn drafts_of_text_that_does_not_repeat_are_given_up() {
 fn what_a_mask_expects_is_drafted_and_a_mask_that_takes_nothing_back_gets_no_drafts() {
     let script = |expects: &[u32], can_rollback| {
         let mask = NoTwins { can_rollback, expects: expects.to_vec(), ..NoTwins::default() };
-        // With two words and no twins, each follows the other.
+        // With two different tokens, none twice in a row, each follows the other.
         let ask = GenerationRequest { processors: words(2), ..sampled([1, 2], 41, 5) };
         answers(rig(100, 0, SpeculationOptions::default()), vec![masked(mask, ask)])
     };
@@ -150,7 +150,7 @@ fn drafts_take_what_is_left_of_the_rows_behind_those_of_all_who_decode() {
     while let Some(batch) = rig.scheduler.schedule() {
         assert!(batch.tokens.len() <= 24);
         let prompts = batch.context_lens.iter().filter(|length| **length <= 12).count();
-        // The last row of a prompt is none of theirs.
+        // The last row of the long prompt doesn't belong to the decoding sequences.
         let decoding = batch.logit_rows.len() - usize::from(batch.context_lens.contains(&90));
         assert!(prompts > 0 || decoding <= 7, "{decoding} rows");
         full += usize::from(prompts == 0 && decoding == 7);
@@ -191,7 +191,7 @@ fn a_draft_that_finds_no_block_is_dropped_rather_than_anybody_preempted() {
             let before = rig.scheduler.stats();
             assert!(rig.step().is_some() && before.steps < 1000, "{blocks} blocks: {before:?}");
             let after = rig.scheduler.stats();
-            // Each has a block for its next token, so only drafts can lack one; each draft may take what is free beyond those.
+            // Each sequence has a block for its next token, so only drafts can lack one. A draft may take blocks that are free beyond.
             if before.free_blocks >= 2 {
                 assert_eq!(after.preemptions, before.preemptions, "{blocks} blocks: {before:?}");
                 tight += usize::from(before.running == 2 && before.free_blocks < 2 * draft_tokens / 4);

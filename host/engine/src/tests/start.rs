@@ -1,4 +1,4 @@
-//! The engine's first word.
+//! Start of a generation: [`Generation::started`] tells whether the engine takes or refuses the request.
 
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::local::LocalEngine;
 use crate::options::LocalOptions;
 use crate::runner::RunnerShape;
 
-/// Says its word when it is polled for the third time.
+/// Stream whose `poll_start` is ready with `word` at the third poll.
 struct Late {
     polls: u32,
     word: Result<(), SubmitError>,
@@ -59,7 +59,7 @@ fn a_refusal_is_the_first_word_and_the_last() {
 
 #[test]
 fn an_engine_that_queues_says_its_word_before_any_step() {
-    // Without lanes nobody ever runs.
+    // Without lanes no sequence ever runs.
     let runner = FakeRunner::new(RunnerShape { lanes: 0, ..shape(50, 4) });
     let engine = LocalEngine::start(Box::new(runner), LocalOptions::default());
     let mut generation = engine.submit(request([1], 5)).unwrap();

@@ -1,4 +1,4 @@
-//! The scheduler, step by step: who runs when, and that it changes nobody's tokens.
+//! The scheduler, step by step: which sequences run when, and that this changes no sequence's tokens.
 
 use super::fake::{POISON, Rig, alone, request, sampled, shape};
 use crate::batch::Batch;
@@ -17,7 +17,7 @@ fn prompt(length: u32, salt: u32) -> Vec<u32> {
     (0..length).map(|at| (at * 7 + salt * 13) % 39).collect()
 }
 
-/// Runs all of them together to the end and checks that each gets what it gets alone.
+/// Runs requests together to the end and checks that each gets the tokens that it gets alone.
 fn check_together(rig: &mut Rig, make: impl Fn() -> Vec<GenerationRequest>) {
     let mut clients: Vec<_> = make().into_iter().map(|request| rig.submit(request)).collect();
     rig.run();

@@ -18,14 +18,14 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// Blocks follow each other from `first`, `stride` apart; its lane is `first`, too.
+    /// A sequence whose blocks are `first`, `first + stride` and so on, and whose lane is `first`.
     pub(crate) fn new(tokens: &[u32], first: u32, stride: u32) -> Self {
         let blocks = (0..32).map(|i| first + i * stride).collect();
         Self { tokens: tokens.to_vec(), done: 0, lane: first, blocks }
     }
 }
 
-/// The next `counts[i]` tokens of each sequence; logits of the last of each, or of all.
+/// Batch of the next `counts[i]` tokens of each sequence, with the logits of each sequence's last token, or of all tokens.
 pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -> Batch {
     let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for (sequence, count) in sequences.iter().zip(counts) {
@@ -49,13 +49,13 @@ pub(crate) fn batch(sequences: &[&Sequence], counts: &[usize], all_rows: bool) -
     batch
 }
 
-/// Runs one step; its logits.
+/// Runs one step and returns its logits.
 pub(crate) fn run(runner: &mut CpuRunner, batch: &Batch) -> Result<Vec<f32>, RunError> {
     runner.forward(batch)?;
     Ok(runner.logits().to_vec())
 }
 
-/// Runs the next `count` tokens of one sequence; logits of the last.
+/// Runs the next `count` tokens of one sequence and returns the logits of the last.
 #[allow(dead_code, reason = "not every test goes on step by step")]
 pub(crate) fn advance(runner: &mut CpuRunner, sequence: &mut Sequence, count: usize) -> Vec<f32> {
     let logits = run(runner, &batch(&[sequence], &[count], false)).unwrap();

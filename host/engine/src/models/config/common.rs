@@ -1,4 +1,4 @@
-//! What families' configurations share.
+//! Readers of configuration fields that families share.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::models::LoadError;
 use crate::models::fields::Fields;
 use crate::models::ops::RopeSpec;
 
-/// Most layers of a model.
+/// Maximum number of layers in a model.
 const LAYERS: usize = 4096;
 
-/// Reads what all families have, around what only one has.
+/// Makes a configuration from the parts that a family has read itself, and the fields that all families have.
 #[expect(clippy::cast_possible_truncation, reason = "the norm's constant is rounded to f32")]
 pub(super) fn decoder(
     fields: Fields<'_>,
@@ -57,12 +57,12 @@ pub(super) fn layers(fields: Fields<'_>) -> Result<usize, LoadError> {
     fields.size("num_hidden_layers", 1..=LAYERS)
 }
 
-/// Width of a feed-forward part, by its name.
+/// Width of a feed-forward part, from the field `name`.
 pub(super) fn intermediate(fields: Fields<'_>, name: &str) -> Result<usize, LoadError> {
     fields.size(name, 1..=1 << 20)
 }
 
-/// Grouped attention; `head_dim` is the width of a head that the configuration leaves out.
+/// Reads grouped-query attention; `head_dim` gives the width of a head from the number of heads, where the configuration has none.
 pub(super) fn grouped(
     fields: Fields<'_>,
     head_dim: impl FnOnce(usize) -> Result<usize, LoadError>,
@@ -85,7 +85,7 @@ pub(super) fn grouped(
     Ok(GroupedConfig { heads, kv_heads, head_dim, bias: false, head_norms: false, sinks: false })
 }
 
-/// Width of a head as Llama and its kin have it.
+/// Default width of a head in Llama and Mistral: `hidden_size` divided by the number of heads.
 pub(super) fn hidden_by_heads(fields: Fields<'_>, heads: usize) -> Result<usize, LoadError> {
     let hidden = hidden(fields)?;
     if hidden.is_multiple_of(heads) && hidden / heads <= 4096 {
@@ -96,7 +96,7 @@ pub(super) fn hidden_by_heads(fields: Fields<'_>, heads: usize) -> Result<usize,
     Err(fields.invalid(reason))
 }
 
-/// (experts, experts of a token); `names` are those of the first, the published one first.
+/// Reads (number of experts, experts of a token); `names` are the possible names of the first field, the published one first.
 pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, usize), LoadError> {
     let name = names.into_iter().find(|name| fields.get(name).is_some()).unwrap_or(names[0]);
     let experts = fields.size(name, 1..=1 << 16)?;
@@ -104,7 +104,7 @@ pub(super) fn experts(fields: Fields<'_>, names: [&str; 2]) -> Result<(usize, us
     Ok((experts, per_token))
 }
 
-/// Layers that see all tokens, where no others are supported.
+/// Refuses layers that don't see all tokens, for families where these aren't supported.
 pub(super) fn only_full_attention(fields: Fields<'_>) -> Result<(), LoadError> {
     if let Some(Value::Array(kinds)) = fields.get("layer_types")
         && let Some(kind) = kinds.iter().find(|kind| kind.as_str() != Some("full_attention"))

@@ -1,5 +1,5 @@
 //! DeepSeek-V3 (arXiv:2412.19437), and Moonlight and Kimi K2, which have its architecture: attention over a compressed cache,
-//! experts with a shared one behind the first, dense layers.
+//! a few dense layers first, then experts with a shared one.
 
 use super::common;
 use super::{
@@ -63,7 +63,7 @@ fn experts(fields: Fields<'_>) -> Result<ExpertsConfig, LoadError> {
     })
 }
 
-/// Groups must be of one size, and those that are left must have enough experts.
+/// Reads the router's scoring. Groups must be of one size, and the groups that are kept must have enough experts.
 #[expect(clippy::cast_possible_truncation, reason = "the factor is rounded to f32")]
 fn scoring(fields: Fields<'_>, experts: usize, per_token: usize) -> Result<Scoring, LoadError> {
     let groups = fields.optional_size("n_group", 1..=experts)?.unwrap_or(1);
@@ -87,7 +87,7 @@ fn scoring(fields: Fields<'_>, experts: usize, per_token: usize) -> Result<Scori
     })
 }
 
-/// Features that would change results and that there is no code for.
+/// Refuses features that would change results and aren't supported.
 fn refuse_unsupported(fields: Fields<'_>) -> Result<(), LoadError> {
     fields.only_text("hidden_act", "silu")?;
     fields.only_text("scoring_func", "sigmoid")?;

@@ -10,11 +10,11 @@ use crate::models::LoadError;
 use crate::models::fields::Fields;
 use crate::models::ops::{ExpertActivation, RopeScaling, RopeSpec, Scoring, YarnScaling};
 
-/// Width of a head that the configuration leaves out.
+/// Default width of a head.
 const HEAD_DIM: usize = 64;
-/// Tokens that a layer with a window sees.
+/// Default window, in tokens.
 const WINDOW: usize = 128;
-/// MXFP4 shares a scale among this many neighbours.
+/// Size of a quantisation block: this many neighbours share a scale in MXFP4.
 const BLOCK: usize = 32;
 
 pub(super) fn read(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
@@ -76,7 +76,7 @@ fn rope(fields: Fields<'_>) -> Result<RopeSpec, LoadError> {
     Ok(RopeSpec { theta, scaling: Some(RopeScaling::Yarn(yarn)) })
 }
 
-/// What each layer sees: `layer_types`, or every other layer a window, the first among them.
+/// Window of each layer, from `layer_types`. Without that field every other layer has a window, beginning with the first.
 fn windows(fields: Fields<'_>) -> Result<Vec<Option<usize>>, LoadError> {
     let count = common::layers(fields)?;
     let window = fields.optional_size("sliding_window", 1..=1 << 26)?.unwrap_or(WINDOW);

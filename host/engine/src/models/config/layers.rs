@@ -1,4 +1,4 @@
-//! What layers are made of, in all families.
+//! Configuration of layers, for all families.
 
 use super::LayerCache;
 use crate::models::ops::{ExpertActivation, MlaSpec, Scoring};
@@ -12,7 +12,7 @@ pub enum AttentionConfig {
     Latent(LatentConfig),
 }
 
-/// Sizes of grouped attention, and what it has.
+/// Sizes and optional parts of grouped-query attention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupedConfig {
     /// Query heads.
@@ -21,11 +21,11 @@ pub struct GroupedConfig {
     pub kv_heads: usize,
     /// Width of a head; even.
     pub head_dim: usize,
-    /// q, k, v and o have biases.
+    /// Whether q, k, v and o have biases.
     pub bias: bool,
-    /// Query and key heads have norms.
+    /// Whether query and key heads have norms.
     pub head_norms: bool,
-    /// Each head has one more score, of a key without value.
+    /// Whether each head has a sink: one more score, of a key without value.
     pub sinks: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct GroupedConfig {
 pub struct LatentConfig {
     /// Query heads.
     pub heads: usize,
-    /// Width that queries are made of, where not of the residual stream.
+    /// Width of the narrow row that queries are projected from; `None`: they are projected from the residual stream.
     pub query_rank: Option<usize>,
     /// Width of the compressed row.
     pub rank: usize,
@@ -49,19 +49,19 @@ pub struct LatentConfig {
 }
 
 impl LatentConfig {
-    /// What operations are told of it.
+    /// Parameters for the backend's operations.
     pub fn spec(&self) -> MlaSpec {
         let Self { heads, rank, nope, rope, value, scale, .. } = *self;
         MlaSpec { heads, rank, nope, rope, value, scale }
     }
 }
 
-/// What one layer has that others may not have.
+/// Configuration of one layer, for what differs between layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerConfig {
-    /// Positions that a token sees, its own among them; none: all before it.
+    /// Number of positions that a token sees, its own included; `None`: its own and all before.
     pub window: Option<usize>,
-    /// Its feed-forward part.
+    /// Feed-forward part.
     pub mlp: MlpConfig,
 }
 
@@ -70,7 +70,7 @@ pub struct LayerConfig {
 pub enum MlpConfig {
     /// `SwiGLU`.
     Gated {
-        /// Its width.
+        /// Width between the projections.
         intermediate: usize,
     },
     /// A mixture of experts.
@@ -80,36 +80,36 @@ pub enum MlpConfig {
 /// A mixture of experts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpertsConfig {
-    /// Experts.
+    /// Number of experts.
     pub experts: usize,
-    /// Experts of a token; at most `experts`.
+    /// Number of experts chosen for each token; at most `experts`.
     pub per_token: usize,
     /// Width of an expert.
     pub intermediate: usize,
     /// How the router's scores become a choice and weights.
     pub scoring: Scoring,
-    /// Between an expert's linear layers.
+    /// Activation between an expert's linear layers.
     pub activation: ExpertActivation,
     /// How tensors are named and laid out.
     pub layout: ExpertLayout,
-    /// Width of the expert that every token goes to beside the chosen ones.
+    /// Width of the shared expert, which every token goes to beside the chosen ones; `None`: there is none.
     pub shared: Option<usize>,
 }
 
-/// How a checkpoint has its experts.
+/// Layout of experts in a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertLayout {
     /// Three tensors for each expert, no biases; the router is `gate`.
     Separate {
-        /// The router has a correction of its choice.
+        /// Whether the router has a correction, which is added to the scores for the choice.
         correction: bool,
     },
-    /// One tensor for gates and ups of all experts, which are interleaved, and one back, with biases; the router is `router`.
+    /// One tensor for gate and up of all experts, whose rows alternate, and one for down of all, with biases; the router is `router`.
     Packed,
 }
 
 impl AttentionConfig {
-    /// What a layer with this window keeps of a token.
+    /// What a layer with this window keeps in the KV cache.
     pub(super) fn cache(&self, window: Option<usize>) -> LayerCache {
         match (*self, window) {
             (Self::Latent(LatentConfig { rank, rope, .. }), _) => LayerCache::Latent { width: rank + rope },

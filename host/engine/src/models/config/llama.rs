@@ -14,7 +14,7 @@ pub(super) fn read_llama(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     read(fields, bias, None)
 }
 
-/// Mistral 7B and what has its class; the first one sees a window of tokens in every layer.
+/// Mistral 7B and other models of its class. In the first Mistral 7B every layer has a window.
 pub(super) fn read_mistral(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     common::only_full_attention(fields)?;
     read(fields, false, fields.optional_size("sliding_window", 1..=1 << 26)?)

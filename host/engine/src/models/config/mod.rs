@@ -1,5 +1,5 @@
-//! `config.json` of a model directory as a typed description, every size within bounds that make later products safe.
-//! A file for each family.
+//! `config.json` of a model directory as a typed description, every size within bounds that keep later products from overflowing.
+//! One file for each family.
 
 mod common;
 mod deepseek_v3;
@@ -23,12 +23,11 @@ use super::fields::Fields;
 use super::ops::RopeSpec;
 use crate::files::ModelFiles;
 
-/// The file's name.
 const FILE: &str = "config.json";
 
 type Reader = fn(Fields<'_>) -> Result<ModelConfig, LoadError>;
 
-/// Architectures that there is code for: the class that checkpoints are saved from, the `model_type`s, and who reads them.
+/// Supported architectures: the class that checkpoints are saved from, the `model_type`s, and the reader of the configuration.
 const FAMILIES: [(&str, &[&str], Reader); 6] = [
     ("LlamaForCausalLM", &["llama"], llama::read_llama),
     ("MistralForCausalLM", &["mistral"], llama::read_mistral),
@@ -38,30 +37,30 @@ const FAMILIES: [(&str, &[&str], Reader); 6] = [
     ("DeepseekV3ForCausalLM", &["deepseek_v3", "kimi_k2"], deepseek_v3::read),
 ];
 
-/// What the engine must know of a model: a decoder of layers that add attention and a feed-forward part to a residual stream.
+/// Configuration of a model: a decoder of layers that add attention and a feed-forward part to a residual stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelConfig {
-    /// Ids are below this.
+    /// Size of the vocabulary: token ids are below it.
     pub vocab: usize,
-    /// Positions are below this.
+    /// Context length: positions are below it.
     pub context: usize,
     /// Width of the residual stream.
     pub hidden: usize,
     /// Added to the mean square in norms.
     pub rms_norm_eps: f32,
-    /// The head is the embedding.
+    /// Whether the embedding is also the head.
     pub tied: bool,
     /// Rotary embedding.
     pub rope: RopeSpec,
     /// Attention, of the same widths in all layers.
     pub attention: AttentionConfig,
-    /// What layers differ in.
+    /// Configuration of each layer, for what differs between layers.
     pub layers: Vec<LayerConfig>,
-    /// How weights of linear layers are stored, where not as plain numbers.
+    /// Format of quantised weights; `None`: weights are plain numbers.
     pub quantization: Option<Quantization>,
 }
 
-/// What one layer keeps of a sequence's tokens.
+/// What one layer keeps of a sequence's tokens in the KV cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerCache {
     /// Keys and values of all tokens.
@@ -77,12 +76,12 @@ pub enum LayerCache {
         kv_heads: usize,
         /// Width of a head.
         head_dim: usize,
-        /// Tokens.
+        /// Number of tokens.
         window: usize,
     },
-    /// One compressed row for all heads, of all tokens.
+    /// Compressed rows of all tokens, each shared by all heads.
     Latent {
-        /// Its width.
+        /// Width of the compressed row.
         width: usize,
     },
 }
@@ -113,7 +112,7 @@ impl ModelConfig {
         }
     }
 
-    /// What each layer keeps of a token.
+    /// What each layer keeps in the KV cache.
     pub fn cache(&self) -> Vec<LayerCache> {
         self.layers.iter().map(|layer| self.attention.cache(layer.window)).collect()
     }
@@ -133,7 +132,7 @@ fn architecture(fields: Fields<'_>) -> Result<&str, LoadError> {
     }
 }
 
-/// For people: `LlamaForCausalLM (model_type llama), …`.
+/// List of the supported architectures for people: `LlamaForCausalLM (model_type llama), …`.
 fn supported() -> String {
     let one =
         |(class, types, _): &(&str, &[&str], Reader)| format!("{class} (model_type {})", types.join(" or "));

@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::models::LoadError;
 use crate::models::fields::Fields;
 
-/// Formats of weights that there is code for.
+/// Supported formats of quantised weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantization {
-    /// E4M3, with a factor for each block of rows and columns. Which tensors are, their types say.
+    /// E4M3, with a scale for each quantisation block of rows and columns. A tensor's element type says whether it is FP8.
     Fp8 {
-        /// Rows and columns of a block.
+        /// Rows and columns of a quantisation block.
         block: (usize, usize),
     },
     /// Experts are MXFP4.
@@ -34,7 +34,7 @@ impl Quantization {
         }
     }
 
-    /// Activations stay f32 here, whatever their scheme.
+    /// Reads FP8 in blocks. `activation_scheme` is ignored: activations are never rounded to FP8 here.
     fn fp8(fields: Fields<'_>) -> Result<Self, LoadError> {
         fields.only_text("fmt", "e4m3")?;
         let expected = "two sizes of a block, from 1 to 65536";

@@ -8,7 +8,7 @@ use crate::models::LoadError;
 use crate::models::fields::Fields;
 use crate::models::ops::{ExpertActivation, RopeSpec, Scoring};
 
-/// Width of a head that the configuration leaves out.
+/// Default width of a head.
 const HEAD_DIM: usize = 128;
 
 /// All layers have the same feed-forward part.
@@ -18,7 +18,7 @@ pub(super) fn read_dense(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     read(fields, layers)
 }
 
-/// Every layer has experts, but for those in `mlp_only_layers` and between steps of `decoder_sparse_step`.
+/// Every `decoder_sparse_step`th layer has experts, except those in `mlp_only_layers`; all others are dense.
 pub(super) fn read_moe(fields: Fields<'_>) -> Result<ModelConfig, LoadError> {
     let count = common::layers(fields)?;
     let step = fields.optional_size("decoder_sparse_step", 1..=1 << 16)?.unwrap_or(1);

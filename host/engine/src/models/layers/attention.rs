@@ -1,4 +1,4 @@
-//! Attention over grouped heads, loaded by the names of published checkpoints. Families differ in what is there: biases, norms on query
+//! Grouped-query attention, loaded by the tensor names of published checkpoints. Families differ in optional parts: biases, norms on query
 //! and key heads, sinks, a window.
 
 use crate::models::config::GroupedConfig;
@@ -6,14 +6,14 @@ use crate::models::loading::{Loading, Parts};
 use crate::models::ops::{AttentionSpec, HeadNorms, LayerInput, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError, WeightRole};
 
-/// Projections around the cache.
+/// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct GroupedAttention<B: Backend> {
     config: GroupedConfig,
     window: Option<usize>,
     qkv: B::Matrix,
     qkv_bias: Option<B::Vector>,
-    /// Of query heads, and of key heads.
+    /// Norms of query heads, and of key heads.
     norms: Option<(B::Vector, B::Vector)>,
     sinks: Option<B::Vector>,
     o: B::Matrix,
@@ -28,7 +28,7 @@ pub(super) struct Scratch<T> {
 }
 
 impl<T> Scratch<T> {
-    /// Of width one for a model without such layers.
+    /// Allocates activations, of width one for a model without grouped-query attention.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
         config: Option<&GroupedConfig>,
@@ -75,7 +75,7 @@ impl<B: Backend> GroupedAttention<B> {
         Ok(Self { config, window, qkv: weights, qkv_bias, norms, sinks, o, o_bias })
     }
 
-    /// Adds what the norm of `hidden` attends to in cache layer `layer` to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,

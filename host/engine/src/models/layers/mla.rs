@@ -1,12 +1,12 @@
-//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the names of published checkpoints. Queries come
-//! of the residual stream, or of a narrower row between.
+//! Attention over a compressed cache (MLA, DeepSeek-V2, arXiv:2405.04434), loaded by the tensor names of published checkpoints. Queries
+//! are projected from the residual stream directly, or through a narrower row.
 
 use crate::models::config::LatentConfig;
 use crate::models::loading::Loading;
 use crate::models::ops::{LayerInput, MlaSpec, Norm, Store, TensorRole};
 use crate::models::{Backend, LoadError};
 
-/// Projections around the cache.
+/// Weights of one layer's attention.
 #[derive(Debug)]
 pub(super) struct LatentAttention<B: Backend> {
     spec: MlaSpec,
@@ -20,14 +20,14 @@ pub(super) struct LatentAttention<B: Backend> {
 #[derive(Debug)]
 enum Queries<B: Backend> {
     Direct(B::Matrix),
-    /// Down, norm, up.
+    /// Projection down, norm, projection up.
     Narrow(B::Matrix, B::Vector, B::Matrix),
 }
 
 /// Activations of a step.
 #[derive(Debug)]
 pub(super) struct Scratch<T> {
-    /// Before and after the norm.
+    /// Narrow row of the queries, before and after its norm.
     narrow: (T, T),
     queries: T,
     kv: T,
@@ -35,7 +35,7 @@ pub(super) struct Scratch<T> {
 }
 
 impl<T> Scratch<T> {
-    /// Of width one for what a model lacks.
+    /// Allocates activations, of width one for those that a model lacks.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
         config: Option<&LatentConfig>,
@@ -81,7 +81,7 @@ impl<B: Backend> LatentAttention<B> {
         Ok(Self { spec, queries, kv, kv_norm, weights, o })
     }
 
-    /// Adds what the norm of `hidden` attends to in cache layer `layer` to `hidden`.
+    /// Computes attention of the norm of `hidden` over cache layer `layer`, and adds it to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
@@ -92,7 +92,7 @@ impl<B: Backend> LatentAttention<B> {
     ) {
         let Scratch { narrow: (before, after), queries, kv, attended } = scratch;
         let eps = norm.eps;
-        // Two read it.
+        // Computed once, since queries and compressed rows both read it.
         backend.rms_norm(hidden, norm, normed);
         match &self.queries {
             Queries::Direct(weight) => backend.linear(normed, weight, None, Store::Overwrite, queries),

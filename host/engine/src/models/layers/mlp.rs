@@ -1,4 +1,4 @@
-//! The gated feed-forward part, dense.
+//! Dense gated feed-forward layer.
 
 use crate::models::loading::Loading;
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
@@ -12,7 +12,7 @@ pub(super) struct Scratch<T> {
 }
 
 impl<T> Scratch<T> {
-    /// Of width one for a model without such a part.
+    /// Allocates activations, of width one for a model without dense feed-forward layers.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
         intermediate: Option<usize>,
@@ -23,7 +23,7 @@ impl<T> Scratch<T> {
     }
 }
 
-/// `SwiGLU`: two projections of which one gates the other, and one back.
+/// `SwiGLU`: the gate and up projections, and the down projection.
 #[derive(Debug)]
 pub(super) struct GatedMlp<B: Backend> {
     gate_up: B::Matrix,
@@ -44,7 +44,7 @@ impl<B: Backend> GatedMlp<B> {
         })
     }
 
-    /// Adds its result for the norm of `hidden` to `hidden`.
+    /// Adds the layer's result for the norm of `hidden` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
@@ -57,7 +57,7 @@ impl<B: Backend> GatedMlp<B> {
         backend.linear(&scratch.activated, &self.down, None, Store::Accumulate, hidden);
     }
 
-    /// Adds its result for `x` to `hidden`.
+    /// Adds the layer's result for `x` to `hidden`.
     pub(super) fn forward_of(
         &self,
         backend: &mut B,

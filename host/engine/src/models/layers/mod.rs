@@ -35,8 +35,8 @@ enum Mlp<B: Backend> {
     Experts(Box<MoeMlp<B>>),
 }
 
-/// Activations of a step, which all layers share. Those of kinds that a model lacks are there too, of width one, so that no layer has
-/// to ask for its own.
+/// Activations of a step, which all layers share. Those for kinds of layers that a model lacks have width one, so that no activations
+/// are optional.
 #[derive(Debug)]
 pub(super) struct Scratch<B: Backend> {
     normed: B::Tensor,
@@ -47,7 +47,7 @@ pub(super) struct Scratch<B: Backend> {
 }
 
 impl<B: Backend> Scratch<B> {
-    /// Makes room for what the layers of a model have; layers of one kind are of one shape.
+    /// Allocates activations for the layers of a model; layers of one kind have one shape.
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
         let (grouped, latent) = match &config.attention {
             AttentionConfig::Grouped(sizes) => (Some(sizes), None),

@@ -1,4 +1,4 @@
-//! A mixture of experts: a router, its experts as checkpoints lay them out, and perhaps one that every token goes to.
+//! Mixture of experts: a router, the experts in the layouts of checkpoints, and perhaps a shared expert that every token goes to.
 
 use super::mlp::{self, GatedMlp};
 use crate::models::config::{ExpertLayout, ExpertsConfig, Quantization};
@@ -27,7 +27,7 @@ pub(super) struct Scratch<B: Backend> {
 }
 
 impl<B: Backend> Scratch<B> {
-    /// Of width one for what a model lacks.
+    /// Allocates activations, of width one for those that a model lacks.
     pub(super) fn new(backend: &mut B, config: Option<&ExpertsConfig>) -> Result<Self, LoadError> {
         let (experts, per_token) = config.map_or((1, 1), |config| (config.experts, config.per_token));
         Ok(Self {
@@ -72,7 +72,7 @@ impl<B: Backend> MoeMlp<B> {
         Ok(Self { config: config.clone(), router, router_bias, correction, experts, shared })
     }
 
-    /// Adds its result for the norm of `hidden` to `hidden`.
+    /// Adds the layer's result for the norm of `hidden` to `hidden`.
     pub(super) fn forward(
         &self,
         backend: &mut B,
@@ -82,7 +82,7 @@ impl<B: Backend> MoeMlp<B> {
         hidden: &mut B::Tensor,
     ) {
         let Scratch { scores, routes, shared } = scratch;
-        // The router and all experts read it.
+        // Computed once, since the router and all experts read it.
         backend.rms_norm(hidden, norm, normed);
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;
         let routing = Routing { experts, per_token, scoring, correction: self.correction.as_ref() };
@@ -95,7 +95,7 @@ impl<B: Backend> MoeMlp<B> {
     }
 }
 
-/// Three tensors for each expert.
+/// Loads one expert of a checkpoint that has three tensors for each.
 fn separate<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
@@ -107,7 +107,7 @@ fn separate<B: Backend>(
     Ok(ExpertWeights { gate_up, down: down[0].clone(), biases: None })
 }
 
-/// One tensor for all experts.
+/// Loads the experts of a checkpoint that has one tensor of each kind for all.
 fn packed<B: Backend>(
     loading: &mut Loading<'_, B>,
     prefix: &str,
@@ -128,7 +128,7 @@ fn packed<B: Backend>(
         .collect())
 }
 
-/// MXFP4 codes and exponents, or `[experts, cols, rows]` of plain numbers.
+/// Loads a matrix of each expert from MXFP4 codes and exponents, or from plain numbers `[experts, cols, rows]`.
 fn packed_part<B: Backend>(
     loading: &mut Loading<'_, B>,
     name: &str,
