@@ -3,8 +3,8 @@
 //! Invariant: one stream per instance, kept in a static of the parser's own crate (`export_parser!` declares it).
 //! A call before `start` is a fault, not a trap.
 //!
-//! The three calls that a stream consists of are written by hand: an answer stays in the instance until the next call, so the
-//! host need not come back to have it freed.
+//! The three exports that a stream calls (`text`, `marker`, `finish`) are written by hand: an answer stays in the instance until
+//! the next call, so the host need not call back to free it.
 
 use std::slice;
 
@@ -24,7 +24,7 @@ mod blocks;
 #[allow(unsafe_code, reason = "likewise")]
 mod memory;
 
-/// Generated from `wit/parser-0.1`; `generate!` looks for it from this crate's own folder, whoever depends on it.
+/// Generated from `wit/parser-0.1`. `generate!` resolves that path from the folder of this crate, whichever crate depends on it.
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::pedantic, reason = "generated")]
 pub mod bindings {
     wit_bindgen::generate!({
@@ -35,7 +35,7 @@ pub mod bindings {
     });
 }
 
-/// What lives as long as the instance: its stream, and the answer that the host reads.
+/// State that lives as long as the instance: its stream, and the answer that the host reads.
 pub struct Instance<P> {
     stream: Option<Stream<P>>,
     answer: Lowered,
@@ -84,10 +84,10 @@ impl<P: Parser> Instance<P> {
 
 /// What `export_parser!` declares: a parser and the one instance of it.
 pub trait Export {
-    /// The parser.
+    /// The parser type.
     type Parser: Parser + 'static;
 
-    /// Acts on the instance.
+    /// Calls `act` with the component's one instance.
     fn instance<R>(act: impl FnOnce(&mut Instance<Self::Parser>) -> R) -> R;
 }
 

@@ -29,7 +29,8 @@ pub use types::{
     ToolCall, ToolChoice, ToolKind, Trim, Until,
 };
 
-/// The parser of one choice of one response. Calls come in the order of the methods' names here; `finish` is the last.
+/// Parser of one choice of one response. The host calls `start` once, then `text` and `marker` in the order of the stream, and
+/// `finish` once at the end. `describe` and `constrain` are called without a stream.
 ///
 /// ```
 /// use parser_sdk::testing::{Item, play, request};
@@ -59,34 +60,37 @@ pub use types::{
 /// assert_eq!(items, [Item::reasoning("Hm."), Item::message("Hi.")]);
 /// ```
 pub trait Parser: Sized {
-    /// What the parser is and which markers the host is to find for it, given the operator's settings.
-    /// It may depend on those alone; `start` sees them again among its options.
+    /// The parser's name and the markers that the host finds for it. `options` are the operator's settings, and the descriptor may
+    /// depend on them alone: equal settings give equal descriptors. `start` gets the settings again, in [`Request::options`].
     ///
     /// # Errors
     /// One line saying which setting is wrong and what it should be.
     fn describe(options: &[(String, String)]) -> Result<Descriptor, String>;
 
-    /// A parser for one stream.
+    /// Makes the parser of one stream.
     ///
     /// # Errors
     /// One line saying what in the request this format can't do.
     fn start(request: &Request) -> Result<Self, String>;
 
-    /// Text without any marker in it, never empty; its bytes are now the youngest of those held.
-    /// What isn't routed stays held.
+    /// The next text of the stream, never empty and without any marker in it. The host appends its bytes to those that it holds;
+    /// bytes that the parser routes nowhere stay held.
     fn text(&mut self, chunk: &str, out: &mut Output);
 
-    /// Marker `index` of the descriptor; its literal's bytes are held like text.
+    /// Marker `index` of [`Descriptor::markers`]. The host holds the bytes of its literal like text, so they are to be routed or
+    /// dropped.
     fn marker(&mut self, index: usize, out: &mut Output);
 
-    /// The end. Bytes still held afterwards go out as content; a call that is complete although its end marker
-    /// never came must be closed here, and one that has no name yet be given up ([`Output::broken_call`]).
+    /// The end of the stream. The host sends bytes that are still held afterwards as content. A call that is complete although its
+    /// end marker never came is to be closed here ([`Output::close`]), and a call that has no name yet is to be given up
+    /// ([`Output::broken_call`]).
     fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         let _ = (reason, out);
     }
 
-    /// A Lark grammar of the turns that satisfy the request's tool choice and schemas, in this model's format; none
-    /// where the model is left free. [`grammar`] has the pieces. Without a grammar (the default), what is demanded is refused.
+    /// A Lark grammar of the turns that satisfy the request's tool choice and schemas, in this model's format; `None` where the
+    /// request leaves the model free. [`grammar`] makes its parts. The default has no grammar and refuses every request that
+    /// demands one.
     ///
     /// # Errors
     /// One line saying what can't be expressed.
@@ -98,7 +102,7 @@ pub trait Parser: Sized {
     }
 }
 
-/// Exports a [`Parser`] as the component's `parser` interface. It expands to nothing but on wasm32-unknown-unknown.
+/// Exports a [`Parser`] as the component's `parser` interface. On any target but wasm32-unknown-unknown it expands to nothing.
 ///
 /// ```
 /// # use parser_sdk::{Descriptor, Output, Parser, Request, Route};

@@ -1,26 +1,26 @@
-//! Where the held bytes go: one [`Output`] lives as long as its stream, and the parser speaks to it in every call.
+//! A parser's answers: one [`Output`] lives as long as its stream, and every call of the parser says there where held bytes go.
 //!
-//! Invariant: it knows how many bytes the host holds, so authors never count across calls, and a step that routes more than
-//! that becomes a fault that says so. A step that only goes on as before collapses to `pass`, one that says nothing to `hold`.
-//! Its list is used again and again, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
+//! Invariant: it knows how many bytes the host holds, so authors never count across calls, and a step that routes more than that
+//! becomes a fault that says so. A step that only continues the last route becomes `pass`, a step without ops becomes `hold`. The
+//! list of ops is reused, so a step allocates nothing. [`crate::Stream`] feeds and reads it.
 
 use crate::types::{JsonRest, Op, Payload, Phase, Route, Run, ToolCall, Until};
 
-/// The answer to one call, and the count of what the host holds.
+/// The answer to one call of the parser, and the number of bytes that the host holds.
 #[derive(Debug, Default)]
 pub struct Output {
     held: usize,
-    /// Where the last run went.
+    /// Route of the last run.
     last: Option<Route>,
-    /// Whether the host was told to go on that way until the next marker, and none came.
+    /// Whether the host still routes all text up to the next marker to `last`.
     until_marker: bool,
     ops: Vec<Op>,
     fault: Option<String>,
-    /// Whether `ops` and `fault` are those of a step that was answered.
+    /// Whether `ops` and `fault` are those of the previous step: the next call clears them.
     answered: bool,
 }
 
-/// [`crate::Step`], lent.
+/// A [`crate::Step`] that borrows from the [`Output`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StepRef<'a> {
     Pass,
@@ -30,12 +30,12 @@ pub(crate) enum StepRef<'a> {
 }
 
 impl Output {
-    /// Bytes that are not routed yet, those of the present call included.
+    /// Number of bytes that are not routed yet, those of the present call included.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Routes the oldest `bytes` of those held.
+    /// Routes the oldest `bytes` held bytes. Routing more than are held is a fault.
     #[inline]
     pub fn take(&mut self, route: Route, bytes: usize) {
         if bytes == 0 {
@@ -73,81 +73,85 @@ impl Output {
         self.take(Route::Drop, bytes);
     }
 
-    /// Drops all that is held.
+    /// Drops all held bytes.
     pub fn drop_all(&mut self) {
         self.rest(Route::Drop);
     }
 
-    /// Drops `text`, which is held alone, up to the end of its line: after how many bytes that came, if it did.
+    /// Drops `text` up to and with its first line feed, or all of it if it has none; `text` must be all that is held. Returns how
+    /// many bytes the line had, its line feed included, if it ended.
     pub fn drop_line(&mut self, text: &[u8]) -> Option<usize> {
         let end = text.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         self.drop(end.unwrap_or(text.len()));
         end
     }
 
-    /// Routes all that is held.
+    /// Routes all held bytes.
     pub fn rest(&mut self, route: Route) {
         self.take(route, self.held);
     }
 
-    /// Routes all that is held, and all text up to the next marker: the host need not ask again before that.
+    /// Routes all held bytes, and all text up to the next marker: the host doesn't call the parser before that marker.
     pub fn until_marker(&mut self, route: Route) {
         self.rest(route);
         self.ops.push(Op::UntilMarker(route));
     }
 
-    /// Routes all that is held but for the `keep` youngest bytes, and where there are none, all text up to the next marker.
+    /// Routes all held bytes but the `keep` youngest. If `keep` is 0, all text up to the next marker goes the same way
+    /// ([`Self::until_marker`]).
     pub fn flow(&mut self, route: Route, keep: usize) {
         if keep == 0 { self.until_marker(route) } else { self.take(route, self.held - keep) }
     }
 
-    /// Routes all that is held, and all text up to the next marker or up to the first of `bytes` (ASCII, 1 to 16 of them):
-    /// the host asks again with the text from that byte on, and not before.
+    /// Routes all held bytes, and all text up to the next marker or up to the first of `bytes` (ASCII, 1 to 16 of them):
+    /// the next text that the host gives the parser begins with that byte.
     pub fn until_byte(&mut self, route: Route, bytes: &'static str) {
         self.rest(route);
         self.ops.push(Op::UntilByte(Until { route, bytes }));
     }
 
-    /// Routes all that is held, and the rest of a JSON value with `depth` open brackets, perhaps in a string: the host follows it, markers inside
-    /// strings included, and gives the bracket that closes it, or a marker before that outside of a string, and asks about nothing else.
+    /// Routes all held bytes, and the rest of a JSON value of which `depth` brackets are open, and a string if it is `in_string`.
+    /// The host follows the value, markers inside its strings included. It calls the parser again with the bracket that closes the
+    /// value, or with an earlier marker that stands outside the value's strings.
     pub fn until_json(&mut self, route: Route, depth: u32, in_string: bool) {
         self.rest(route);
         self.ops.push(Op::UntilJson(JsonRest { route, depth, in_string }));
     }
 
-    /// Closes what is open; content that follows is a new message of this phase.
+    /// Closes the open item; content that follows is a new message of this phase.
     pub fn message(&mut self, phase: Phase) {
         self.ops.push(Op::Message(phase));
     }
 
-    /// Closes what is open and opens a tool call. There is no way back.
+    /// Closes the open item and opens a tool call. This can't be undone: hold the bytes until the call is certain. The host checks
+    /// that `name` is a declared tool's, or stands in the bytes dropped for this call.
     pub fn tool_call(&mut self, name: impl Into<String>, payload: Payload) {
         self.ops.push(Op::ToolCall(ToolCall { name: name.into(), payload }));
     }
 
-    /// The turn ends in a call that never came to its name: what is held is its opening and dropped, but for the `keep` youngest bytes.
-    /// The answer is incomplete at the token limit, and fails where the model stopped by itself.
+    /// The turn ends in a call that has no name yet. Its opening is dropped: all held bytes but the `keep` youngest.
+    /// At the token limit the answer is incomplete; where the model stopped by itself the turn fails.
     pub fn broken_call(&mut self, keep: usize) {
         self.drop(self.held - keep);
         self.ops.push(Op::BrokenCall);
     }
 
-    /// The open item is complete.
+    /// Closes the open item: it is complete. A tool call that ends in any other way is reported as incomplete.
     pub fn close(&mut self) {
         self.ops.push(Op::Close);
     }
 
-    /// Argument text that the format leaves out or spells otherwise (bounded by the host).
+    /// Writes argument text that the format leaves out or spells otherwise (the host bounds its length).
     pub fn derive(&mut self, arguments: impl Into<String>) {
         self.ops.push(Op::DerivedArguments(arguments.into()));
     }
 
-    /// Gives up: one line saying why. The first reason given stands.
+    /// Ends the parser's work on this stream: `reason` is one line that says why. The first reason of a step counts.
     pub fn fault(&mut self, reason: impl Into<String>) {
         self.fault.get_or_insert_with(|| reason.into());
     }
 
-    /// A call begins, with `bytes` more bytes of text.
+    /// Begins a call of the parser: the host holds `bytes` more bytes.
     #[inline]
     pub(crate) fn receive(&mut self, bytes: usize) {
         self.held += bytes;
@@ -157,13 +161,13 @@ impl Output {
         }
     }
 
-    /// A call begins, with a marker of `bytes` bytes.
+    /// Begins a call of the parser with a marker whose literal has `bytes` bytes.
     pub(crate) fn receive_marker(&mut self, bytes: usize) {
         self.receive(bytes);
         self.until_marker = false;
     }
 
-    /// The step that the call amounts to. It stands until the next one begins.
+    /// The step that answers this call of the parser. It is valid until the next call begins.
     #[inline]
     pub(crate) fn answer(&mut self) -> StepRef<'_> {
         self.answered = true;
@@ -188,7 +192,7 @@ impl Output {
         StepRef::Ops(&self.ops)
     }
 
-    /// Whether the ops say nothing but "all of it where the last run went".
+    /// Whether the ops only say that all held bytes go where the last run went.
     fn goes_on(&self) -> bool {
         let same = |route: &Route| self.held == 0 && self.last == Some(*route);
         match self.ops.as_slice() {

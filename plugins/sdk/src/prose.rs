@@ -1,8 +1,9 @@
-//! The text between calls: content or reasoning, told apart by markers, and out until the next one without the host asking again.
+//! The text between calls: markers say whether it is content or reasoning. It goes out up to the next marker without the parser
+//! being called.
 
 use crate::{Output, Route};
 
-/// Where prose goes.
+/// The present kind of prose: content (the default) or reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prose(Route);
 
@@ -13,29 +14,29 @@ impl Default for Prose {
 }
 
 impl Prose {
-    /// All that is held is prose, and what comes up to the next marker.
+    /// Routes all held bytes as prose, and all text up to the next marker.
     pub fn flow(self, out: &mut Output) {
         out.until_marker(self.0);
     }
 
-    /// All that is held is prose, but for the `keep` youngest bytes.
+    /// Routes all held bytes but the `keep` youngest as prose.
     pub fn release(self, keep: usize, out: &mut Output) {
         out.take(self.0, out.held() - keep);
     }
 
-    /// What is held is markup, and prose of the same kind follows.
+    /// Drops all held bytes as markup; prose of the same kind follows.
     pub fn go_on(self, out: &mut Output) {
         out.drop_all();
         self.flow(out);
     }
 
-    /// What is held is markup, and reasoning follows.
+    /// Drops all held bytes as markup; reasoning follows.
     pub fn reasoning(&mut self, out: &mut Output) {
         self.0 = Route::Reasoning;
         self.go_on(out);
     }
 
-    /// What is held is markup, and content follows. Reasoning ends here.
+    /// Drops all held bytes as markup; content follows. Closes reasoning, if that is the present kind.
     pub fn content(&mut self, out: &mut Output) {
         out.drop_all();
         if self.0 == Route::Reasoning {
@@ -45,7 +46,7 @@ impl Prose {
         self.flow(out);
     }
 
-    /// What follows, after something that closes what is open, is content.
+    /// Content follows. For use after an op that closed the open item itself, such as a tool call.
     pub fn turn_to_content(&mut self) {
         self.0 = Route::Content;
     }

@@ -1,6 +1,6 @@
-//! One parser with its output: the sequence of calls that a stream makes, each answered by a [`Step`].
+//! One parser with its output: the calls that a stream makes of it, each answered by a [`Step`].
 //!
-//! Called by the component's export on wasm32 and by [`crate::testing`] natively, so both see the same steps.
+//! Called by the component's exports on wasm32 and by [`crate::testing`] natively, so both get the same steps.
 
 use crate::Parser;
 use crate::output::{Output, StepRef};
@@ -16,7 +16,7 @@ pub struct Stream<P> {
 }
 
 impl<P: Parser> Stream<P> {
-    /// Starts a parser.
+    /// Starts the parser of one stream.
     ///
     /// # Errors
     /// What [`Parser::describe`] or [`Parser::start`] say.
@@ -25,29 +25,29 @@ impl<P: Parser> Stream<P> {
         Ok(Self { parser: P::start(request)?, out: Output::default(), markers })
     }
 
-    /// Text without any marker in it.
+    /// Gives the parser text that has no marker in it.
     pub fn text(&mut self, chunk: &str) -> Step {
         self.read(chunk).into()
     }
 
-    /// Marker `index` of the descriptor.
+    /// Gives the parser marker `index` of its descriptor; a fault if there is none.
     pub fn marker(&mut self, index: u32) -> Step {
         self.meet(index).into()
     }
 
-    /// The last step.
+    /// Ends the stream: the parser's last step.
     pub fn finish(&mut self, reason: FinishReason) -> Step {
         self.end(reason).into()
     }
 
-    /// `text`, with an answer that is lent.
+    /// [`Self::text`], with a step that borrows from the output.
     pub(crate) fn read(&mut self, chunk: &str) -> StepRef<'_> {
         self.out.receive(chunk.len());
         self.parser.text(chunk, &mut self.out);
         self.out.answer()
     }
 
-    /// `marker`, with an answer that is lent.
+    /// [`Self::marker`], with a step that borrows from the output.
     pub(crate) fn meet(&mut self, index: u32) -> StepRef<'_> {
         let Some(&length) = self.markers.get(index as usize) else {
             self.out.receive(0);
@@ -59,7 +59,7 @@ impl<P: Parser> Stream<P> {
         self.out.answer()
     }
 
-    /// `finish`, with an answer that is lent.
+    /// [`Self::finish`], with a step that borrows from the output.
     pub(crate) fn end(&mut self, reason: FinishReason) -> StepRef<'_> {
         self.out.receive(0);
         self.parser.finish(reason, &mut self.out);

@@ -1,12 +1,12 @@
-//! The tools that a turn may call, as a parser needs them: their names, and what a call of each carries.
+//! The tools that a turn may call: their names, and whether a call of each carries JSON or text.
 //!
 //! Made once per stream from the request; formats that match names loosely go through [`Tools::names`].
 //!
-//! Invariant: what counts as the name of a tool that isn't declared is said here alone ([`is_plausible`]).
+//! Invariant: [`is_plausible`] alone decides what counts as the name of a tool that isn't declared.
 
 use crate::types::{Payload, Request, ToolChoice, ToolKind};
 
-/// Longest plausible name, in bytes.
+/// Length of the longest plausible name, in bytes.
 const NAME: usize = 128;
 
 /// The tools that may be called.
@@ -14,7 +14,7 @@ const NAME: usize = 128;
 pub struct Tools(Vec<(String, Payload)>);
 
 impl Tools {
-    /// Those that the request declares; none where it forbids calls.
+    /// The tools that the request declares; none if the request forbids calls.
     pub fn callable(request: &Request) -> Self {
         if request.tool_choice == ToolChoice::None {
             return Self::default();
@@ -31,22 +31,22 @@ impl Tools {
         self.0.is_empty()
     }
 
-    /// Whether this is the name of one.
+    /// Whether `name` is the name of a tool that may be called.
     pub fn contains(&self, name: &str) -> bool {
         self.names().any(|declared| declared == name)
     }
 
-    /// Their names, as declared.
+    /// The tools' names, as declared.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Whether a call may be of this name: it is declared, or [plausible](is_plausible).
+    /// Whether a call may have this name: it is a declared tool's, or [plausible](is_plausible).
     pub fn accepts(&self, name: &str) -> bool {
         is_plausible(name) || self.contains(name)
     }
 
-    /// Whether a name that is [accepted](Self::accepts) may begin so.
+    /// Whether an [accepted](Self::accepts) name may begin with `name`.
     pub fn may_begin(&self, name: &str) -> bool {
         begins_plausibly(name) || self.names().any(|declared| declared.starts_with(name))
     }
@@ -57,12 +57,12 @@ impl Tools {
     }
 }
 
-/// Whether a tool may be called so that isn't declared: 1 to 128 of the characters `A-Z a-z 0-9 _ . : -`, a letter or digit among them.
+/// Whether an undeclared tool may have this name: 1 to 128 of the characters `A-Z a-z 0-9 _ . : -`, a letter or digit among them.
 pub fn is_plausible(name: &str) -> bool {
     begins_plausibly(name) && name.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether such a name may begin so.
+/// Whether a [plausible](is_plausible) name may begin with `name`.
 pub fn begins_plausibly(name: &str) -> bool {
     let may_stand = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     name.len() <= NAME && name.bytes().all(may_stand)

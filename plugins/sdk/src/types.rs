@@ -1,6 +1,6 @@
 //! The types of `wit/parser-0.1/parser.wit` in plain Rust, under the same names; that file says what each means.
 //!
-//! Authors use them directly; `component` turns them into the bindings' twins on wasm32.
+//! Authors use them directly; `component` converts them to and from the generated bindings on wasm32.
 
 /// What a parser is, and what it wants the host to recognise for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -9,15 +9,16 @@ pub struct Descriptor {
     pub name: String,
     /// Version of the plugin (semver).
     pub version: String,
-    /// `model_type` values of `config.json` that it serves.
+    /// `model_type` values of `config.json` that this parser serves (for `--parser auto`).
     pub models: Vec<String>,
-    /// Literals that carry structure.
+    /// Literals that carry structure, e.g. `<think>`: the host finds them and passes them on by index. None is empty or stands
+    /// twice.
     pub markers: Vec<String>,
-    /// Indices of the markers that end the model's turn.
+    /// Indices in `markers` of those that end the model's turn.
     pub stops: Vec<u32>,
     /// Items whose white space at both ends is dropped by the host.
     pub trim: Trim,
-    /// How ids of earlier calls are spelt for this model (`{name}`, `{index}`).
+    /// Pattern by which ids of earlier calls are spelt in prompts, with `{name}` and `{index}`; `None` leaves the ids as they are.
     pub history_call_ids: Option<String>,
 }
 
@@ -33,9 +34,9 @@ pub struct Trim {
 /// How a tool takes its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
-    /// JSON arguments by a schema.
+    /// JSON arguments that follow a schema.
     Function,
-    /// Free text, perhaps by a grammar.
+    /// Free text, which may have a grammar.
     Custom,
 }
 
@@ -53,9 +54,9 @@ pub struct Grammar {
 pub struct Tool {
     /// Name, as the model is to write it.
     pub name: String,
-    /// What it does.
+    /// What the tool does, in words for the model.
     pub description: String,
-    /// Function or custom.
+    /// How the tool takes its input.
     pub kind: ToolKind,
     /// JSON schema of the arguments (functions).
     pub parameters_json: String,
@@ -75,7 +76,7 @@ pub enum ToolChoice {
     None,
     /// At least one call.
     Required,
-    /// This tool.
+    /// A call of the tool of this name.
     Named(String),
 }
 
@@ -84,17 +85,17 @@ pub enum ToolChoice {
 pub struct Request {
     /// Declared tools.
     pub tools: Vec<Tool>,
-    /// Which of them may or must be called.
+    /// Which of the tools may or must be called.
     pub tool_choice: ToolChoice,
     /// Whether several calls in one turn are allowed.
     pub parallel_tool_calls: bool,
     /// JSON schema of the final message (for `constrain`).
     pub response_schema: Option<String>,
-    /// Grammar that it must satisfy instead, `lark` or `regex` (for `constrain`).
+    /// Grammar that the final message must satisfy instead of a schema, `lark` or `regex` (for `constrain`).
     pub response_grammar: Option<Grammar>,
-    /// Indices of the markers that the model's tokenizer has as tokens: text can't spell them (for `constrain`).
+    /// Indices of the markers that are tokens of the model's tokenizer: text can't spell them (for `constrain`).
     pub token_markers: Vec<u32>,
-    /// Settings of the operator and allowed template arguments.
+    /// Names and values of the operator's settings, and of those template arguments that the operator allows requests to set.
     pub options: Vec<(String, String)>,
 }
 
@@ -124,7 +125,7 @@ pub enum Payload {
 pub struct ToolCall {
     /// Name, without the format's own prefix; never empty.
     pub name: String,
-    /// Kind of its arguments.
+    /// What the arguments are once decoded.
     pub payload: Payload,
 }
 
@@ -137,63 +138,64 @@ pub enum Route {
     Reasoning,
     /// Arguments of the open call, as they are.
     Arguments,
-    /// Arguments that become the inside of a JSON string.
+    /// Arguments that the host writes as the inside of a JSON string, escaped.
     ArgumentsEscaped,
-    /// Arguments that are the inside of a JSON string, decoded by the host.
+    /// Arguments that are the inside of a JSON string, which the host decodes.
     ArgumentsUnescaped,
-    /// Markup.
+    /// Markup, which is shown to nobody.
     Drop,
 }
 
 /// The next `bytes` held bytes go to `route`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Where to.
+    /// Where the bytes go.
     pub route: Route,
-    /// How many.
+    /// How many bytes.
     pub bytes: u32,
 }
 
 /// What to do with the bytes that the host holds for this stream, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Routes bytes; what no run takes stays held.
+    /// Routes the oldest held bytes. Bytes that no run takes stay held.
     Bytes(Run),
-    /// All text up to the next marker goes this way, without asking again.
+    /// All text up to the next marker goes to this route: the host doesn't call the parser before that marker.
     UntilMarker(Route),
-    /// Closes what is open; content that follows is a new message of this phase.
+    /// Closes the open item; content that follows is a new message of this phase.
     Message(Phase),
-    /// Closes what is open and opens a tool call.
+    /// Closes the open item and opens a tool call.
     ToolCall(ToolCall),
     /// The open item is complete.
     Close,
-    /// Argument text that the parser writes itself (bounded).
+    /// Argument text that the parser writes itself (the host bounds its length).
     DerivedArguments(String),
-    /// All text up to the next marker or the first of these bytes goes this way, without asking again.
+    /// All text up to the next marker or the first of these bytes goes to this route: the host doesn't call the parser before that.
     UntilByte(Until),
-    /// The model began a call and broke off before its name: where it ended the turn by itself, the turn fails.
+    /// The model began a call and broke off before the call's name: if the model ended the turn by itself, the turn fails.
     BrokenCall,
-    /// The rest of a JSON value goes this way, up to the bracket that closes it or a marker outside of its strings, without asking again.
+    /// The rest of a JSON value goes to this route. The host calls the parser again with the bracket that closes the value, or with
+    /// a marker that stands outside the value's strings.
     UntilJson(JsonRest),
 }
 
-/// Where text goes up to the first of `bytes`.
+/// A route for text up to the first of `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Until {
-    /// Where to.
+    /// Where the text goes.
     pub route: Route,
-    /// ASCII, 1 to 16 of them.
+    /// The bytes that end the text: ASCII, 1 to 16 of them.
     pub bytes: &'static str,
 }
 
 /// The rest of a JSON object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRest {
-    /// Where to.
+    /// Where the text goes.
     pub route: Route,
-    /// Brackets of it that are open, 1 or more.
+    /// Number of the value's brackets that are open, 1 or more.
     pub depth: u32,
-    /// Whether a string is, too.
+    /// Whether a string of the value is open, too.
     pub in_string: bool,
 }
 
@@ -202,9 +204,9 @@ pub struct JsonRest {
 pub enum Step {
     /// All held bytes go where the last run went.
     Pass,
-    /// Nothing yet.
+    /// No decision yet: the host keeps the bytes.
     Hold,
-    /// Several things in order.
+    /// Ops, applied in order.
     Ops(Vec<Op>),
     /// The parser can't go on.
     Fault(String),

@@ -3,7 +3,7 @@
 use crate::output::StepRef;
 use crate::types::Op;
 
-/// The answer to one call. The host reads it, and what it points to, right after the call.
+/// The answer to one call. The host reads it, and the memory it points to, right after the call.
 #[repr(C)]
 pub struct Lowered {
     case: u32,
@@ -15,7 +15,7 @@ pub struct Lowered {
 impl Lowered {
     pub(super) const HOLD: Self = Self { case: 1, address: 0, count: 0, ops: Vec::new() };
 
-    /// Lays out `answer`, which must stand until the host has read it.
+    /// Lays out `answer`, whose memory must stay valid until the host has read it.
     #[inline]
     pub(super) fn set(&mut self, answer: StepRef<'_>) -> &Self {
         (self.case, self.address, self.count) = match answer {
@@ -32,7 +32,7 @@ impl Lowered {
     }
 }
 
-/// An op. Enumerations of [`crate::types`] stand in the order of the WIT file.
+/// The fields of an op. Variants of the enumerations in [`crate::types`] have the order of the WIT file.
 fn fields(op: &Op) -> [usize; 4] {
     match op {
         Op::Bytes(run) => [0, run.route as usize, run.bytes as usize, 0],

@@ -1,43 +1,44 @@
-//! Blocks of powers of two, and one list of free blocks for each size: what [`super::memory`] gives out of the instance's memory. It knows
-//! nothing of WebAssembly, so that it can be tested on any machine (`tests/blocks.rs`).
+//! An allocator: blocks whose sizes are powers of two, and one free list for each size. [`super::memory`] runs it on the instance's
+//! memory.
+//! It knows nothing of WebAssembly, so that it can be tested on any machine (`tests/blocks.rs`).
 //!
-//! Invariant: a block is in one list or lent to one owner; blocks don't overlap; each begins at a multiple of [`LEAST`]. An owner who needs
-//! more than that gets an aligned place inside a larger block, whose address stands before it.
+//! Invariant: a block is in one free list or allocated once; blocks don't overlap; each begins at a multiple of [`LEAST`]. A larger
+//! alignment is served by an aligned place inside a larger block; the block's address stands in front of that place.
 
 use std::alloc::Layout;
 use std::ptr;
 
-/// The smallest block, and the alignment of all.
+/// Size of the smallest block, in bytes, and the alignment of all blocks.
 pub(super) const LEAST: usize = 16;
-/// The power of two of the largest block.
+/// Exponent of the largest block's size.
 const LARGEST: usize = 31;
 
 /// Memory that grows at its end.
 pub(super) trait Memory {
-    /// Where it begins, aligned to [`LEAST`], and its bytes.
+    /// Address of its first byte, aligned to [`LEAST`], and its size in bytes.
     fn begin(&mut self) -> (*mut u8, usize);
 
-    /// At least so many bytes more, behind the last: how many. None are left where that is zero.
+    /// Grows the memory at its end by at least `bytes`. Returns by how many bytes; 0 if there are no more.
     fn grow(&mut self, bytes: usize) -> usize;
 }
 
 /// The blocks of one memory.
 pub(super) struct Blocks<M> {
     memory: M,
-    /// By the power of two: the first free block, which begins with the address of the next.
+    /// Free lists by exponent of the block size: each free block begins with the address of the next.
     free: [*mut u8; LARGEST + 1],
-    /// Memory that was never given out: from where, and how much.
+    /// Memory that was never allocated: its address, and its size in bytes (`left`).
     fresh: *mut u8,
     left: usize,
 }
 
 impl<M: Memory> Blocks<M> {
-    /// None of a memory that nobody else uses.
+    /// An allocator with no block yet. Nothing else may use `memory`.
     pub(super) const fn new(memory: M) -> Self {
         Self { memory, free: [ptr::null_mut(); LARGEST + 1], fresh: ptr::null_mut(), left: 0 }
     }
 
-    /// A place for `layout`; null if there is no more memory.
+    /// Allocates memory for `layout`; null if there is none left.
     #[inline]
     pub(super) fn allocate(&mut self, layout: Layout) -> *mut u8 {
         if layout.align() > LEAST {
@@ -46,10 +47,10 @@ impl<M: Memory> Blocks<M> {
         class(layout).map_or(ptr::null_mut(), |class| self.take(class))
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     ///
     /// # Safety
-    /// It was had from here for `layout`, and nobody uses it any more.
+    /// `place` was allocated here for `layout` and is no longer used.
     #[inline]
     pub(super) unsafe fn free(&mut self, place: *mut u8, layout: Layout) {
         let Some(class) = class(layout) else { return };
@@ -61,10 +62,10 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Makes a place larger or smaller; null, and the old place stands, if there is no more memory.
+    /// Makes a place larger or smaller, and may move it. Null if there is no memory left: then the old place stays valid.
     ///
     /// # Safety
-    /// It was had from here for `layout`, and `size` with its alignment is one, too.
+    /// `place` was allocated here for `layout`, and `size` with the alignment of `layout` is a valid layout, too.
     #[inline]
     pub(super) unsafe fn resize(&mut self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above; what is copied fits both places, which don't overlap.
@@ -82,7 +83,7 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// A place inside a block that has room before it for the block's address.
+    /// An aligned place inside a block, with room in front of it for the block's address.
     fn allocate_aligned(&mut self, layout: Layout) -> *mut u8 {
         let block = class(layout).map_or(ptr::null_mut(), |class| self.take(class));
         if block.is_null() {
@@ -94,7 +95,7 @@ impl<M: Memory> Blocks<M> {
         place
     }
 
-    /// A block of this power of two: one that is free, or else memory that was never used.
+    /// A block of `1 << class` bytes: a free one, or else one of memory that was never allocated.
     #[inline]
     fn take(&mut self, class: usize) -> *mut u8 {
         let block = self.free[class];
@@ -106,7 +107,7 @@ impl<M: Memory> Blocks<M> {
         block
     }
 
-    /// A block that was never used.
+    /// Cuts a block of `size` bytes off the memory that was never allocated; null if there is none left.
     fn cut(&mut self, size: usize) -> *mut u8 {
         if self.fresh.is_null() {
             (self.fresh, self.left) = self.memory.begin();
@@ -124,7 +125,7 @@ impl<M: Memory> Blocks<M> {
     }
 }
 
-/// The power of two of the block that `layout` is given, if there are such.
+/// Exponent of the size of the block that serves `layout`; `None` if it exceeds [`LARGEST`].
 #[inline]
 fn class(layout: Layout) -> Option<usize> {
     let align = if layout.align() > LEAST { layout.align() } else { 0 };

@@ -1,7 +1,7 @@
 //! The component's allocator: [`Blocks`] of the instance's linear memory.
 //!
-//! Every chunk of text is one block for as long as its call takes, so this is on the way of every token; the standard allocator
-//! costs ten times as much. A stream's parser is short-lived and small: what rounding up wastes doesn't matter.
+//! Every chunk of text occupies one block while its call runs, so every token passes through here; the standard allocator
+//! costs ten times as much. A stream's parser is short-lived and small, so the memory lost to rounding up doesn't matter.
 
 use core::arch::wasm32::{self, memory_grow, memory_size};
 use std::alloc::{GlobalAlloc, Layout};
@@ -12,7 +12,7 @@ use super::blocks::{Blocks, LEAST, Memory};
 
 const PAGE: usize = 64 << 10;
 
-/// The memory of an instance, behind what the linker placed there.
+/// The memory of an instance, from the end of what the linker placed there.
 struct Linear;
 
 impl Memory for Linear {
@@ -62,8 +62,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// What the canonical ABI has the host call for the strings and lists it hands over. Standing here, it is linked instead of
-/// wit-bindgen's, which has the same from the standard library's allocator, four calls deep.
+/// Allocates the strings and lists that the host hands over, as the canonical ABI asks. Defined here, it is linked instead of
+/// wit-bindgen's, which does it with the standard library's allocator, four calls deep.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
     if size == 0 {
@@ -80,7 +80,7 @@ unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, s
     block
 }
 
-/// Frees `size` bytes, which may be none, that the host had from [`cabi_realloc`].
+/// Frees `size` bytes (0 is allowed) that the host allocated with [`cabi_realloc`].
 pub(super) unsafe fn free(block: *mut u8, size: usize) {
     if size > 0 {
         unsafe { ALLOCATOR.dealloc(block, Layout::from_size_align_unchecked(size, 1)) };
