@@ -116,7 +116,7 @@ pub struct McpLimits {
     /// Maximum number of concurrent calls of one answer.
     pub calls_at_once: usize,
     /// Maximum number of turns of one answer.
-    pub rounds: usize,
+    pub turns: usize,
 }
 
 /// Time limits and retries of remote engines.
@@ -230,7 +230,7 @@ impl Default for McpLimits {
             tools_per_server: 128,
             calls_per_server: 16,
             calls_at_once: 8,
-            rounds: 32,
+            turns: 32,
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn setup_within(
         servers.map(|(label, endpoint)| (label.to_owned(), server(endpoint))).collect();
     let builtin = Some("builtin".to_owned());
     let config = McpConfig { servers, web_search: builtin.clone(), code_interpreter: builtin };
-    let limits = McpLimits { start_time: Duration::from_secs(1), rounds: 4, ..McpLimits::default() };
+    let limits = McpLimits { start_time: Duration::from_secs(1), turns: 4, ..McpLimits::default() };
     let mut setup = Setup::replay(folder, rules);
     setup.mcp = McpServers::new(config, RequestUrls::Any, &limits);
     setup.limits.mcp = limits;

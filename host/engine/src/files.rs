@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::models::DrawnBytes;
+use crate::models::RandomBytes;
 
 /// A model's files, by name.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub enum FileBytes {
     /// In the binary.
     Embedded(&'static [u8]),
     /// Random bytes without a file, generated when they are first read.
-    Drawn(Arc<DrawnBytes>),
+    Random(Arc<RandomBytes>),
 }
 
 impl FileBytes {
@@ -55,7 +55,7 @@ impl std::ops::Deref for FileBytes {
         match self {
             Self::Mapped(map) => map,
             Self::Embedded(bytes) => bytes,
-            Self::Drawn(bytes) => bytes,
+            Self::Random(bytes) => bytes,
         }
     }
 }

@@ -156,10 +156,10 @@ pub trait TokenMask: Send + std::fmt::Debug {
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
         Err(MaskError::Failed(format!("it can't take {tokens} tokens back")))
     }
-    /// Appends at most `most` tokens to `out` that are likely next because the mask allows only one text; the mask stays as it is. The
+    /// Appends at most `limit` tokens to `out` that are likely next because the mask allows only one text; the mask stays as it is. The
     /// tokens become a draft like any other: each is sampled before it is accepted.
-    fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
-        let _ = (out, most);
+    fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {
+        let _ = (out, limit);
     }
 }
 

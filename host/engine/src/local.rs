@@ -184,7 +184,7 @@ impl Worker {
             self.scheduler.add(sequence);
         }
         self.scheduler.end_all(&Finish::Error(reason), &Finish::Refused(SubmitError::Stopped));
-        self.publish();
+        self.update_stats();
     }
 
     fn run_until_stopped(&mut self) -> Result<(), RunError> {
@@ -199,7 +199,7 @@ impl Worker {
             let device = self.device_lock.as_deref().map(DeviceLock::take);
             let moved = engine_step(&mut self.scheduler, self.runner.as_mut(), &mut patience)?;
             drop(device);
-            self.publish();
+            self.update_stats();
             if !moved {
                 self.inbox.sleep(self.scheduler.waiting(), self.scheduler.until_deadline());
             }
@@ -207,7 +207,7 @@ impl Worker {
         Ok(())
     }
 
-    fn publish(&self) {
+    fn update_stats(&self) {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = self.scheduler.stats();
     }
 }

@@ -89,9 +89,9 @@ impl Playback {
         let mut step = Step::default();
         for _ in 0..self.tokens_per_step {
             match self.next() {
-                Next::Token(token) => step.tokens.push(token),
-                Next::Finish(finish) => step.finish = Some(finish),
-                Next::Silence => break,
+                PlayedEvent::Token(token) => step.tokens.push(token),
+                PlayedEvent::Finish(finish) => step.finish = Some(finish),
+                PlayedEvent::Silence => break,
             }
             if self.left == 0 {
                 step.finish = step.finish.or(Some(Finish::Length));
@@ -103,30 +103,30 @@ impl Playback {
         step
     }
 
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> PlayedEvent {
         let Some(id) = self.tokens.pop_front() else { return self.ending() };
         self.left -= 1;
         if self.stop_ids.contains(&id) {
-            return Next::Finish(Finish::Stop(id));
+            return PlayedEvent::Finish(Finish::Stop(id));
         }
         let logprobs = self.top_logprobs.map(|count| {
             Box::new(Logprobs { chosen: 0.0, top: if count > 0 { vec![(id, 0.0)] } else { Vec::new() } })
         });
-        Next::Token(Token { id, logprobs })
+        PlayedEvent::Token(Token { id, logprobs })
     }
 
-    fn ending(&self) -> Next {
+    fn ending(&self) -> PlayedEvent {
         match (self.end, self.stop_ids.first()) {
-            (PlayedEnd::Stop, Some(&id)) => Next::Finish(Finish::Stop(id)),
-            (PlayedEnd::Stop, None) => Next::Finish(Finish::Error(GenerationError::NoStopToken)),
-            (PlayedEnd::Length, _) => Next::Finish(Finish::Length),
-            (PlayedEnd::Error, _) => Next::Finish(Finish::Error(GenerationError::Played)),
-            (PlayedEnd::Hang, _) => Next::Silence,
+            (PlayedEnd::Stop, Some(&id)) => PlayedEvent::Finish(Finish::Stop(id)),
+            (PlayedEnd::Stop, None) => PlayedEvent::Finish(Finish::Error(GenerationError::NoStopToken)),
+            (PlayedEnd::Length, _) => PlayedEvent::Finish(Finish::Length),
+            (PlayedEnd::Error, _) => PlayedEvent::Finish(Finish::Error(GenerationError::Played)),
+            (PlayedEnd::Hang, _) => PlayedEvent::Silence,
         }
     }
 }
 
-enum Next {
+enum PlayedEvent {
     Token(Token),
     Finish(Finish),
     Silence,

@@ -30,7 +30,7 @@ pub(crate) enum MaskWait {
 /// A request in the engine, from its arrival to its last step.
 pub(crate) struct Sequence {
     /// Number of sequences that began before this one, set when it begins. The scheduler finds a sequence by this number.
-    pub(crate) begun: u64,
+    pub(crate) admission: u64,
     /// Priority: sequences with a lower number begin first and are preempted last.
     pub(crate) priority: i32,
     /// Principal that the sequence belongs to, as the request's cache salt: the queue is fair among principals.
@@ -56,7 +56,7 @@ pub(crate) struct Sequence {
     /// Lane in the runner, while the sequence holds KV blocks.
     pub(crate) lane: Option<u32>,
     /// How often the sequence was given KV blocks. What was computed in earlier blocks is lost.
-    pub(crate) allocations: u32,
+    pub(crate) block_epoch: u32,
     /// Whether the sequence pauses, because its client doesn't read.
     pub(crate) paused: bool,
     /// Temperature, seed and other parameters of sampling.
@@ -82,7 +82,7 @@ impl Sequence {
     pub(crate) fn new(request: GenerationRequest, capacity: usize, outlet: Outlet) -> Self {
         let prompt = request.prompt.len();
         Self {
-            begun: 0,
+            admission: 0,
             priority: request.priority,
             principal: request.cache_salt,
             queued_at: Duration::ZERO,
@@ -95,7 +95,7 @@ impl Sequence {
             fault: None,
             table: BlockTable::salted(request.cache_salt),
             lane: None,
-            allocations: 0,
+            block_epoch: 0,
             paused: false,
             sampling: request.sampling,
             logits_state: LogitsState::new(request.processors, prompt),
@@ -163,7 +163,7 @@ impl Sequence {
         }
         self.computed = pool.allocate(&mut self.table, &self.tokens, reserve)?;
         self.lane = lanes.allocate();
-        self.allocations += 1;
+        self.block_epoch += 1;
         self.cached.get_or_insert(self.computed);
         Some(self.computed)
     }

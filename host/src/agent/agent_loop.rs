@@ -37,7 +37,7 @@ pub(super) struct AgentLoop {
     usage: Usage,
     /// Limit on the generated tokens of all turns together.
     max_output_tokens: Option<u32>,
-    rounds_left: usize,
+    turns_left: usize,
     raw: TurnEvents,
     raw_turns: Vec<RawTurn>,
 }
@@ -76,7 +76,7 @@ impl AgentLoop {
             written,
             usage: Usage::default(),
             max_output_tokens,
-            rounds_left: limits.rounds,
+            turns_left: limits.turns,
             raw: TurnEvents::default(),
             raw_turns: Vec::new(),
         }
@@ -183,13 +183,13 @@ impl AgentLoop {
                 self.job.tool_choice = ToolChoice::Auto;
             }
         }
-        if self.rounds_left == 0 {
+        if self.turns_left == 0 {
             let message =
                 "The model went on calling tools without answering; the server ran as many turns as it does.";
             let failure = TurnFailure { code: "model_error", message: message.to_owned() };
             return Some(self.end(TurnEnd::Failed(failure)));
         }
-        self.rounds_left -= 1;
+        self.turns_left -= 1;
         if let Some(most) = self.max_output_tokens {
             let left = most.saturating_sub(self.usage.output_tokens);
             if left == 0 {

@@ -9,7 +9,7 @@ use engine::cuda::{CudaError, DeviceInfo, Survey, load_libraries};
 use super::table::Table;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct DevicesArguments {
     #[command(flatten)]
     libraries: CudaLibraries,
 }
@@ -34,7 +34,7 @@ impl CudaLibraries {
 }
 
 /// Lists the devices. Missing drivers and GPUs are no error; a given folder that lacks the libraries is.
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitCode> {
     arguments.libraries.load()?;
     print(&mut std::io::stdout().lock(), &Survey::of_this_machine())?;
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use anyhow::Context;
 use host::api::Protocol;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct LintArguments {
     /// The recorded stream; `-` is standard input.
     file: PathBuf,
     /// The protocol it claims to speak.
@@ -16,7 +16,7 @@ pub(super) struct Arguments {
     protocol: Protocol,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &LintArguments) -> anyhow::Result<ExitCode> {
     let bytes = read(&arguments.file)?;
     let mut check = arguments.protocol.check();
     let mut out = std::io::stdout().lock();

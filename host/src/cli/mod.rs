@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 /// Sluice: an LLM inference server whose output parsers are WebAssembly components.
 #[derive(Parser)]
 #[command(name = "host", version, about, max_term_width = 100)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
@@ -36,13 +36,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Serve a model over HTTP (Responses API, Chat Completions).
-    Serve(Box<serve::Arguments>),
+    Serve(Box<serve::ServeArguments>),
     /// Measure a model on this machine, or a server.
-    Bench(Box<bench::Arguments>),
+    Bench(Box<bench::BenchArguments>),
     /// List what models can be computed on: the CPU, GPUs, and what is missing for them.
-    Devices(devices::Arguments),
+    Devices(devices::DevicesArguments),
     /// Work on output parsers.
-    Parser(Box<parser::Arguments>),
+    Parser(Box<parser::ParserCommandArguments>),
     /// Work on recorded event streams.
     #[command(subcommand)]
     Stream(StreamCommand),
@@ -51,7 +51,7 @@ enum Command {
 #[derive(Subcommand)]
 enum StreamCommand {
     /// Check a recorded stream (SSE, as `curl -N` prints it) of any server against the event grammar.
-    Lint(lint::Arguments),
+    Lint(lint::LintArguments),
 }
 
 /// Exit status of a command whose output is closed early: the status that shells report after SIGPIPE.
@@ -60,7 +60,7 @@ const BROKEN_PIPE: u8 = 128 + 13;
 /// Runs the command. An error is one line on stderr with exit status 1. If the output is closed, a command other than `serve` ends
 /// silently.
 pub(crate) fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
+    let arguments = CommandLine::try_parse().unwrap_or_else(|error| refuse(&error));
     let serves = matches!(arguments.command, Command::Serve(_));
     let result = match arguments.command {
         Command::Serve(arguments) => serve::run(*arguments),

@@ -23,7 +23,7 @@ use super::models::ModelArguments;
 use super::progress::show_loading;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ServeArguments {
     #[command(flatten)]
     models: ModelArguments,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     limits: Switches<Limits>,
 }
 
-impl Arguments {
+impl ServeArguments {
     fn limits(&self) -> anyhow::Result<Limits> {
         let limits = self.limits.0.clone();
         let Limits { sequences, waiting_requests: waiting, body_bytes: body, request_memory: memory, .. } =
@@ -88,7 +88,7 @@ impl Arguments {
 /// Maximum number of blocking threads, which make prompts: more would only compete for cores with each other and with the engine.
 const PROMPT_THREADS: usize = 16;
 
-pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
     log_to_stderr(arguments.log_json);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -102,7 +102,7 @@ pub(super) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(arguments: Arguments) -> anyhow::Result<()> {
+async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
     // This comes first: until a handler is installed, the signal ends the process.
     let hangup = signal(SignalKind::hangup()).context("can't wait for SIGHUP")?;
     let limits = arguments.limits()?;

@@ -16,10 +16,10 @@ use crate::model::{Model, Models};
 
 /// Shared state of all requests. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub struct App(Arc<AppState>);
 
 /// The fields of `App`.
-pub struct Shared {
+pub struct AppState {
     /// The served models.
     pub models: Models,
     /// Defaults of each model for reading requests, in the order of `models`.
@@ -45,9 +45,9 @@ pub struct Shared {
 }
 
 impl std::ops::Deref for App {
-    type Target = Shared;
+    type Target = AppState;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }
@@ -63,7 +63,7 @@ impl App {
     ) -> Self {
         let accounts = Accounts::new(&limits, access.keys.count());
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self(Arc::new(Shared {
+        Self(Arc::new(AppState {
             accounts,
             capacity: Capacity::new(limits.connections),
             readers: Semaphore::new(cores.div_ceil(2)),

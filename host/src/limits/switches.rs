@@ -73,7 +73,7 @@ impl Bounded for McpLimits {
         bound("mcp-tools", Count("TOOLS"), 1..=10_000, "Tools taken of one server", |l| Usize(&mut l.tools_per_server)),
         bound("mcp-server-parallel", Count("CALLS"), 1..=1024, "Calls to one server at a time", |l| Usize(&mut l.calls_per_server)),
         bound("mcp-parallel", Count("CALLS"), 1..=1024, "Calls of one answer at a time", |l| Usize(&mut l.calls_at_once)),
-        bound("mcp-turns", Count("TURNS"), 1..=1024, "Turns of one answer", |l| Usize(&mut l.rounds)),
+        bound("mcp-turns", Count("TURNS"), 1..=1024, "Turns of one answer", |l| Usize(&mut l.turns)),
     ];
 }
 

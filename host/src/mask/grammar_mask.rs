@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::limits::{FREE_TOKENS, REST_TOKENS, SLOW_CALL, SLOW_MASK};
 use super::prepared::{Prepared, compute, consume, failed};
-use super::start::Shared;
+use super::start::GrammarParts;
 use crate::cpu_clock::thread_cpu_time;
 
 /// Where a sequence stands in its grammar.
@@ -42,7 +42,7 @@ pub struct GrammarMask {
     is_slow: bool,
     /// So many tokens have to come before it helps with drafts again.
     rests_until: usize,
-    shared: Shared,
+    shared: GrammarParts,
 }
 
 /// A matcher is large: it stays where it was allocated.
@@ -62,7 +62,7 @@ struct Returned {
 
 impl GrammarMask {
     /// Where no token has come.
-    pub(super) fn new(matcher: Matcher, stops: Arc<[u32]>, shared: Shared) -> Self {
+    pub(super) fn new(matcher: Matcher, stops: Arc<[u32]>, shared: GrammarParts) -> Self {
         Self {
             cancel: matcher.cancellation_handle(),
             matcher: MatcherPlace::Here(Box::new(matcher)),
@@ -260,8 +260,8 @@ impl TokenMask for GrammarMask {
         Ok(())
     }
 
-    fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
-        out.extend(self.help(Matcher::compute_ff_tokens).into_iter().take(most));
+    fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {
+        out.extend(self.help(Matcher::compute_ff_tokens).into_iter().take(limit));
     }
 }
 

@@ -11,7 +11,7 @@ use quick_cache::sync::Cache;
 
 use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
 use super::pool::{LexerLock, MaskPool};
-use super::start::Shared;
+use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
 use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
@@ -37,7 +37,7 @@ pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
     /// The same: it tells how large the lexer has grown that all matchers of the grammar share.
     parser: Arc<TokenParser>,
-    shared: Shared,
+    shared: GrammarParts,
 }
 
 #[derive(Clone)]
@@ -90,7 +90,7 @@ impl Grammars {
             None => Ok(CompiledGrammar {
                 matcher: Arc::new(matcher),
                 parser: Arc::new(parser),
-                shared: Shared {
+                shared: GrammarParts {
                     pool: Arc::clone(pool),
                     lexer: LexerLock::default(),
                     mask_time: self.mask_time,

@@ -13,7 +13,7 @@ const TOO_LONG: &str = "working out how an answer may begin takes too long";
 
 /// What the masks of one grammar share.
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct GrammarParts {
     pub(super) pool: Arc<MaskPool>,
     pub(super) lexer: LexerLock,
     /// CPU time of a token's mask, on average.
@@ -26,7 +26,7 @@ pub(super) struct Shared {
 pub struct MaskStart {
     matcher: Matcher,
     stops: Arc<[u32]>,
-    shared: Shared,
+    shared: GrammarParts,
 }
 
 impl MaskStart {
@@ -34,7 +34,7 @@ impl MaskStart {
         mut matcher: Matcher,
         opening: &[(Option<u32>, String)],
         stops: Arc<[u32]>,
-        shared: Shared,
+        shared: GrammarParts,
     ) -> Result<Self, GrammarError> {
         let lexer = shared.lexer.lock();
         let said = |error: &dyn std::fmt::Display| GrammarError::of_llguidance(&error.to_string());

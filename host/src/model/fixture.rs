@@ -6,7 +6,7 @@ use std::path::Path;
 use engine::{Engine, SpeculationOptions};
 
 use super::served::Model;
-use super::shared::Shared;
+use super::shared::SharedParts;
 use super::source::Source;
 use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
 use crate::limits::Limits;
@@ -44,7 +44,7 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
     let options = options(Path::new("none"), EngineChoice::Replay(script.path().to_owned()));
     let limits = Limits::default();
-    let shared = Shared::new(&SharedOptions::default(), &limits.parser).unwrap();
+    let shared = SharedParts::new(&SharedOptions::default(), &limits.parser).unwrap();
     let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();
     model.with_source(Source::Engine(Box::new(engine)))
 }

@@ -17,7 +17,7 @@ use super::options::{LoadFormat, ModelOptions};
 use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::runner::RunnerOptions;
 use super::served::{Model, Served};
-use super::shared::Shared;
+use super::shared::SharedParts;
 use super::source::{EngineChoice, Source};
 use crate::limits::Limits;
 use crate::mask::Grammars;
@@ -29,7 +29,7 @@ impl Model {
     /// Loads everything that `options` name. `progress` hears of the model's weights.
     pub(super) fn load(
         options: &ModelOptions,
-        shared: &Shared,
+        shared: &SharedParts,
         limits: &Limits,
         progress: &mut dyn FnMut(&str, Progress),
     ) -> Result<Self, ModelLoadError> {
@@ -92,7 +92,7 @@ impl Model {
 
 fn load_engine(
     options: &ModelOptions,
-    shared: &Shared,
+    shared: &SharedParts,
     limits: &Limits,
     files: &ModelFiles,
     progress: &mut dyn FnMut(Progress),

@@ -14,7 +14,7 @@ use super::locate::default_name;
 use super::options::ModelOptions;
 use super::parsers::ParserReport;
 use super::served::Model;
-use super::shared::{Shared, SharedOptions};
+use super::shared::{SharedOptions, SharedParts};
 use crate::limits::Limits;
 
 /// See the module. Cheap to clone.
@@ -38,7 +38,7 @@ impl Models {
     ) -> Result<Self, ModelLoadError> {
         let options = || std::iter::once(first).chain(others);
         check_names(options())?;
-        let shared = Shared::new(shared, &limits.parser)?;
+        let shared = SharedParts::new(shared, &limits.parser)?;
         let load = |options| {
             let loaded = Model::load(options, &shared, limits, progress);
             if others.is_empty() { loaded } else { loaded.map_err(|error| error.of(options)) }

@@ -21,12 +21,12 @@ pub struct SharedOptions {
 }
 
 /// See the module. Used while models are loaded; they keep what they need alive.
-pub(super) struct Shared {
+pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     pub(super) devices: LocalDevices,
 }
 
-impl Shared {
+impl SharedParts {
     /// # Errors
     /// Parsers can't run on this machine.
     pub(super) fn new(options: &SharedOptions, limits: &ParserLimits) -> Result<Self, RuntimeError> {

@@ -22,7 +22,7 @@ use kernels::cpu::{BLOCK_SIZE, KvCache, KvShape};
 use crate::batch::Batch;
 use crate::device_lock::DeviceLock;
 use crate::files::ModelFiles;
-use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress, Timed, Weights};
+use crate::models::{LayerCache, LoadError, Model, ModelConfig, OpCosts, Progress, TimedBackend, Weights};
 use crate::runner::{Draws, RunError, Runner, RunnerShape, Sampled};
 
 use backend::CpuBackend;
@@ -35,8 +35,8 @@ pub use threads::Threads;
 /// A model on the CPU.
 #[derive(Debug)]
 pub struct CpuRunner {
-    model: Model<Timed<CpuBackend>>,
-    backend: Timed<CpuBackend>,
+    model: Model<TimedBackend<CpuBackend>>,
+    backend: TimedBackend<CpuBackend>,
     device_lock: Arc<DeviceLock>,
     shape: RunnerShape,
     sampler: Sampler,
@@ -70,7 +70,7 @@ impl CpuRunner {
     ) -> Result<Self, LoadError> {
         let context = context(config, options)?;
         let backend = CpuBackend::new(Arc::clone(&threads.cpu), cache(config, options)?, options);
-        let mut backend = Timed::new(backend);
+        let mut backend = TimedBackend::new(backend);
         let model = Model::load(&mut backend, config, weights, progress)?;
         if Storage::new(options).copies(&threads.cpu) {
             weights.release_pages();

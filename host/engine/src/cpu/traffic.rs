@@ -6,9 +6,9 @@ use super::backend::CpuBackend;
 use super::mla::MlaWeights;
 use super::moe::Experts;
 use super::storage::StackedMatrix;
-use crate::models::Traffic;
+use crate::models::TrafficCounter;
 
-impl Traffic for CpuBackend {
+impl TrafficCounter for CpuBackend {
     fn matrix_bytes(&self, matrix: &StackedMatrix) -> u64 {
         matrix.bytes() as u64
     }

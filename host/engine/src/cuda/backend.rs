@@ -13,7 +13,7 @@ use super::CudaError;
 use super::attention_work::{AttentionWork, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
-use super::ops::{ExpertRoom, LatentRoom, size, work_kinds};
+use super::ops::{ExpertScratch, LatentScratch, size, work_kinds};
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
@@ -45,8 +45,8 @@ pub(super) struct CudaBackend {
     /// `[lanes]` u32 on the device: the token that each lane sampled last.
     pub(super) samples: DevicePtr,
     /// Activations of mixtures of experts, and of attention over a compressed cache; `None` until a layer of the kind is loaded.
-    pub(super) expert_room: Option<ExpertRoom>,
-    pub(super) latent_room: Option<LatentRoom>,
+    pub(super) expert_scratch: Option<ExpertScratch>,
+    pub(super) latent_scratch: Option<LatentScratch>,
     /// Names of the weights' element types, each once.
     types: Vec<&'static str>,
     /// Set while launches are collected instead of done: the kernels that have to be compiled.
@@ -123,8 +123,8 @@ impl CudaBackend {
             head,
             step: StepShape::default(),
             samples: DevicePtr::NULL,
-            expert_room: None,
-            latent_room: None,
+            expert_scratch: None,
+            latent_scratch: None,
             types: vec!["bf16"],
             collecting: None,
             failed: None,
@@ -171,8 +171,8 @@ impl CudaBackend {
     }
 
     /// Begins a step without a batch: to record its graph, or to collect its kernels.
-    pub(super) fn foresee(&mut self, step: StepShape) {
-        self.work.foresee(step);
+    pub(super) fn begin_without_batch(&mut self, step: StepShape) {
+        self.work.begin_without_batch(step);
         self.begin(step);
     }
 

@@ -10,7 +10,7 @@ use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value};
 use half::{bf16, f16};
 
 use super::weights::unsupported;
-use crate::models::{Codes, Drawn, Dtype, LoadError, StoredMatrix, WeightTensor};
+use crate::models::{Codes, Dtype, LoadError, RandomValues, StoredMatrix, WeightTensor};
 
 /// Source of some bytes on the device, and their conversion.
 #[derive(Debug)]
@@ -56,29 +56,31 @@ impl<'a> Content<'a> {
     }
 
     /// Whether the content is random and the device may draw it for itself.
-    pub(super) fn is_drawn(&self) -> bool {
-        self.drawn().is_some()
+    pub(super) fn is_random(&self) -> bool {
+        self.random_values().is_some()
     }
 
-    fn drawn(&self) -> Option<Drawn> {
-        let drawn = match self {
-            Self::Plain(tensor) => tensor.drawn(),
-            Self::Codes(codes) => codes.drawn(),
-            Self::Part { whole, part } => whole.drawn()?.behind(part.start),
+    fn random_values(&self) -> Option<RandomValues> {
+        let random = match self {
+            Self::Plain(tensor) => tensor.random_values(),
+            Self::Codes(codes) => codes.random_values(),
+            Self::Part { whole, part } => whole.random_values()?.behind(part.start),
             _ => None,
         };
-        drawn.filter(|drawn| !matches!(drawn, Drawn::Same(_)))
+        random.filter(|random| !matches!(random, RandomValues::Same(_)))
     }
 
     /// The launch that draws a random content on the device; `None` where the content must be copied.
     pub(super) fn draw(&self, out: DevicePtr) -> Option<Launch> {
         let bytes = self.bytes() as u64;
-        match self.drawn().filter(|_| bytes > 0 && out.0.is_multiple_of(8))? {
-            Drawn::Bf16 { seed, middle, spread } => {
+        match self.random_values().filter(|_| bytes > 0 && out.0.is_multiple_of(8))? {
+            RandomValues::Bf16 { seed, middle, spread } => {
                 Some(RandomWeights { out, count: bytes / 2, seed, middle, spread }.launch())
             }
-            Drawn::Codes { seed, mask } => Some(RandomCodes { out, count: bytes, seed, mask }.launch()),
-            Drawn::Same(_) => None,
+            RandomValues::Codes { seed, mask } => {
+                Some(RandomCodes { out, count: bytes, seed, mask }.launch())
+            }
+            RandomValues::Same(_) => None,
         }
     }
 

@@ -22,7 +22,7 @@ impl DecodeGraphs {
         buckets: &[usize],
     ) -> Result<Self, CudaError> {
         let graph = |bucket: &usize| {
-            backend.foresee(StepShape::decode(*bucket));
+            backend.begin_without_batch(StepShape::decode(*bucket));
             backend.driver.begin_capture()?;
             model.forward(backend);
             // The capture must end even if a launch in it failed.

@@ -89,7 +89,7 @@ fn prepare(
     let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|tokens| *tokens < rows).chain([rows]);
     let mixed = powers.flat_map(|tokens| [mixed(tokens, 0), mixed(tokens, tokens / 2)]);
     for step in buckets.iter().copied().map(StepShape::decode).chain(mixed) {
-        backend.foresee(step);
+        backend.begin_without_batch(step);
         model.forward(backend);
     }
     backend.launch(&sampler.launch(0..1));

@@ -56,7 +56,7 @@ impl WeightUpload {
     }
 
     /// Enqueues the writing of contents one behind the other. Pieces of an upload may cross from one content to the next; random contents
-    /// are drawn on the device.
+    /// are random on the device.
     pub(super) fn put(
         &mut self,
         driver: &mut dyn Driver,
@@ -65,7 +65,7 @@ impl WeightUpload {
         let bytes = |contents: &[Content<'_>]| contents.iter().map(Content::bytes).sum::<usize>();
         let start = driver.allocate("weights", bytes(contents))?;
         let mut at = start;
-        for run in contents.chunk_by(|a, b| !a.is_drawn() && !b.is_drawn()) {
+        for run in contents.chunk_by(|a, b| !a.is_random() && !b.is_random()) {
             if let Some(launch) = run[0].draw(at) {
                 driver.prepare(&[launch.kernel.variant()], &mut |_| {})?;
                 driver.launch(&launch)?;

@@ -27,14 +27,14 @@ pub use config::{
 };
 pub use decoder::Model;
 pub use error::LoadError;
-pub(crate) use random::Drawn;
-pub use random::DrawnBytes;
+pub use random::RandomBytes;
+pub(crate) use random::RandomValues;
 #[cfg(test)]
 pub(crate) use stored::CodeKind;
 pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};
 pub use tensor::{Dtype, WeightTensor};
 pub use timed::{Op, OpCost, OpCosts};
-pub(crate) use timed::{Timed, Traffic};
+pub(crate) use timed::{TimedBackend, TrafficCounter};
 pub use weights::Weights;
 
 /// Progress of the loading of a model.

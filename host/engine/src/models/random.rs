@@ -1,6 +1,6 @@
 //! Weights without a file: random values for any configuration, the same for the same seed. Benchmarks measure with them.
 //!
-//! A tensor is a description ([`Drawn`]) until its bytes are read. A device that generates the values itself never reads them.
+//! A tensor is a description ([`RandomValues`]) until its bytes are read. A device that generates the values itself never reads them.
 
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -42,7 +42,7 @@ impl RandomWeights {
             _ => (0.0, (3.0 / width).sqrt()),
         };
         let seed = self.seed ^ hash(name);
-        let (file, range) = made(shape, Dtype::Bf16.size(), Drawn::Bf16 { seed, middle, spread })?;
+        let (file, range) = reserve(shape, Dtype::Bf16.size(), RandomValues::Bf16 { seed, middle, spread })?;
         Ok(WeightTensor { dtype: Dtype::Bf16, shape: shape.to_vec(), file, range })
     }
 
@@ -50,21 +50,21 @@ impl RandomWeights {
     pub(super) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
         let seed = self.seed ^ hash(name);
         let blocks = shape.last().copied().unwrap_or(1);
-        let drawn = match kind {
-            CodeKind::E2m1Pairs => Drawn::Codes { seed, mask: 0xff },
+        let random = match kind {
+            CodeKind::E2m1Pairs => RandomValues::Codes { seed, mask: 0xff },
             // E4M3 without the codes that are NaN.
-            CodeKind::E4m3 => Drawn::Codes { seed, mask: 0xbf },
+            CodeKind::E4m3 => RandomValues::Codes { seed, mask: 0xbf },
             // The mean square of a code is about 7.5. That of a value should be one over the width, which is 32 times the blocks.
-            CodeKind::E8m0 => Drawn::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
+            CodeKind::E8m0 => RandomValues::Same(125 - (32 * blocks).ilog2().div_ceil(2).min(100) as u8),
         };
-        let (file, range) = made(shape, 1, drawn)?;
+        let (file, range) = reserve(shape, 1, random)?;
         Ok(Codes { shape: shape.to_vec(), file, range })
     }
 }
 
 /// How random bytes are generated, eight at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Drawn {
+pub(crate) enum RandomValues {
     /// bf16 uniform in `middle ± spread`.
     Bf16 { seed: u64, middle: f32, spread: f32 },
     /// Random bytes; bits that aren't in `mask` are zero.
@@ -73,7 +73,7 @@ pub(crate) enum Drawn {
     Same(u8),
 }
 
-impl Drawn {
+impl RandomValues {
     /// How the bytes from `offset` on are generated; `None` where random bytes would begin within a draw of eight.
     pub(crate) fn behind(self, offset: usize) -> Option<Self> {
         let later = |seed: u64| {
@@ -102,42 +102,46 @@ impl Drawn {
 
 /// Bytes that are generated when they are first read, in memory that is reserved from the beginning.
 #[derive(Debug)]
-pub struct DrawnBytes {
-    drawn: Drawn,
+pub struct RandomBytes {
+    random: RandomValues,
     empty: Mutex<Option<MmapMut>>,
     filled: OnceLock<MmapMut>,
 }
 
-impl DrawnBytes {
+impl RandomBytes {
     /// How the bytes are generated.
-    pub(crate) fn drawn(&self) -> Drawn {
-        self.drawn
+    pub(crate) fn random_values(&self) -> RandomValues {
+        self.random
     }
 }
 
-impl Deref for DrawnBytes {
+impl Deref for RandomBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         self.filled.get_or_init(|| {
             let empty = self.empty.lock().unwrap_or_else(PoisonError::into_inner).take();
             let mut map = empty.expect("filled once");
-            self.drawn.fill(&mut map);
+            self.random.fill(&mut map);
             map
         })
     }
 }
 
 /// Reserves memory for a tensor. Returns it with the range of the tensor's bytes.
-fn made(shape: &[usize], element: usize, drawn: Drawn) -> Result<(FileBytes, Range<usize>), LoadError> {
+fn reserve(
+    shape: &[usize],
+    element: usize,
+    random: RandomValues,
+) -> Result<(FileBytes, Range<usize>), LoadError> {
     let bytes = shape.iter().try_fold(element, |product, n| product.checked_mul(*n));
     let no_memory =
         || LoadError::Memory { what: "random weights", bytes: bytes.unwrap_or(usize::MAX) as u64 };
     let len = bytes.filter(|len| *len > 0).ok_or_else(no_memory)?;
     // Pages that are never written take no memory.
     let map = MmapMut::map_anon(len).map_err(|_| no_memory())?;
-    let bytes = DrawnBytes { drawn, empty: Mutex::new(Some(map)), filled: OnceLock::new() };
-    Ok((FileBytes::Drawn(Arc::new(bytes)), 0..len))
+    let bytes = RandomBytes { random, empty: Mutex::new(Some(map)), filled: OnceLock::new() };
+    Ok((FileBytes::Random(Arc::new(bytes)), 0..len))
 }
 
 /// What splitmix64 adds to its state for each draw.
@@ -187,14 +191,18 @@ mod tests {
         let tensor = weights.tensor("x", &[3, 40, 6]).unwrap();
         let codes = weights.codes("y", &[2, 48], CodeKind::E4m3).unwrap();
         for part in [tensor.clone(), tensor.index(2)] {
-            let Some(Drawn::Bf16 { seed, middle, spread }) = part.drawn() else { panic!("not drawn") };
-            let drawn = cuda_kernels::random_weights_reference(part.bytes().len() / 2, seed, middle, spread);
-            assert_eq!(part.bytes(), bytemuck::cast_slice::<u16, u8>(&drawn));
+            let Some(RandomValues::Bf16 { seed, middle, spread }) = part.random_values() else {
+                panic!("not random")
+            };
+            let random = cuda_kernels::random_weights_reference(part.bytes().len() / 2, seed, middle, spread);
+            assert_eq!(part.bytes(), bytemuck::cast_slice::<u16, u8>(&random));
         }
         for part in [codes.clone(), codes.index(1)] {
-            let Some(Drawn::Codes { seed, mask: 0xbf }) = part.drawn() else { panic!("not drawn") };
-            let drawn = cuda_kernels::random_codes_reference(part.bytes().len(), seed, 0xbf);
-            assert_eq!(part.bytes(), drawn);
+            let Some(RandomValues::Codes { seed, mask: 0xbf }) = part.random_values() else {
+                panic!("not random")
+            };
+            let random = cuda_kernels::random_codes_reference(part.bytes().len(), seed, 0xbf);
+            assert_eq!(part.bytes(), random);
         }
     }
 
@@ -202,6 +210,6 @@ mod tests {
     fn what_begins_within_a_draw_is_copied() {
         let weights = RandomWeights { seed: 7, quantization: None };
         let tensor = weights.tensor("x", &[2, 3]).unwrap();
-        assert!(tensor.drawn().is_some() && tensor.index(1).drawn().is_none());
+        assert!(tensor.random_values().is_some() && tensor.index(1).random_values().is_none());
     }
 }

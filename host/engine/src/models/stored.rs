@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use safetensors::tensor::Dtype as StoredDtype;
 
-use super::random::Drawn;
-use super::tensor::{WeightTensor, drawn, part};
+use super::random::RandomValues;
+use super::tensor::{WeightTensor, part, random_values};
 use crate::files::FileBytes;
 
 /// Bytes that mean numbers only together with scales: codes of eight bits or less, or exponents.
@@ -29,8 +29,8 @@ impl Codes {
     }
 
     /// How random codes are generated; `None` for codes in a file.
-    pub(crate) fn drawn(&self) -> Option<Drawn> {
-        drawn(&self.file, &self.range)
+    pub(crate) fn random_values(&self) -> Option<RandomValues> {
+        random_values(&self.file, &self.range)
     }
 
     /// Part `i` of the first dimension, as codes whose shape lacks this dimension.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use super::random::Drawn;
+use super::random::RandomValues;
 use crate::files::FileBytes;
 
 /// Element types that weights come in.
@@ -51,8 +51,8 @@ impl WeightTensor {
     }
 
     /// How random bytes are generated; `None` for bytes in a file.
-    pub(crate) fn drawn(&self) -> Option<Drawn> {
-        drawn(&self.file, &self.range)
+    pub(crate) fn random_values(&self) -> Option<RandomValues> {
+        random_values(&self.file, &self.range)
     }
 
     /// Part `i` of the first dimension, as a tensor whose shape lacks this dimension.
@@ -78,9 +78,9 @@ impl WeightTensor {
 }
 
 /// How the random bytes of `range` are generated; `None` for bytes in a file.
-pub(super) fn drawn(file: &FileBytes, range: &Range<usize>) -> Option<Drawn> {
-    let FileBytes::Drawn(bytes) = file else { return None };
-    bytes.drawn().behind(range.start)
+pub(super) fn random_values(file: &FileBytes, range: &Range<usize>) -> Option<RandomValues> {
+    let FileBytes::Random(bytes) = file else { return None };
+    bytes.random_values().behind(range.start)
 }
 
 /// Range of the bytes of part `i` of the first dimension.

@@ -97,7 +97,7 @@ impl OpCosts {
 }
 
 /// Number of bytes that operations of the current step read.
-pub(crate) trait Traffic: Backend {
+pub(crate) trait TrafficCounter: Backend {
     /// Bytes of a matrix, in the form in which it is read.
     fn matrix_bytes(&self, matrix: &Self::Matrix) -> u64;
     /// Bytes of the head; 0 where no row's logits are wanted.
@@ -112,13 +112,13 @@ pub(crate) trait Traffic: Backend {
 
 /// Backend that measures the operations of `inner`.
 #[derive(Debug)]
-pub(crate) struct Timed<B> {
+pub(crate) struct TimedBackend<B> {
     inner: B,
     /// `None`: nothing is measured.
     costs: Option<Box<OpCosts>>,
 }
 
-impl<B> Timed<B> {
+impl<B> TimedBackend<B> {
     pub(crate) fn new(inner: B) -> Self {
         Self { inner, costs: None }
     }
@@ -142,7 +142,7 @@ impl<B> Timed<B> {
     }
 }
 
-impl<B: Traffic> Timed<B> {
+impl<B: TrafficCounter> TimedBackend<B> {
     /// Runs an operation; `reads` returns the bytes of (weights, KV cache) that it reads, once it has run.
     fn run(&mut self, op: Op, reads: impl FnOnce(&B) -> (u64, u64), work: impl FnOnce(&mut B)) {
         let Some(costs) = &mut self.costs else { return work(&mut self.inner) };
@@ -158,7 +158,7 @@ impl<B: Traffic> Timed<B> {
     }
 }
 
-impl<B: Traffic> Backend for Timed<B> {
+impl<B: TrafficCounter> Backend for TimedBackend<B> {
     type Matrix = B::Matrix;
     type Vector = B::Vector;
     type Tensor = B::Tensor;

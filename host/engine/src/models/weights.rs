@@ -103,7 +103,7 @@ impl Weights {
 
     /// The tensor `name`, which must have this shape. All of it is read, so that no step waits for the disk.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<WeightTensor, LoadError> {
-        let Found { file_name, file, entry } = match self.find(name, shape)? {
+        let LocatedTensor { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
             Err(random) => return random.tensor(name, shape),
         };
@@ -126,7 +126,7 @@ impl Weights {
 
     /// The codes of tensor `name`, which must have this shape and none of the codes that mean no number.
     pub(crate) fn codes(&self, name: &str, shape: &[usize], kind: CodeKind) -> Result<Codes, LoadError> {
-        let Found { file_name, file, entry } = match self.find(name, shape)? {
+        let LocatedTensor { file_name, file, entry } = match self.find(name, shape)? {
             Ok(found) => found,
             Err(random) => return random.codes(name, shape, kind),
         };
@@ -146,7 +146,11 @@ impl Weights {
     }
 
     /// Finds a tensor of this shape in the files; the inner error is the source of random tensors.
-    fn find(&self, name: &str, shape: &[usize]) -> Result<Result<Found<'_>, &RandomWeights>, LoadError> {
+    fn find(
+        &self,
+        name: &str,
+        shape: &[usize],
+    ) -> Result<Result<LocatedTensor<'_>, &RandomWeights>, LoadError> {
         let (described, files, tensors) = match &self.0 {
             Source::Files { described, files, tensors } => (described, files, tensors),
             Source::Random(weights) => return Ok(Err(weights)),
@@ -163,7 +167,7 @@ impl Weights {
                 found: entry.shape.clone(),
             });
         }
-        Ok(Ok(Found { file_name, file, entry }))
+        Ok(Ok(LocatedTensor { file_name, file, entry }))
     }
 
     /// The first tensor, by name, that isn't among those `used` and makes a difference to the result of `layers` layers.
@@ -197,7 +201,7 @@ impl Weights {
 }
 
 /// A tensor in a file.
-struct Found<'a> {
+struct LocatedTensor<'a> {
     file_name: &'a str,
     file: &'a FileBytes,
     entry: &'a Entry,

@@ -7,14 +7,14 @@ use crate::sequence::Sequence;
 
 /// A sequence that waits for KV blocks.
 #[derive(Clone, Copy)]
-pub(super) enum Next {
+pub(super) enum Candidate {
     /// A preempted one: its index in the scheduler's `preempted`.
     Preempted(usize),
     /// The next one of the queue.
     New,
 }
 
-impl Next {
+impl Candidate {
     pub(super) fn sequence<'a>(
         self,
         preempted: &'a mut [Sequence],
@@ -56,7 +56,7 @@ impl Scheduler {
         let last = |is_meant: fn(&Sequence) -> bool| {
             let holding = self.running.iter().enumerate().filter(|(_, one)| one.lane.is_some());
             let meant = holding.filter(|(_, one)| is_meant(one));
-            meant.max_by_key(|(_, one)| (one.priority, one.begun)).map(|(at, _)| at)
+            meant.max_by_key(|(_, one)| (one.priority, one.admission)).map(|(at, _)| at)
         };
         last(|one| one.paused).or_else(|| last(|_| true)).expect("someone holds the blocks that aren't free")
     }
@@ -65,7 +65,7 @@ impl Scheduler {
     fn collect_preempted(&mut self) {
         for sequence in self.running.extract_if(.., |one| one.lane.is_none()) {
             self.counts.preemptions += 1;
-            let at = self.preempted.partition_point(|one| one.begun < sequence.begun);
+            let at = self.preempted.partition_point(|one| one.admission < sequence.admission);
             self.preempted.insert(at, sequence);
         }
     }
@@ -86,41 +86,42 @@ impl Scheduler {
     }
 
     /// The sequence that gets KV blocks next: of the highest priority, a preempted one before a new one.
-    pub(super) fn next(&mut self) -> Option<Next> {
+    pub(super) fn next(&mut self) -> Option<Candidate> {
         let waiting = self.preempted.iter().enumerate().filter(|(_, one)| !one.paused);
-        let preempted =
-            waiting.min_by_key(|(_, one)| one.priority).map(|(at, one)| (one.priority, Next::Preempted(at)));
-        let new = self.queue.next().map(|one| (one.priority, Next::New));
+        let preempted = waiting
+            .min_by_key(|(_, one)| one.priority)
+            .map(|(at, one)| (one.priority, Candidate::Preempted(at)));
+        let new = self.queue.next().map(|one| (one.priority, Candidate::New));
         // Of equal priorities `min_by_key` takes the first: the preempted one.
         preempted.into_iter().chain(new).min_by_key(|(priority, _)| *priority).map(|(_, next)| next)
     }
 
     /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes are lacking.
-    fn begin(&mut self, next: Next, reserve: usize, budget: &mut Budget) -> bool {
+    fn begin(&mut self, next: Candidate, reserve: usize, budget: &mut Budget) -> bool {
         let sequence = next.sequence(&mut self.preempted, &mut self.queue);
         let Some(cached) = sequence.allocate(&mut self.pool, &mut self.lanes, reserve) else { return false };
         let mut sequence = match next {
-            Next::Preempted(at) => self.preempted.remove(at),
-            Next::New => {
+            Candidate::Preempted(at) => self.preempted.remove(at),
+            Candidate::New => {
                 let mut sequence = self.queue.pop().expect("it was found there");
                 let prompt = sequence.tokens.len();
                 self.counts.prompt_tokens += prompt as u64;
                 self.counts.prefix_hit_tokens += cached as u64;
                 self.queue.charge(sequence.principal, prompt - cached);
-                sequence.begun = self.begun;
+                sequence.admission = self.admitted;
                 sequence.outlet.begin();
-                self.begun += 1;
+                self.admitted += 1;
                 sequence
             }
         };
         budget.give(&mut sequence, usize::MAX);
-        let at = self.running.partition_point(|one| one.begun < sequence.begun);
+        let at = self.running.partition_point(|one| one.admission < sequence.admission);
         self.running.insert(at, sequence);
         true
     }
 
     /// Preempts a paused sequence, if that can help a waiting one to begin.
-    fn preempt_paused(&mut self, next: Next, reserve: usize) -> bool {
+    fn preempt_paused(&mut self, next: Candidate, reserve: usize) -> bool {
         let tokens = next.sequence(&mut self.preempted, &mut self.queue).tokens.len();
         let paused = || self.running.iter().filter(|one| one.paused);
         let reclaimable: usize = paused().map(|one| self.pool.reclaimable(&one.table)).sum();

@@ -21,8 +21,8 @@ impl Scheduler {
                     sequence.prepare_mask();
                 }
                 step.entries.push(StepEntry {
-                    begun: sequence.begun,
-                    allocations: sequence.allocations,
+                    admission: sequence.admission,
+                    block_epoch: sequence.block_epoch,
                     computed,
                     draft: std::mem::take(&mut sequence.draft),
                     rows: first..self.batch.logit_rows.len(),

@@ -34,7 +34,7 @@ impl Scheduler {
         let Some(mut step) = self.steps_in_flight.pop_back() else { return true };
         let mut ready = true;
         for entry in step.entries.iter_mut().filter(|entry| !entry.rows.is_empty() && entry.error.is_none()) {
-            let Some(sequence) = self.lookup(entry.begun) else { continue };
+            let Some(sequence) = self.lookup(entry.admission) else { continue };
             let prepared = guarded(|| sequence.mask.as_deref_mut().map(|mask| mask.prepare(&entry.draft)));
             match prepared.and_then(|_| sequence.poll_mask(&mut cx)) {
                 Ok(poll) => ready &= poll.is_ready(),
@@ -54,7 +54,7 @@ impl Scheduler {
         if let Some(mut step) = self.steps_in_flight.pop_back() {
             step.drawn = true;
             for entry in &mut step.entries {
-                draws.push(entry, self.lookup(entry.begun), &mut cx);
+                draws.push(entry, self.lookup(entry.admission), &mut cx);
                 self.counts.late_masks += u64::from(entry.is_late);
             }
             self.steps_in_flight.push_back(step);

@@ -18,10 +18,10 @@ pub(super) struct InFlightStep {
 /// One sequence's part of a step. The sequence itself may end or be preempted meanwhile.
 #[derive(Debug)]
 pub(super) struct StepEntry {
-    /// Number `begun` of the sequence, by which the scheduler finds it.
-    pub(super) begun: u64,
-    /// Number `allocations` of the sequence, which tells whether it still has the KV blocks that the step writes to.
-    pub(super) allocations: u32,
+    /// Number of admission of the sequence, by which the scheduler finds it.
+    pub(super) admission: u64,
+    /// Number `block_epoch` of the sequence, which tells whether it still has the KV blocks that the step writes to.
+    pub(super) block_epoch: u32,
     /// Number of tokens that are computed after the step, the draft included.
     pub(super) computed: usize,
     /// Draft tokens in the step, without those that the mask has already rejected.

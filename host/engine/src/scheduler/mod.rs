@@ -50,7 +50,7 @@ pub(crate) struct Scheduler {
     /// Sequences that haven't begun.
     queue: Queue,
     /// Number of sequences that have begun.
-    begun: u64,
+    admitted: u64,
     /// Time since the engine began, set by the engine's loop.
     now: Duration,
     batch: Batch,
@@ -65,9 +65,9 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// A scheduler without sequences for a runner of this shape.
     pub(crate) fn new(shape: &RunnerShape, mut options: LocalOptions, waker: Waker) -> Self {
-        let most = shape.batch_tokens.max(1);
-        options.sequences = options.sequences.clamp(1, most);
-        options.batch_tokens = options.batch_tokens.clamp(options.sequences, most);
+        let max_rows = shape.batch_tokens.max(1);
+        options.sequences = options.sequences.clamp(1, max_rows);
+        options.batch_tokens = options.batch_tokens.clamp(options.sequences, max_rows);
         Self {
             pool: BlockPool::new(shape.blocks, shape.block_size, options.prefix_cache),
             lanes: Lanes::new(shape.lanes),
@@ -75,7 +75,7 @@ impl Scheduler {
             running: Vec::new(),
             preempted: Vec::new(),
             queue: Queue::default(),
-            begun: 0,
+            admitted: 0,
             now: Duration::ZERO,
             batch: Batch::default(),
             steps_in_flight: VecDeque::new(),
@@ -173,12 +173,12 @@ impl Scheduler {
         }
     }
 
-    /// Finds the sequence with this number `begun`, unless it has ended.
-    fn lookup(&mut self, begun: u64) -> Option<&mut Sequence> {
-        if let Ok(at) = self.running.binary_search_by_key(&begun, |one| one.begun) {
+    /// Finds the sequence with this number of admission, unless it has ended.
+    fn lookup(&mut self, admission: u64) -> Option<&mut Sequence> {
+        if let Ok(at) = self.running.binary_search_by_key(&admission, |one| one.admission) {
             return self.running.get_mut(at);
         }
-        let at = self.preempted.binary_search_by_key(&begun, |one| one.begun).ok()?;
+        let at = self.preempted.binary_search_by_key(&admission, |one| one.admission).ok()?;
         self.preempted.get_mut(at)
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::admit::Next;
+use super::admit::Candidate;
 use super::speculate::DraftRoom;
 use crate::sequence::{MaskWait, Sequence};
 
@@ -18,13 +18,13 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Gives a sequence the tokens that it still needs, as far as the step has them, and at most `most`. Returns how many.
-    pub(super) fn give(&mut self, sequence: &mut Sequence, most: usize) -> usize {
+    /// Gives a sequence the tokens that it still needs, as far as the step has them, and at most `limit`. Returns how many.
+    pub(super) fn give(&mut self, sequence: &mut Sequence, limit: usize) -> usize {
         let is_new = sequence.scheduled == 0;
         if is_new && self.sequences == 0 {
             return 0;
         }
-        let more = sequence.pending().saturating_sub(sequence.scheduled).min(self.tokens).min(most);
+        let more = sequence.pending().saturating_sub(sequence.scheduled).min(self.tokens).min(limit);
         sequence.scheduled += more;
         self.tokens -= more;
         self.sequences -= usize::from(is_new && more > 0);
@@ -71,7 +71,7 @@ impl Scheduler {
             && self.next().is_some_and(|next| {
                 let one = next.sequence(&mut self.preempted, &mut self.queue);
                 one.priority <= first
-                    && (matches!(next, Next::Preempted(_)) || !shares.contains_key(&one.principal))
+                    && (matches!(next, Candidate::Preempted(_)) || !shares.contains_key(&one.principal))
             });
         let share = budget.tokens.div_ceil(shares.len() + usize::from(awaited));
         for left in shares.values_mut() {

@@ -31,27 +31,27 @@ impl Scheduler {
         let step = self.steps_in_flight.pop_front().unwrap_or_default();
         self.counts.steps += 1;
         for entry in step.entries {
-            let accepted = self.land(&entry, rows);
-            self.publish(&entry, accepted);
+            let accepted = self.take_rows(&entry, rows);
+            self.publish_blocks(&entry, accepted);
         }
         self.drop_ended();
         Ok(())
     }
 
     /// Adds the full blocks that are computed by now to the prefix cache: of the first `accepted` tokens only, never of drafts.
-    fn publish(&mut self, entry: &StepEntry, accepted: usize) {
+    fn publish_blocks(&mut self, entry: &StepEntry, accepted: usize) {
         // A sequence that was preempted has no blocks, or other ones.
-        if let Ok(at) = self.running.binary_search_by_key(&entry.begun, |one| one.begun)
+        if let Ok(at) = self.running.binary_search_by_key(&entry.admission, |one| one.admission)
             && let sequence = &mut self.running[at]
-            && sequence.allocations == entry.allocations
+            && sequence.block_epoch == entry.block_epoch
         {
             self.pool.publish(&mut sequence.table, &sequence.tokens, entry.computed.min(accepted));
         }
     }
 
     /// Takes one sequence's tokens. Returns the number of its tokens that were known before, with the draft tokens that were accepted.
-    fn land(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
-        let Some(sequence) = self.lookup(entry.begun) else { return 0 };
+    fn take_rows(&mut self, entry: &StepEntry, rows: &Rows) -> usize {
+        let Some(sequence) = self.lookup(entry.admission) else { return 0 };
         let known = sequence.tokens.len();
         if entry.rows.is_empty() || entry.is_late {
             return known;
@@ -89,7 +89,7 @@ impl Scheduler {
     pub(crate) fn fail(&mut self, error: &RunError) {
         tracing::error!(%error, "a step failed");
         for entry in self.steps_in_flight.split_off(0).into_iter().flat_map(|step| step.entries) {
-            if let Some(sequence) = self.lookup(entry.begun)
+            if let Some(sequence) = self.lookup(entry.admission)
                 && !sequence.outlet.is_ended()
             {
                 sequence.end(Finish::Error(error.clone().into()));

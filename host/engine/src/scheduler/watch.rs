@@ -22,8 +22,8 @@ impl Scheduler {
     /// Checks the invariants that hold between any two steps.
     pub(crate) fn audit(&self) {
         self.pool.audit(self.running.iter().map(|one| &one.table));
-        assert!(self.running.is_sorted_by(|a, b| a.begun < b.begun));
-        assert!(self.preempted.is_sorted_by(|a, b| a.begun < b.begun));
+        assert!(self.running.is_sorted_by(|a, b| a.admission < b.admission));
+        assert!(self.preempted.is_sorted_by(|a, b| a.admission < b.admission));
         let lanes: std::collections::HashSet<_> = self.running.iter().map(|one| one.lane).collect();
         assert!(lanes.len() == self.running.len() && !lanes.contains(&None), "each has a lane of its own");
         for one in &self.running {

@@ -27,7 +27,7 @@ fn order_from(rig: &mut Rig, begun: u64) -> Vec<u32> {
     let mut order = Vec::new();
     while rig.scheduler.queued().next().is_some() {
         rig.step();
-        let new = rig.scheduler.running().iter().filter(|one| one.begun >= begun + order.len() as u64);
+        let new = rig.scheduler.running().iter().filter(|one| one.admission >= begun + order.len() as u64);
         let new: Vec<u32> = new.map(|one| one.tokens[0]).collect();
         order.extend(new);
     }
@@ -46,13 +46,13 @@ fn a_newcomer_waits_for_one_request_of_each_other_principal_at_most() {
         for _ in 0..17 {
             rig.step();
         }
-        let before = rig.scheduler.running().last().unwrap().begun + 1;
+        let before = rig.scheduler.running().last().unwrap().admission + 1;
         clients.push(rig.submit(ask(9, 2, 3, 2)));
         clients.push(rig.submit(ask(9, 3, 3, 2)));
         while !rig.scheduler.running().iter().any(|one| one.tokens[0] == 2) {
             rig.step();
         }
-        let overtaken = rig.scheduler.running().last().unwrap().begun - before;
+        let overtaken = rig.scheduler.running().last().unwrap().admission - before;
         assert!(overtaken <= others, "{overtaken} requests of {others} principals went before");
     }
 }

@@ -84,8 +84,8 @@ impl TokenMask for NoTwins {
         Ok(())
     }
 
-    fn forced(&mut self, out: &mut Vec<u32>, most: usize) {
+    fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {
         self.take();
-        out.extend(self.expects.iter().take(most));
+        out.extend(self.expects.iter().take(limit));
     }
 }

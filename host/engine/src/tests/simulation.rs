@@ -95,8 +95,8 @@ struct Simulation {
     visits: Vec<Visit>,
     /// Clients of the requests that have arrived and not ended, by the request's number.
     clients: BTreeMap<u64, Client>,
-    /// Number of sequences known to have begun: each of them has a lower `begun`.
-    begun: u64,
+    /// Number of sequences known to have begun: each of them has a lower number of admission.
+    admitted: u64,
     time: u32,
 }
 
@@ -131,9 +131,12 @@ impl Simulation {
     /// principal of the same priority was given fewer tokens.
     fn check_order(&mut self, given: &BTreeMap<u64, u64>) {
         let running = self.rig.scheduler.running();
-        let began: Vec<u64> =
-            running.iter().filter(|one| one.begun >= self.begun).map(|one| one.sampling.seed).collect();
-        self.begun = running.last().map_or(self.begun, |one| self.begun.max(one.begun + 1));
+        let began: Vec<u64> = running
+            .iter()
+            .filter(|one| one.admission >= self.admitted)
+            .map(|one| one.sampling.seed)
+            .collect();
+        self.admitted = running.last().map_or(self.admitted, |one| self.admitted.max(one.admission + 1));
         let mut lines = BTreeMap::new();
         for one in self.rig.scheduler.queued() {
             let line: &mut Vec<u64> = lines.entry((one.priority, one.principal)).or_default();
@@ -208,7 +211,7 @@ fn simulate(seed: u64, ahead: usize) {
     };
     let mut rig = Rig::new(RunnerShape { ahead, lanes: 24, ..shape(70, 4) }, options);
     rig.runner.fails_every = FAILS_EVERY;
-    let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), begun: 0, time: 0 };
+    let mut simulation = Simulation { rig, visits, clients: BTreeMap::new(), admitted: 0, time: 0 };
     while simulation.time < ARRIVING || !simulation.clients.is_empty() {
         simulation.step();
         // No request waits for longer than the queue timeout, and every sequence that has begun ends.

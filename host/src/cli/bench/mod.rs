@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct BenchArguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -17,12 +17,12 @@ pub(super) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Measure a model on this machine, without HTTP: prompts, answers, memory bandwidth, where a step's time goes.
-    Model(model::Arguments),
+    Model(model::BenchModelArguments),
     /// Measure a server behind a URL, any that speaks OpenAI's API: latencies and throughput under a load.
-    Serve(serve::Arguments),
+    Serve(serve::BenchServeArguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::Model(arguments) => model::run(arguments),
         Command::Serve(arguments) => serve::run(arguments),

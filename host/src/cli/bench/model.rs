@@ -17,7 +17,7 @@ use crate::cli::table::Table;
 use crate::cli::values::number;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct BenchModelArguments {
     /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache; of a directory only config.json is
     /// read with `--load-format dummy` [default: the tiny test model inside the binary].
     #[arg(long, value_name = "DIR|ORG/NAME")]
@@ -51,7 +51,7 @@ const MAX_TOKENS: u64 = 1 << 24;
 /// Number of passes over memory before and after each repetition; the best one counts.
 const READ_PASSES: usize = 3;
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
     let output = arguments.output.open()?;
     let name = default_name(arguments.model.as_deref())?;
     let load = arguments.load.per_model(&[vec![name.clone()]])?;
@@ -90,7 +90,7 @@ fn bandwidth(runner: &mut LocalRunner, buffer: &ReadBuffer) -> Result<f64, Bench
     }
 }
 
-impl Arguments {
+impl BenchModelArguments {
     fn plan(&self) -> Plan {
         let some = |list: &[usize]| list.iter().copied().filter(|n| *n > 0).collect();
         Plan {

@@ -19,7 +19,7 @@ use crate::cli::table::Table;
 use crate::cli::values::{api, number, parsed, rate};
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct BenchServeArguments {
     /// Base URL of the server, with or without `/v1`.
     #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
     url: EngineUrl,
@@ -78,7 +78,7 @@ pub(super) struct Arguments {
 /// Requests per second; none: no limit.
 type Rate = Option<f64>;
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &BenchServeArguments) -> anyhow::Result<ExitCode> {
     let output = arguments.output.open()?;
     let load = arguments.load();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -108,7 +108,7 @@ fn said(report: &Report) -> String {
     if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) }
 }
 
-impl Arguments {
+impl BenchServeArguments {
     fn load(&self) -> Load {
         let arrivals = match self.conversations {
             Some(count) => Arrivals::Conversations(Conversations { count, grow_to: self.grow_to }),

@@ -10,7 +10,7 @@ use super::source::ParserArguments;
 use crate::cli::table::Table;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct BenchParserArguments {
     #[command(flatten)]
     parser: ParserArguments,
     /// Folder of the cases, the longer strings of which are made long [default: the folder `cases` beside the parser's sources].
@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     cases: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &BenchParserArguments) -> anyhow::Result<ExitCode> {
     let files = arguments.parser.case_files(arguments.cases.as_deref())?;
     let costs = cost(&files, &arguments.parser.load()?).map_err(anyhow::Error::msg)?;
     let mut out = std::io::stdout().lock();

@@ -8,7 +8,7 @@ use host::parser::{Plugin, built_from};
 use super::source::ParserArguments;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct InspectArguments {
     #[command(flatten)]
     parser: ParserArguments,
     /// Setting handed to the parser (repeatable): markers may depend on it.
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
     json: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let runtime = arguments.parser.runtime()?;
     let source = arguments.parser.source()?;
     let plugin = runtime.load(&source, &arguments.option)?;

@@ -13,7 +13,7 @@ use crate::cli::cache::CacheArgument;
 use crate::cli::table::Table;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ListArguments {
     /// Folder of parsers.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 /// Number of characters of a digest that the table shows.
 const SHOWN_DIGEST: usize = 12;
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     let runtime = Runtime::new(&ParserLimits::default())?.with_cache(arguments.cache.open()?);
     let sources = sources(&arguments.plugins);
     let mut rows = Vec::new();

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct ParserCommandArguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -23,22 +23,22 @@ pub(super) struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Show the parsers of the plugins folder and those inside the binary.
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Show what a parser says of itself, and how it was built.
-    Inspect(inspect::Arguments),
+    Inspect(inspect::InspectArguments),
     /// Make a crate for a new parser, which builds and passes its tests at once.
-    New(new::Arguments),
+    New(new::NewArguments),
     /// Play a folder of cases to a parser and prove what every parser must keep.
-    Test(test::Arguments),
+    Test(test::TestArguments),
     /// Play one case and print its items as JSON.
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Show one turn step by step: delta, markers, ops, items, events.
-    Trace(trace::Arguments),
+    Trace(trace::TraceArguments),
     /// Measure what a delta costs in a parser.
-    Bench(bench::Arguments),
+    Bench(bench::BenchParserArguments),
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &ParserCommandArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         Command::List(arguments) => list::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),

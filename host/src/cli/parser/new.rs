@@ -17,7 +17,7 @@ const SDK_MANIFEST: &str = include_str!("../../../../plugins/sdk/Cargo.toml");
 const TOOLCHAIN_SCRIPT: &str = include_str!("../../../../plugins/wasm-toolchain.sh");
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct NewArguments {
     /// Name of the parser: lower-case letters, digits and single hyphens, e.g. `my-model`.
     #[arg(value_parser = name)]
     name: String,
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     dir: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     let folder = arguments.dir.clone().unwrap_or_else(|| PathBuf::from(&arguments.name));
     if folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
         bail!("{} is there already: choose another NAME, or --dir", folder.display());

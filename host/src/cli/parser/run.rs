@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::source::ParserArguments;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct RunArguments {
     #[command(flatten)]
     parser: ParserArguments,
     /// The cases (repeatable), which need not say what they expect. Of one the object is printed, of more than one an object per line,
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     events: Option<Protocol>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let parsers = arguments.parser.load()?;
     let mut out = std::io::stdout().lock();
     let mut passed = true;

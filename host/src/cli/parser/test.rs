@@ -12,7 +12,7 @@ use super::paint::{BAD, BOLD, DIM, GOOD, painted};
 use super::source::ParserArguments;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct TestArguments {
     #[command(flatten)]
     parser: ParserArguments,
     /// Folder of the cases [default: the folder `cases` beside the parser's sources].
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     show: Option<String>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     let parsers = arguments.parser.load()?;
     let files = arguments.parser.case_files(arguments.cases.as_deref())?;
     let mut out = anstream::AutoStream::auto(std::io::stdout().lock());

@@ -15,7 +15,7 @@ use super::paint::{BAD, BOLD, DIM, EVENT, OP, TEXT, painted};
 use super::source::ParserArguments;
 
 #[derive(clap::Args)]
-pub(super) struct Arguments {
+pub(super) struct TraceArguments {
     #[command(flatten)]
     parser: ParserArguments,
     /// What the model wrote, as it wrote it.
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     events: Option<Protocol>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &TraceArguments) -> anyhow::Result<ExitCode> {
     let parsers = arguments.parser.load()?;
     let recording = match (&arguments.case, &arguments.input) {
         (Some(case), _) => Recording::load(case, &parsers),
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Makes a case from the options, without expected items.
-fn as_case(arguments: &Arguments, input: &Path) -> anyhow::Result<Value> {
+fn as_case(arguments: &TraceArguments, input: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(input).with_context(|| format!("--input {}", input.display()))?;
     let tools = match &arguments.tools {
         None => json!([]),

@@ -22,7 +22,7 @@ mod candidates;
 mod engines;
 mod gauges;
 mod hash;
-mod homes;
+mod last_engines;
 mod router;
 #[cfg(test)]
 mod tests;

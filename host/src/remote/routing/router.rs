@@ -8,7 +8,7 @@ use super::breaker::Permit;
 use super::candidates::{Ask, NoEngine};
 use super::engines::{EngineStatus, Engines};
 use super::gauges::ReportedLoad;
-use super::homes::Homes;
+use super::last_engines::LastEngines;
 
 /// Router over engines with a handle of type `T`: an `Arc` of a client, or a number in a simulation.
 ///
@@ -34,7 +34,7 @@ struct Shared<T> {
 
 struct State<T> {
     engines: Engines<T>,
-    homes: Homes,
+    last_engines: LastEngines,
 }
 
 /// Relation of the selected engine to the key's last engine.
@@ -51,7 +51,8 @@ pub enum Affinity {
 impl<T: Clone> Router<T> {
     /// Makes a router without engines.
     pub fn new(options: RoutingOptions) -> Self {
-        let state = State { engines: Engines::new(), homes: Homes::new(options.remembered_keys) };
+        let state =
+            State { engines: Engines::new(), last_engines: LastEngines::new(options.remembered_keys) };
         Self { shared: Arc::new(Shared { options, state: Mutex::new(state) }) }
     }
 
@@ -77,13 +78,13 @@ impl<T: Clone> Router<T> {
     ) -> Result<Lease<T>, NoEngine> {
         let options = &self.shared.options;
         let mut state = self.shared.lock();
-        let State { engines, homes } = &mut *state;
-        let home = homes.get(affinity);
+        let State { engines, last_engines } = &mut *state;
+        let home = last_engines.get(affinity);
         let ask = Ask { key: affinity, home, usable, excluded, now };
         let choice = ask.choose(&mut engines.list, options)?;
         // A spill is remembered only if no other host routes: another host would look for the key at its first engine.
         if choice.is_alone || (choice.is_first && !engines.is_up(home)) {
-            homes.insert(affinity, engines.list[choice.at].id);
+            last_engines.insert(affinity, engines.list[choice.at].id);
         }
         let engine = &mut engines.list[choice.at];
         engine.in_flight += 1;
@@ -119,7 +120,7 @@ impl<T: Clone> Router<T> {
 
     #[cfg(test)]
     pub(super) fn remembered(&self) -> usize {
-        self.shared.lock().homes.len()
+        self.shared.lock().last_engines.len()
     }
 }
 

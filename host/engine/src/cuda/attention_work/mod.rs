@@ -21,7 +21,7 @@ use crate::batch::Batch;
 
 /// Bytes for the partial results of a list's spans, unless a single row needs more. A span (256 positions) of Qwen3-8B has 16.6 kB, of Kimi
 /// K2 132 kB.
-const PARTS: usize = 64 << 20;
+const PARTIALS_BYTES: usize = 64 << 20;
 
 /// Kinds of lists that a model's attention kernels take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl AttentionWork {
     }
 
     /// Begins a step without a batch: one that is recorded, or whose kernels are collected.
-    pub(super) fn foresee(&mut self, shape: StepShape) {
+    pub(super) fn begin_without_batch(&mut self, shape: StepShape) {
         let tiles = match self.kinds.tiles {
             TiledRows::None => 0,
             TiledRows::Prompts => usize::from(shape.tokens > shape.decoding),
@@ -225,7 +225,7 @@ impl AttentionWork {
 
 /// Spans whose partial results fit in the buffer.
 fn spans(kinds: &WorkKinds) -> usize {
-    kinds.decode.as_ref().map_or(0, |kind| PARTS / kind.part_bytes)
+    kinds.decode.as_ref().map_or(0, |kind| PARTIALS_BYTES / kind.part_bytes)
 }
 
 /// Number of rows, from the first on, whose spans fit in a list; at least one.

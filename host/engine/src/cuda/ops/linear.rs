@@ -40,12 +40,12 @@ impl CudaBackend {
     }
 
     /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can, else the norm is launched here.
-    pub(super) fn on_the_way(&mut self, x: LayerInput<'_, Tensor, DeviceVector>) -> LinearInput {
-        self.on_the_way_of(self.tokens(), x)
+    pub(super) fn normed_or_fused(&mut self, x: LayerInput<'_, Tensor, DeviceVector>) -> LinearInput {
+        self.normed_or_fused_of(self.tokens(), x)
     }
 
-    /// [`Self::on_the_way`] for the first `rows` rows.
-    pub(super) fn on_the_way_of(
+    /// [`Self::normed_or_fused`] for the first `rows` rows.
+    pub(super) fn normed_or_fused_of(
         &mut self,
         rows: u32,
         x: LayerInput<'_, Tensor, DeviceVector>,

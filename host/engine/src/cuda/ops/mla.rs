@@ -19,12 +19,12 @@ pub(in crate::cuda) struct DeviceMla {
     spec: MlaSpec,
     /// `[heads, nope + value, rank]` bf16.
     projection: DevicePtr,
-    room: LatentRoom,
+    room: LatentScratch,
 }
 
 /// Buffers of activations in the latent space.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cuda) struct LatentRoom {
+pub(in crate::cuda) struct LatentScratch {
     /// `[rows, heads, rank + rope]` bf16.
     queries: DevicePtr,
     /// `[rows, heads, rank]` bf16.
@@ -37,22 +37,22 @@ impl CudaBackend {
         spec: MlaSpec,
         projection: &StoredMatrix,
     ) -> Result<DeviceMla, LoadError> {
-        let room = self.latent_room(spec)?;
+        let room = self.latent_scratch(spec)?;
         let (driver, weights) = self.upload();
         let projection = weights.put(driver, &[Content::bf16(projection)?])?;
         Ok(DeviceMla { spec, projection, room })
     }
 
     /// Buffers for the latent space: the ones that an earlier layer allocated, since all layers have one shape.
-    fn latent_room(&mut self, spec: MlaSpec) -> Result<LatentRoom, LoadError> {
-        if let Some(room) = self.latent_room {
+    fn latent_scratch(&mut self, spec: MlaSpec) -> Result<LatentScratch, LoadError> {
+        if let Some(room) = self.latent_scratch {
             return Ok(room);
         }
         let rows = self.rows();
         let mut make =
             |width| self.driver.allocate("activations of attention", rows * spec.heads * width * 2);
-        let room = LatentRoom { queries: make(spec.cached_width())?, results: make(spec.rank)? };
-        self.latent_room = Some(room);
+        let room = LatentScratch { queries: make(spec.cached_width())?, results: make(spec.rank)? };
+        self.latent_scratch = Some(room);
         Ok(room)
     }
 

@@ -19,8 +19,8 @@ use crate::models::ops::{
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
-pub(super) use mla::LatentRoom;
-pub(super) use moe::ExpertRoom;
+pub(super) use mla::LatentScratch;
+pub(super) use moe::ExpertScratch;
 use moe::{DeviceExperts, DeviceRoutes};
 
 impl Backend for CudaBackend {
@@ -106,7 +106,7 @@ impl Backend for CudaBackend {
         store: Store,
         out: &mut Tensor,
     ) {
-        let x = self.on_the_way(x);
+        let x = self.normed_or_fused(x);
         self.multiply(x, weight, bias.map(|bias| bias.at), linear_store(out.role, store), out.at);
     }
 
@@ -117,7 +117,7 @@ impl Backend for CudaBackend {
         gate_up: &mut Tensor,
         out: &mut Tensor,
     ) {
-        let x = self.on_the_way(x);
+        let x = self.normed_or_fused(x);
         if weight.is_interleaved {
             self.multiply(x, weight, None, LinearStore::SwiGlu, out.at);
         } else {
@@ -198,7 +198,7 @@ impl Backend for CudaBackend {
         let rows = size(self.step.logit_rows);
         let x = Tensor { at: self.gather(x, gathered), cols: x.cols, role: TensorRole::Sums };
         let mut normed = Tensor { at: normed, cols: x.cols, role: TensorRole::Inputs };
-        let x = self.on_the_way_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed });
+        let x = self.normed_or_fused_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed });
         self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
 }

@@ -26,7 +26,7 @@ pub(in crate::cuda) struct DeviceExperts {
     gate_up: StoredExperts,
     down: StoredExperts,
     activation: ExpertActivation,
-    room: ExpertRoom,
+    room: ExpertScratch,
 }
 
 /// Experts that the rows of a step go to. The number of a route is `row * per_token + choice`.
@@ -45,7 +45,7 @@ pub(in crate::cuda) struct DeviceRoutes {
 
 /// Buffers of the experts' activations, shared by layers of the same sizes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cuda) struct ExpertRoom {
+pub(in crate::cuda) struct ExpertScratch {
     /// `[routes, 2 * intermediate]` bf16.
     gate_up: DevicePtr,
     /// `[routes, intermediate]` bf16.
@@ -64,7 +64,7 @@ impl CudaBackend {
         activation: ExpertActivation,
     ) -> Result<DeviceExperts, LoadError> {
         let (hidden, intermediate) = experts[0].down.shape();
-        let room = self.expert_room((self.rows() * per_token, intermediate, hidden))?;
+        let room = self.expert_scratch((self.rows() * per_token, intermediate, hidden))?;
         let (driver, weights) = self.upload();
         let biases = experts.iter().filter_map(|expert| expert.biases.as_ref());
         let (gate_up_biases, down_biases): (Vec<_>, Vec<_>) = biases.map(|(a, b)| (a, b)).unzip();
@@ -90,19 +90,19 @@ impl CudaBackend {
     }
 
     /// Buffers of the experts: the ones of the layer before, if it has the same sizes.
-    fn expert_room(&mut self, sizes: (usize, usize, usize)) -> Result<ExpertRoom, LoadError> {
+    fn expert_scratch(&mut self, sizes: (usize, usize, usize)) -> Result<ExpertScratch, LoadError> {
         let (routes, intermediate, hidden) = sizes;
-        if let Some(room) = self.expert_room.filter(|room| room.sizes == sizes) {
+        if let Some(room) = self.expert_scratch.filter(|room| room.sizes == sizes) {
             return Ok(room);
         }
         let mut make = |bytes| self.driver.allocate("activations of experts", bytes);
-        let room = ExpertRoom {
+        let room = ExpertScratch {
             gate_up: make(routes * 2 * intermediate * 2)?,
             activated: make(routes * intermediate * 2)?,
             results: make(routes * hidden * 4)?,
             sizes,
         };
-        self.expert_room = Some(room);
+        self.expert_scratch = Some(room);
         Ok(room)
     }
 

@@ -38,7 +38,7 @@ fn the_device_draws_the_bits_that_the_host_draws() {
 }
 
 #[test]
-fn what_is_drawn_is_not_copied() {
+fn random_weights_are_not_copied() {
     for (name, kernels) in [
         ("tied-bf16", &["random_weights"][..]),
         ("gpt-oss-mxfp4", &["random_weights", "random_codes"]),

@@ -34,7 +34,7 @@ fn golden(name: &str) -> Golden {
     serde_json::from_slice(&std::fs::read(folder(name).join("golden.json")).unwrap()).unwrap()
 }
 
-pub(super) fn shim(name: &str) -> CudaRunner {
+pub(super) fn runner_on_shim(name: &str) -> CudaRunner {
     let options = CudaOptions { lanes: 2, ..options() };
     load(device(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -67,7 +67,7 @@ pub(super) fn check(name: &str, tolerance: Tolerance, longest: usize) {
 
 /// [`check`] with bounds for each length of a prompt.
 pub(super) fn check_each(name: &str, longest: usize, tolerance: impl Fn(usize) -> Tolerance) {
-    let mut runner = shim(name);
+    let mut runner = runner_on_shim(name);
     for Prompt { ids, logits, .. } in golden(name).prompts.iter().filter(|prompt| prompt.ids.len() <= longest)
     {
         let (what, tolerance) = (format!("{name}, {} tokens", ids.len()), tolerance(ids.len()));
@@ -111,7 +111,7 @@ fn best(logits: &[f32]) -> (u32, f32) {
 /// Compares the greedy tokens of prompts of up to `longest` tokens with those of transformers, wherever the lead is at least `lead_of`;
 /// rounding may change which of two nearer logits is greater. Returns how many tokens were compared.
 pub(super) fn check_greedy(name: &str, lead_of: f32, longest: usize) -> usize {
-    let (mut runner, mut compared) = (shim(name), 0);
+    let (mut runner, mut compared) = (runner_on_shim(name), 0);
     let prompts = golden(name).prompts;
     for Prompt { ids, greedy, .. } in prompts.iter().filter(|prompt| prompt.ids.len() <= longest) {
         let mut logits = run(&mut runner, ids, 0, 64);

@@ -1,6 +1,6 @@
 //! The device's sampler chooses the tokens that the CPU's sampler chooses from the same logits.
 
-use super::goldens::shim;
+use super::goldens::runner_on_shim;
 use super::rig::{Part, batch};
 use crate::cpu::Sampler;
 use crate::runner::{Draw, Draws, Edit, Runner};
@@ -24,7 +24,7 @@ fn draws(count: u32) -> Vec<Draw> {
 
 #[test]
 fn the_device_draws_what_the_cpu_draws() {
-    let (mut runner, mut cpu) = (shim("qwen3-tiny"), Sampler::default());
+    let (mut runner, mut cpu) = (runner_on_shim("qwen3-tiny"), Sampler::default());
     let vocab = runner.shape().vocab;
     for round in 0..4u32 {
         let tokens: Vec<u32> = (0..24).map(|at| (at * 37 + round * 101) % 500).collect();
