@@ -21,6 +21,7 @@ mod protocols;
 mod record;
 mod recording;
 mod report;
+mod shapes;
 mod shrink;
 mod silence;
 mod splits;

@@ -123,8 +123,9 @@ impl Sandboxed {
         limits: &ParserLimits,
         cache: Option<CompileCache>,
     ) -> Result<Self, String> {
-        let runtime = Runtime::new(limits).map_err(|error| error.to_string())?.with_cache(cache.clone());
-        let metered = Runtime::metered(limits).map_err(|error| error.to_string())?.with_cache(cache);
+        let runtime =
+            Runtime::pooled(limits, false).map_err(|error| error.to_string())?.with_cache(cache.clone());
+        let metered = Runtime::pooled(limits, true).map_err(|error| error.to_string())?.with_cache(cache);
         let (metered, loaded) = (Arc::new(metered), Mutex::default());
         Ok(Self { source, runtime, metered, limits: limits.clone(), loaded })
     }

@@ -6,9 +6,9 @@ use parser_sdk::testing::case::{CaseItem, Status};
 use super::choices::Choices;
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
-use super::protocols;
 use super::recording::Recording;
 use super::report::{Property, Tally};
+use super::shapes::ValidShapes;
 use super::shrink;
 use super::tape::Tape;
 use crate::parser::contract::FinishReason;
@@ -20,6 +20,7 @@ const PLACES: usize = 1_024;
 /// Cuts one case off.
 pub(super) fn check(recording: &Recording, mut choices: Choices, tally: &mut Tally) {
     let length = recording.tape.len();
+    let mut shapes = ValidShapes::default();
     let places: Vec<usize> = if length <= PLACES {
         (0..=length).collect()
     } else {
@@ -30,7 +31,8 @@ pub(super) fn check(recording: &Recording, mut choices: Choices, tally: &mut Tal
         let cuts: Vec<usize> = recording.cuts.iter().copied().filter(|cut| *cut < place).collect();
         for reason in [FinishReason::Stop, FinishReason::Length] {
             let outcome = counted(recording, &tape, &cuts, Ending::Reason(reason), tally);
-            closes(recording, &tape, &cuts, reason, &outcome, tally);
+            let closed = well_formed(&outcome, &mut shapes);
+            report(recording, &tape, &cuts, reason, closed, tally);
             if reason == FinishReason::Length {
                 shows_a_prefix(recording, &tape, &cuts, &outcome, tally);
             }
@@ -38,20 +40,23 @@ pub(super) fn check(recording: &Recording, mut choices: Choices, tally: &mut Tal
     }
 }
 
-fn closes(
+fn report(
     recording: &Recording,
     tape: &Tape,
     cuts: &[usize],
     reason: FinishReason,
-    outcome: &Outcome,
+    closed: Result<(), String>,
     tally: &mut Tally,
 ) {
     tally.count(Property::Truncation);
-    let Err(what) = well_formed(outcome) else { return };
+    let Err(what) = closed else { return };
     if tally.has(Property::Truncation, &recording.name) {
         return;
     }
-    let fails = |cuts: &[usize]| well_formed(&play(recording, tape, cuts, Ending::Reason(reason))).is_err();
+    let fails = |cuts: &[usize]| {
+        let outcome = play(recording, tape, cuts, Ending::Reason(reason));
+        well_formed(&outcome, &mut ValidShapes::default()).is_err()
+    };
     let cuts = shrink::smallest(cuts.to_vec(), fails);
     let case = recording.written(tape, &cuts, reason, &what);
     let what = format!("cut off after {} bytes: {what}", tape.text().len());
@@ -59,7 +64,7 @@ fn closes(
 }
 
 /// Whether a turn that was cut off ended as it must.
-fn well_formed(outcome: &Outcome) -> Result<(), String> {
+fn well_formed(outcome: &Outcome, shapes: &mut ValidShapes) -> Result<(), String> {
     if let Some(fault) = &outcome.fault {
         return Err(format!("the parser failed: {}", fault.reason));
     }
@@ -71,7 +76,7 @@ fn well_formed(outcome: &Outcome) -> Result<(), String> {
     {
         return Err(format!("it ends with {}: {}", failure.code, failure.message));
     }
-    protocols::check(&outcome.events, &outcome.end)
+    shapes.check(&outcome.events, &outcome.end)
 }
 
 /// The arguments shown before the end came, and those of calls that are cut off, lead up to the expected ones.

@@ -260,7 +260,7 @@ pub trait StreamParser: Send {
     fn marker(&mut self, index: u32) -> Result<Step, Fault>;
     /// The last step.
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault>;
-    /// What it has used so far, where its runtime counts ([`super::Runtime::metered`]) and it can still be called.
+    /// What it has used so far, where its runtime counts ([`super::Runtime::pooled`]) and it can still be called.
     fn used(&self) -> Option<Used> {
         None
     }

@@ -1,8 +1,9 @@
 //! One wasmtime engine for the process, set up so that guests are cheap to make and can always be stopped.
 
+use std::num::NonZero;
 use std::sync::Arc;
 
-use wasmtime::{Config, Engine};
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 use super::cache::CompileCache;
 use super::contract::Descriptor;
@@ -17,6 +18,18 @@ use crate::limits::ParserLimits;
 /// Bytes after a memory's reservation that are never mapped: the bounds check of an access with a smaller constant
 /// offset can be shared with its neighbours'.
 const GUARD_BYTES: u64 = 64 << 10;
+
+/// Instances of a pool for each core: the one under test, and some to compare it with.
+const INSTANCES_PER_CORE: usize = 4;
+
+/// Modules of a component: the parser itself, and the adapters that tools put beside it.
+const MODULES: u32 = 16;
+
+/// Elements of a module's table. A parser of ours has fewer than a hundred, an interpreter of another language many thousands.
+const TABLE_ELEMENTS: usize = 1 << 17;
+
+/// Bytes of an instance's memory, and of its tables, that stay mapped when it goes back into the pool.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Loads parsers. One per process is enough: it owns a compiler's settings and a thread, and plugins keep it alive.
 pub struct Runtime {
@@ -38,13 +51,16 @@ impl Runtime {
         Self::with(&config(limits), limits, false)
     }
 
-    /// The same, for tools that judge parsers: its instances say what they use ([`super::contract::StreamParser::used`]).
-    /// They are slower, and their programs are compiled apart.
+    /// A runtime for tools that make instances by the thousand, a few per core at a time: their memory is used
+    /// again and not mapped again. `metered` instances say what they use ([`super::contract::StreamParser::used`]); they
+    /// are slower, and their programs are compiled apart.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn metered(limits: &ParserLimits) -> Result<Self, RuntimeError> {
-        Self::with(config(limits).consume_fuel(true), limits, true)
+    pub fn pooled(limits: &ParserLimits, metered: bool) -> Result<Self, RuntimeError> {
+        let mut config = config(limits);
+        config.allocation_strategy(pool(limits)).consume_fuel(metered);
+        Self::with(&config, limits, metered)
     }
 
     fn with(config: &Config, limits: &ParserLimits, metered: bool) -> Result<Self, RuntimeError> {
@@ -100,6 +116,24 @@ impl Runtime {
         load::load(&self.sandbox, self.cache.as_ref(), source, options)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
+}
+
+/// Memory of all instances, reserved at once. What an instance wrote is wiped where it lies.
+fn pool(limits: &ParserLimits) -> PoolingAllocationConfig {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let instances = u32::try_from(cores * INSTANCES_PER_CORE).unwrap_or(u32::MAX / MODULES);
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(instances)
+        .total_core_instances(instances * MODULES)
+        .total_memories(instances * 2)
+        .total_tables(instances * MODULES)
+        .max_tables_per_module(8)
+        .table_elements(TABLE_ELEMENTS)
+        .max_memory_size(limits.memory_bytes)
+        .linear_memory_keep_resident(KEPT_BYTES)
+        .table_keep_resident(KEPT_BYTES)
+        .pagemap_scan(Enabled::Auto);
+    pool
 }
 
 /// Memory is reserved at its largest, so that it never moves, and not more, so that ten thousand instances fit into the

@@ -6,15 +6,18 @@ use std::sync::Mutex;
 
 use host::conformance::{Property, Recording, Report, Sandboxed, play_case, test};
 use host::limits::ParserLimits;
-use host::parser::PluginSource;
+use host::parser::{CompileCache, PluginSource};
 use parser_sdk::testing::case::case_files;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// The plugin, compiled once for all options that its cases set.
 fn sandboxed(plugin: &Path) -> Sandboxed {
-    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), None)
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-parsers");
+    let cache = CompileCache::open(&folder).expect("a folder of our own");
+    Sandboxed::new(PluginSource::File(plugin.to_owned()), &ParserLimits::default(), Some(cache))
         .expect("wasmtime runs here")
 }
 

@@ -1,0 +1,100 @@
+//! Shapes of turns: what of a turn's events the protocols' streams depend on, apart from the texts that they pass on. A stream
+//! broken off at every place gives thousands of turns of a few shapes; each shape's streams are checked once.
+
+use serde::de::IgnoredAny;
+
+use super::protocols;
+use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent};
+
+/// Shapes of one case's turns whose streams are valid.
+#[derive(Default)]
+pub(super) struct ValidShapes(Vec<(Vec<ItemShape>, TurnEnd)>);
+
+/// One item without its text. An item that nothing closes has no status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ItemShape {
+    head: ItemHead,
+    status: Option<ItemStatus>,
+    has_text: bool,
+    /// Whether the text is JSON, of calls alone: Messages sends arguments as an object.
+    is_json: bool,
+}
+
+impl ValidShapes {
+    /// Checks that the turn is a valid stream of every protocol, unless one of its shape was.
+    pub(super) fn check(&mut self, events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
+        let shape = (shape(events), end.clone());
+        if self.0.contains(&shape) {
+            return Ok(());
+        }
+        protocols::check(events, end)?;
+        self.0.push(shape);
+        Ok(())
+    }
+}
+
+fn shape(events: &[TurnEvent]) -> Vec<ItemShape> {
+    let (mut items, mut text) = (Vec::<ItemShape>::new(), String::new());
+    for event in events {
+        match (event, items.last_mut()) {
+            (TurnEvent::Open(head), _) => {
+                text.clear();
+                items.push(ItemShape { head: head.clone(), status: None, has_text: false, is_json: false });
+            }
+            (TurnEvent::Text(delta), Some(item)) => {
+                item.has_text = true;
+                text.push_str(&delta.text);
+            }
+            (TurnEvent::Close(status), Some(item)) => {
+                item.status = Some(*status);
+                item.is_json = matches!(item.head, ItemHead::ToolCall { .. })
+                    && serde_json::from_str::<IgnoredAny>(&text).is_ok();
+            }
+            // Without an item there is none that could hide another: the events' fold has refused the turn.
+            (TurnEvent::Text(_) | TurnEvent::Close(_), None) => {}
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::contract::Payload;
+    use crate::turn::Delta;
+
+    fn turn(arguments: &[&str], status: ItemStatus) -> Vec<TurnEvent> {
+        let head = ItemHead::ToolCall {
+            call_id: "call_1".to_owned(),
+            name: "look".to_owned(),
+            payload: Payload::Json,
+        };
+        let text = arguments
+            .iter()
+            .map(|text| TurnEvent::Text(Delta { text: (*text).to_owned(), tokens: Vec::new() }));
+        std::iter::once(TurnEvent::Open(head)).chain(text).chain([TurnEvent::Close(status)]).collect()
+    }
+
+    #[test]
+    fn texts_of_any_length_have_one_shape_and_what_protocols_look_at_has_another() {
+        let part = shape(&turn(&["{\"a\": ", "1"], ItemStatus::Incomplete));
+        assert_eq!(part, shape(&turn(&["{"], ItemStatus::Incomplete)));
+        assert_ne!(part, shape(&turn(&["{\"a\": ", "1"], ItemStatus::Completed)));
+        assert_ne!(part, shape(&turn(&["{}"], ItemStatus::Incomplete)));
+        assert_ne!(part, shape(&turn(&[], ItemStatus::Incomplete)));
+        let two: Vec<TurnEvent> =
+            [turn(&["{"], ItemStatus::Incomplete), turn(&["{"], ItemStatus::Incomplete)].concat();
+        assert_ne!(part, shape(&two));
+    }
+
+    #[test]
+    fn an_invalid_turn_is_refused_each_time() {
+        let mut open = turn(&["{}"], ItemStatus::Completed);
+        open.pop();
+        let mut shapes = ValidShapes::default();
+        for _ in 0..2 {
+            assert!(shapes.check(&open, &TurnEnd::Completed).is_err());
+        }
+        assert_eq!(shapes.check(&turn(&["{}"], ItemStatus::Completed), &TurnEnd::Completed), Ok(()));
+    }
+}
