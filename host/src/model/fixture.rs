@@ -1,7 +1,7 @@
 //! What tests of several rooms need of a model: its options, and the embedded one over an engine of theirs.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::{Engine, SpeculationOptions};
 
@@ -9,7 +9,8 @@ use super::served::Model;
 use super::shared::SharedParts;
 use super::source::Source;
 use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
-use crate::limits::Limits;
+use crate::limits::{Limits, ParserLimits};
+use crate::parser::{CompileCache, Runtime};
 use crate::turn::FaultPolicy;
 
 /// The embedded model with nothing chosen.
@@ -44,7 +45,17 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();
     let options = options(Path::new("none"), EngineChoice::Replay(script.path().to_owned()));
     let limits = Limits::default();
-    let shared = SharedParts::new(&SharedOptions::default(), &limits.parser).unwrap();
+    let shared = SharedOptions { parser_cache: Some(parser_cache()), ..SharedOptions::default() };
+    let shared = SharedParts::new(&shared, &limits.parser).unwrap();
     let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();
     model.with_source(Source::Engine(Box::new(engine)))
+}
+
+/// Runtime that compiles each parser once for all tests.
+pub(super) fn runtime(limits: &ParserLimits) -> Runtime {
+    Runtime::new(limits).unwrap().with_cache(Some(CompileCache::open(&parser_cache()).unwrap()))
+}
+
+fn parser_cache() -> PathBuf {
+    std::env::temp_dir().join("sluice-tests/parsers")
 }

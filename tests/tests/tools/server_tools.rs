@@ -151,14 +151,11 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
     let more =
         vec![("web", Endpoint::Url(UrlEndpoint::new(listening.url()))), ("events", Endpoint::Url(events))];
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let server = TestServer::start(setup_within(
-        folder.path(),
-        HOSTILE,
-        &leaving(),
-        more,
-        Duration::from_hours(1), // A call that is over was given up, and not for its time.
-    ))
-    .await;
+    // A call that is over was given up, and not for its time.
+    let mut setup = setup_within(folder.path(), HOSTILE, &leaving(), more, Duration::from_hours(1));
+    // The next comment shows that the client has left.
+    setup.limits.keep_alive = Duration::from_millis(100);
+    let server = TestServer::start(setup).await;
     for label in ["hostile", "web", "events"] {
         let body = request(label, true).to_string();
         let mut stream = open(server.address, json_request("/v1/responses", body)).await;

@@ -13,13 +13,14 @@ use crate::limits::Limits;
 use crate::limits::ParserLimits;
 use crate::mask::Grammars;
 use crate::model::error::{ConstraintField, StartError};
+use crate::model::fixture;
 use crate::model::job::{Beginning, Job};
 use crate::model::locate::locate;
 use crate::model::parsers::ParserBinding;
 use crate::model::standing::Samples;
 use crate::model::standing::tests::{function, job, load, opening, shipped};
+use crate::parser::Plugin;
 use crate::parser::contract::ToolChoice;
-use crate::parser::{Plugin, Runtime};
 use crate::prompt::Tokenizer;
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
@@ -180,10 +181,10 @@ fn making_a_grammar_has_a_time_of_its_own() {
         ParserBinding::bind(plugin, Vec::new(), &[1], |literal| literal.starts_with("<|").then_some(7))
             .unwrap()
     };
-    let parser = spelt(load(&Runtime::new(&ParserLimits::default()).unwrap(), "qwen3"));
+    let parser = spelt(load(&fixture::runtime(&ParserLimits::default()), "qwen3"));
     assert!(made(&parser, QWEN, &job, GRAMMAR).unwrap().grammar.is_some());
     let short = ParserLimits { grammar_time: Duration::from_millis(2), ..ParserLimits::default() };
-    let hurried = spelt(load(&Runtime::new(&short).unwrap(), "qwen3"));
+    let hurried = spelt(load(&fixture::runtime(&short), "qwen3"));
     let (field, reason) = made(&hurried, QWEN, &job, GRAMMAR).unwrap_err();
     assert_eq!((field, reason.as_str()), (ConstraintField::Schema, "used more than 2 ms of CPU"));
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use super::{Samples, Standing};
 use crate::limits::ParserLimits;
-use crate::model::find_parser;
 use crate::model::job::{Beginning, Job, SamplingRequest, Truncation};
 use crate::model::parsers::ParserBinding;
+use crate::model::{find_parser, fixture};
 use crate::parser::contract::{Tool, ToolChoice, ToolKind};
 use crate::parser::{Plugin, Runtime};
 use crate::prompt::Conversation;
@@ -27,7 +27,7 @@ pub(in crate::model) fn bound(plugin: Arc<Plugin>) -> ParserBinding {
 
 /// Both, compiled once for all tests.
 pub(in crate::model) fn shipped(name: &str) -> ParserBinding {
-    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new(&ParserLimits::default()).unwrap());
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| fixture::runtime(&ParserLimits::default()));
     static PLUGINS: Mutex<BTreeMap<String, Arc<Plugin>>> = Mutex::new(BTreeMap::new());
     let mut plugins = PLUGINS.lock().unwrap();
     bound(Arc::clone(plugins.entry(name.to_owned()).or_insert_with(|| load(&RUNTIME, name))))

@@ -33,7 +33,7 @@ fn facts(model_type: &str, table: Option<&str>) -> ModelFacts {
 }
 
 fn loader(argument: &str, options: &ModelOptions, facts: ModelFacts) -> Loader {
-    let runtime = Runtime::new(&ParserLimits::default()).unwrap();
+    let runtime = fixture::runtime(&ParserLimits::default());
     let argument = ParserArgument::read(Some(argument));
     Loader::new(Arc::new(runtime), argument, options, facts)
 }

@@ -15,6 +15,8 @@ pub(super) struct Bench {
     /// Buffers of activations: inputs of the kernels, and their results.
     pub(super) inputs: DevicePtr,
     pub(super) out: DevicePtr,
+    /// Number of times that launches are timed.
+    repetitions: usize,
 }
 
 /// Launches of one case, and the work of each launch.
@@ -27,12 +29,17 @@ pub(super) struct Prepared {
 }
 
 impl Bench {
-    pub(super) fn new(mut driver: Box<dyn Driver>, pool_bytes: u64, activation_bytes: u64) -> Self {
+    pub(super) fn new(
+        mut driver: Box<dyn Driver>,
+        pool_bytes: u64,
+        activation_bytes: u64,
+        repetitions: usize,
+    ) -> Self {
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap();
         let pool = driver.allocate("weights", bytes(pool_bytes)).unwrap();
         let inputs = driver.allocate("activations", bytes(activation_bytes)).unwrap();
         let out = driver.allocate("activations", bytes(activation_bytes)).unwrap();
-        let mut bench = Self { driver, pool, pool_bytes, inputs, out };
+        let mut bench = Self { driver, pool, pool_bytes, inputs, out, repetitions };
         for (at, bytes) in [(pool, pool_bytes), (inputs, activation_bytes), (out, activation_bytes)] {
             let weights = RandomWeights { out: at, count: bytes / 2, seed: at.0, middle: 0.0, spread: 0.1 };
             bench.launch(&weights.launch());
@@ -65,7 +72,7 @@ impl Bench {
         self.pool.offset(number % pieces * bytes.next_multiple_of(256))
     }
 
-    /// Seconds per launch, of the launches replayed as one graph; the best of three.
+    /// Seconds per launch, of the launches replayed as one graph; the best repetition.
     pub(super) fn time(&mut self, launches: &[Launch]) -> f64 {
         self.launch(&launches[0]);
         self.driver.synchronize().unwrap();
@@ -75,7 +82,7 @@ impl Bench {
         }
         let graph = self.driver.end_capture().unwrap();
         let mut best = f64::INFINITY;
-        for _ in 0..3 {
+        for _ in 0..self.repetitions {
             let begin = Instant::now();
             self.driver.replay(graph).unwrap();
             self.driver.synchronize().unwrap();
@@ -87,7 +94,7 @@ impl Bench {
     /// Bytes per second of a copy of one half of the pool over the other, reads and writes counted.
     pub(super) fn copy(&mut self) -> f64 {
         let (half, mut best) = (self.pool_bytes / 2, f64::INFINITY);
-        for _ in 0..5 {
+        for _ in 0..self.repetitions {
             let begin = Instant::now();
             self.driver.copy(self.pool, half as usize, self.pool.offset(half)).unwrap();
             self.driver.synchronize().unwrap();

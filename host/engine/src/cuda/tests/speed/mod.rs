@@ -57,7 +57,7 @@ fn measure(bench: &mut Bench, name: &str, rows: u32, prepared: &Prepared, copy: 
 fn table() {
     let gpu = is_a_gpu();
     let (pool, activations, matrix) = if gpu { (6 << 30, 512 << 20, 8192) } else { (16 << 20, 4 << 20, 64) };
-    let mut bench = Bench::new(device(), pool, activations);
+    let mut bench = Bench::new(device(), pool, activations, if gpu { 5 } else { 1 });
     let copy = bench.copy();
     println!("copy {:.0} GB/s (read and written)", copy / 1e9);
     let rows = matrix / 2;
@@ -67,7 +67,7 @@ fn table() {
         let (name, rows, work) = if gpu { case } else { shrunk(case) };
         // Enough launches to read more bytes than caches hold, and to take long enough for the clock.
         let bytes = prepare(&mut bench, rows, work, 1).bytes;
-        let copies = if gpu { ((512 << 20) / bytes).clamp(4, 64) } else { 2 };
+        let copies = if gpu { ((512 << 20) / bytes).clamp(4, 64) } else { 1 };
         let prepared = prepare(&mut bench, rows, work, copies);
         measure(&mut bench, name, rows, &prepared, copy);
     }
