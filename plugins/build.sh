@@ -35,6 +35,9 @@ remaps() {
   printf -- '--remap-path-prefix=%s=/sluice' "$ROOT"
 }
 
+# The toolchain is fetched meanwhile.
+find_toolchain &
+TOOLCHAIN=$!
 # The whole workspace's features, so that wasmtime isn't built once more for this alone.
 cargo build -q --release --locked --workspace --example stamp
 stamp() { "${CARGO_TARGET_DIR:-target}/release/examples/stamp" "$@"; }
@@ -45,7 +48,7 @@ for manifest in plugins/*/Cargo.toml; do
   [ "$name" = sdk ] || plugins+=("$name")
 done
 
-if ! find_toolchain; then
+if ! wait "$TOOLCHAIN" || ! find_toolchain; then
   [ "$MODE" = check ] || { echo "no $TARGET: run 'rustup target add $TARGET'" >&2; exit 1; }
   echo "no $TARGET here: only the source digests are checked, the comparison of bytes is skipped" >&2
   for name in "${plugins[@]}"; do stamp check "$name"; done

@@ -3,6 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# The clients are fetched while everything is built.
+tests/clients/run.sh install &
+CLIENTS=$!
+
 echo "== parser components"
 plugins/build.sh --check
 
@@ -10,6 +14,7 @@ echo "== Rust"
 cargo test --release --locked --workspace
 
 echo "== real clients"
+wait "$CLIENTS"
 # `cargo test` has built the binaries, too.
 BUILT=${CARGO_TARGET_DIR:-$PWD/target}/release
 SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/clients/run.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The real clients against the built server: the SDKs of OpenAI and Anthropic, each for Python and for Node.js. Makes its environments beside itself, once.
+# The real clients against the built server: the SDKs of OpenAI and Anthropic, each for Python and for Node.js. Makes its environments beside itself, once;
+# `run.sh install` does no more than that.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -18,6 +19,8 @@ if ! cmp -s node/package-lock.json node/node_modules/.installed; then
     (cd node && npm ci --no-audit --no-fund --loglevel=error)
     cp node/package-lock.json node/node_modules/.installed
 fi
+
+[ "${1:-}" = install ] && exit
 
 python/.venv/bin/python -m pytest -q -p no:cacheprovider python
 (cd node && node --test)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles every kernel in every variant for sm_80 and sm_90a, as the server would; needs no GPU. `compile.sh NAME` only sources
-# whose name has NAME in it.
+# whose name has NAME in it; `compile.sh install` only fetches the compiler.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,6 +12,8 @@ if ! cmp -s tests/cuda/requirements.txt "$BUILT/venv/requirements.txt"; then
     "$BUILT/venv/bin/pip" install --quiet --disable-pip-version-check -r tests/cuda/requirements.txt
     cp tests/cuda/requirements.txt "$BUILT/venv/"
 fi
+
+[ "${1:-}" = install ] && exit
 
 rm -rf "$BUILT/variants"
 cargo run --quiet --release --locked -p cuda-kernels --example variants -- "$BUILT/variants" 80 90
