@@ -24,6 +24,10 @@ enum Level {
 /// A computation written once over [`Dots`] and its lanes. `run` must be `#[inline(always)]`, so that it is compiled with the
 /// instructions of the caller below.
 pub(super) trait Kernel {
+    /// Whether it adds pairs of products of bf16: only such code differs between the sets with and without `avx512_bf16`, and is
+    /// compiled for both.
+    const ADDS_PAIRS: bool = false;
+
     fn run<L: Dots>(self, lanes: L);
 }
 
@@ -83,7 +87,7 @@ impl Isa {
         target_arch = "x86_64",
         expect(unsafe_code, reason = "enters functions compiled for instructions that were detected")
     )]
-    pub(super) fn run(self, kernel: impl Kernel) {
+    pub(super) fn run<K: Kernel>(self, kernel: K) {
         match self.0 {
             Level::Portable => kernel.run(Portable),
             #[cfg(target_arch = "x86_64")]
@@ -91,10 +95,10 @@ impl Isa {
             Level::Avx2 => unsafe { run_avx2(kernel) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::Avx512 => unsafe { run_avx512(kernel) },
+            Level::Avx512Bf16 if K::ADDS_PAIRS => unsafe { run_avx512_bf16(kernel) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx512Bf16 => unsafe { run_avx512_bf16(kernel) },
+            // SAFETY: as above; the set with `avx512_bf16` has all of the other.
+            Level::Avx512 | Level::Avx512Bf16 => unsafe { run_avx512(kernel) },
         }
     }
 }

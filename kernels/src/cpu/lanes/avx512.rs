@@ -201,6 +201,7 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     type Pairs = __m512i;
     type Sums = __m512i;
     type Codes = __m512i;
+    const ADDS_PAIRS: bool = BF16;
 
     #[inline(always)]
     fn no_pairs(self) -> Self::Pairs {

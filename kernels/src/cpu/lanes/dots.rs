@@ -64,6 +64,8 @@ pub(in crate::cpu) trait Dots: Lanes {
     type Sums: Copy;
     /// 64 unsigned bytes.
     type Codes: Copy;
+    /// Whether an instruction adds pairs of products of bf16.
+    const ADDS_PAIRS: bool = false;
 
     /// Zeros.
     fn no_pairs(self) -> Self::Pairs;

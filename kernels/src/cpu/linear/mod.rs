@@ -107,7 +107,7 @@ pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, 
         let bias = bias.map(|b| &b[*at..at + cols.len()]);
         let (x, at) = (inputs.rows(rows.clone()), rows.start * width + at);
         let tiles = Tiles { x, k, rows: rows.len(), bias, store, out: &out, stride: width, at };
-        cpu.isa().run(Columns { tiles, weight: parts[*part], cols: cols.clone() });
+        Columns { tiles, weight: parts[*part], cols: cols.clone() }.run(cpu.isa());
     });
 }
 

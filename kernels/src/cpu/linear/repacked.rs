@@ -15,7 +15,7 @@ use crate::cpu::repacked::{PairLine, RepackedMatrix};
 #[inline(always)]
 pub(super) fn repacked<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &RepackedMatrix, cols: &Range<usize>) {
     let rows = PairPanels { lanes, x: tiles.x.pairs, stride: tiles.x.pairs_stride, weight };
-    if L::WIDE {
+    if L::ADDS_PAIRS {
         each_panel::<L, _, 8, 2>(lanes, tiles, cols, &rows);
     } else {
         each_panel::<L, _, 2, 1>(lanes, tiles, cols, &rows);

@@ -14,7 +14,7 @@ use super::plain::Plain;
 use super::quantized::quantized;
 use super::repacked::repacked;
 use super::widened::{WidenedCodes, WidenedToBf16, WidenedToF32};
-use crate::cpu::isa::Kernel;
+use crate::cpu::isa::{Isa, Kernel};
 use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
@@ -74,36 +74,63 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
     }
 }
 
-impl Kernel for Columns<'_> {
+impl Columns<'_> {
+    pub(super) fn run(self, isa: Isa) {
+        if self.weight.takes_pairs() { isa.run(PairColumns(self)) } else { isa.run(PlainColumns(self)) }
+    }
+}
+
+/// Columns whose weights are multiplied with x rounded to bf16, two products at a time.
+struct PairColumns<'a>(Columns<'a>);
+
+/// Columns of all other weights.
+struct PlainColumns<'a>(Columns<'a>);
+
+impl Kernel for PairColumns<'_> {
+    const ADDS_PAIRS: bool = true;
+
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        let Self { tiles, weight, cols } = self;
-        let elements = cols.start * weight.cols()..cols.end * weight.cols();
-        let pairs = weight.takes_pairs();
+        let Columns { tiles, weight, cols } = self.0;
         match weight.elements() {
-            Elements::F32(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::Bf16(all) if pairs => {
-                tiles.all::<L, _>(&tiles.pairs(lanes, &all[elements]), cols.len());
+            Elements::Bf16(all) => {
+                let all = &all[cols.start * tiles.k..cols.end * tiles.k];
+                tiles.all::<L, _>(&tiles.pairs(lanes, all), cols.len());
             }
-            Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::Fp8(all) if pairs && tiles.rows <= FEW_ROWS => {
+            Elements::Fp8(all) if tiles.rows <= FEW_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
                 let (first, codes) = (cols.start, StoredCodes(all));
                 let rows = Fp8Pairs { lanes, x, weight: all, first, k: tiles.k, codes };
                 tiles.all::<L, _>(&rows, cols.len());
             }
-            Elements::Fp8(all) if pairs => tiles.all_widened(lanes, &WidenedCodes(all), cols),
-            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
-            Elements::Mxfp4(all) if pairs && tiles.rows <= FEW_ROWS => {
+            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedCodes(all), cols),
+            Elements::Mxfp4(all) if tiles.rows <= FEW_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
                 let rows = FewMxfp4 { lanes, x, weight: all, first: cols.start, k: tiles.k };
                 tiles.all::<L, _>(&rows, cols.len());
             }
-            Elements::Mxfp4(all) if pairs => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
-            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
+            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
             Elements::Repacked(all) => repacked(lanes, &tiles, all, &cols),
+            Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => {
+                unreachable!("`takes_pairs` says no of these")
+            }
+        }
+    }
+}
+
+impl Kernel for PlainColumns<'_> {
+    #[inline(always)]
+    fn run<L: Dots>(self, lanes: L) {
+        let Columns { tiles, weight, cols } = self.0;
+        let elements = cols.start * tiles.k..cols.end * tiles.k;
+        match weight.elements() {
+            Elements::F32(all) => tiles.plain(lanes, &all[elements], cols.len()),
+            Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
+            Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
+            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
+            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Quantized(all) => quantized(lanes, &tiles, all, &cols),
+            Elements::Repacked(_) => unreachable!("`takes_pairs` says yes of these"),
         }
     }
 }
