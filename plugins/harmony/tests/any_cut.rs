@@ -11,6 +11,9 @@ use proptest::prelude::*;
 const PROMPT: &str = "<|start|>assistant";
 const CALL: &str = "<|channel|>commentary to=functions.add <|constrain|>json<|message|>";
 
+/// The marker that two fragments may make.
+const MESSAGE: &str = "<|message|>";
+
 /// The first of the markers that end the turn.
 const RETURN: usize = 5;
 
@@ -119,7 +122,9 @@ fn any_cut_of_any_stream_gives_the_same_items() {
 fn no_marker_reaches_the_output() {
     let markers = Harmony::describe(&[]).expect("describe").markers;
     streams(&[tools()]).each(|drawn| {
-        let output = drawn.output().replace("age|>", ""); // which could make one of what stands around another
+        // The second half of a cut marker could make a marker of what stands around another one.
+        let parts: Vec<_> = drawn.output().split(MESSAGE).map(|part| part.replace("age|>", "")).collect();
+        let output = parts.join(MESSAGE);
         for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
             // Inside a string of a call's arguments all but the ends of the turn are text.
