@@ -35,11 +35,9 @@ remaps() {
   printf -- '--remap-path-prefix=%s=/sluice' "$ROOT"
 }
 
-# The toolchain is fetched meanwhile.
-find_toolchain &
-TOOLCHAIN=$!
-# The whole workspace's features, so that wasmtime isn't built once more for this alone.
-cargo build -q --release --locked --workspace --example stamp
+# The whole workspace's features, so that wasmtime isn't built once more for this alone. The parsers are built meanwhile.
+cargo build -q --release --locked --workspace --example stamp &
+STAMP=$!
 stamp() { "${CARGO_TARGET_DIR:-target}/release/examples/stamp" "$@"; }
 
 plugins=()
@@ -48,7 +46,8 @@ for manifest in plugins/*/Cargo.toml; do
   [ "$name" = sdk ] || plugins+=("$name")
 done
 
-if ! wait "$TOOLCHAIN" || ! find_toolchain; then
+if ! find_toolchain; then
+  wait "$STAMP"
   [ "$MODE" = check ] || { echo "no $TARGET: run 'rustup target add $TARGET'" >&2; exit 1; }
   echo "no $TARGET here: only the source digests are checked, the comparison of bytes is skipped" >&2
   for name in "${plugins[@]}"; do stamp check "$name"; done
@@ -60,6 +59,7 @@ cargo fetch -q --locked --target "$TARGET"
 packages=()
 for name in "${plugins[@]}"; do packages+=(-p "$name-parser"); done
 CARGO_ENCODED_RUSTFLAGS=$(remaps) cargo build --locked --profile plugin --target "$TARGET" "${packages[@]}"
+wait "$STAMP"
 for name in "${plugins[@]}"; do
   stamp "$MODE" "$name" "${CARGO_TARGET_DIR:-target}/$TARGET/plugin/${name//-/_}_parser.wasm"
 done
