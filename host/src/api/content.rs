@@ -1,5 +1,5 @@
-//! Message content in the shapes of Responses and Chat Completions, to the one text that templates take: a string, or a list of parts joined by line breaks.
-//! What isn't text becomes a placeholder, and a warning: a request isn't refused for it.
+//! Reader of message content of Responses and Chat Completions, a string or a list of parts. It makes the one text that templates take, in
+//! which parts are joined by line breaks. A part that isn't text becomes a placeholder, with a warning; the request isn't refused.
 
 use super::error::ApiError;
 use super::json::{Object, Path, Value};
@@ -28,7 +28,7 @@ pub(crate) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     Ok(joined)
 }
 
-/// The text of one part; none for kinds nobody knows.
+/// The text of one part; `None` for unknown kinds.
 fn part_text<'a>(part: Object<'a>, warnings: &mut Warnings) -> Result<Option<&'a str>, ApiError> {
     let mut placeholder = |shown: &'static str, what: &str| {
         warnings.add(format!("{what} cannot be read by this model: shown to it as {shown}"));

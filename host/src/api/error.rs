@@ -1,4 +1,4 @@
-//! `OpenAI`'s error object, the one shape in which anything is refused.
+//! `OpenAI`'s error object, in which all refusals are made. (Routes of Messages rewrite it at the end.)
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::printable::printable;
 use crate::turn::TurnFailure;
 
-/// A refusal: an HTTP status and what stands in `error`.
+/// A refusal: an HTTP status and the fields of `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
@@ -55,7 +55,7 @@ impl ApiError {
         }
     }
 
-    /// The same with a code.
+    /// This error with another code.
     #[must_use]
     pub fn with_code(mut self, code: &'static str) -> Self {
         self.code = Some(code);
@@ -77,7 +77,7 @@ impl ApiError {
         Self::new(403, "permission_error", "host_not_allowed", message)
     }
 
-    /// 403: a request of a web page whose origin the operator doesn't allow.
+    /// 403: a request from a web page whose origin the operator doesn't allow.
     pub fn origin_not_allowed(origin: &str) -> Self {
         let origin = printable(origin);
         let message = format!(
@@ -108,7 +108,7 @@ impl ApiError {
         Self::new(400, "invalid_request_error", "invalid_path", message)
     }
 
-    /// A head that can't be read: 431 and 414 where it is too large, else 400.
+    /// A request head that can't be read. `status` is 431 or 414 where the head is too large, else 400.
     pub fn unreadable_head(status: u16) -> Self {
         let (code, message) = match status {
             431 => (
@@ -130,7 +130,7 @@ impl ApiError {
         Self::new(413, "invalid_request_error", "request_too_large", message)
     }
 
-    /// 415: the body isn't declared as JSON, or is packed in a way that isn't known; `expected` says what is.
+    /// 415: the body isn't declared as JSON, or its encoding is unknown. `expected` is the message, which says what to send.
     pub fn unsupported_media_type(expected: &str) -> Self {
         let message = expected;
         Self::new(415, "invalid_request_error", "unsupported_media_type", message)
@@ -145,14 +145,14 @@ impl ApiError {
         }
     }
 
-    /// 400: several models are served and the request asks for none of them.
+    /// 400: several models are served and the request names none.
     pub fn model_missing<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let names = names.map(|name| format!("`{}`", printable(name))).collect::<Vec<_>>().join(", ");
         let message = format!("model: missing: several models are served here, name one of {names}");
         Self::invalid("model".to_owned(), message).with_code("missing_required_parameter")
     }
 
-    /// 400: prompt and answer don't fit; `param` is where the prompt stands (`input`, `messages`).
+    /// 400: the context has no room for prompt and answer. `param` is the field of the prompt (`input`, `messages`); lengths are in tokens.
     pub fn context_length_exceeded(param: &str, context: usize, prompt: usize) -> Self {
         let message = format!(
             "This model's context is {context} tokens, the prompt has {prompt} and leaves no room for an answer: shorten it."
@@ -161,7 +161,7 @@ impl ApiError {
         Self { param: Some(param.to_owned()), ..error }
     }
 
-    /// 429: too many requests wait; the client may try again after `seconds` (also for the `Retry-After` header).
+    /// 429: too many requests wait. The client may try again after `seconds`, which the header `Retry-After` repeats.
     pub fn rate_limited(seconds: u64) -> Self {
         let message = format!("Too many requests are waiting. Please try again in {seconds}s.");
         let error = Self::new(429, "rate_limit_error", "rate_limit_exceeded", message);
@@ -173,12 +173,12 @@ impl ApiError {
         Self { retry_after: Some(1), ..Self::new(503, "server_error", "server_unavailable", message) }
     }
 
-    /// 500: our fault; the log says more.
+    /// 500: a fault of this server; the log says more.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "server_error", "server_error", message)
     }
 
-    /// What a client that doesn't stream gets for a turn that failed.
+    /// The error of a turn that failed. Non-streaming clients get it as their answer.
     pub fn turn(failure: &TurnFailure) -> Self {
         let (status, kind) = match failure.code {
             "context_length_exceeded"
@@ -193,7 +193,7 @@ impl ApiError {
         Self { retry_after, ..Self::new(status, kind, failure.code, failure.message.clone()) }
     }
 
-    /// The same as the failure of a turn, where the answer has begun already.
+    /// The failure of a turn with this code and message, for an answer that has begun already.
     pub fn into_failure(self) -> TurnFailure {
         let code = match (self.code, self.status) {
             (Some(code), _) => code,
@@ -215,7 +215,7 @@ impl ApiError {
         serde_json::to_string(&self.envelope()).expect("strings serialise")
     }
 
-    /// `{"error": …}`, for bodies and for streams that have no other way to say it.
+    /// `{"error": …}`, for bodies, and for streams whose protocol has no error event of its own.
     pub(crate) fn envelope(&self) -> impl Serialize + '_ {
         Envelope {
             error: ErrorObject {
@@ -233,10 +233,10 @@ pub(crate) fn body_schema(generator: &mut schemars::SchemaGenerator) -> serde_js
     generator.subschema_for::<Envelope<'_>>().to_value()
 }
 
-/// Code of a turn that the server gave up.
+/// Code of a turn that was cancelled because the server stops.
 const CANCELLED: &str = "server_unavailable";
 
-/// How a cancelled turn is told to whoever still listens: as a failure, since nobody should take what there is for an answer.
+/// The failure that clients get for a cancelled turn, so that they don't take the text so far for a complete answer.
 pub(crate) fn cancelled() -> TurnFailure {
     TurnFailure {
         code: CANCELLED,

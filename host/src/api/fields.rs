@@ -1,91 +1,91 @@
-//! Fields of requests, declared: one table per endpoint says which there are, of which shape, and what the server does with each.
+//! Declarations of request fields: one table per endpoint lists the fields, their shapes, and what the server does with each.
 //! Unknown-field warnings, the `OpenAPI` document and the parameter tables in `docs/api/` all come from these tables, and a test sends
-//! what they promise. What checks values is the code that reads them.
+//! what they promise. The tables check nothing: the readers of requests check values.
 
 pub(crate) mod sampling;
 
 /// A field of a request's body, or of an object in it. Unless required, it may be null, which counts as absent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
-    /// Its name in JSON.
+    /// The field's name in JSON.
     pub(crate) name: &'static str,
-    /// What it may be.
+    /// JSON that the field may hold.
     pub(crate) shape: Shape,
     /// What the server does with it.
     pub(crate) support: Support,
-    /// How, in a few words of Markdown.
+    /// Remark on that for the documentation: a few words of Markdown.
     pub(crate) note: &'static str,
-    /// Whether it must be there.
+    /// Whether requests must have the field.
     pub(crate) required: bool,
 }
 
-/// What the server does with a field. Fields that no table has are ignored with a warning.
+/// What the server does with a field. Fields that are in no table are ignored with a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Support {
-    /// It does what the protocol says.
+    /// The field does what the protocol says.
     Supported,
-    /// It does, but these values (JSON) are examples of what is refused.
+    /// The field does what the protocol says, but some values are refused. These (JSON) are examples.
     InPart(&'static [&'static str]),
-    /// It makes no difference.
+    /// The field has no effect.
     Ignored,
-    /// It makes no difference, and the answer's warning header says so.
+    /// The field has no effect, and the answer's warning header says so.
     Warned,
-    /// Refused, as these values (JSON) are.
+    /// Requests with the field are refused. These values (JSON) are examples.
     Refused(&'static [&'static str]),
 }
 
-/// What JSON a field may be.
+/// JSON that a field may hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// Anything.
+    /// Any JSON.
     Any,
     /// `true` or `false`.
     Boolean,
     /// A string.
     Text,
-    /// A whole number between two, both included; the ends of `i64` are no bounds.
+    /// A whole number from the first to the second, both included. An end of `i64` means that side has no bound.
     Integer(i64, i64),
-    /// A whole number between two, both included, of which the operator may change the second.
+    /// A whole number from the first to the second, both included. The operator may change the second.
     UpTo(i64, i64),
-    /// A number between two, both included.
+    /// A number from the first to the second, both included.
     Number(f64, f64),
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A list.
+    /// A list of elements of this shape.
     List(&'static Shape),
-    /// An object with these fields, and others that nobody looks at.
+    /// An object with these fields. Others are not read.
     Object(&'static [Field]),
-    /// An object with any names.
+    /// An object with any names and values of this shape.
     Map(&'static Shape),
     /// One of several shapes.
     Either(&'static [Shape]),
-    /// An object of one of these kinds, by the string in its field `type`; of others only what the name says.
+    /// An object of one of these kinds, told by the string in the field `type`.
     Kinds(&'static Kinds),
 }
 
 /// Kinds of object, told apart by `type`.
 #[derive(Debug)]
 pub(crate) struct Kinds {
-    /// Name of the whole, in the document's components.
+    /// Name of the schema of all kinds together, in the components of the `OpenAPI` document.
     pub(crate) name: &'static str,
     /// The kinds.
     pub(crate) of: &'static [KindOf],
-    /// Whether other kinds are taken and left aside with a warning.
+    /// Whether objects of other kinds are ignored with a warning, rather than refused.
     pub(crate) open: bool,
 }
 
 /// One kind of object.
 #[derive(Debug)]
 pub(crate) struct KindOf {
-    /// Its `type`; none where the protocol has objects without one.
+    /// Value of the object's `type`. `None`: the protocol also has objects without `type`.
     pub(crate) kind: Option<&'static str>,
-    /// Its other fields.
+    /// The object's fields beside `type`.
     pub(crate) fields: &'static [Field],
-    /// What becomes of it, in a few words of Markdown.
+    /// What the server does with such an object, in a few words of Markdown.
     pub(crate) note: &'static str,
 }
 
-/// A whole number that nothing bounds.
+/// A whole number without bounds.
 pub(crate) const INTEGER: Shape = Shape::Integer(i64::MIN, i64::MAX);
 /// A count that may be 0.
 pub(crate) const COUNT: Shape = Shape::Integer(0, u32::MAX as i64);
@@ -99,27 +99,27 @@ pub(crate) const TEXTS: Shape = Shape::List(&Shape::Text);
 pub(crate) const ANY_OBJECT: Shape = Shape::Map(&Shape::Any);
 
 impl Field {
-    /// One that does what the protocol says.
+    /// A field that does what the protocol says.
     pub(crate) const fn supported(name: &'static str, shape: Shape, note: &'static str) -> Self {
         Self { name, shape, support: Support::Supported, note, required: false }
     }
 
-    /// One that makes no difference.
+    /// A field without effect.
     pub(crate) const fn ignored(name: &'static str, shape: Shape, note: &'static str) -> Self {
         Self { support: Support::Ignored, ..Self::supported(name, shape, note) }
     }
 
-    /// The same, and the answer says so.
+    /// A field without effect, of which the answer's warning header tells.
     pub(crate) const fn warned(name: &'static str, shape: Shape, note: &'static str) -> Self {
         Self { support: Support::Warned, ..Self::supported(name, shape, note) }
     }
 
-    /// The same, of which `refused` is refused.
+    /// This field, of which values such as `refused` are refused.
     pub(crate) const fn but(self, refused: &'static [&'static str]) -> Self {
         Self { support: Support::InPart(refused), ..self }
     }
 
-    /// One that is refused, as `examples` are.
+    /// A field that is refused; `examples` are values for tests of that.
     pub(crate) const fn refused(
         name: &'static str,
         shape: Shape,
@@ -129,7 +129,7 @@ impl Field {
         Self { support: Support::Refused(examples), ..Self::supported(name, shape, note) }
     }
 
-    /// The same, required.
+    /// This field as a required one.
     pub(crate) const fn required(self) -> Self {
         Self { required: true, ..self }
     }

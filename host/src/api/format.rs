@@ -1,16 +1,16 @@
-//! The format of an answer: text, or JSON of a schema. Each protocol has it under its own name and in a shape of its own; they are read here.
+//! Reader of an answer's format: text, any JSON object, or JSON of a schema. Protocols differ in the field's name and shape.
 
 use super::error::ApiError;
 use super::json::{Object, Path, Value};
 use super::raw::Json;
 use crate::limits::Limits;
 
-/// Characters of a schema's name.
+/// Most characters of a schema's name.
 const NAME: usize = 64;
 /// The schema of any JSON object.
 pub(crate) const OBJECT: &str = r#"{"type":"object"}"#;
 
-/// What the answer has to be.
+/// Format that the answer must have.
 #[derive(Debug, Clone)]
 pub(crate) enum AnswerFormat {
     /// Any text.
@@ -24,18 +24,18 @@ pub(crate) enum AnswerFormat {
 /// `json_schema`.
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaFormat {
-    /// What the client calls it.
+    /// The client's name for the schema; empty in Messages.
     pub(crate) name: String,
-    /// What it is for.
+    /// The client's description of the schema.
     pub(crate) description: Option<String>,
     /// The schema, an object.
     pub(crate) schema: Json,
-    /// Whether the client asks for it to be followed to the letter; here it always is.
+    /// Whether the client asks for `strict`. This server follows the schema in any case.
     pub(crate) strict: bool,
 }
 
 impl AnswerFormat {
-    /// The schema that the answer has to satisfy.
+    /// The JSON schema that the answer must satisfy.
     pub(crate) fn schema(&self) -> Option<String> {
         match self {
             Self::Text => None,
@@ -48,13 +48,13 @@ impl AnswerFormat {
 /// Whether schemas have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
-    /// Each has one (`OpenAI`).
+    /// Each schema has a name (`OpenAI`).
     Named,
-    /// None has (Anthropic).
+    /// Schemas have no names (Anthropic).
     Nameless,
 }
 
-/// Reads a format; absent, it is text. What belongs to a schema stands beside `type` (Responses, Messages) or in `json_schema` (Chat
+/// Reads a format; an absent one is text. The fields of a schema are beside `type` (Responses, Messages) or in `json_schema` (Chat
 /// Completions).
 pub(crate) fn read(
     format: Option<Value<'_>>,
@@ -95,7 +95,7 @@ fn name<'a>(format: &Object<'a>) -> Result<&'a str, ApiError> {
     Ok(name)
 }
 
-/// A JSON schema: an object within limits.
+/// Reads a JSON schema: an object within the limits of size and depth.
 pub(crate) fn schema(value: Option<Value<'_>>, path: Path<'_>, limits: &Limits) -> Result<Json, ApiError> {
     let value = match value {
         Some(value @ Value::Object(_)) => value,

@@ -3,29 +3,29 @@
 use bytes::Bytes;
 use serde::Serialize;
 
-/// A buffer that grew beyond this (a response object at the end of a long answer) is given away rather than kept.
+/// Largest capacity of a buffer that is kept for the next events. A response object at the end of a long answer may need more.
 const KEPT_CAPACITY: usize = 16 << 10;
 
-/// A comment, which clients skip.
+/// Comment that keeps an idle connection open; clients skip it.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 /// Encoded events waiting to be written, in one buffer.
 #[derive(Debug, Default)]
 pub struct Frames {
     buffer: Vec<u8>,
-    /// Where each of them ends.
+    /// Offset in `buffer` of each event's end.
     ends: Vec<usize>,
-    /// Set where nobody listens (non-streaming answers): events are counted but not encoded.
+    /// Whether events are dropped without being encoded, as for non-streaming answers.
     discard: bool,
 }
 
 impl Frames {
-    /// Frames that are encoded.
+    /// An empty buffer that encodes events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Frames that go nowhere.
+    /// A buffer that drops all events.
     pub fn discarding() -> Self {
         Self { discard: true, ..Self::default() }
     }
@@ -33,7 +33,7 @@ impl Frames {
     /// Appends `event: NAME` (where given) and `data: JSON`.
     ///
     /// # Panics
-    /// If `data` doesn't serialise: a fault of ours, all protocol types do.
+    /// If `data` doesn't serialise, which would be a fault of this server: all protocol types serialise.
     pub fn push(&mut self, event: Option<&str>, data: &impl Serialize) {
         if self.discard {
             return;
@@ -61,24 +61,24 @@ impl Frames {
         self.ends.push(self.buffer.len());
     }
 
-    /// What has gathered.
+    /// Encoded bytes of all waiting events.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Where each event of it ends.
+    /// Offset in [`Self::bytes`] of each event's end.
     pub fn ends(&self) -> &[usize] {
         &self.ends
     }
 
-    /// Empties it.
+    /// Removes all events.
     pub fn clear(&mut self) {
         self.ends.clear();
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_CAPACITY);
     }
 
-    /// What has gathered, as one write; empty if nothing has.
+    /// Takes the waiting events out, as one write; empty if there are none.
     pub fn take(&mut self) -> Bytes {
         self.ends.clear();
         if self.buffer.capacity() > KEPT_CAPACITY {

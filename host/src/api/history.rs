@@ -1,6 +1,6 @@
-//! Builds a conversation's messages from whatever a protocol's history consists of, in the shape that templates expect:
-//! an assistant message is reasoning, then text, then calls. Things of one turn that come in this order join one message;
-//! anything else begins a new one, so that nothing changes places.
+//! Builds a conversation's messages from the items or messages of a protocol, in the shape that templates expect:
+//! an assistant message is reasoning, then text, then calls. Parts of one turn that come in this order join one message;
+//! any other part begins a new message, so that the order is kept.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::error::ApiError;
 use super::json::{List, Path};
 use crate::prompt::{HistoryCall, Message, Role};
 
-/// 400 for a list of more than `max` messages or items; `path` is where it stands.
+/// Refuses a list of more than `max` messages or items with 400; `path` is the list's path.
 pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<(), ApiError> {
     if list.is_longer_than(max) {
         return Err(path.invalid(format_args!("at most {max} of them, got {}", list.len())));
@@ -16,7 +16,7 @@ pub(crate) fn check_count(list: List<'_>, max: usize, path: Path<'_>) -> Result<
     Ok(())
 }
 
-/// Messages so far.
+/// Builder of a conversation's messages.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     messages: Vec<Message>,
@@ -25,12 +25,12 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A message of anyone but assistant and tool.
+    /// Adds a message of another role than assistant or tool.
     pub(crate) fn message(&mut self, role: Role, text: String) {
         self.messages.push(Message::text(role, text));
     }
 
-    /// Reasoning of the model.
+    /// Adds reasoning of the model.
     pub(crate) fn reasoning(&mut self, text: &str) {
         let message = self.assistant(|message| message.content.is_empty() && message.tool_calls.is_empty());
         match &mut message.reasoning {
@@ -42,13 +42,13 @@ impl History {
         }
     }
 
-    /// Text of the model.
+    /// Adds text of the model.
     pub(crate) fn assistant_text(&mut self, text: String) {
         let fits = |message: &Message| message.content.is_empty() && message.tool_calls.is_empty();
         self.assistant(fits).content = text;
     }
 
-    /// A whole assistant message, as Chat Completions sends it.
+    /// Adds a whole assistant message, as Chat Completions has it.
     pub(crate) fn assistant_message(
         &mut self,
         text: String,
@@ -61,13 +61,13 @@ impl History {
         self.messages.push(Message { reasoning, tool_calls: calls, ..Message::text(Role::Assistant, text) });
     }
 
-    /// A call by the model.
+    /// Adds a call by the model.
     pub(crate) fn call(&mut self, call: HistoryCall) {
         self.called.insert(call.id.clone(), call.name.clone());
         self.assistant(|_| true).tool_calls.push(call);
     }
 
-    /// The result of the call `id`; the tool's name is looked up unless given.
+    /// Adds the result of the call `id`. The tool's name is that of the call, unless `name` is given.
     pub(crate) fn result(&mut self, id: Option<&str>, name: Option<&str>, text: String) {
         let name =
             name.or_else(|| id.and_then(|id| self.called.get(id)).map(String::as_str)).map(str::to_owned);
@@ -81,7 +81,7 @@ impl History {
         calls.into_iter().find(|call| call.name == name).map(|call| call.id.as_str())
     }
 
-    /// Messages so far.
+    /// Number of messages so far.
     pub(crate) fn len(&self) -> usize {
         self.messages.len()
     }
@@ -95,7 +95,7 @@ impl History {
         self.messages.last_mut().expect("one was pushed if there was none")
     }
 
-    /// Whether the conversation ends in reasoning that led to nothing: a stream that broke off.
+    /// Whether the conversation ends in reasoning without text or calls behind it, as a stream that broke off leaves it.
     pub(crate) fn ends_in_bare_reasoning(&self) -> bool {
         self.messages.last().is_some_and(|last| {
             last.role == Role::Assistant
@@ -105,7 +105,7 @@ impl History {
         })
     }
 
-    /// Takes the last message away.
+    /// Removes the last message.
     pub(crate) fn drop_last(&mut self) {
         self.messages.pop();
     }

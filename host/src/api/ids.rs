@@ -1,10 +1,10 @@
-//! Ids and time for answers. Both are handed to the machines from outside, so that tests get the same ones every time.
+//! Ids and time for answers. Both are handed to the machines from outside, so that tests can give the same ids and times in each run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::random;
 
-/// Seconds since 1970, UTC.
+/// A clock: returns seconds since 1970, UTC.
 pub type Clock = fn() -> u64;
 
 /// The system's clock.
@@ -12,7 +12,7 @@ pub fn unix_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A source of ids such as `msg_6f1c…`; never the same one twice.
+/// A source of ids such as `msg_6f1c…`; each id is new.
 #[derive(Debug, Clone)]
 pub struct Ids(Source);
 
@@ -23,7 +23,7 @@ enum Source {
 }
 
 impl Ids {
-    /// 128 random bits each: they can't be guessed.
+    /// Ids of 128 random bits each, which can't be guessed.
     pub fn random() -> Self {
         Self(Source::Random)
     }
@@ -33,7 +33,7 @@ impl Ids {
         Self(Source::Counted(0))
     }
 
-    /// A seed for what must differ from answer to answer, but be the same in every test.
+    /// A seed for random values of an answer: it differs between answers, and is the same in each run of a test.
     pub fn seed(&self) -> u64 {
         match self.0 {
             Source::Random => random::seed(),

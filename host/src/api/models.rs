@@ -30,7 +30,7 @@ impl Model {
 }
 
 impl ModelList {
-    /// All served names, in the operator's order.
+    /// A list of all served models, in the operator's order.
     pub fn new(data: Vec<Model>) -> Self {
         Self { object: "list", data }
     }

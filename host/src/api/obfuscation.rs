@@ -1,13 +1,13 @@
-//! Padding of delta events, so that whoever sees the sizes of encrypted packets learns nothing of the lengths of tokens
+//! Padding of delta events, so that the sizes of encrypted packets don't show the lengths of tokens
 //! (`stream_options.include_obfuscation`; on where the request doesn't say, as in OpenAI's API).
 
-/// What is said and what pads it add up to a multiple of this many bytes: most tokens have fewer, so most events are alike.
+/// Text and padding of an event add up to a multiple of this many bytes. Most tokens have fewer, so most events have one size.
 const BLOCK: usize = 32;
 
 /// The characters of padding: none that JSON escapes.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Padding for one stream. It is random so that compression doesn't take it away; nothing depends on nobody guessing it.
+/// Padding for one stream. It is random so that compression doesn't remove it. It needn't be unguessable.
 #[derive(Debug, Clone)]
 pub(crate) struct Obfuscation {
     state: u64,
@@ -20,7 +20,7 @@ impl Obfuscation {
         Self { state: seed | 1, text: String::with_capacity(BLOCK) }
     }
 
-    /// Padding for an event that says `bytes` bytes of something secret: 1 to 32 characters.
+    /// Padding for an event that carries `bytes` bytes of text: 1 to 32 characters.
     pub(crate) fn pad(&mut self, bytes: usize) -> &str {
         let wanted = BLOCK - bytes % BLOCK;
         self.text.clear();

@@ -1,4 +1,4 @@
-//! Options that protocols share: sampling, stops and template arguments.
+//! Readers of request fields that protocols share: sampling, stop strings, stream options, template arguments.
 
 use super::error::ApiError;
 use super::fields::sampling::EFFORTS;
@@ -7,12 +7,12 @@ use super::warnings::Warnings;
 use crate::limits::Limits;
 use crate::model::SamplingRequest;
 
-/// How to choose tokens: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s and those that vLLM adds to them.
+/// Sampling parameters: the fields of [`super::fields::sampling::SAMPLING`], which are `OpenAI`'s and those that vLLM adds to them.
 pub(crate) fn sampling(body: &Object<'_>, limits: &Limits) -> Result<SamplingRequest, ApiError> {
     let top_k = body.integer("top_k", -1..=i64::from(u32::MAX))?;
     Ok(SamplingRequest {
         temperature: body.number("temperature", 0.0..=2.0)?.map(narrow),
-        // 0 means "the likeliest only"; the engine's nucleus is never empty.
+        // 0 means "the likeliest token only"; the engine wants a nucleus that isn't empty.
         top_p: body.number("top_p", 0.0..=1.0)?.map(|p| narrow(p).max(f32::EPSILON)),
         top_k: top_k.map(|k| u32::try_from(k).unwrap_or(0)),
         min_p: body.number("min_p", 0.0..=1.0)?.map(narrow),
@@ -33,7 +33,7 @@ fn narrow(number: f64) -> f32 {
     number as f32
 }
 
-/// `n`: choices for each of so many prompts.
+/// `n`: number of choices for each of `prompts` prompts.
 pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Result<u32, ApiError> {
     let n = body.integer("n", 1..=limits.choices.into())?.unwrap_or(1);
     let n = u32::try_from(n).expect("the range was checked");
@@ -47,7 +47,7 @@ pub(crate) fn choices(body: &Object<'_>, prompts: usize, limits: &Limits) -> Res
     Ok(n)
 }
 
-/// How many tokens are told beside each: the integer `name`.
+/// Number of alternatives to list with each token: the integer field `name`.
 pub(crate) fn alternatives(body: &Object<'_>, name: &str, limits: &Limits) -> Result<Option<u8>, ApiError> {
     let count = body.integer(name, 0..=limits.top_logprobs.into())?;
     Ok(count.map(|count| u8::try_from(count).expect("the range was checked")))
@@ -85,7 +85,7 @@ fn bad_words(body: &Object<'_>, limits: &Limits) -> Result<Vec<String>, ApiError
     texts(body, "bad_words", limits.bad_words, limits.bad_word_bytes)
 }
 
-/// A list of at most `count` texts of at most so many bytes each.
+/// The list `name` of at most `count` texts of at most `bytes` bytes each.
 fn texts(body: &Object<'_>, name: &str, count: usize, bytes: usize) -> Result<Vec<String>, ApiError> {
     let (path, given) = (body.at(name), body.list_or_empty(name)?);
     if given.is_longer_than(count) {
@@ -115,7 +115,7 @@ fn token_ids(body: &Object<'_>, name: &str, max: usize) -> Result<Vec<u32>, ApiE
 
 /// A list of token ids.
 pub(crate) fn tokens(given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiError> {
-    // Counted first: a vector that grows is copied, and for a moment there are two of it.
+    // The capacity is exact: a vector that grows is copied, and both copies are in memory for a moment.
     let mut ids = Vec::with_capacity(given.len());
     for (index, value) in given.iter().enumerate() {
         ids.push(token_id(value, path.element(index))?);
@@ -123,7 +123,7 @@ pub(crate) fn tokens(given: List<'_>, path: Path<'_>) -> Result<Vec<u32>, ApiErr
     Ok(ids)
 }
 
-/// `priority`, as vLLM has it: who comes first where answers wait, the lower number.
+/// `priority`, as vLLM has it: of waiting requests the one with the lowest number begins first.
 pub(crate) fn priority(body: &Object<'_>) -> Result<i32, ApiError> {
     let priority = body.integer("priority", i32::MIN.into()..=i32::MAX.into())?.unwrap_or(0);
     Ok(i32::try_from(priority).expect("the range was checked"))
@@ -137,14 +137,14 @@ pub(crate) fn cache_key(body: &Object<'_>) -> Result<Option<String>, ApiError> {
 /// `stream_options`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamOptions {
-    /// The last chunk tells the usage.
+    /// Whether a last chunk carries the usage.
     pub(crate) include_usage: bool,
-    /// Chunks are padded.
+    /// Whether chunks are padded.
     pub(crate) include_obfuscation: bool,
 }
 
 impl StreamOptions {
-    /// Those of a body.
+    /// Reads `stream_options` of a body.
     pub(crate) fn read(body: &Object<'_>, warnings: &mut Warnings) -> Result<Self, ApiError> {
         let Some(options) = body.object("stream_options")? else { return Ok(Self::default()) };
         if options.boolean("continuous_usage_stats")? == Some(true) {
@@ -163,7 +163,7 @@ fn token_id(value: Value<'_>, path: Path<'_>) -> Result<u32, ApiError> {
     id.ok_or_else(|| path.expected("a token id", value))
 }
 
-/// `chat_template_kwargs` and the effort, as arguments for the template. What the request sets itself wins over what follows from the effort.
+/// `chat_template_kwargs` and the effort, as arguments for the template. Arguments that the request sets win over those of the effort.
 pub(crate) fn template_arguments(
     body: &Object<'_>,
     effort: Option<&str>,
@@ -215,7 +215,7 @@ fn template_argument(
     }
 }
 
-/// An effort among those known.
+/// The reasoning effort in the field `name`; one of `EFFORTS`.
 pub(crate) fn effort<'a>(object: &Object<'a>, name: &str) -> Result<Option<&'a str>, ApiError> {
     match object.string(name)? {
         Some(effort) if !EFFORTS.contains(&effort) => {

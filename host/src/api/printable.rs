@@ -1,9 +1,9 @@
-//! Names that a request gave, as they may be said back.
+//! Names from a request, made safe for messages to the client and for logs.
 
-/// Characters of a name that came from the request.
+/// Most characters of a name that are kept.
 const MAX_NAME: usize = 64;
 
-/// A name of the request, cut short and without anything but plain ASCII.
+/// `name` cut to `MAX_NAME` characters, with `?` for all but plain ASCII.
 pub(crate) fn printable(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_graphic() && !matches!(c, '"' | '\\' | ',') { c } else { '?' };
     name.chars().take(MAX_NAME).map(plain).collect()

@@ -1,4 +1,5 @@
-//! The protocols as one choice: which reads a body, which checks a stream. The transport and the command line know no more.
+//! The protocols as one enum: it reads bodies, makes refusals and checks streams. The transport and the command line know protocols
+//! only by it.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::{chat, completions, messages, responses, sse};
 use crate::model::{ConstraintField, StartError};
 use crate::prompt::RenderError;
 
-/// A protocol that generates.
+/// A protocol whose requests generate text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// The Responses API.
@@ -30,7 +31,7 @@ impl Protocol {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Responses, Self::Chat, Self::Completions, Self::Messages];
 
-    /// What people call it.
+    /// The protocol's usual name, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Responses => "Responses",
@@ -45,7 +46,7 @@ impl Protocol {
         read_body(body, &defaults.limits, |body, _| self.read_object(body, defaults))
     }
 
-    /// Reads a request body for a model whose defaults these are.
+    /// Reads a request body with the defaults of the model that it asks for.
     pub(crate) fn read_object(self, body: &Object<'_>, defaults: &Defaults) -> Result<ApiRequest, ApiError> {
         match self {
             Self::Responses => responses::read(body, defaults, Ids::random(), unix_now),
@@ -55,7 +56,7 @@ impl Protocol {
         }
     }
 
-    /// What a client hears of a job that couldn't be started.
+    /// The error that a client gets for a job that couldn't be started.
     pub fn refusal(self, error: &StartError) -> ApiError {
         let prompt = match self {
             Self::Responses => "input",
@@ -112,7 +113,7 @@ impl Protocol {
         }
     }
 
-    /// What requests call a field that constrains the answer.
+    /// The protocol's name for a request field that constrains the answer.
     fn name_of(self, field: ConstraintField) -> &'static str {
         match (field, self) {
             (ConstraintField::Format, Self::Responses) => "text.format",
@@ -143,18 +144,18 @@ impl Protocol {
 /// Checks a stream against its protocol's grammar while it goes out.
 #[derive(Debug)]
 pub enum StreamCheck {
-    /// The Responses API's.
+    /// A stream of the Responses API.
     Responses(responses::validator::ResponsesValidator),
-    /// Chat Completions'.
+    /// A stream of Chat Completions.
     Chat {
-        /// The chunks so far.
+        /// Checker of the chunks.
         chunks: chat::validator::ChunkValidator,
-        /// `[DONE]` came.
+        /// Whether `[DONE]` came.
         done: bool,
     },
-    /// Completions'.
+    /// A stream of Completions.
     Completions(completions::validator::CompletionsValidator),
-    /// Messages'.
+    /// A stream of Messages.
     Messages(messages::validator::MessagesValidator),
 }
 
@@ -202,7 +203,7 @@ fn check_chunk(
     chunks.chunk(&chunk)
 }
 
-/// Whole seconds to wait, no fewer than that.
+/// `wait` in whole seconds, rounded up.
 fn seconds(wait: Option<Duration>) -> Option<u64> {
     wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
 }

@@ -1,4 +1,4 @@
-//! JSON that is handed on as text: nobody here needs to know what it says.
+//! JSON that is handed on as text, without being parsed into values.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub(crate) struct Json(Box<RawValue>);
 
 impl Json {
-    /// JSON that has been checked.
+    /// `json` as a value; its syntax has been checked.
     pub(super) fn new(json: String) -> Self {
         Self(RawValue::from_string(json).expect("the whole body has been checked"))
     }
@@ -18,12 +18,12 @@ impl Json {
         Self::new("null".to_owned())
     }
 
-    /// The JSON of a value of ours.
+    /// The JSON of a value of the server's own types.
     pub(crate) fn of(value: &(impl Serialize + ?Sized)) -> Self {
         Self(to_raw_value(value).expect("values of ours serialise"))
     }
 
-    /// Its text.
+    /// The JSON text.
     pub(crate) fn into_string(self) -> String {
         let text: Box<str> = self.0.into();
         text.into_string()
@@ -50,7 +50,7 @@ impl schemars::JsonSchema for Json {
     }
 }
 
-/// An object of these fields, in this order.
+/// An object of `fields`, in their order.
 pub(crate) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
     struct Fields<T>(std::cell::Cell<Option<T>>);
 

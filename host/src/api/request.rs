@@ -1,4 +1,4 @@
-//! What protocols make of a request body: an [`ApiRequest`], which is all that the transport needs to know of it.
+//! The result of reading a request body in any protocol: an [`ApiRequest`], which is all that the transport needs.
 
 use super::error::ApiError;
 use super::ids::{Clock, Ids};
@@ -11,25 +11,25 @@ use crate::limits::Limits;
 use crate::mcp::McpServers;
 use crate::model::{Job, Model};
 
-/// A request that was understood.
+/// A request whose body was read and checked.
 pub struct ApiRequest {
     /// Whether the answer is a stream.
     pub stream: bool,
-    /// The turn to generate.
+    /// What to generate: prompt, tools and sampling.
     pub job: Job,
-    /// Tools that the server runs for it; none: the answer is this one turn.
+    /// Tools that the server runs during the answer. `None`: the answer is one turn.
     pub hosted: Option<Hosted>,
-    /// What of the request was left aside: printable ASCII lines for the log and a header.
+    /// A line for each field or value that was ignored, in printable ASCII, for the log and a header.
     pub warnings: Vec<String>,
-    /// Turns the turn's events into the answer.
+    /// Makes the answer of the turn's events.
     pub machine: Box<dyn Machine>,
 }
 
 /// How a protocol reads a body. Each protocol's `read` is one of these.
 pub(crate) type ReadRequest = fn(&Object<'_>, &Defaults, Ids, Clock) -> Result<ApiRequest, ApiError>;
 
-/// What `read` makes of a body, which must be one JSON object, and of the model that it asks for. That is read before anything else,
-/// since all else may depend on it.
+/// Calls `read` with a body, which must be one JSON object, and the name of the model that it asks for. The name is read before any other
+/// field, since their meaning may depend on the model.
 ///
 /// # Errors
 /// 400 where the body is no JSON or the model's name no text, and whatever `read` refuses.
@@ -44,7 +44,7 @@ pub(crate) fn read_body<T>(
     read(&body, model)
 }
 
-/// What the operator's settings and the model say about requests.
+/// Values that requests get from the operator's settings and from the model.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     /// Bounds on requests.
@@ -53,20 +53,20 @@ pub struct Defaults {
     pub template_arguments: Vec<String>,
     /// How reasoning is shown in Responses streams unless the request says otherwise.
     pub reasoning_events: ReasoningEvents,
-    /// Servers of tools that requests may ask for.
+    /// MCP servers whose tools requests may ask for.
     pub mcp: McpServers,
     /// Temperature used (and echoed) where the request names none.
     pub temperature: f64,
-    /// Nucleus used (and echoed) where the request names none.
+    /// `top_p` used (and echoed) where the request names none.
     pub top_p: f64,
-    /// Keys of what clients keep for this server (encrypted reasoning).
+    /// Keys for data that clients keep for this server (encrypted reasoning).
     pub seal: Seal,
-    /// Tokens that prompt and answer may have together.
+    /// Most tokens that prompt and answer may have together.
     pub context: usize,
 }
 
 impl Defaults {
-    /// The same for requests to this model.
+    /// These defaults with the sampling and the context of `model`.
     #[must_use]
     pub fn of(&self, model: &Model) -> Self {
         let (temperature, top_p) = model.default_sampling();
@@ -78,7 +78,7 @@ impl Defaults {
         }
     }
 
-    /// A list of token ids that the context can hold.
+    /// Reads a list of token ids, of which the context must hold all.
     ///
     /// # Errors
     /// 400 where there are more, or where an element is no token id.

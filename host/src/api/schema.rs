@@ -1,4 +1,4 @@
-//! What the derived schemas of answers' types lack.
+//! Additions to the derived schemas of answers' types.
 
 use schemars::Schema;
 use serde_json::json;

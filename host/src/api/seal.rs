@@ -1,11 +1,11 @@
-//! Text that clients keep for this server and hand back: sealed, so that nobody else can read or change it.
+//! Encryption and signatures of text that clients keep for this server and hand back, so that nobody else can read or change it.
 //!
 //! A sealed text is base64url of: version (1 byte) ‖ id of the key (8) ‖ nonce (24, random) ‖ XChaCha20-Poly1305 of the text with
-//! its tag. Authenticated beside it: what the text is (`purpose`), version and key id. The model isn't: clients may go on with
-//! another one in the middle of a conversation, and could as well send the same text in the clear.
+//! its tag. The associated data are version, key id and `purpose`, which says what the text is for. The model isn't among them: clients
+//! may change models in the middle of a conversation, and could as well send the text in the clear.
 //!
-//! A signature says of a text in the clear that this server wrote it: base64url of version ‖ id of the key ‖ HMAC-SHA256 of purpose
-//! and text, under a key derived from the same one.
+//! A signature proves that this server wrote a text that is in the clear: base64url of version ‖ id of the key ‖ HMAC-SHA256 of purpose
+//! and text, under a key derived from the sealing key.
 
 mod key_file;
 
@@ -26,15 +26,15 @@ const ID: usize = 8;
 const NONCE: usize = 24;
 const HEAD: usize = 1 + ID;
 
-/// Bytes of a key.
+/// Length of a key in bytes.
 pub const KEY_BYTES: usize = 32;
 
-/// The keys of one server: the first seals, all open. Cheap to clone.
+/// The keys of one server: the first one seals and signs, all of them open and verify. Cheap to clone.
 #[derive(Clone)]
 pub struct Seal(Arc<[Key]>);
 
 struct Key {
-    /// Says which key sealed a text without saying anything of the key.
+    /// Hash of the key, by which the key of a sealed text is found. It reveals nothing of the key.
     id: [u8; ID],
     cipher: XChaCha20Poly1305,
     /// Key of signatures.
@@ -44,28 +44,28 @@ struct Key {
 /// Why a sealed text can't be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// No text of this form.
+    /// The text doesn't have the form of a sealed text.
     #[error("it was not made by this server, or it was cut")]
     Malformed,
-    /// Sealed with a key that isn't here.
+    /// The text was sealed with a key that this server doesn't have.
     #[error("it was made with another key: by another server, or by this one before its key was replaced")]
     Foreign,
-    /// The tag is wrong.
+    /// The tag is wrong: the text was changed, or its purpose is another.
     #[error("it was changed after this server made it, or it was made for something else")]
     Tampered,
 }
 
 impl Seal {
-    /// With `keys`: the first seals, all open.
+    /// A seal with `keys`: the first one seals and signs, all of them open and verify.
     ///
     /// # Panics
-    /// There is no key.
+    /// If `keys` is empty.
     pub fn new(keys: &[[u8; KEY_BYTES]]) -> Self {
         assert!(!keys.is_empty(), "a seal has a key");
         Self(keys.iter().map(Key::new).collect())
     }
 
-    /// With a key of this process alone.
+    /// A seal with a random key, which only this process has.
     ///
     /// # Panics
     /// If the system has no randomness to give.
@@ -89,7 +89,7 @@ impl Seal {
         URL_SAFE_NO_PAD.encode([&head[..], &nonce, &sealed].concat())
     }
 
-    /// Opens what `seal` made for the same purpose.
+    /// Opens a text that `seal` made for `purpose`.
     pub(crate) fn open(&self, purpose: &str, sealed: &str) -> Result<String, OpenError> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| OpenError::Malformed)?;
         let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(OpenError::Malformed)?;
@@ -103,14 +103,14 @@ impl Seal {
         String::from_utf8(text).map_err(|_| OpenError::Tampered)
     }
 
-    /// Signs `text`; the same text gets the same signature.
+    /// Signs `text`. Equal texts get equal signatures.
     pub(crate) fn sign(&self, purpose: &str, text: &str) -> String {
         let key = &self.0[0];
         let tag = key.tag(purpose, text).finalize().into_bytes();
         URL_SAFE_NO_PAD.encode([&key.head()[..], &tag].concat())
     }
 
-    /// Whether `sign` made `signature` of the same text for the same purpose.
+    /// Whether `sign` made `signature` of `text` for `purpose`.
     pub(crate) fn verify(&self, purpose: &str, text: &str, signature: &str) -> bool {
         let Ok(bytes) = URL_SAFE_NO_PAD.decode(signature) else { return false };
         let Some((head, tag)) = bytes.split_first_chunk::<HEAD>() else { return false };
@@ -128,7 +128,7 @@ impl Key {
         Self { id, cipher: XChaCha20Poly1305::new(key.into()), signing: signing.into() }
     }
 
-    /// The tag of a signature. The purpose's length stands first, so no two pairs of purpose and text can meet.
+    /// The tag of a signature. The purpose's length comes first, so different pairs of purpose and text never make the same input.
     fn tag(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
         let mut mac =
             <Hmac<Sha256> as KeyInit>::new_from_slice(&self.signing).expect("HMAC takes keys of any length");
@@ -145,7 +145,7 @@ impl Key {
     }
 }
 
-/// The head has a fixed length, so no two purposes can meet.
+/// Associated data of a sealed text. The head has a fixed length, so different purposes never make the same data.
 fn associated(purpose: &str, head: &[u8; HEAD]) -> Vec<u8> {
     [&head[..], purpose.as_bytes()].concat()
 }

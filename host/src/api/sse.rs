@@ -1,12 +1,12 @@
-//! Reads server-sent events as strictly as we write them, for the stream validators: `\n` line ends, at most one `event:` line,
+//! Strict reader of server-sent events as this server writes them, for the stream validators: `\n` line ends, at most one `event:` line,
 //! exactly one `data:` line per event, comments between events only.
 
 /// One event of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// What stands after `event: `, if there is such a line.
+    /// Text after `event: `, if there is such a line.
     pub name: Option<&'a str>,
-    /// What stands after `data: `.
+    /// Text after `data: `.
     pub data: &'a str,
 }
 
@@ -28,7 +28,7 @@ pub fn events(bytes: &[u8]) -> Result<Vec<Event<'_>>, String> {
     Ok(events)
 }
 
-/// One block; none for a comment.
+/// The event of one block; `None` for a comment.
 fn event(block: &str) -> Result<Option<Event<'_>>, String> {
     if block.lines().all(|line| line.starts_with(':')) && !block.is_empty() {
         return Ok(None);

@@ -1,6 +1,6 @@
-//! vLLM's fields for answers that must have a form: `structured_outputs`, and the `guided_…` that were there before.
+//! Reader of vLLM's fields for structured output: `structured_outputs`, and the older `guided_…`.
 //!
-//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older ones, of its `GuidedDecodingParams`.
+//! Names and meanings are those of vLLM's `StructuredOutputsParams` and, for the older fields, of its `GuidedDecodingParams`.
 
 use super::error::ApiError;
 use super::format;
@@ -8,16 +8,16 @@ use super::json::{Object, Path, Value};
 use crate::limits::Limits;
 use crate::parser::contract::Grammar;
 
-/// What an answer has to be.
+/// Form that the answer must have.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StructuredOutput {
     /// JSON of this schema.
     Schema(String),
-    /// A text of this grammar.
+    /// Text of this grammar.
     Grammar(Grammar),
 }
 
-/// Forms, as `structured_outputs` calls them, and the older fields that say the same.
+/// Names of the forms in `structured_outputs`, each with the older field of the same meaning.
 const FORMS: [(&str, &str); 4] = [
     ("json", "guided_json"),
     ("regex", "guided_regex"),
@@ -25,10 +25,10 @@ const FORMS: [(&str, &str); 4] = [
     ("grammar", "guided_grammar"),
 ];
 
-/// The form that these fields ask for, if any does.
+/// Reads the form that the fields ask for, if there is one.
 ///
 /// # Errors
-/// Several do; one can't be read.
+/// 400 where several fields ask for a form, or one can't be read.
 pub(crate) fn read(body: &Object<'_>, limits: &Limits) -> Result<Option<StructuredOutput>, ApiError> {
     let inner = body.object("structured_outputs")?;
     let mut forms = Vec::new();
@@ -76,7 +76,7 @@ fn form(name: &str, value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result
     })
 }
 
-/// A schema, or its text.
+/// Reads a schema, which may be an object or its JSON text.
 fn schema(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<String, ApiError> {
     let Some(text) = value.as_str() else {
         return Ok(format::schema(Some(value), path, limits)?.into_string());
@@ -91,7 +91,7 @@ fn schema(value: Value<'_>, path: Path<'_>, limits: &Limits) -> Result<String, A
     Ok(text.to_owned())
 }
 
-/// One of these texts, in Lark, whose quotes are JSON's.
+/// The alternatives in a list of texts as a rule in Lark, which quotes texts as JSON does.
 fn choice(value: Value<'_>, path: Path<'_>) -> Result<String, ApiError> {
     let list = value.as_list().filter(|list| !list.is_empty());
     let list = list.ok_or_else(|| path.expected("a list of texts, at least one", value))?;

@@ -1,5 +1,5 @@
-//! `/tokenize` and `/detokenize` in vLLM's shapes: text, or a conversation as its template renders it, to token ids; ids to text.
-//! As in `/v1/completions`, control tokens in a `prompt` are control tokens; those in messages never are.
+//! `/tokenize` and `/detokenize` in vLLM's shapes: the token ids of a text, or of a conversation as its template renders it; and the text
+//! of ids. As in `/v1/completions`, control tokens in the text of a `prompt` are encoded as control tokens; in messages they never are.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
@@ -37,19 +37,19 @@ pub(crate) const TOKENIZE_TABLES: Tables = &[&[
 /// Fields of `/detokenize`.
 pub(crate) const DETOKENIZE_TABLES: Tables = &[&[Field::supported("tokens", TOKENS, "").required(), MODEL]];
 
-/// A request to tokenise.
+/// A request to `/tokenize`.
 #[derive(Debug)]
 pub struct TokenizeRequest {
     /// The job whose prompt is tokenised; it isn't started.
     pub job: Job,
-    /// Whether the text of each token is wanted.
+    /// Whether the answer has the text of each token.
     pub texts: bool,
 }
 
-/// A request to spell tokens out.
+/// A request to `/detokenize`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DetokenizeRequest {
-    /// The ids.
+    /// The token ids.
     pub tokens: Vec<u32>,
 }
 
@@ -68,7 +68,7 @@ struct Text<'a> {
     prompt: &'a str,
 }
 
-/// Reads a body of `/tokenize`: `prompt`, or `messages` with all that a chat request may say.
+/// Reads a body of `/tokenize`: `prompt`, or `messages` with any fields of a chat request.
 pub(crate) fn tokenize(body: &Object<'_>, defaults: &Defaults) -> Result<TokenizeRequest, ApiError> {
     let job = match (body.get("messages"), body.get("prompt")) {
         (Some(_), Some(_)) => return Err(body.at("prompt").invalid("expected either prompt or messages")),

@@ -1,5 +1,5 @@
-//! Tools of a request, for the parser and for the template. Functions are shown to templates as they are declared; a custom tool takes
-//! text, and templates, which know functions only, are shown a function with one string, `input`.
+//! Reader of a request's tools, for the parser and for the template. Templates get functions as they are declared. A custom tool takes
+//! text; templates, which know functions only, get it as a function with one string argument, `input`.
 
 mod choice;
 mod name;
@@ -21,15 +21,15 @@ const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict
 /// The tools that a request declares: functions and custom tools.
 #[derive(Debug, Default)]
 pub(crate) struct Functions {
-    /// For the parser.
+    /// The tools, for the parser.
     pub(crate) tools: Vec<Tool>,
-    /// For the template.
+    /// The tools, for the template.
     pub(crate) declarations: Vec<ToolDeclaration>,
 }
 
 impl Functions {
-    /// Adds a function that the model knows as `name`; the rest stands in `function`, its schema in the field `schema`.
-    /// `declaration` is shown to templates as it is.
+    /// Adds a function that the model knows as `name`. `function` has the description, `strict`, and in the field `schema` the schema of
+    /// the arguments. Templates get `declaration` unchanged.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -56,8 +56,8 @@ impl Functions {
         Ok(())
     }
 
-    /// Adds a custom tool that the model knows as `name`; `description` and `format` stand in `custom`. Its grammar is told to
-    /// the model in words, whether or not the engine can follow it.
+    /// Adds a custom tool that the model knows as `name`; `custom` has `description` and `format`. The tool's description for the model
+    /// contains the grammar's text, whether or not the engine can follow the grammar.
     pub(crate) fn add_custom(&mut self, name: &str, custom: Object<'_>) -> Result<(), ApiError> {
         name::check(name, &custom)?;
         let description = custom.string("description")?.unwrap_or_default();
@@ -76,7 +76,7 @@ impl Functions {
     }
 }
 
-/// The grammar of a custom tool's `format`, if it has one: flat as in Responses, or inside `grammar` as in Chat Completions.
+/// The grammar in a custom tool's `format`, if there is one: flat as in Responses, or inside `grammar` as in Chat Completions.
 fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
     let Some(format) = custom.object("format")? else { return Ok(None) };
     match format.required_string("type")? {
@@ -94,7 +94,7 @@ fn grammar(custom: &Object<'_>) -> Result<Option<Grammar>, ApiError> {
     }
 }
 
-/// A custom tool as a function, which is all that chat templates know.
+/// Declaration of a custom tool as a function, since chat templates know functions only.
 fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar>) -> String {
     let input = match grammar {
         None => "The tool's input, as plain text.".to_owned(),
@@ -108,19 +108,19 @@ fn declaration_of_custom(name: &str, description: &str, grammar: Option<&Grammar
     json!({ "type": "function", "function": function }).to_string()
 }
 
-/// What the tools of a request may yet be, together.
+/// Bounds on the tools of a request, less what has been read.
 #[derive(Debug)]
 pub(crate) struct ToolBounds {
-    /// How many.
+    /// Most tools.
     pub(crate) tools: usize,
-    /// JSON values that they consist of: templates see a tree of them.
+    /// Number of JSON values left for tools, of which templates get a tree.
     values: usize,
-    /// Bytes of their JSON.
+    /// Bytes of JSON left for tools.
     bytes: usize,
 }
 
 impl ToolBounds {
-    /// Those of this server.
+    /// The server's bounds, for one request.
     pub(crate) fn new(defaults: &Defaults) -> Self {
         let limits = &defaults.limits;
         Self {
@@ -131,7 +131,7 @@ impl ToolBounds {
     }
 }
 
-/// The list `tools` of an object, taken from what the request may yet have of them; an empty one where it has none.
+/// Reads the list `tools` of an object and takes its size off `bounds`. An absent list is empty.
 pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<List<'a>, ApiError> {
     let (path, tools) = (owner.at("tools"), owner.list_or_empty("tools")?);
     let (size, values) = (Value::List(tools).size(), Value::List(tools).count());
@@ -151,14 +151,14 @@ pub(crate) fn list<'a>(owner: &Object<'a>, bounds: &mut ToolBounds) -> Result<Li
     Ok(tools)
 }
 
-/// A flat declaration (Responses) in Chat Completions' shape, under the name that the model knows: keys keep their order, absent
-/// ones stay absent.
+/// Makes a flat declaration (Responses) one of Chat Completions' shape, with the `name` that the model knows. Fields keep their order;
+/// absent ones stay absent.
 pub(crate) fn nested_declaration(name: &str, flat: Object<'_>) -> Json {
     let fields = flat.fields().filter(|(key, value)| FUNCTION_FIELDS.contains(key) && !value.is_null());
     function(fields.map(|(key, value)| (key, if key == "name" { Json::of(name) } else { value.to_json() })))
 }
 
-/// The declaration of a function with these fields, in Chat Completions' shape.
+/// The declaration of a function with `fields`, in Chat Completions' shape.
 pub(crate) fn function<'a>(fields: impl Iterator<Item = (&'a str, Json)>) -> Json {
     raw::object([("type", Json::of("function")), ("function", raw::object(fields))])
 }

@@ -1,18 +1,18 @@
-//! What of a request was left aside without refusing it: short lines for the log and a response header.
+//! Warnings of request fields and values that were ignored: short lines for the log and a response header.
 
 use super::fields::{self, Support, Tables};
 use super::json::Object;
 use super::printable::printable;
 
-/// Lines beyond this many are dropped: nobody reads more.
+/// Most lines of one request; further lines are dropped.
 const MAX_WARNINGS: usize = 16;
 
-/// Gathers warnings; each line is printable ASCII, so that it may stand in a header.
+/// Collects a request's warnings; each line is printable ASCII, so that it may stand in a header.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings(Vec<String>);
 
 impl Warnings {
-    /// One for each field of `body` that `tables` don't have, or say to warn of.
+    /// A warning for each field of `body` that is missing in `tables`, or is marked `Warned` there.
     pub(crate) fn of_fields(body: &Object<'_>, tables: Tables) -> Self {
         let mut warnings = Self::default();
         for (name, value) in body.fields() {
@@ -35,7 +35,7 @@ impl Warnings {
         }
     }
 
-    /// The lines.
+    /// The collected lines.
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.0
     }

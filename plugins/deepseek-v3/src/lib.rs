@@ -1,19 +1,19 @@
-//! Parser for DeepSeek V3, V3-0324, R1 and V3.1: `<think>` reasoning, and sections of calls made of tokens of their own.
+//! Parser for DeepSeek V3, V3-0324, R1 and V3.1: `<think>` reasoning, and sections of calls with a special token for each part.
 //!
-//! Up to R1 a call is `function<｜tool▁sep｜>NAME`, a line's end and fenced JSON; from V3.1 on it is `NAME<｜tool▁sep｜>{…}`. What stands before
-//! the separator tells them apart. `parser_sdk::sections` says what the markers do. V3.2 has another format, and isn't served.
+//! Up to R1 a call is `function<｜tool▁sep｜>NAME`, a newline and fenced JSON; from V3.1 on it is `NAME<｜tool▁sep｜>{…}`. The text before the
+//! separator tells them apart. `parser_sdk::sections` is the state machine. V3.2 has another format, and isn't supported.
 
 use parser_sdk::Descriptor;
 use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
 
-/// Longest name of a tool, in bytes: a header has 256 in all.
+/// Longest name of a tool, in bytes; a whole header has 256 at most.
 const NAME: usize = 200;
 
 /// The parser of one stream.
 pub type DeepSeekV3 = Sections<DeepSeek>;
 
-/// The format, by the chat templates of the models.
+/// The format of the models' chat templates.
 #[derive(Debug)]
 pub struct DeepSeek;
 
@@ -48,7 +48,7 @@ impl Format for DeepSeek {
         }
     }
 
-    /// In either of the two spellings.
+    /// Grammar of a call of `tool` in either of the two spellings.
     fn call(tool: &Callable<'_>, separator: &str) -> Result<String, String> {
         let name = tool.name_without(NAME, |char| char.is_whitespace() || "{`".contains(char))?;
         let arguments = tool.arguments.json();

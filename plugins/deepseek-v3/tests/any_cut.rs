@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
-//! (the test kit counts), text and arguments come out at once, and the turn's end never does.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
+//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
 use deepseek_v3_parser::DeepSeekV3;
 use parser_sdk::testing::{
@@ -76,7 +76,7 @@ fn a_turn_of_items_comes_back_as_it_was() {
     check_turns::<DeepSeekV3>(&tools(), section);
 }
 
-/// A section with a call of `add` as V3 writes it, or as V3.1 does.
+/// A section with a call of `add`, as V3 writes it for an even `index` and as V3.1 does for an odd one.
 fn section(index: usize, arguments: &str) -> String {
     let call = match index % 2 {
         0 => format!("function<｜tool▁sep｜>add\n```json\n{arguments}\n```"),
@@ -92,7 +92,7 @@ fn arguments_may_be_of_any_length() {
     }
 }
 
-/// A call of this tool up to its arguments, in a fence.
+/// Markers and texts of a call up to its fenced arguments.
 fn fenced(name_and_fence: &str) -> [&str; 4] {
     ["<｜tool▁call▁begin｜>", "function", "<｜tool▁sep｜>", name_and_fence]
 }

@@ -1,4 +1,4 @@
-//! What the parser says of itself.
+//! The parser's descriptor.
 
 use deepseek_v3_parser::DeepSeekV3;
 use parser_sdk::{Parser, Trim};

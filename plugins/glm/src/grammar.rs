@@ -10,13 +10,13 @@ const KEY_END: usize = 5;
 const VALUE: usize = 6;
 const VALUE_END: usize = 7;
 const TURN: usize = 8;
-/// What a raw value must not spell: what stands around it, and what ends the turn.
+/// Markers that a raw value must not contain: those around values, and those that may follow the turn.
 const AROUND_VALUES: [usize; 10] = [CALL, CALL_END, KEY, KEY_END, VALUE, VALUE_END, 9, 10, 11, 12];
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
-    // The lexer can't tell an input from what ends it unless that is a token; then text spells no marker.
+    // The lexer can tell a custom tool's input from the marker behind it only if that is a token. Then no text spells a marker.
     let markers =
         if turn.inputs().next().is_none() { Markers::Any(&request.token_markers) } else { Markers::Tokens };
     let mut lark = Lark::new(&MARKERS, markers)?;

@@ -1,15 +1,15 @@
 //! Parser for GLM 4.5 to 4.7: `<think>` reasoning and calls written as pairs of keys and values, typed by the tool's schema.
 //!
-//! `<tool_call>NAME\n<arg_key>KEY</arg_key>\n<arg_value>VALUE</arg_value>\n…</tool_call>`, as the models' chat templates have it; from 4.7
+//! `<tool_call>NAME\n<arg_key>KEY</arg_key>\n<arg_value>VALUE</arg_value>\n…</tool_call>`, as in the models' chat templates; from 4.7
 //! on without the newlines. A string is raw text and kept to the byte, other values are JSON. Each marker is one token.
-//! The turn ends with the next one's role. Prose and string values go out until the next marker without the host asking again.
+//! The turn ends at the marker of the next role. The host routes prose and string values up to the next marker without calling the parser.
 //!
-//! A call opens when a key or the call's end follows a plausible name; until then its bytes are held, and they are text where they stand if
-//! something else follows. At the turn's end they are the opening of a broken call, and dropped, as an empty block is. Without tools to call,
-//! call markup is text.
+//! A call opens when a key or the call's end follows a declared or plausible name. Until then its bytes are held, and they go out as prose
+//! if something else follows. At the turn's end a call opens if its name is declared and complete, and is dropped as a broken call
+//! otherwise. Empty blocks are dropped. If no tool may be called, call markup is text.
 //!
-//! A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves that
-//! out, what it writes after the call stays reasoning: the client has the call, and the answer comes in a later turn.
+//! A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
+//! `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
 
 mod grammar;
 
@@ -51,7 +51,7 @@ pub struct Glm {
 enum State {
     /// In prose, or in an open call.
     Between,
-    /// After a `<tool_call>` that was none and went out as text: its `</tool_call>` goes the same way.
+    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out as prose too.
     Mentioned,
     /// After `<tool_call>`.
     Name,
@@ -119,7 +119,7 @@ impl Parser for Glm {
 }
 
 impl Glm {
-    /// A marker outside calls.
+    /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
         let (was_mentioned, prose) = (self.state == State::Mentioned, &mut self.calls.prose);
         if index == CALL_END || mark(index) == Mark::Stop {
@@ -137,8 +137,8 @@ impl Glm {
         }
     }
 
-    /// Reads on in a call's name. A second word may be a key whose marker was left out, or begins the body of a custom tool;
-    /// more of them show that there is no call.
+    /// Reads text of a call's name. A second word may be a key whose marker was left out, or the beginning of a custom tool's input;
+    /// a third word shows that there is no call.
     fn read_name(&mut self, text: &str, out: &mut Output) {
         let (before, tools) = (self.name.len(), &self.calls.tools);
         self.name.push_str(text);
@@ -158,7 +158,7 @@ impl Glm {
         }
     }
 
-    /// Whether what stands after `<tool_call>` is a name.
+    /// Whether the text after `<tool_call>` is a declared or plausible name.
     fn has_name(&self) -> bool {
         self.calls.tools.accepts(self.name.trim())
     }
@@ -167,7 +167,7 @@ impl Glm {
         self.calls.tools.contains(self.name.trim())
     }
 
-    /// The end of a key, and none began: the name and the key are one word, or two.
+    /// Handles the end of a key whose beginning was left out: the name and the key were read as one word or as two.
     fn split_name(&mut self, keep: usize, out: &mut Output) {
         let words = self.name.trim();
         let names = self.calls.tools.names().filter(|name| words.starts_with(name));
@@ -181,7 +181,7 @@ impl Glm {
         self.deny(keep, out);
     }
 
-    /// Opens the call, in its first key if that was read; the `keep` youngest bytes are behind its header.
+    /// Opens the call, inside its first key if `key` isn't empty. The `keep` youngest held bytes stand after the header.
     fn open(&mut self, key: &str, keep: usize, out: &mut Output) {
         let call = self.calls.open(self.name.trim(), keep, out);
         if !key.is_empty() {
@@ -190,7 +190,7 @@ impl Glm {
         self.state = State::Between;
     }
 
-    /// What is held is no call, and prose; but for the `keep` youngest bytes.
+    /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn deny(&mut self, keep: usize, out: &mut Output) {
         self.state = State::Mentioned;
         self.calls.prose.release(keep, out);

@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, markers by token or by text
-//! give the same items, arguments are JSON, and what is out at any moment is how they begin.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
+//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
 use glm_parser::Glm;
 use parser_sdk::Request;
@@ -56,7 +56,7 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// Streams of these fragments.
+/// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<|assistant|>", "<|assistant|><think>", "<|assistant|></think>"];
     Streams::of(requests, prompts, FRAGMENTS, &["<|observation|>"])

@@ -1,7 +1,7 @@
 //! The grammar of a constrained turn: messages on `analysis`, then a call, or preambles and a final message.
 //!
 //! One call at most: `<|call|>` ends the turn. A marker ends a body wherever it stands, so markers have to be tokens.
-//! A custom tool's body that follows a grammar is raw, which its type of content says: the usual body is JSON.
+//! The body of a custom tool's call that follows the tool's grammar has the content type `text`; other calls have JSON bodies.
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn, literal};
@@ -9,10 +9,10 @@ use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn, literal}
 use crate::header::Words;
 use crate::{CHANNEL, CONSTRAIN, END, Harmony, MARKERS, MESSAGE, START};
 
-/// Longest name of a tool, in bytes: a header has a bound.
+/// Longest name of a tool, in bytes, since the parser bounds the length of headers.
 const NAME: usize = 128;
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS.map(|name| format!("<|{name}|>")), Markers::Tokens)?;
@@ -36,7 +36,7 @@ pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     Ok(Some(lark.start(&format!("({start} \"assistant\")? analysis* {body}"))))
 }
 
-/// The recipient stands before the channel or behind it.
+/// Grammar of a call of `tool`, with the recipient before or after the channel.
 fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let name = tool.name_without(NAME, |char| !char.is_ascii_alphanumeric() && !"_-.".contains(char))?;
     let to = literal(&format!(" to=functions.{name}"));

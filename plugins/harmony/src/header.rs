@@ -1,47 +1,48 @@
-//! Headers of messages: words, and markers between them, that say who speaks, on which channel, to whom, and what
-//! (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`), in whatever state the model writes them. A format says which words
-//! there are ([`Words`]); its parser feeds [`Header`] and decides what becomes of it.
+//! Message headers, well-formed or not: words, with markers between them, that name the role, the channel, the recipient and the type of
+//! content (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`). A format lists its words ([`Words`]); its parser feeds
+//! a [`Header`] and decides what message the header opens.
 //!
-//! Invariant: a header is bounded, and what is read in it doesn't depend on how it was cut.
+//! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on how the stream is cut into chunks.
 
 use std::marker::PhantomData;
 
-/// Words between two markers; one more makes it prose. Sound headers have three (`commentary to=functions.x json`).
+/// Most words that a header has between two markers; longer text is prose. Well-formed headers have three: `commentary to=functions.x
+/// json`.
 const WORDS: usize = 6;
-/// Bytes likewise.
+/// Most bytes that a header has between two markers; a longer text is prose.
 const BYTES: usize = 256;
-/// What stands before a recipient.
+/// Prefix of a recipient.
 const TO: &str = "to=";
 
 /// The words of a format's headers.
 pub(crate) trait Words {
-    /// What a header says beside names.
+    /// Words that a header may contain besides names.
     const KNOWN: &'static [(&'static str, Word)];
-    /// Roles other than the model's. A name with a dot is another's, too.
+    /// Roles other than the model's. A name with a dot in place of a role counts as one, too.
     const OTHERS: &'static [&'static str];
     /// Recipients that are no tool.
     const NOBODY: &'static [&'static str];
-    /// What stands before the name of a tool, in any place.
+    /// Prefix of a tool's name, wherever the name stands.
     const TOOL: &'static str;
-    /// The type of content that is plain text, where JSON is usual.
+    /// Type of content that says that a call's body is plain text; the default is JSON.
     const RAW: &'static str;
 }
 
-/// What a known word is.
+/// Kind of a known word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
-    /// The role of the model; anything may follow it at once.
+    /// The model's role; any text may follow it without a space.
     Model,
-    /// Where messages go.
+    /// Name of a channel.
     Channel,
-    /// What their content may be.
+    /// Type of a message's content.
     Type,
 }
 
-/// What a marker begins.
+/// Part of a header that a marker begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Nothing: the message before it has ended, and the header hasn't begun.
+    /// No part: the previous message has ended, and no marker of the header has come.
     Nothing,
     /// A role.
     Role,
@@ -51,16 +52,16 @@ pub(crate) enum Part {
     Type,
 }
 
-/// A header between two of its characters.
+/// A header that is being read.
 #[derive(Debug)]
 pub(crate) struct Header<W> {
-    /// The tool addressed, as written.
+    /// Recipient as written, unless it is one of [`Words::NOBODY`].
     pub(crate) recipient: Option<String>,
-    /// A name where a channel should be.
+    /// Name that stands where a channel should be, and may be a tool's.
     pub(crate) misplaced: Option<String>,
-    /// One that the format knows, or nothing.
+    /// Channel, if the format knows it; otherwise empty.
     pub(crate) channel: &'static str,
-    /// Whether the model speaks in another's name.
+    /// Whether the role is one of [`Words::OTHERS`] or a name with a dot.
     pub(crate) is_foreign: bool,
     /// Whether the content is plain text.
     pub(crate) is_raw: bool,
@@ -72,7 +73,7 @@ pub(crate) struct Header<W> {
 }
 
 impl<W: Words> Header<W> {
-    /// One that begins with this.
+    /// A header that begins with `part`.
     pub(crate) fn new(part: Part) -> Self {
         let (recipient, misplaced, text, words) = (None, None, String::new(), PhantomData);
         Self {
@@ -89,19 +90,19 @@ impl<W: Words> Header<W> {
         }
     }
 
-    /// Whether one of its own markers came.
+    /// Whether a marker of the header has come.
     pub(crate) fn has_begun(&self) -> bool {
         self.part != Part::Nothing
     }
 
-    /// Takes more of it. If that shows that it is no header any more: how many of the bytes still were.
+    /// Adds text to the header. If not all of `chunk` can be the header's, returns how many of the bytes are.
     pub(crate) fn push(&mut self, chunk: &str) -> Option<usize> {
         let end = chunk.char_indices().find(|(at, next)| self.is_ended_by(*at, *next)).map(|(at, _)| at);
         self.text.push_str(&chunk[..end.unwrap_or(chunk.len())]);
         end
     }
 
-    /// Whether it can't go on with this character, so many bytes further.
+    /// Whether the header ends before the character `next`, which stands at byte `at` of the chunk.
     fn is_ended_by(&mut self, at: usize, next: char) -> bool {
         let was_in_word = std::mem::replace(&mut self.in_word, !next.is_whitespace());
         self.count += usize::from(self.in_word && !was_in_word);
@@ -109,7 +110,8 @@ impl<W: Words> Header<W> {
         next == '{' || is_letter || self.count > WORDS || self.text.len() + at >= BYTES
     }
 
-    /// A marker came, and it goes on with this: what came before is read, and what that leaves was garbage.
+    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which only a recipient and [`Words::RAW`]
+    /// count.
     pub(crate) fn go_on(&mut self, part: Part) {
         let garbage = self.read(false);
         if !garbage.is_empty() {
@@ -119,7 +121,8 @@ impl<W: Words> Header<W> {
         (self.part, self.count) = (part, 0);
     }
 
-    /// Reads what came after the last marker; what can't be a header's is left. Where the stream `is_cut`, the last word may be too.
+    /// Reads the text after the last marker; returns what can't be a header's. If the stream `is_cut`, an incomplete last word is not
+    /// returned.
     pub(crate) fn read(&mut self, is_cut: bool) -> String {
         let text = std::mem::take(&mut self.text);
         self.in_word = false;
@@ -142,7 +145,7 @@ impl<W: Words> Header<W> {
         if is_cut { String::new() } else { rest.to_owned() }
     }
 
-    /// Reads a name in the place of a role or a channel; returns what follows, as `word` does.
+    /// Reads a name that stands in place of a role or a channel; returns the text that is still to be read.
     fn name<'a>(&mut self, text: &'a str) -> &'a str {
         let name = name_of(text);
         if text.starts_with(TO) || first::<W>(text).is_some() {
@@ -157,7 +160,7 @@ impl<W: Words> Header<W> {
         if is_read { text[name.len()..].trim_start() } else { text }
     }
 
-    /// Reads a recipient or a known word.
+    /// Reads a recipient or a known word; returns the text after it, or `None` if there is neither.
     fn word<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let Some(rest) = text.strip_prefix(TO) else {
             let (word, kind, rest) = first::<W>(text)?;
@@ -174,7 +177,8 @@ impl<W: Words> Header<W> {
     }
 }
 
-/// The known word that a text begins with, and what follows it: perhaps at once, but no small letter that makes another word of it.
+/// The known word that `text` begins with, its kind, and the text after it. A lowercase letter right after a word makes it another word,
+/// except after the model's role and in `to=`.
 fn first<W: Words>(text: &str) -> Option<(&'static str, Word, &str)> {
     let (word, kind) = *W::KNOWN.iter().find(|(word, _)| text.starts_with(word))?;
     let rest = &text[word.len()..];

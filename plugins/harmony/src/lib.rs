@@ -1,18 +1,18 @@
 //! Parser for Harmony (gpt-oss): messages in channels, calls by recipient.
 //!
 //! `<|start|>assistant[ to=RECIPIENT]<|channel|>CHANNEL[ to=RECIPIENT][ <|constrain|>TYPE]<|message|>BODY(<|end|>|<|call|>|<|return|>)`.
-//! The recipient decides: with one, a message is a call, on any channel. Else `analysis` is reasoning, `commentary` and `final` are
-//! messages of their phase, another channel is a message. Each is an item of its own, and its text goes out untouched, up to the next
-//! marker without the host asking again. Headers are held. Where the model strays:
-//! - Garbage in a header that comes to its `<|message|>` is markup like the rest. The last channel and the last tool named count.
-//! - A header that ends without one, or is too long to be one, went over into its body unannounced: what can't be a header's is text.
-//!   A call it is only if a `{` begins that, or `<|call|>` ends it.
-//! - A header that the turn's end cuts off is dropped; if it names a tool, it is the opening of a broken call.
+//! A message with a recipient is a call, on any channel. Without a recipient, `analysis` is reasoning, `commentary` and `final` are
+//! messages of that phase, and another channel is a message. Each message is an item of its own; the host routes its text unchanged, up to
+//! the next marker, without calling the parser. Headers are held. Malformed output:
+//! - Garbage in a header that has its `<|message|>` is dropped with the header. The last channel and the last tool named count.
+//! - In a header that another marker ends, or that is too long, the text that can't be a header's is the message's body. The message is a
+//!   call only if that body begins with `{`, or `<|call|>` ends it.
+//! - A header that the turn's end cuts off is dropped, as a broken call if it names a tool.
 //! - `<|start|>` or `<|channel|>` in a body ends the message, which is complete. Other markers in a body are dropped.
-//! - Inside a string of a call's JSON a marker is text, unless it ends the turn: then the call is broken off, as it is where brackets are open
-//!   and `<|return|>` comes, by which models don't end calls.
-//! - What is written in another's name (a user's turn, a tool's result) is neither the answer nor a call: it is reasoning.
-//! - Where the request forbids calls, the channel decides alone.
+//! - Inside a string of a call's JSON a marker is text, unless it ends the turn: then the call is incomplete. A call is incomplete, too, if
+//!   brackets are open at `<|return|>`, by which models don't end calls.
+//! - Text under a role other than the model's (a user's turn, a tool's result) is reasoning: it is neither the answer nor a call.
+//! - Where the request forbids calls, recipients are ignored.
 
 mod grammar;
 mod header;
@@ -34,15 +34,15 @@ const CONSTRAIN: usize = 4;
 const RETURN: usize = 5;
 const CALL: usize = 6;
 const END_OF_TEXT: usize = 7;
-/// Bytes of a header that are held, at most, when a further marker comes.
+/// Most bytes of a header that stay held when another of the header's markers comes; if there are more, all are dropped.
 const HELD: usize = 1024;
 
 /// The parser of one stream.
 #[derive(Debug)]
 pub struct Harmony {
-    /// None where calls are forbidden.
+    /// Tools that may be called; `None` where the request forbids calls.
     tools: Option<Tools>,
-    /// The one being read; without it, text is of the body.
+    /// Header that is being read; `None` inside a body.
     header: Option<Header<Harmony>>,
     body: Body,
 }
@@ -65,7 +65,7 @@ impl Words for Harmony {
 /// Where a message's text goes.
 #[derive(Debug)]
 enum Body {
-    /// To reasoning or content; or it is no message, and is dropped.
+    /// Reasoning or content; `Route::Drop` if no message is open.
     Prose(Route),
     Call(json::Body),
 }
@@ -143,7 +143,8 @@ impl Parser for Harmony {
 }
 
 impl Harmony {
-    /// The header went over into `text`, with which the bytes held end, but for a marker of `tail` bytes.
+    /// Opens the message of a header without `<|message|>`, whose body is `text`. The held bytes end with `text` and a marker of `tail`
+    /// bytes.
     fn recover(&mut self, text: &str, tail: usize, is_call: bool, out: &mut Output) {
         let calls = is_call && self.header.as_ref().is_some_and(|header| self.callee(header).is_some());
         if calls || !text.is_empty() {
@@ -152,14 +153,14 @@ impl Harmony {
         }
     }
 
-    /// The turn ends: a header that names a tool was the opening of a call.
+    /// Reports a broken call if the turn ends in a header that names a tool.
     fn break_off(&self, out: &mut Output) {
         if self.header.as_ref().is_some_and(|header| self.callee(header).is_some()) {
             out.broken_call(0);
         }
     }
 
-    /// Begins the header's message, and its body with `text`, behind which the `keep` youngest bytes are held.
+    /// Opens the header's message, whose body begins with `text`. The `keep` youngest held bytes stand after `text`.
     fn open(&mut self, text: &str, keep: usize, may_call: bool, out: &mut Output) {
         let Some(header) = self.header.take() else { return };
         if let Some((name, payload, arguments)) = self.callee(&header).filter(|_| may_call) {
@@ -178,7 +179,7 @@ impl Harmony {
         self.body.text(text, keep, out);
     }
 
-    /// The tool that a header calls, what that takes, and how it is read.
+    /// The name and the payload of the tool that a header calls, and the reader of the call's arguments.
     fn callee(&self, header: &Header<Self>) -> Option<(String, Payload, json::Body)> {
         let tools = self.tools.as_ref().filter(|_| !header.is_foreign)?;
         let is_tool = |name: &&String| name.starts_with(Self::TOOL) || tools.contains(name);
@@ -195,7 +196,7 @@ impl Harmony {
 }
 
 impl Body {
-    /// Text, behind which the `keep` youngest bytes are held.
+    /// Routes text of the body. The `keep` youngest held bytes stand after `text`.
     fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
         match self {
             Self::Prose(route) => out.flow(*route, keep),
@@ -208,7 +209,7 @@ impl Body {
         matches!(self, Self::Call(arguments) if arguments.in_string())
     }
 
-    /// A marker came, which is held.
+    /// Handles a marker in the body; the marker's bytes are held.
     fn marker(&mut self, index: usize, out: &mut Output) {
         match (self, index) {
             (Self::Call(arguments), MESSAGE | CONSTRAIN) => {
@@ -231,7 +232,7 @@ fn header(index: usize) -> Option<Header<Harmony>> {
     begun.then(|| Header::new(part(index)))
 }
 
-/// What stands behind a marker in a header.
+/// Part of a header that this marker begins.
 fn part(index: usize) -> Part {
     match index {
         START => Part::Role,

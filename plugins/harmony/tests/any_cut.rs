@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
-//! (the test kit counts), text and arguments come out at once, and no marker ever does.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
+//! test kit counts), text and arguments are routed with their own chunk, and no marker reaches the output.
 
 use harmony_parser::Harmony;
 use parser_sdk::testing::{self, Head, Item, Streams, check_long_arguments, cut, play, request};
@@ -14,7 +14,7 @@ const CALL: &str = "<|channel|>commentary to=functions.add <|constrain|>json<|me
 /// The marker that two fragments may make.
 const MESSAGE: &str = "<|message|>";
 
-/// The first of the markers that end the turn.
+/// Index of the first marker that ends the turn.
 const RETURN: usize = 5;
 
 const FRAGMENTS: &[&str] = &[
@@ -85,7 +85,7 @@ fn tools() -> Request {
     request
 }
 
-/// A message as the model writes it, and the item that it is.
+/// A message as the model writes it, and the item that the parser makes of it.
 fn message() -> impl Strategy<Value = (String, Item)> {
     let text = "[a-zA-Zü ,.{}<|\n]{1,40}";
     let arguments = "\\{\"a\": (\"[a-z<>|/ü ]{0,20}\"|[0-9]{1,4}|\\[1, \\{\\}\\])\\}";
@@ -107,7 +107,7 @@ fn message() -> impl Strategy<Value = (String, Item)> {
     ]
 }
 
-/// Streams of these fragments.
+/// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", PROMPT, "<|start|>assistant<|channel|>final<|message|>"];
     Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &[] }
@@ -122,12 +122,12 @@ fn any_cut_of_any_stream_gives_the_same_items() {
 fn no_marker_reaches_the_output() {
     let markers = Harmony::describe(&[]).expect("describe").markers;
     streams(&[tools()]).each(|drawn| {
-        // The second half of a cut marker could make a marker of what stands around another one.
+        // After a dropped marker the fragment could complete the `<|mess` before it.
         let parts: Vec<_> = drawn.output().split(MESSAGE).map(|part| part.replace("age|>", "")).collect();
         let output = parts.join(MESSAGE);
         for item in play::<Harmony>(drawn.request, PROMPT, [output.as_str()], drawn.reason) {
             let name = if let Head::ToolCall(call) = &item.head { call.name.as_str() } else { "" };
-            // Inside a string of a call's arguments all but the ends of the turn are text.
+            // Inside a string of a call's arguments, all markers but those that end the turn are text.
             let seen = if name.is_empty() { &markers[..] } else { &markers[RETURN..] };
             for marker in seen {
                 assert!(!item.text.contains(marker) && !name.contains("<|"), "{item:?}");
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// The steps that a stream of markers and text is answered with.
+/// The parser's steps for a stream of markers and texts.
 fn steps(parts: &[&str]) -> Vec<Step> {
     testing::steps::<Harmony>(&tools(), parts)
 }

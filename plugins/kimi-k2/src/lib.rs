@@ -1,7 +1,7 @@
-//! Parser for Kimi K2 (Instruct, Thinking, K2.5): `<think>` reasoning, and sections of calls made of tokens of their own.
+//! Parser for Kimi K2 (Instruct, Thinking, K2.5): `<think>` reasoning, and sections of calls with a special token for each part.
 //!
-//! A call is `<|tool_call_begin|>functions.NAME:INDEX<|tool_call_argument_begin|>{…}<|tool_call_end|>`; headers that are spelt otherwise
-//! are matched against the tools (`name`). `parser_sdk::sections` says what the markers do.
+//! A call is `<|tool_call_begin|>functions.NAME:INDEX<|tool_call_argument_begin|>{…}<|tool_call_end|>`; a header in
+//! another spelling is matched against the tools that may be called (`name`). `parser_sdk::sections` is the state machine.
 
 mod name;
 
@@ -9,13 +9,13 @@ use parser_sdk::grammar::{Callable, literal};
 use parser_sdk::sections::{Format, Mark, Sections};
 use parser_sdk::{Descriptor, Tools};
 
-/// Longest name of a tool, in bytes: a header has 256 in all.
+/// Longest name of a tool, in bytes; a whole header has 256 at most.
 const NAME: usize = 200;
 
 /// The parser of one stream.
 pub type KimiK2 = Sections<Kimi>;
 
-/// The format, by the chat templates of the models and their technical report, which spells the section in the singular.
+/// The format of the models' chat templates and of their technical report, which spells the section's markers in the singular.
 #[derive(Debug)]
 pub struct Kimi;
 

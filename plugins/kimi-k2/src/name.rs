@@ -1,12 +1,14 @@
-//! The tool that a header means: `functions.NAME:INDEX`, and what models make of that (`functionsNAME5`, `functions_NAME_3`, `NAME`).
+//! The tool that a call's header names: `functions.NAME:INDEX`, and the variants that models write (`functionsNAME5`, `functions_NAME_3`,
+//! `NAME`).
 //!
-//! Invariant: what comes out is declared, or a part of the header that isn't empty. `Kimi` calls it once per call.
+//! Invariant: the name is a declared tool's, or a non-empty part of the header. `Kimi` calls [`matched`] once per call.
 
 use parser_sdk::Tools;
 
 const PREFIX: &str = "functions";
 
-/// The name that `header` says: as the format spells it, else the longest declared one that fits, else the header itself.
+/// The name that `header` says: as the format spells it if that is declared, else the longest declared name that fits, else as the format
+/// spells it.
 pub(crate) fn matched<'a>(header: &'a str, tools: &'a Tools) -> &'a str {
     let spelt = canonical(header);
     if tools.contains(spelt) {
@@ -16,7 +18,7 @@ pub(crate) fn matched<'a>(header: &'a str, tools: &'a Tools) -> &'a str {
     fitting.max_by_key(|name| name.len()).unwrap_or(spelt)
 }
 
-/// `NAME` of `functions.NAME:INDEX`, either of which may be missing.
+/// `NAME` of `functions.NAME:INDEX`; the prefix or the index may be missing.
 fn canonical(header: &str) -> &str {
     let name = header.strip_prefix("functions.").unwrap_or(header);
     let name = match name.rsplit_once(':') {
@@ -26,7 +28,7 @@ fn canonical(header: &str) -> &str {
     if name.is_empty() { header } else { name }
 }
 
-/// Whether the header is this name, with something like a prefix before it and an index behind it, or without.
+/// Whether the header is `name`, perhaps after `functions` and before an index, each with a separator or without.
 fn fits(header: &str, name: &str) -> bool {
     let without = header.strip_prefix(PREFIX);
     let starts = [Some(header), without, without.map(after_separator)];

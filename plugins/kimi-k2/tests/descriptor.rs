@@ -1,4 +1,4 @@
-//! What the parser says of itself.
+//! The parser's descriptor.
 
 use kimi_k2_parser::KimiK2;
 use parser_sdk::{Parser, Trim};

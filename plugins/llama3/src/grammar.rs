@@ -6,10 +6,11 @@ use parser_sdk::grammar::{Callable, Lark, Markers, Turn, named_json};
 use crate::{HEADER, MARKERS};
 
 const HEADER_END: usize = 4;
-/// Longest name of a tool, in bytes: an object that may be a call is held so long.
+/// Longest name of a tool, in bytes. The parser holds an object that may be a call while it reads the name.
 const NAME: usize = 64;
 
-/// Called by `constrain`. Objects of a response schema can't be told from calls, so there are no tools beside one.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free. A JSON response can't be told from a call, so a
+/// request that prescribes the response and declares tools is refused.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;

@@ -1,12 +1,12 @@
 //! Parser for Llama 3.1, 3.2 and 3.3: JSON calls, `<|python_tag|>` and `<function=NAME>{…}</function>`.
 //!
 //! Calls are looked for where the request declares tools and allows calling them; otherwise all of this is text.
-//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared ([`Bare`] says what else an object must and mustn't have,
-//!   and how long it is held for that); more of them may follow, after `;`, a comma or white space. Behind `<|python_tag|>` any name will do.
-//! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code there is a call of the declared tool `python`, `ipython` or
-//!   `code_interpreter` (`{"code": …}` if it is a function), and text if there is none.
+//! - `{"name": N, "parameters": {…}}` at a message's start is a call if N is declared. [`Bare`] has the whole rule, and says how long an
+//!   object is held. More calls may follow, after `;`, a comma or white space. After `<|python_tag|>`, N need not be declared.
+//! - `<|python_tag|>NAME.call(key=VALUE, …)` is a call of NAME. Other code after the tag is a call of the declared tool `python`, `ipython`
+//!   or `code_interpreter` (`{"code": …}` if it is a function), and text if none of them is declared.
 //! - `<function=NAME>{…}</function>` is a call wherever it stands.
-//! - What the turn's end cuts off undecided is dropped, a broken call, if markup announced it or the name of a declared tool has begun.
+//! - Text that is undecided at the turn's end is dropped as a broken call if a marker announced a call or a declared tool's name has begun.
 
 mod grammar;
 mod open_call;
@@ -40,30 +40,30 @@ const STOPS: std::ops::RangeInclusive<usize> = 5..=7;
 const INTERPRETERS: [&str; 3] = ["python", "ipython", "code_interpreter"];
 
 const START: State = State::Open(Name::Declared, b" \n\r\t");
-/// What separates calls, and brackets too many.
+/// Bytes that are dropped between calls: separators and surplus closing brackets.
 const SEPARATORS: &[u8] = b" \n\r\t;,}])";
 
 /// The state of one stream.
 #[derive(Debug)]
 pub struct Llama3 {
     tools: Tools,
-    /// The tool that takes code.
+    /// Name and payload of the declared tool that takes code.
     interpreter: Option<(String, Payload)>,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Where a call may begin, with such a name: at a message's start, or after a call. These bytes may stand before it.
+    /// Where a call with such a name may begin: at a message's start, or after a call. The bytes are those that may stand before the call.
     Open(Name, &'static [u8]),
     Prose,
     /// In a header: the role.
     Role,
-    /// In an object that may be a call; before it so much markup is held.
+    /// In an object that may be a call, with the number of bytes of markup that are held before it.
     Bare(Bare, usize),
-    /// In a call, behind which one of such a name may begin.
+    /// In a call, after which another call with such a name may begin.
     Call(OpenCall, Name),
-    /// After this marker, which may announce a call: what follows it, until it is clear what it is.
+    /// After the marker with this index, which may announce a call: the text since the marker, while it is undecided.
     Head(usize, String),
 }
 
@@ -72,7 +72,7 @@ impl Parser for Llama3 {
         Ok(Descriptor {
             name: "llama3".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            // Not `llama`, which models of many other formats are too.
+            // Not `llama`, since models of many other formats have that type, too.
             models: vec!["mllama".into()],
             markers: MARKERS.map(String::from).into(),
             stops: vec![5, 6, 7],
@@ -132,7 +132,7 @@ impl Parser for Llama3 {
 }
 
 impl Llama3 {
-    /// Reads the text's beginning; returns how many bytes of it, as do the others that take text.
+    /// Reads the beginning of `text`. Returns how many bytes it read, as `bare` does.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
             State::Open(name, separators) => {
@@ -168,7 +168,7 @@ impl Llama3 {
         text.len()
     }
 
-    /// What is held is no call, but prose or code.
+    /// Reads the held bytes, which are no call, as prose or code.
     fn go_on(&mut self, is_code: bool, out: &mut Output) {
         self.state = State::Prose;
         if is_code {
@@ -177,7 +177,7 @@ impl Llama3 {
         self.read("", out);
     }
 
-    /// Looks at an object that may be a call, and reads it as one when it is.
+    /// Reads an object that may be a call, and opens the call once it is certain.
     fn bare(&mut self, text: &str, out: &mut Output) -> usize {
         let State::Bare(bare, before) = &mut self.state else { return 0 };
         let (verdict, read) = bare.read(text.as_bytes(), &self.tools);
@@ -196,7 +196,8 @@ impl Llama3 {
         text.len()
     }
 
-    /// Decides what follows a marker: `<|python_tag|>` an object, `NAME.call(` with a keyword, or code; `<function=` a name and an object.
+    /// Decides what stands after a marker: after `<|python_tag|>` an object, `NAME.call(` with a keyword, or code; after `<function=` a
+    /// name and an object.
     fn announced(&mut self, marker: usize, head: String, out: &mut Output) {
         let code = head.trim_ascii_start();
         let (opening, text) = match marker {
@@ -222,7 +223,7 @@ impl Llama3 {
         }
     }
 
-    /// Opens a call whose head is held, and after it `rest`.
+    /// Opens a call, and reads `rest`. The held bytes are the call's head and `rest`.
     fn open(&mut self, name: &str, payload: Payload, call: State, rest: &str, out: &mut Output) {
         out.drop(out.held() - rest.len());
         out.tool_call(name, payload);
@@ -230,7 +231,7 @@ impl Llama3 {
         self.text(rest, out);
     }
 
-    /// What is held is the tag and code: a call of the interpreter, where there is one.
+    /// Opens a call of the interpreter, if one is declared. The held bytes are the tag and code.
     fn code(&mut self, out: &mut Output) {
         if let Some((name, payload)) = &self.interpreter {
             out.drop(MARKERS[TAG].len());
@@ -248,7 +249,8 @@ impl Llama3 {
         }
     }
 
-    /// What is open or undecided ends before the last `bytes` held, perhaps with the turn; whole only if the model came this far by itself.
+    /// Ends an open call or undecided text before the last `bytes` held bytes. A call is complete only if neither the token limit nor a
+    /// cancellation cut it off (`by_itself`).
     fn end(&mut self, bytes: usize, turn_ends: bool, by_itself: bool, out: &mut Output) {
         match &self.state {
             State::Head(TAG, head) if !head.trim_ascii().is_empty() => self.code(out),

@@ -1,25 +1,25 @@
-//! A call that is open, in any of the spellings that one format may mix. Its parser holds one of these, and tells it what comes.
+//! An open call in any of the spellings that the format mixes. `Llama3` holds an [`OpenCall`] while a call is open, and feeds it.
 
 use parser_sdk::json::{Call, Object, Progress};
 use parser_sdk::{Output, Payload, Route, Tools};
 
 use crate::python::Keywords;
 
-/// How its rest is spelt.
+/// Reader of an open call, by the spelling of the call's rest.
 #[derive(Debug)]
 pub(crate) enum OpenCall {
-    /// As a JSON object in which its name stood.
+    /// A JSON object that contains the call's name.
     Named(Call),
-    /// As the JSON object of its arguments.
+    /// The JSON object of the arguments.
     Object(Object),
-    /// As Python's keyword arguments.
+    /// Python's keyword arguments.
     Keywords(Keywords),
-    /// As plain text that goes this way; only a marker ends it.
+    /// Plain text with this route, which only a marker ends.
     Text(Route),
 }
 
 impl OpenCall {
-    /// A call just opened whose text is all that a custom tool is given, or else a function's only parameter.
+    /// A call that was just opened. The call's text is a custom tool's whole input, or else the string `parameter` of a function.
     pub(crate) fn of_text(parameter: &str, payload: Payload, out: &mut Output) -> Self {
         if payload == Payload::Text {
             return Self::Text(Route::Arguments);
@@ -28,7 +28,7 @@ impl OpenCall {
         Self::Text(Route::ArgumentsEscaped)
     }
 
-    /// Whether the next byte is inside a string, or of plain text: a marker there may be text, too.
+    /// Whether the next byte is inside a string or in plain text, where a marker may be text, too.
     pub(crate) fn in_string(&self) -> bool {
         match self {
             Self::Named(call) => call.in_string(),
@@ -38,7 +38,7 @@ impl OpenCall {
         }
     }
 
-    /// Reads on up to its end, where it is closed: after how many bytes that came.
+    /// Reads `text` up to the call's end, where it closes the call. Returns the number of bytes read if the end came.
     #[inline]
     pub(crate) fn read(&mut self, text: &str, tools: &Tools, out: &mut Output) -> Option<usize> {
         match self {
@@ -55,7 +55,8 @@ impl OpenCall {
         }
     }
 
-    /// It ends here without its own end, and before the `keep` youngest bytes: it may be whole only if the model came this far by itself.
+    /// Ends a call whose own end didn't come, before the `keep` youngest held bytes. The call may be complete only if neither the token
+    /// limit nor a cancellation cut it off (`by_itself`).
     pub(crate) fn end(&mut self, by_itself: bool, keep: usize, out: &mut Output) {
         match self {
             Self::Named(call) if by_itself && call.has_arguments() => call.close(out),

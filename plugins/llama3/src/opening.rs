@@ -1,26 +1,26 @@
-//! How text begins that may be one call of a tool, before it is open. Formats ask that announce calls by markers which prose may hold too.
+//! Tells whether text after a marker begins a call, before the call is opened: prose may contain `<|python_tag|>` and `<function=`, too.
 //!
-//! Invariant: only so much of the text decides as a call's head may have, however it was cut.
+//! Invariant: only the first [`HEAD`] bytes of the text decide, however the stream is cut into chunks.
 
 use parser_sdk::{begins_plausibly, is_plausible};
 
-/// Longest head of a call that is waited for, in bytes.
+/// Length in bytes from which undecided text is taken for no call.
 const HEAD: usize = 160;
 
-/// What text begins with.
+/// What the text after a marker begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening<'a> {
-    /// That isn't clear yet.
+    /// Undecided: more text is needed.
     Unclear,
     /// No call.
     Other,
-    /// A call of this name; so many bytes stand before its arguments.
+    /// A call: its name, and the number of bytes before its arguments.
     Call(&'a str, usize),
 }
 
 impl<'a> Opening<'a> {
-    /// How code begins, where a call is spelt as the tool's name, `suffix` (llama's `.call`), and keywords in parentheses: the first
-    /// argument, if there is any, must have one.
+    /// Looks for a call at the beginning of code: the tool's name, `suffix` (Llama's `.call`), and keyword arguments in parentheses. Only
+    /// the first argument, if there is any, is checked for a keyword.
     pub(crate) fn of_code(code: &'a str, suffix: &str) -> Self {
         Self::bounded(code, |known| {
             let Some((callee, arguments)) = known.split_once('(') else {
@@ -39,7 +39,7 @@ impl<'a> Opening<'a> {
         })
     }
 
-    /// How an element goes on whose tag ends in the tool's name, `NAME>{…}`.
+    /// Looks for a call at the beginning of the text after `<function=`: `NAME>{…}`.
     pub(crate) fn of_element(text: &'a str) -> Self {
         Self::bounded(text, |known| {
             let (name, body) = known.split_once('>').unwrap_or((known, ""));

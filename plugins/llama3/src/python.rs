@@ -1,14 +1,15 @@
-//! Python's keyword arguments, `city="Oslo", days=3)`, written as a JSON object while they arrive. Pythonic formats use it inside an open call.
+//! Python's keyword arguments, `city="Oslo", days=3)`, written as a JSON object while they arrive. `OpenCall` feeds it inside an open call.
 //!
-//! Invariant: strings go out with every piece, up to their end without the host asking again, and nothing is held but a backslash. Values are literals: strings (`'` or `"`), numbers,
-//! `True`, `False`, `None`, lists and dicts of these. What is none of them goes out as it stands, and so isn't JSON: no guess is made.
+//! Invariant: the text of a string is routed with its own chunk, up to the string's end without another call of the parser, and nothing is
+//! held but a backslash. Values are literals: strings (`'` or `"`), numbers, `True`, `False`, `None`, lists and dicts of these. Anything
+//! else goes out unchanged, so that the arguments aren't JSON: the parser doesn't guess.
 
 use parser_sdk::{Output, Route};
 
-/// Longest key or word that is kept. Python's own are shorter.
+/// Longest key or word that is read as one, in bytes. `True`, `False` and `None` are shorter.
 const WORD: usize = 128;
 
-/// Keyword arguments being read, from behind the opening parenthesis.
+/// Reader of keyword arguments, from behind the opening parenthesis.
 #[derive(Debug, Default)]
 pub(crate) struct Keywords {
     place: Place,
@@ -36,7 +37,7 @@ impl Keywords {
         matches!(self.place, Place::String(_) | Place::AfterBackslash(_))
     }
 
-    /// Reads on. After the closing parenthesis the call is closed, and the answer is how many bytes that took.
+    /// Reads `text` up to the closing parenthesis, which closes the call. Returns the number of bytes read if the parenthesis came.
     pub(crate) fn read(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         let (bytes, was_in_string) = (text.as_bytes(), self.in_string());
         let mut index = 0;
@@ -147,7 +148,7 @@ impl Keywords {
         run + 1
     }
 
-    /// The byte after a backslash, which is still held. Escapes that JSON doesn't have stand for themselves, as in Python.
+    /// Reads the byte after a backslash, which is still held. In an escape that JSON doesn't have, the backslash is text, as in Python.
     fn escape(&mut self, byte: u8, quote: u8, out: &mut Output) -> usize {
         self.place = Place::String(quote);
         match byte {

@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, markers as text or as tokens give
-//! the same items, the turn's end is never shown, and arguments come out at once.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers as text or as tokens give
+//! the same items, the markers that end the turn never reach the output, and arguments are routed with their own chunk.
 
 use llama3_parser::Llama3;
 use parser_sdk::testing::{Streams, check_long_arguments, request, steps};
@@ -52,7 +52,7 @@ const FRAGMENTS: &[&str] = &[
     "<function=add>{\"a\": 1}</function>",
 ];
 
-/// Requests with functions, with a custom tool, with an interpreter, and without tools.
+/// Requests with functions, with custom tools, with an interpreter, and without tools.
 fn tools() -> [Request; 4] {
     let mut custom = request(&["add", "get_weather", "python"]);
     for tool in &mut custom.tools {
@@ -61,7 +61,7 @@ fn tools() -> [Request; 4] {
     [request(&["add", "get_weather"]), custom, request(&["add", "code_interpreter"]), request(&[])]
 }
 
-/// Streams of these fragments.
+/// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<|start_header_id|>assistant<|end_header_id|>\n\n"];
     Streams {

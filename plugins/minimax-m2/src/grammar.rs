@@ -10,10 +10,10 @@ use crate::{
     BLOCK, BLOCK_END, CALL, CALL_END, MARKERS, PARAMETER, PARAMETER_END, THINK, THINK_END, TURN, TURN_END,
 };
 
-/// What a raw value must not spell.
+/// Markers that a raw value must not contain.
 const AROUND_VALUES: [usize; 7] = [BLOCK, BLOCK_END, CALL, CALL_END, PARAMETER, PARAMETER_END, TURN_END];
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;

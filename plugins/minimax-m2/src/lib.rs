@@ -1,14 +1,15 @@
 //! Parser for MiniMax-M2, M2.1 and M2.5: `<think>` reasoning and calls written as XML, their parameters typed by the tool's schema.
 //!
-//! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`, as the models' chat
-//! template and tool calling guide have it; one block holds all calls of a turn. The prompt opens the turn with `]~b]ai\n<think>\n`, and
-//! `[e~[` ends it. The tags around reasoning and around a block, and what separates turns, are tokens; those inside a block are text.
-//! A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::Body` says what is markup inside
-//! a value, and what can't be decided there.
+//! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`, as the models'
+//! chat template and tool calling guide have it; one block holds all calls of a turn. The prompt opens the turn with `]~b]ai\n<think>\n`,
+//! and `[e~[` ends it. The tags around reasoning and around a block, and the markers of turns, are tokens; the tags inside a block are
+//! text. A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::Body` says what is markup
+//! inside a value, and where markup and text can't be told apart.
 //!
-//! A call opens when its name is whole, and the name is a plausible one. A block that anything but `<invoke name=` follows was only mentioned: it stays
-//! where it stands. An empty block is dropped; an opening at the turn's end is a broken call. Outside a block, and without tools to call, call
-//! markup is text. A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`.
+//! A call opens when its tag is complete and the name in it is declared or plausible. A block that begins with anything but `<invoke name=`
+//! goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped as a broken call. Outside a block, or
+//! if no tool may be called, call markup is text. A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to
+//! `</think>`.
 
 mod grammar;
 
@@ -109,7 +110,7 @@ impl Parser for MiniMaxM2 {
 }
 
 impl MiniMaxM2 {
-    /// A marker outside calls.
+    /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
         let (calls, prose) = (!self.calls.tools.is_empty(), &mut self.calls.prose);
         let was_in_block = self.in_block;
@@ -129,7 +130,7 @@ impl MiniMaxM2 {
         }
     }
 
-    /// Reads the text's beginning; returns how many bytes of it, as the next does.
+    /// Reads the beginning of `text`. Returns how many bytes it read, as `read_tag` does.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match self.state {
             State::Between => self.calls.text(text, out),
@@ -155,7 +156,7 @@ impl MiniMaxM2 {
         text.len()
     }
 
-    /// What is held is no call, and prose; but for the `keep` youngest bytes.
+    /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn deny(&mut self, keep: usize, out: &mut Output) {
         (self.state, self.in_block) = (State::Between, false);
         self.calls.prose.release(keep, out);

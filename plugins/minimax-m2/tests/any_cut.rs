@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, markers by token or by text
-//! give the same items, arguments are JSON, and what is out at any moment is how they begin.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, markers by token or by text give
+//! the same items, arguments are JSON, and what is written of them at any moment is a prefix of the final arguments.
 
 use minimax_m2_parser::MiniMaxM2;
 use parser_sdk::Request;
@@ -64,14 +64,14 @@ const FRAGMENTS: &[&str] = &[
     "prose, long enough to be no number or word at all, ",
 ];
 
-/// `a` is whatever an argument may be.
+/// The typed request, in which the parameter `a` may have each type of the values that `check_turns` writes.
 fn tools() -> Request {
     let mut request = typed_request();
     request.tools[0].parameters_json = SCHEMA.into();
     request
 }
 
-/// Streams of these fragments.
+/// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "]~b]ai\n<think>\n", "]~b]ai\n"];
     Streams::of(requests, prompts, FRAGMENTS, &["[e~["])

@@ -1,6 +1,6 @@
 //! The grammar of a constrained turn: `[THINK]…[/THINK]`, then a message or calls, each `[TOOL_CALLS]NAME[ARGS]{…}`.
 //!
-//! Lists of calls, which older models write, are read but not asked for.
+//! The parser also reads lists of calls, which older models write; the grammar doesn't allow them.
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Lark, Markers, Turn, literal};
@@ -10,7 +10,7 @@ use crate::{ARGUMENTS, CALL, MARKERS, THINK, THINK_END};
 /// Longest name of a tool, in bytes.
 const NAME: usize = 128;
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;

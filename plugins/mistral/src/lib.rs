@@ -1,17 +1,18 @@
-//! Parser for Mistral's models: `[THINK]…[/THINK]` reasoning, and calls that the marker `[TOOL_CALLS]` begins and nothing ends.
+//! Parser for Mistral's models: `[THINK]…[/THINK]` reasoning, and calls that begin with the marker `[TOOL_CALLS]` and have no end marker.
 //!
 //! What a call looks like depends on the version of the model's tokenizer (`mistral-common`, and the models' chat templates):
 //! - from 13 on (Magistral 1.1, Devstral 2, Ministral 3) it is `[TOOL_CALLS]NAME[ARGS]{…}`, once per call;
 //! - in 11 (Mistral Small 3.2, Devstral 1) an id may stand before the arguments: `[TOOL_CALLS]NAME[CALL_ID]ID[ARGS]{…}`;
-//! - up to 7 (Mistral 7B v0.3, Mixtral, Nemo, Small 3.1) one marker announces all calls, a JSON list: `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`.
+//! - up to 7 (Mistral 7B v0.3, Mixtral, Nemo, Small 3.1) one marker announces all calls, a JSON list:
+//!   `[TOOL_CALLS] [{"name": …, "arguments": {…}}]`.
 //!
-//! What follows the marker tells them apart. Engines that leave `[ARGS]` out of their text give `NAME{…}`, which is a call too. The
-//! arguments end with their JSON object, and what follows is prose of the kind that the call interrupted. Inside a string of JSON every
-//! marker but the end of the turn is text. Ids of the model's are dropped: clients see the host's.
+//! The text after the marker tells them apart. Engines that leave `[ARGS]` out of their text give `NAME{…}`, which is a call too. The
+//! arguments end with their JSON object; text after it is content or reasoning, as it was before the call. Inside a JSON string every
+//! marker but `</s>` is text. The model's call ids are dropped: clients see the host's.
 //!
-//! A `[TOOL_CALLS]` that no plausible name and no list follows was only mentioned: it stays where it stands. One that the turn's end follows, or a name
-//! or list cut off, is a broken call. Without tools to call it is text.
-//! Magistral 1.0 reasons between `<think>` and `</think>`, which are plain text to its tokenizer; that isn't read here.
+//! A `[TOOL_CALLS]` without a declared name, a plausible name or a list after it goes out as prose. If the turn ends before the call is
+//! open, the held bytes are dropped as a broken call. If no tool may be called, the marker is text. Magistral 1.0 reasons between `<think>`
+//! and `</think>`, which are plain text to its tokenizer; this parser doesn't read them.
 
 mod grammar;
 
@@ -40,26 +41,26 @@ pub struct Mistral {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// After `[TOOL_CALLS]`; all of it is held.
+    /// After `[TOOL_CALLS]`, in a header whose bytes are all held.
     Header(Header),
-    /// In the arguments of a call that stands alone.
+    /// In the arguments of a call outside a list.
     Arguments(Object),
     /// In a list of calls.
     List(Calls),
 }
 
-/// What follows `[TOOL_CALLS]`, markers left out.
+/// Text after `[TOOL_CALLS]`, without the markers in it.
 #[derive(Debug, Default)]
 struct Header {
     text: String,
-    /// Where the id begins.
+    /// Offset in `text` at which the call's id begins.
     id: Option<usize>,
 }
 
-/// What a header amounts to.
+/// What a header begins.
 enum Head<'a> {
     Unclear,
-    /// A call of this name, whose arguments begin so far into the text.
+    /// A call: its name, and the offset in the text at which the arguments begin.
     Call(&'a str, usize),
     List,
     /// No call.
@@ -129,7 +130,7 @@ impl Parser for Mistral {
 }
 
 impl Mistral {
-    /// Reads the text's beginning; returns how many bytes of it.
+    /// Reads the beginning of `text`; returns how many bytes it read.
     fn read(&mut self, text: &str, out: &mut Output) -> usize {
         match &mut self.state {
             State::Prose => self.prose.flow(out),
@@ -153,7 +154,7 @@ impl Mistral {
         text.len()
     }
 
-    /// Looks at a header to which `text` was added last; returns how much of that was the header's.
+    /// Decides what the header begins, after `text` was added to it; returns how many bytes of `text` it read.
     fn read_header(&mut self, text: &str, out: &mut Output) -> usize {
         let State::Header(header) = &mut self.state else { return 0 };
         match header.head(&self.tools) {
@@ -176,7 +177,7 @@ impl Mistral {
         }
     }
 
-    /// Opens a call; the `keep` youngest bytes are its arguments.
+    /// Opens a call, whose arguments are the `keep` youngest held bytes.
     fn open(&mut self, name: &str, keep: usize, out: &mut Output) {
         let payload = self.tools.payload(name);
         out.drop(out.held() - keep);
@@ -184,8 +185,8 @@ impl Mistral {
         self.state = State::Arguments(Object::new(payload));
     }
 
-    /// What is open ends before a marker of `keep` bytes, and with the turn if that `is_last`: it may be whole only if the model came this far
-    /// by itself.
+    /// Ends what is open before a marker of `keep` bytes, or with the turn if `is_last`. A call may be complete only if neither the token
+    /// limit nor a cancellation cut it off (`by_itself`).
     fn end(&mut self, keep: usize, by_itself: bool, is_last: bool, out: &mut Output) {
         match &mut self.state {
             State::Header(_) if is_last => out.broken_call(keep),
@@ -195,13 +196,13 @@ impl Mistral {
             State::List(calls) => calls.end(false, by_itself, keep, out),
         }
         if keep > 0 && matches!(self.state, State::Arguments(_) | State::List(_)) {
-            // The call is over, complete or not: no later `close` may be taken for its end.
+            // The item of the call ends here, complete or not, so that a later `close` doesn't complete it.
             out.message(Phase::Unspecified);
         }
         self.state = State::Prose;
     }
 
-    /// What is held is no call, but prose.
+    /// Routes the held bytes as prose, since they begin no call.
     fn deny(&mut self, out: &mut Output) {
         self.state = State::Prose;
         self.prose.flow(out);
@@ -213,7 +214,7 @@ impl Header {
         self.text[..self.id.unwrap_or(self.text.len())].trim()
     }
 
-    /// Only so much of the text decides as a header may have, however it was cut.
+    /// What the header begins. Only the first [`HEADER`] bytes of the text decide, however the stream is cut into chunks.
     fn head(&self, tools: &Tools) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
         let text = known.trim_start();
@@ -235,7 +236,7 @@ impl Header {
     }
 }
 
-/// What follows an id.
+/// The text after the id with which `text` begins.
 fn after_id(text: &str) -> &str {
     text.trim_start().trim_start_matches(|char: char| char.is_ascii_alphanumeric() || "_-".contains(char))
 }

@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
-//! (the test kit counts), text and arguments come out at once, and the turn's end never does.
+//! Properties of random streams, made of fragments that are hard to parse: any cut gives the same items, every byte is routed once (the
+//! test kit counts), text and arguments are routed with their own chunk, and the marker that ends the turn never reaches the output.
 
 use mistral_parser::Mistral;
 use parser_sdk::testing::{

@@ -1,7 +1,7 @@
 //! The grammar of a constrained turn: `<think>…</think>`, then a message or calls written as XML.
 //!
-//! A raw value ends at the first `</parameter>`; the newline before it belongs to that marker for the parser, and to the text here.
-//! A custom tool's input by its own grammar stands between newlines that are the format's, as templates write it.
+//! A raw value ends at the first `</parameter>`. The newline before that tag is part of the parser's marker, but part of the text in this
+//! grammar. A custom tool's input, which follows the tool's own grammar, stands between two newlines of the format, as templates write it.
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, literal, parameters};
@@ -13,11 +13,11 @@ const FUNCTION_END: usize = 7;
 const PARAMETER: usize = 8;
 const PARAMETER_END: usize = 9;
 const LINE_AND_PARAMETER_END: usize = 12;
-/// What a raw value must not spell.
+/// Markers that a raw value must not contain.
 const AROUND_VALUES: [usize; 7] =
     [CALL, CALL_END, FUNCTION, FUNCTION_END, PARAMETER, PARAMETER_END, TURN_END];
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::with_inputs(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;

@@ -1,13 +1,14 @@
 //! Parser for Qwen3-Coder and Qwen3.5: `<think>` reasoning and calls written as XML, their parameters typed by the tool's schema.
 //!
-//! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`, as the models' chat templates have it.
-//! Prose and string values go out until the next marker without the host asking again. The newline before an end belongs to the marker,
-//! so that nothing need be held to trim it. Inside a call, `params::Body` decides what is markup and what is a value that looks like it.
+//! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`, as in the models' chat templates.
+//! The host routes prose and string values up to the next marker without calling the parser. A tag's marker includes the newline before the
+//! tag, so that no text is held to trim that newline. Inside a call, `params::Body` tells markup from values that look like markup.
 //!
-//! A call opens when its header is whole and what a call goes on with follows; until then its bytes are held, and they are text where they
-//! stand if it doesn't; at the turn's end they are dropped, a broken call. Empty blocks are dropped. A name is plausible, and outside a block
-//! declared. Without tools to call, call markup is text. A call inside reasoning doesn't end it: what was open before the call is open after
-//! it, up to its own `</think>`; without one, what follows the call stays reasoning: the client has the call, the answer comes in a later turn.
+//! A call opens when its header is complete and what follows can continue a call. Until then its bytes are held: they go out as prose if
+//! something else follows, and are dropped as a broken call if the turn ends. Empty blocks are dropped. In a `<tool_call>` block the call's
+//! name is declared or plausible; outside a block it is declared. If no tool may be called, call markup is text. A call inside reasoning
+//! doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out `</think>`, all text after the
+//! call is reasoning: the client has the call, and the answer comes in a later turn.
 
 mod grammar;
 
@@ -61,13 +62,13 @@ enum State {
     Named,
 }
 
-/// What surrounds the stream's place.
+/// The `<tool_call>` block around the current position in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Block {
     None,
     /// A `<tool_call>`.
     Open,
-    /// A `<tool_call>` that no call followed, and that went out as text.
+    /// A `<tool_call>` that no call followed: it went out as prose.
     Mentioned,
 }
 
@@ -76,7 +77,7 @@ impl Parser for Qwen3Coder {
         Ok(Descriptor {
             name: "qwen3-coder".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            // Qwen3-Coder itself says qwen3_moe or qwen3_next, as models with JSON calls do.
+            // Qwen3-Coder itself is a qwen3_moe or a qwen3_next, as are models with JSON calls.
             models: ["qwen3_moe", "qwen3_next", "qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text"]
                 .map(String::from)
                 .into(),
@@ -143,7 +144,7 @@ impl Parser for Qwen3Coder {
 }
 
 impl Qwen3Coder {
-    /// A marker outside calls.
+    /// Handles a marker that stands outside an open call.
     fn outside(&mut self, index: usize, out: &mut Output) {
         let (calls, block, prose) = (!self.calls.tools.is_empty(), self.block, &mut self.calls.prose);
         self.state = State::Between;
@@ -165,8 +166,8 @@ impl Qwen3Coder {
         }
     }
 
-    /// White space may stand in a header. The body of a custom tool may begin after it; other text shows that it was none. Returns how many bytes
-    /// it took, as the next does.
+    /// Skips white space in a header. Other text opens the call of a custom tool, and shows for any other that there is no call. Returns
+    /// how many bytes of `text` it read, as `read_tag` does.
     fn white(&mut self, text: &str, out: &mut Output) -> usize {
         let rest = text.trim_start().len();
         let takes_text = self.calls.tools.payload(self.tag.name()) == Payload::Text;
@@ -193,7 +194,7 @@ impl Qwen3Coder {
         text.len()
     }
 
-    /// Whether the header's name is one, or may become one as long as it isn't whole.
+    /// Whether a call here may have this name or, unless `is_whole`, a name that begins with it.
     fn fits(&self, name: &str, is_whole: bool) -> bool {
         let tools = &self.calls.tools;
         match (self.block == Block::Open, is_whole) {
@@ -204,7 +205,7 @@ impl Qwen3Coder {
         }
     }
 
-    /// Opens the call; the `keep` youngest bytes are behind its header.
+    /// Opens the call. The `keep` youngest held bytes stand after its header.
     fn open(&mut self, keep: usize, out: &mut Output) {
         let call = self.calls.open(self.tag.name(), keep, out);
         if self.block != Block::Open {
@@ -213,7 +214,7 @@ impl Qwen3Coder {
         self.state = State::Between;
     }
 
-    /// What is held is no call, and prose; but for the `keep` youngest bytes.
+    /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
     fn deny(&mut self, keep: usize, out: &mut Output) {
         if self.block == Block::Open {
             self.block = Block::Mentioned;

@@ -5,7 +5,7 @@ use parser_sdk::grammar::{Lark, Markers, Turn, named_json};
 
 use crate::{CALL, CALL_END, MARKERS, THINK, THINK_END, TURN};
 
-/// Called by `constrain`.
+/// Grammar that `constrain` returns; `None` where the request leaves the model free.
 pub(crate) fn of(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&MARKERS, Markers::Any(&request.token_markers))?;

@@ -1,14 +1,13 @@
 //! Parser for Qwen3: `<think>` reasoning and Hermes JSON calls in `<tool_call>` blocks.
 //!
-//! Prose goes out until the next marker without the host asking again; only a call's JSON is read byte by byte.
+//! The host routes prose up to the next marker without calling the parser; only a call's JSON is read byte by byte.
 //! Calls are looked for where the request declares tools and allows calling them; otherwise `<tool_call>` is text like any other.
-//! - A `<tool_call>` that text follows which is no JSON object was only mentioned: it stays where it stands, as does an object without a name.
-//! - One that nothing follows is dropped: an empty block quietly; the opening of a call that the turn's end cuts off, up to its name, as a
-//!   broken call.
-//! - A call inside reasoning doesn't end it: what was open before the call is open after it, up to its own `</think>`. Where a model leaves
-//!   that out and goes on after a call, what it writes stays reasoning: the client has the call, and the answer comes in a later turn.
+//! - A `<tool_call>` followed by text that is no JSON object, or by an object without a name, goes out as prose.
+//! - An empty block is dropped. A call that the turn's end cuts off before its name is complete is dropped and reported as a broken call.
+//! - A call inside reasoning doesn't end the reasoning: text after the call is reasoning up to `</think>`. Where a model leaves out
+//!   `</think>`, all text after the call is reasoning: the client has the call, and the answer comes in a later turn.
 //!
-//! Inside a string of a call every marker but the end of the turn is text.
+//! Inside a JSON string of a call every marker but `<|im_end|>` is text.
 
 mod grammar;
 
@@ -36,9 +35,9 @@ pub struct Qwen3 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Prose,
-    /// After a `<tool_call>` that was none and went out as text: its `</tool_call>` goes the same way.
+    /// After a `<tool_call>` that opened no call and went out as prose: its `</tool_call>` goes out as prose too.
     Mentioned,
-    /// After `<|im_start|>`, up to the end of the line: the role.
+    /// In the role: the rest of the line after `<|im_start|>`.
     Role,
     /// In a call's JSON.
     Call,
@@ -130,7 +129,7 @@ impl Parser for Qwen3 {
 }
 
 impl Qwen3 {
-    /// Reads the role of a turn's header; returns how many bytes it took, as the next two do.
+    /// Drops the role of a turn's header. Returns how many bytes of `text` it read, as `json` and `after_json` do.
     fn role(&mut self, text: &[u8], out: &mut Output) -> usize {
         let end = out.drop_line(text);
         if end.is_some() {
@@ -154,7 +153,7 @@ impl Qwen3 {
         }
     }
 
-    /// Drops white space and brackets too many; another object is another call, and what else comes is prose.
+    /// Drops white space, commas and surplus closing brackets after a call's object. Another object is another call; other text is prose.
     fn after_json(&mut self, text: &[u8], out: &mut Output) -> usize {
         let read = text.iter().take_while(|byte| b" \n\r\t,}]".contains(byte)).count();
         out.drop(read);
@@ -169,7 +168,7 @@ impl Qwen3 {
         read
     }
 
-    /// `</tool_call>` outside a string: the model says that the call is whole. The block may be empty.
+    /// Ends the call at a `</tool_call>` outside a string: completes an open call, and drops an empty block.
     fn end_call(&mut self, out: &mut Output) {
         if self.call.is_opened() {
             self.call.close(out);
@@ -181,7 +180,7 @@ impl Qwen3 {
         self.prose.flow(out);
     }
 
-    /// Another marker, of `bytes` bytes, outside a string: the call ends here, and is whole only if its arguments are.
+    /// Ends the call at any other marker outside a string, of `bytes` bytes: the call is complete only if its arguments are.
     fn interrupt_call(&mut self, bytes: usize, out: &mut Output) {
         if !self.call.is_opened() {
             self.prose.release(bytes, out);

@@ -1,11 +1,12 @@
-//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, given as the option of that name (`table` reads it).
+//! Parser that interprets the `response_template` of a model's `tokenizer_config.json`, the option of that name (`table` reads it).
 //!
-//! Text goes to the region in which it stands. Outside of all, it goes to the field without `open`, if there is one, and is dropped if not:
-//! so the table has it. In a region only its own close counts, and the close of the field without `open`, which ends the turn.
-//! Calls are read as every format's are: their strings may hold delimiters, their names come from the object or the header, parameters are
-//! typed by the tool's schema. What ends a value counts if, after white space, a key or the end of the call follows: else it is the value's.
-//! A call that the turn's end cuts off before its name is dropped and broken; an empty region is dropped. Where no tool may be called, calls
-//! are text.
+//! Text goes to the region in which it stands. Text outside all regions goes to the field without `open`, or is dropped if the table has no
+//! such field. Inside a region only the region's close counts, and the close of the field without `open`, which ends the turn.
+//! Calls are read as in other formats: JSON strings may contain delimiters, names come from the object or from the header, and the tool's
+//! schema types parameters. A delimiter ends a parameter's value only if a key or the end of the call follows, after white space; otherwise
+//! the delimiter is part of the value.
+//! A call that the turn's end cuts off before its name is dropped as a broken call. Empty regions are dropped. If no tool may be called,
+//! calls are text.
 
 mod table;
 
@@ -21,23 +22,23 @@ pub struct ResponseTemplate {
     table: Table,
     tools: Tools,
     schemas: Schemas,
-    /// The region, by its field; none outside of all.
+    /// Index of the open region's field; `None` outside all regions.
     region: Option<usize>,
-    /// What may be a delimiter: held.
+    /// Held text that may be a delimiter.
     head: Option<String>,
     call: InCall,
 }
 
-/// Where in a region of calls.
+/// Position inside a region of calls.
 #[derive(Debug)]
 enum InCall {
-    /// In none.
+    /// In no region of calls.
     No,
     Json(Calls),
     Parameters(ArgumentsWriter),
     /// In a parameter's value.
     Value(ArgumentsWriter),
-    /// Behind what ends that value if the call goes on there.
+    /// After a delimiter that ends the value if the call goes on after it.
     Ended(ArgumentsWriter, Doubt),
 }
 
@@ -77,7 +78,7 @@ impl Parser for ResponseTemplate {
                     self.body(&head[bytes..], literal.len(), out);
                 }
                 found @ Found::Delimiter(Meaning::Close, ..) => return self.settle(found, &joined, out),
-                // Nothing else is to come of what ends the turn.
+                // A marker that ends the turn is not part of another delimiter.
                 _ if ends => self.body(&head, literal.len(), out),
                 found @ Found::Delimiter(..) => return self.settle(found, &joined, out),
                 Found::Undecided => return self.head = Some(joined),
@@ -127,7 +128,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// Goes by what the held `head` was found to be.
+    /// Acts on the held text `head`, which was found to be `found`.
     fn settle(&mut self, found: Found, head: &str, out: &mut Output) {
         let mut rest = head;
         if let Found::Delimiter(meaning, bytes, group) = found {
@@ -137,7 +138,7 @@ impl ResponseTemplate {
         self.body(rest, 0, out);
     }
 
-    /// A delimiter, written so, which `keep` held bytes follow.
+    /// Acts on a delimiter, whose text is `written`. The `keep` youngest held bytes stand after the delimiter.
     fn act(&mut self, meaning: Meaning, group: String, written: &str, keep: usize, out: &mut Output) {
         match meaning {
             Meaning::Open(field) => self.open(field, group, keep, out),
@@ -152,7 +153,7 @@ impl ResponseTemplate {
                 if matches!(self.call, InCall::No) {
                     out.close();
                 } else if meaning == Meaning::End {
-                    // A call that is still open is over, and incomplete: no later `close` may be taken for its end.
+                    // The item of a call that is still open ends here, incomplete, so that a later `close` doesn't complete it.
                     out.message(Phase::Unspecified);
                 }
                 (self.region, self.call) = (None, InCall::No);
@@ -162,7 +163,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// A parameter begins, and the value before it has ended.
+    /// Begins a parameter's value, after the end of the previous value.
     fn begin_value(&mut self, key: &str, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Parameters(mut arguments) | InCall::Ended(mut arguments, _) => {
@@ -177,7 +178,7 @@ impl ResponseTemplate {
         };
     }
 
-    /// What is `written` ends the value if the call goes on behind it; an end before it didn't.
+    /// Takes `written` for the end of the value until the text after it decides. An earlier end that was in doubt is part of the value.
     fn doubt_end(&mut self, written: &str, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Value(arguments) => InCall::Ended(arguments, Doubt::of(written)),
@@ -215,7 +216,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// Text of the present region; `keep` bytes are held behind it.
+    /// Routes text of the current region. The `keep` youngest held bytes stand after `text`.
     fn body(&mut self, text: &str, keep: usize, out: &mut Output) {
         if text.is_empty() {
             return;
@@ -240,7 +241,7 @@ impl ResponseTemplate {
         }
     }
 
-    /// What was taken for the end of a value was none: all that is in doubt is the value's.
+    /// Goes on with the value after text that didn't end it: all text in doubt is part of the value.
     fn resume(&mut self, keep: usize, out: &mut Output) {
         self.call = match std::mem::replace(&mut self.call, InCall::No) {
             InCall::Ended(mut arguments, doubt) => {
@@ -251,7 +252,8 @@ impl ResponseTemplate {
         };
     }
 
-    /// What is open or undecided ends before the last `bytes` held: with its own close, or with the turn, by itself or not.
+    /// Ends an open call or undecided text before the last `bytes` held bytes: at the region's close if it `is_closed`, else with the turn,
+    /// which the model ended `by_itself` or not.
     fn end_call(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.call {
             InCall::Json(calls) => calls.end(is_closed, by_itself, bytes, out),

@@ -1,11 +1,11 @@
-//! Properties of any stream whatever under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
-//! items, the turn's end is never shown, and text comes out at once.
+//! Properties of random streams under each table of `tables/`: any cut gives the same items, markers as text or as tokens give the same
+//! items, the markers that end the turn never reach the output, and text is routed with its own chunk.
 
 use parser_sdk::testing::{Item, Streams, check_long_arguments, cut, play, request};
 use parser_sdk::{FinishReason, Op, Parser, Route, Run, Step, Stream, ToolKind, Until};
 use response_template_parser::ResponseTemplate;
 
-/// The tables, and fragments of the streams that they are for.
+/// The tables, each with fragments of the streams that it describes, separated by `~`.
 const TABLES: [(&str, &str); 10] = [
     (include_str!("tables/hermes.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
     (include_str!("tables/smollm.json"), "<think>~</think>~<tool_call>~</tool_call>~<|im_end|>"),
@@ -40,7 +40,7 @@ const TABLES: [(&str, &str); 10] = [
     (include_str!("tables/llama.json"), "<|eot_id|>~}<|eot_id|>~{\"name\": ~\"parameters\": ~}"),
 ];
 
-/// Fragments beside those.
+/// Fragments for the streams of every table.
 const FRAGMENTS: [&str; 24] = [
     "{\"name\": \"add\", ",
     "\"arguments\": ",

@@ -1,4 +1,4 @@
-//! What a table can't say to a stream is refused by name, in one line.
+//! Constructs of a table that can't be decided while text arrives are refused by name, in one line.
 
 use parser_sdk::Parser;
 use response_template_parser::ResponseTemplate;
@@ -10,7 +10,7 @@ fn refusal(option: &str, value: &str) -> String {
     error
 }
 
-/// What is said of a table with such a field beside a plain `content`.
+/// The error for a table with this field beside a plain `content`.
 fn field(name: &str, field: &Value) -> String {
     let table = json!({"start_anchor": "A", "fields": {"content": {"close": "<end>"}, name: field}});
     refusal("response_template", &table.to_string())
@@ -132,7 +132,7 @@ fn a_table_says_which_markers_it_needs_and_what_it_trims() {
     assert!(descriptor.stops.is_empty());
 }
 
-/// What `constrain` says under a table of these fields, where a call of `add` is demanded.
+/// What `constrain` returns under this table if a call of the tool `name` is demanded.
 fn demanded(table: &Value, name: &str) -> Result<Option<String>, String> {
     let mut request = parser_sdk::testing::request(&[name]);
     request.tool_choice = parser_sdk::ToolChoice::Required;

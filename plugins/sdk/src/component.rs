@@ -51,10 +51,10 @@ impl<P: Parser> Instance<P> {
     /// `chunk` is a block of `bytes` bytes that nobody else owns, filled with UTF-8.
     #[allow(unsafe_code, reason = "the chunk comes as the canonical ABI lowers it")]
     pub unsafe fn text(&mut self, chunk: *mut u8, bytes: usize) -> *const Lowered {
-        // SAFETY: as above; a host that gives a component a string has checked it.
+        // SAFETY: the caller passes a block of `bytes` bytes of UTF-8; a host checks every string that it passes to a component.
         let text = unsafe { str::from_utf8_unchecked(slice::from_raw_parts(chunk, bytes)) };
         let answer = self.answer(|stream| stream.read(text));
-        // SAFETY: as above; the host had the block from the same allocator, and `text` isn't used any more.
+        // SAFETY: nobody else owns the block, the host had it from this allocator, and `text` isn't used any more.
         unsafe { memory::free(chunk, bytes) };
         answer
     }
@@ -82,7 +82,7 @@ impl<P: Parser> Instance<P> {
     }
 }
 
-/// What `export_parser!` declares: a parser and the one instance of it.
+/// Implemented by `export_parser!`: the parser type and access to its one instance.
 pub trait Export {
     /// The parser type.
     type Parser: Parser + 'static;

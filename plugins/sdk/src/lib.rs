@@ -73,12 +73,12 @@ pub trait Parser: Sized {
     /// One line saying what in the request this format can't do.
     fn start(request: &Request) -> Result<Self, String>;
 
-    /// The next text of the stream, never empty and without any marker in it. The host appends its bytes to those that it holds;
-    /// bytes that the parser routes nowhere stay held.
+    /// Receives the next text of the stream, never empty and without any marker in it. The host appends the chunk to the bytes that
+    /// it holds; bytes that the parser routes nowhere stay held.
     fn text(&mut self, chunk: &str, out: &mut Output);
 
-    /// Marker `index` of [`Descriptor::markers`]. The host holds the bytes of its literal like text, so they are to be routed or
-    /// dropped.
+    /// Receives marker `index` of [`Descriptor::markers`]. The host holds the bytes of the marker's literal like text, so the parser
+    /// routes or drops them.
     fn marker(&mut self, index: usize, out: &mut Output);
 
     /// The end of the stream. The host sends bytes that are still held afterwards as content. A call that is complete although its

@@ -30,7 +30,7 @@ pub(crate) enum StepRef<'a> {
 }
 
 impl Output {
-    /// Number of bytes that are not routed yet, those of the present call included.
+    /// Number of bytes that are not routed yet, including the chunk or marker that the parser is called with.
     pub fn held(&self) -> usize {
         self.held
     }
@@ -53,22 +53,22 @@ impl Output {
         }
     }
 
-    /// Routes the next `bytes` to the message.
+    /// Routes the oldest `bytes` held bytes to the message.
     pub fn content(&mut self, bytes: usize) {
         self.take(Route::Content, bytes);
     }
 
-    /// Routes the next `bytes` to the reasoning.
+    /// Routes the oldest `bytes` held bytes to the reasoning.
     pub fn reasoning(&mut self, bytes: usize) {
         self.take(Route::Reasoning, bytes);
     }
 
-    /// Routes the next `bytes` to the arguments of the open call.
+    /// Routes the oldest `bytes` held bytes to the arguments of the open tool call.
     pub fn arguments(&mut self, bytes: usize) {
         self.take(Route::Arguments, bytes);
     }
 
-    /// Drops the next `bytes`: markup.
+    /// Drops the oldest `bytes` held bytes as markup.
     pub fn drop(&mut self, bytes: usize) {
         self.take(Route::Drop, bytes);
     }
@@ -78,8 +78,8 @@ impl Output {
         self.rest(Route::Drop);
     }
 
-    /// Drops `text` up to and with its first line feed, or all of it if it has none; `text` must be all that is held. Returns how
-    /// many bytes the line had, its line feed included, if it ended.
+    /// Drops `text` up to and with its first line feed, or all of `text` if it has none; `text` must be all that is held. Returns the
+    /// line's length in bytes, its line feed included, or `None` if the line goes on.
     pub fn drop_line(&mut self, text: &[u8]) -> Option<usize> {
         let end = text.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         self.drop(end.unwrap_or(text.len()));
@@ -129,7 +129,7 @@ impl Output {
         self.ops.push(Op::ToolCall(ToolCall { name: name.into(), payload }));
     }
 
-    /// The turn ends in a call that has no name yet. Its opening is dropped: all held bytes but the `keep` youngest.
+    /// Reports that the turn ends in a tool call without a name. Drops the call's opening: all held bytes but the `keep` youngest.
     /// At the token limit the answer is incomplete; where the model stopped by itself the turn fails.
     pub fn broken_call(&mut self, keep: usize) {
         self.drop(self.held - keep);

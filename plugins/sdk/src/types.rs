@@ -2,7 +2,7 @@
 //!
 //! Authors use them directly; `component` converts them to and from the generated bindings on wasm32.
 
-/// What a parser is, and what it wants the host to recognise for it.
+/// Description of a parser: its name, the models that it serves, and the markers that the host finds for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Descriptor {
     /// Name of the parser, e.g. `qwen3`.
@@ -11,8 +11,8 @@ pub struct Descriptor {
     pub version: String,
     /// `model_type` values of `config.json` that this parser serves (for `--parser auto`).
     pub models: Vec<String>,
-    /// Literals that carry structure, e.g. `<think>`: the host finds them and passes them on by index. None is empty or stands
-    /// twice.
+    /// Literals that carry structure, e.g. `<think>`: the host finds them in the stream and passes them on by index. No literal is
+    /// empty, and all are different.
     pub markers: Vec<String>,
     /// Indices in `markers` of those that end the model's turn.
     pub stops: Vec<u32>,
@@ -105,13 +105,13 @@ pub enum Phase {
     /// The format doesn't say.
     #[default]
     Unspecified,
-    /// A preamble beside calls.
+    /// A preamble that the model writes beside tool calls.
     Commentary,
     /// The answer.
     Final,
 }
 
-/// What a call's arguments are once decoded.
+/// Type of a tool call's arguments after decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
     /// JSON text.
@@ -120,12 +120,12 @@ pub enum Payload {
     Text,
 }
 
-/// The head of a tool call.
+/// Name and payload of a tool call, which are known when the call opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
     /// Name, without the format's own prefix; never empty.
     pub name: String,
-    /// What the arguments are once decoded.
+    /// Type of the arguments after decoding.
     pub payload: Payload,
 }
 
@@ -138,7 +138,7 @@ pub enum Route {
     Reasoning,
     /// Arguments of the open call, as they are.
     Arguments,
-    /// Arguments that the host writes as the inside of a JSON string, escaped.
+    /// Arguments that the host escapes and writes as the inside of a JSON string.
     ArgumentsEscaped,
     /// Arguments that are the inside of a JSON string, which the host decodes.
     ArgumentsUnescaped,
@@ -151,7 +151,7 @@ pub enum Route {
 pub struct Run {
     /// Where the bytes go.
     pub route: Route,
-    /// How many bytes.
+    /// Number of held bytes, oldest first.
     pub bytes: u32,
 }
 

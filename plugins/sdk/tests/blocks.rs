@@ -1,4 +1,4 @@
-//! The component's allocator, on a machine that has one already: places are aligned as their owners need, large enough, and nobody else's.
+//! The component's allocator, tested natively: each allocation is aligned as its layout asks, large enough, and has one owner.
 #![expect(unsafe_code, reason = "an allocator deals in raw memory")]
 
 use std::alloc::Layout;
@@ -52,7 +52,7 @@ fn a_block_that_is_used_again_is_aligned_as_its_next_owner_needs() {
     let mut blocks = Blocks::new(Arena::new());
     let places: Vec<*mut u8> = (0..8).map(|_| blocks.allocate(layout(64, 1))).collect();
     for place in places {
-        // SAFETY: it was had for this layout.
+        // SAFETY: the block was allocated for this layout.
         unsafe { blocks.free(place, layout(64, 1)) };
     }
     for align in [32, 64, 4096] {
@@ -70,7 +70,7 @@ fn memory_that_ends_is_null_and_stays_usable() {
     assert!(!blocks.allocate(layout(64, 1)).is_null());
 }
 
-/// A place that is lent, all its bytes of one value.
+/// An allocation, all its bytes filled with one value.
 struct Lent {
     place: *mut u8,
     layout: Layout,
@@ -113,11 +113,11 @@ proptest! {
             let old = lent.swap_remove(at);
             old.check(old.layout.size());
             if act == 1 {
-                // SAFETY: it was had for this layout.
+                // SAFETY: the block was allocated for this layout.
                 unsafe { blocks.free(old.place, old.layout) };
                 continue;
             }
-            // SAFETY: likewise.
+            // SAFETY: the block was allocated for this layout, and `size` is valid with any of these alignments.
             let place = unsafe { blocks.resize(old.place, old.layout, size) };
             let new = Lent { place, layout: layout(size, old.layout.align()), fill: old.fill };
             new.check(size.min(old.layout.size()));

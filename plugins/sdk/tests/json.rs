@@ -32,7 +32,7 @@ fn members(json: &str) -> Vec<(String, String, Option<String>)> {
     members
 }
 
-/// What the scanner says of each byte, less the nothings.
+/// The scanner's events, each with the index of its byte, without [`Event::Nothing`].
 fn events(json: &str) -> Vec<(usize, Event)> {
     let mut scanner = Scanner::default();
     let events = json.bytes().enumerate().map(|(at, byte)| (at, scanner.push(byte)));

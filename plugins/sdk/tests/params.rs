@@ -17,7 +17,7 @@ fn types(names: &str) -> Types {
     names.split_whitespace().map(Types::named).fold(Types::NONE, Types::or)
 }
 
-/// What parameter `p` of this schema may be.
+/// The types of a parameter with this schema.
 fn of(schema: &serde_json::Value) -> Types {
     Schema::parse(&json!({"type": "object", "properties": {"p": schema}}).to_string()).types("p")
 }

@@ -1,12 +1,12 @@
-//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic for whatever a host would call a fault.
+//! The test kit plays the host faithfully: markers, trimming, the prompt, and a panic wherever a host would report a fault.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parser_sdk::testing::{Head, Item, Player, play, request};
 use parser_sdk::{Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolCall, Trim};
 
-/// A format of one letter per thing: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<ff>` commentary,
-/// `<x>` arguments come what may, `<n>` a call that nobody wrote, `<b>` one byte alone.
+/// A format with a letter for each route or op: `<r>` reasoning, `<c>` content, `<f>` a call with the text after it as its input, `<f>f`
+/// commentary, `<x>` arguments even without a call, `<n>` a call whose name nobody wrote, `<b>` one byte alone.
 struct Letters(Route);
 
 const MARKERS: [&str; 7] = ["<r>", "<c>", "<f>", "<f>f", "<x>", "<n>", "<b>"];

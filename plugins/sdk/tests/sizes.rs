@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// Lines of a file: all of them, comments and empty ones, less unit tests.
+/// Most lines of a file, with comments and empty lines, without unit tests.
 const LONGEST: usize = 300;
 
 fn plugins() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The sources below a folder, and how long each is.
+/// The sources below a folder, and the number of lines of each.
 fn sources(folder: &Path) -> Vec<(PathBuf, usize)> {
     let mut sources = Vec::new();
     for entry in folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
@@ -25,7 +25,7 @@ fn sources(folder: &Path) -> Vec<(PathBuf, usize)> {
     sources
 }
 
-/// All files below a folder are short.
+/// Asserts that all files below a folder are short.
 fn check(folder: &Path) {
     let sources = sources(folder);
     assert!(!sources.is_empty());

@@ -1,4 +1,4 @@
-//! The frame of property tests notices what doesn't hold, and shows the shortest stream of which it doesn't.
+//! Property tests on random streams notice a property that doesn't hold, and show the shortest stream that fails.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,7 +7,7 @@ use std::process::Command;
 use parser_sdk::testing::{Streams, request};
 use parser_sdk::{Descriptor, Output, Parser, Payload, Request, Route};
 
-/// Drops what stands between an `a` and a `b` of one chunk, and `<j>` opens a call.
+/// Drops chunks that contain `ab`, and closes a call with broken JSON at `<j>`.
 struct Forgetful;
 
 impl Parser for Forgetful {

@@ -1,4 +1,4 @@
-//! What a model writes as it should: the test kit notices a parser from which it doesn't come back as it was.
+//! The test kit's round trips notice a parser that changes what the model wrote.
 
 use std::panic::{UnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! One choice as it grows: from a turn's events to deltas, and to the message that they add up to.
+//! Machine of one choice: makes deltas of a turn's events, and the message that the deltas add up to.
 //!
 //! The protocol has one text, one reasoning and a list of calls: further items of a kind are joined to the first by an empty line.
 
@@ -13,7 +13,7 @@ use crate::model::RawTurn;
 use crate::parser::contract::Payload;
 use crate::turn::{self, ItemHead, TurnEnd, TurnEvent};
 
-/// Between two items that become one text.
+/// Separator between two items that become one text.
 const JOINT: &str = "\n\n";
 
 /// Where the open item's text goes.
@@ -24,18 +24,18 @@ enum Target {
     Call,
 }
 
-/// See the module.
+/// Machine of one choice; see the module.
 #[derive(Debug)]
 pub(super) struct ChoiceMachine {
     index: u32,
     answer: AssistantMessage,
-    /// Tokens of the content, if they are wanted.
+    /// Tokens of the content with their log-probabilities, if the client asked for them.
     tokens: Option<Vec<ChosenToken>>,
     target: Target,
-    /// The joint goes before the next text.
+    /// Whether `JOINT` is written before the next text.
     joint: bool,
     finish_reason: &'static str,
-    /// Its tokens, if they are wanted and it has ended.
+    /// Tokens of the prompt and of the output: set at the turn's end, if the client asked for them.
     pub(super) raw: Option<RawTurn>,
 }
 
@@ -61,13 +61,13 @@ impl ChoiceMachine {
         }
     }
 
-    /// Says who speaks.
+    /// Writes the first chunk, which carries the role.
     pub(super) fn begin(&self, stream: &mut Stream, frames: &mut Frames) {
         let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
         stream.choice(self.delta(delta), frames);
     }
 
-    /// One event of its turn.
+    /// Writes the chunks for one event of the choice's turn.
     pub(super) fn turn(&mut self, event: &TurnEvent, stream: &mut Stream, frames: &mut Frames) {
         match event {
             TurnEvent::Open(head) => self.open(head, stream, frames),
@@ -81,7 +81,7 @@ impl ChoiceMachine {
         }
     }
 
-    /// Its turn ended, and didn't fail.
+    /// Ends the choice and writes its finish reason. `end` is not a failure.
     pub(super) fn end(&mut self, end: &TurnEnd, stream: &mut Stream, frames: &mut Frames) {
         self.answer.reasoning_content.clone_from(&self.answer.reasoning);
         self.finish_reason = match end {
@@ -94,7 +94,7 @@ impl ChoiceMachine {
         stream.choice(ChunkChoice { finish_reason, ids, ..self.delta(Delta::default()) }, frames);
     }
 
-    /// All of it.
+    /// The finished choice, as a completion in one piece carries it.
     pub(super) fn whole(&self) -> CompletionChoice<'_> {
         CompletionChoice {
             index: self.index,
@@ -189,7 +189,7 @@ impl ChoiceMachine {
 }
 
 impl Part {
-    /// Appends `text`, and says so.
+    /// Appends `text` and returns the delta for it.
     fn push<'a>(&mut self, text: &'a str) -> PartDelta<'a> {
         match self {
             Self::Function { arguments, .. } => {

@@ -50,7 +50,7 @@ pub(in crate::api) struct TokenIds<'a> {
 }
 
 impl<'a> TokenIds<'a> {
-    /// Those of a turn.
+    /// Token ids of `raw`; none if the client didn't ask for them.
     pub(in crate::api) fn of(raw: Option<&'a RawTurn>) -> Self {
         Self {
             prompt_token_ids: raw.map(|raw| raw.input.tokens.as_slice()),
@@ -78,7 +78,7 @@ pub(super) struct Delta<'a> {
 }
 
 impl<'a> Delta<'a> {
-    /// Its text.
+    /// Text that the delta adds: content, reasoning, or arguments of a call.
     pub(super) fn said(&self) -> &'a str {
         let of_call = || {
             Some(match self.tool_calls?[0].part {

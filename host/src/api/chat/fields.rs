@@ -7,7 +7,7 @@ use super::super::fields::sampling::{
 };
 use super::super::fields::{ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
 
-/// All of them.
+/// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
 const FIELDS: [Field; 35] = [

@@ -1,4 +1,4 @@
-//! A call as both spellings of Chat Completions have it: a function's name, and its arguments.
+//! Reader of a function's name and arguments, as `tool_calls` and the older `function_call` both have them.
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Value};

@@ -1,11 +1,11 @@
-//! `logprobs` of chat: the tokens of a message with their log-probabilities, in `OpenAI`'s shape. Only tokens of content are told of.
+//! `logprobs` of chat: the tokens of a message with their log-probabilities, in `OpenAI`'s shape. Only tokens of content are listed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::turn::{DeltaToken, TokenLogprob};
 
-/// JSON has no minus infinity; this is what `OpenAI` says for it.
+/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;
 
 /// `logprobs` of a chunk or of a choice.

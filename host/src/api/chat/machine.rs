@@ -1,4 +1,4 @@
-//! From turns to chat chunks, and to the same answer in one piece: one turn for each choice, told as it comes.
+//! Event machine of Chat Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice.
 
 use super::super::error::{ApiError, cancelled};
 use super::super::frames::Frames;
@@ -16,25 +16,25 @@ use crate::turn::{TurnEnd, TurnEvent, TurnFailure, Usage};
 pub struct ChatMachine {
     stream: Stream,
     choices: Vec<ChoiceMachine>,
-    /// Whose turn is told of.
+    /// Index of the choice that the next event belongs to.
     current: usize,
-    /// Choices that are still under way.
+    /// Number of choices whose turn hasn't ended.
     open: usize,
-    /// Of all choices together.
+    /// Usage of all choices together.
     usage: Usage,
     failure: Option<TurnFailure>,
 }
 
-/// What a request asks of its answer.
+/// Options of a request that decide what its answer holds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputOptions {
-    /// Choices.
+    /// Number of choices.
     pub(super) n: u32,
-    /// The tokens of the content, with their log-probabilities.
+    /// Whether the answer lists the tokens of the content with their log-probabilities.
     pub(super) logprobs: bool,
-    /// A last chunk with the usage.
+    /// Whether a stream has a last chunk with the usage.
     pub(super) include_usage: bool,
-    /// Padding of chunks.
+    /// Whether chunks are padded.
     pub(super) obfuscate: bool,
 }
 
@@ -82,7 +82,7 @@ impl Machine for ChatMachine {
         self.choices[self.current].turn(event, &mut self.stream, frames);
     }
 
-    /// Nothing: chat clients know no event for it, and the transport's comments keep the connection.
+    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
     fn heartbeat(&mut self, _frames: &mut Frames) {}
 
     fn raw(&mut self, turn: RawTurn) {

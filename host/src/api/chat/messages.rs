@@ -1,4 +1,4 @@
-//! `messages` of a chat request. Reasoning that clients send back is taken under both its names.
+//! `messages` of a chat request. Reasoning that clients send back is read from `reasoning_content`, else from `reasoning`.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::function_call::function_call;
 use super::legacy;
 use crate::prompt::{HistoryCall, Message, Role};
 
-/// The conversation.
+/// Reads `messages` into the conversation.
 pub(super) fn messages(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -31,7 +31,7 @@ pub(super) fn messages(
     Ok(history.into_messages())
 }
 
-/// Whether the last message is to be gone on with: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
+/// Whether the answer continues the last message: `prefix` of an assistant message, as `DeepSeek` and Mistral have it.
 pub(super) fn last_is_prefix(body: &Object<'_>) -> Result<bool, ApiError> {
     let path = body.at("messages");
     let messages = body.list_or_empty("messages")?.iter().enumerate();
@@ -69,7 +69,7 @@ fn assistant(message: Object<'_>, history: &mut History, warnings: &mut Warnings
         None => String::new(),
         Some(content) => content::text(content, message.at("content"), warnings)?,
     };
-    // What the assistant said instead of an answer; the protocol keeps it apart, the model didn't.
+    // A refusal is part of the text that the model wrote; only the protocol has a field of its own for it.
     if let Some(refusal) = message.string("refusal")?.filter(|refusal| !refusal.is_empty()) {
         let between = if text.is_empty() { "" } else { "\n" };
         text = [&text, between, refusal].concat();

@@ -1,4 +1,5 @@
-//! Chat Completions: `request` reads, `machine` answers in `chunks` or in one piece, `choice` by `choice`; `validator` checks streams.
+//! Chat Completions: `request` reads bodies, `machine` writes answers as `chunks` or in one piece, with a `choice` machine for each
+//! choice; `validator` checks streams.
 
 mod choice;
 mod chunks;

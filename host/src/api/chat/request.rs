@@ -1,4 +1,4 @@
-//! A chat request: the body checked, and the turn to generate. What is ignored and what is refused follows the Responses protocol.
+//! Reader of a chat request: checks the body and makes the job. What is ignored and what is refused follows the Responses protocol.
 
 use super::super::error::ApiError;
 use super::super::format::{self, Naming};
@@ -16,16 +16,16 @@ use crate::limits::Limits;
 use crate::model::{Beginning, Job, SamplingRequest, Truncation};
 use crate::prompt::Conversation;
 
-/// A request that was understood.
+/// A request whose body was read and checked.
 #[derive(Debug)]
 pub struct ChatRequest {
     /// The model asked for.
     pub model: String,
     /// Whether the answer is a stream.
     pub stream: bool,
-    /// The turn to generate.
+    /// What to generate: prompt, tools and sampling.
     pub job: Job,
-    /// What was left aside.
+    /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     asked: OutputOptions,
 }
@@ -37,7 +37,7 @@ impl ChatRequest {
     }
 }
 
-/// Reads a body.
+/// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let job = job(body, defaults, &mut warnings)?;
@@ -58,7 +58,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ChatReques
     })
 }
 
-/// The turns that `body` asks for.
+/// Reads the job that `body` asks for.
 pub(in crate::api) fn job(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -108,7 +108,7 @@ pub(in crate::api) fn job(
     })
 }
 
-/// Reads a body into what the transport needs.
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -130,7 +130,7 @@ fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// How many alternatives to tell with each token of the content; none: no log-probabilities.
+/// Number of alternatives to list with each token of the content; `None` if no log-probabilities are asked for.
 fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> {
     let top = options::alternatives(body, "top_logprobs", limits)?.unwrap_or(0);
     if body.boolean("logprobs")? == Some(true) {
@@ -142,7 +142,7 @@ fn logprobs(body: &Object<'_>, limits: &Limits) -> Result<Option<u8>, ApiError> 
     Ok(None)
 }
 
-/// Whether the last message is the model's own, to be gone on with: vLLM's `continue_final_message`, or `prefix` of that message.
+/// Whether the answer continues the last message: vLLM's `continue_final_message`, or `prefix` of that message.
 fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
     let goes_on = body.boolean("continue_final_message")?;
     let new_turn = body.boolean("add_generation_prompt")?;

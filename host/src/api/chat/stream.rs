@@ -1,24 +1,24 @@
-//! What every chunk of a stream repeats, and which of them carry usage.
+//! Writer of a stream's chunks: the fields that every chunk repeats, and which chunks carry usage.
 
 use super::super::frames::Frames;
 use super::super::obfuscation::{Obfuscation, encoded_len};
 use super::chunks::{Chunk, ChunkChoice, ChunkUsage};
 use crate::turn::Usage;
 
-/// The head of a stream's chunks.
+/// Writer of one stream's chunks.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) id: String,
     pub(super) created: u64,
     pub(super) model: String,
-    /// The last chunk tells the usage.
+    /// Whether a last chunk carries the usage.
     pub(super) include_usage: bool,
-    /// Pads what chunks say, if that is wanted.
+    /// Makes the padding of chunks, if the client wants them padded.
     pub(super) obfuscation: Option<Obfuscation>,
 }
 
 impl Stream {
-    /// A chunk of one choice.
+    /// Writes a chunk of one choice.
     pub(super) fn choice(&mut self, choice: ChunkChoice<'_>, frames: &mut Frames) {
         let usage = if self.include_usage { ChunkUsage::Later(None) } else { ChunkUsage::Unwanted };
         let Self { id, created, model, obfuscation, .. } = self;
@@ -29,7 +29,7 @@ impl Stream {
         frames.push(None, &Chunk { id, object, created: *created, model, choices, usage, obfuscation });
     }
 
-    /// The usage chunk, if it is wanted.
+    /// Writes the usage chunk, if the client asked for it.
     pub(super) fn usage(&self, usage: Usage, frames: &mut Frames) {
         if self.include_usage {
             let Self { id, created, model, .. } = self;

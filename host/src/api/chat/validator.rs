@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::sse;
 
-/// What a choice has said so far.
+/// State of the checks of one choice.
 #[derive(Debug, Default)]
 struct ChoiceCheck {
     calls: u64,
@@ -24,13 +24,13 @@ pub struct ChunkValidator {
     /// `id`, `object`, `created` and `model` of the first chunk.
     head: Option<[Value; 4]>,
     choices: BTreeMap<u64, ChoiceCheck>,
-    /// Usage or an error came: nothing but `[DONE]` may follow.
+    /// Whether usage or an error came: only `[DONE]` may follow.
     last: bool,
     failed: bool,
 }
 
 impl ChunkValidator {
-    /// Before the first chunk.
+    /// A validator that has seen no chunk.
     pub fn new() -> Self {
         Self::default()
     }

@@ -5,7 +5,7 @@ use super::super::fields::sampling::{
 };
 use super::super::fields::{Field, POSITIVE, Shape, TEXTS, TOKENS, Tables};
 
-/// All of them.
+/// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
 /// `add_special_tokens`.

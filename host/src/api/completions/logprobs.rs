@@ -1,4 +1,4 @@
-//! `logprobs` of completions: lists side by side, one entry per token, alternatives by their text.
+//! `logprobs` of completions: parallel lists with one entry per token; alternatives are found by their text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::turn::{DeltaToken, TokenLogprob};
 
-/// JSON has no minus infinity; this is what `OpenAI` says for it.
+/// Smallest log-probability that is written. JSON has no minus infinity; `OpenAI` writes this number for it.
 const LEAST: f32 = -9999.0;
 
 /// Tokens with their log-probabilities, and where in the text they begin, in characters.
@@ -25,7 +25,7 @@ impl TextLogprobs {
         let all = &*token.logprobs;
         self.tokens.push(spelt(&all.chosen.bytes));
         self.token_logprobs.push(all.chosen.logprob.max(LEAST));
-        // The token that was chosen stands among the alternatives, likely or not.
+        // The chosen token is always listed among the alternatives, even if it isn't one of the likeliest.
         let entry = |one: &TokenLogprob| (spelt(&one.bytes), Value::from(one.logprob.max(LEAST)));
         self.top_logprobs.push(all.top.iter().chain([&all.chosen]).map(entry).collect());
         self.text_offset.push(offset);

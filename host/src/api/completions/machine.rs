@@ -1,5 +1,5 @@
-//! From turns to completion chunks, and to the same answer in one piece. What a turn says in messages is the text; there is nothing
-//! else where no parser reads it.
+//! Event machine of Completions: makes chunks of a stream, and the answer in one piece, from one turn for each choice. All text of a
+//! turn is the choice's text, since no parser reads raw prompts' turns.
 
 use super::super::chat::TokenIds;
 use super::super::error::{ApiError, cancelled};
@@ -10,16 +10,16 @@ use super::objects::{Completion, TextChoice};
 use crate::model::RawTurn;
 use crate::turn::{Delta, TurnEnd, TurnEvent, TurnFailure, Usage};
 
-/// What a request asks of its answer.
+/// Options of a request that decide what its answer holds.
 #[derive(Debug)]
 pub(super) struct OutputOptions {
-    /// Of all prompts together.
+    /// Number of choices of all prompts together.
     pub(super) choices: usize,
-    /// The text that each prompt's choices begin with.
+    /// Text that a prompt's choices begin with, for each prompt.
     pub(super) echo: Option<Vec<String>>,
-    /// Tokens with their log-probabilities.
+    /// Whether the answer lists tokens with their log-probabilities.
     pub(super) logprobs: bool,
-    /// A last chunk with the usage.
+    /// Whether a stream has a last chunk with the usage.
     pub(super) include_usage: bool,
 }
 
@@ -31,24 +31,24 @@ pub struct CompletionMachine {
     model: String,
     asked: OutputOptions,
     choices: Vec<ChoiceMachine>,
-    /// The choice that events are of now.
+    /// Index of the choice that the next event belongs to.
     current: usize,
-    /// Choices that are still under way.
+    /// Number of choices whose turn hasn't ended.
     open: usize,
-    /// Of all choices together.
+    /// Usage of all choices together.
     usage: Usage,
     failure: Option<TurnFailure>,
 }
 
-/// One choice as it grows.
+/// State of one choice.
 #[derive(Debug, Default)]
 struct ChoiceMachine {
     text: String,
-    /// Length of the text.
+    /// Length of `text` in characters.
     characters: usize,
     logprobs: Option<TextLogprobs>,
     finish_reason: Option<&'static str>,
-    /// Its tokens, if they are wanted and it has ended.
+    /// Tokens of the prompt and of the output: set at the turn's end, if the client asked for them.
     raw: Option<RawTurn>,
 }
 
@@ -103,7 +103,7 @@ impl CompletionMachine {
 }
 
 impl ChoiceMachine {
-    /// Appends text; its tokens, if they are wanted.
+    /// Appends `delta`. Returns its tokens, if the client asked for log-probabilities.
     fn take(&mut self, delta: &Delta) -> Option<TextLogprobs> {
         let before = self.characters;
         self.text.push_str(delta);
@@ -140,7 +140,7 @@ impl Machine for CompletionMachine {
         }
     }
 
-    /// Nothing: clients know no event for it, and the transport's comments keep the connection.
+    /// Writes nothing: the protocol has no heartbeat event, and the transport's comments keep the connection open.
     fn heartbeat(&mut self, _frames: &mut Frames) {}
 
     fn raw(&mut self, turn: RawTurn) {

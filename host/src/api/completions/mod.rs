@@ -1,5 +1,5 @@
-//! Completions, the oldest protocol: prompts as their author wrote them, and text. No template, no parser: `request` reads, `machine`
-//! answers in chunks or in one piece, `validator` checks streams.
+//! Completions, the oldest protocol: raw prompts, answered with text, without template or parser. `request` reads bodies, `machine`
+//! writes answers as chunks or in one piece, `validator` checks streams.
 
 pub(super) mod fields;
 mod logprobs;

@@ -1,5 +1,5 @@
-//! A completions request: prompts as text or token ids, one or several. Control tokens in the text are control tokens: whoever
-//! writes the whole prompt writes them too. (`/v1/chat/completions` is where text of users belongs.)
+//! Reader of a completions request: prompts as text or token ids, one or several. Control tokens in the text are encoded as control
+//! tokens, since their author writes the whole prompt. (`/v1/chat/completions` is where text of users belongs.)
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
@@ -13,10 +13,10 @@ use crate::model::{Beginning, Job, RawPrompt, SamplingRequest, Truncation};
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Conversation;
 
-/// Tokens of an answer where the request doesn't say, as `OpenAI` has it.
+/// Default of `max_tokens`, as `OpenAI` has it.
 const MAX_TOKENS: u32 = 16;
 
-/// Reads a body into what the transport needs.
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -114,7 +114,7 @@ pub(in crate::api) fn prompts(
     list.iter().enumerate().map(prompt).collect()
 }
 
-/// The texts that answers begin with: the prompts, if they are to be echoed.
+/// The texts that choices begin with: the prompts, if the request asks for `echo`.
 fn echo(body: &Object<'_>, prompts: &[RawPrompt]) -> Result<Option<Vec<String>>, ApiError> {
     if body.boolean("echo")? != Some(true) {
         return Ok(None);

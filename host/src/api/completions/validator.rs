@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::sse;
 
-/// Checks one stream while it goes out.
+/// Checks one stream while it is sent.
 #[derive(Debug, Default)]
 pub struct CompletionsValidator {
     events: usize,
@@ -15,7 +15,7 @@ pub struct CompletionsValidator {
     head: Option<[Value; 4]>,
     /// Whether each choice has finished.
     choices: BTreeMap<u64, bool>,
-    /// Usage or an error came: nothing but `[DONE]` may follow.
+    /// Whether usage or an error came: only `[DONE]` may follow.
     last: bool,
     failed: bool,
     done: bool,

@@ -1,8 +1,9 @@
-//! The fields of sampling, which most endpoints share ([`crate::api::options::sampling`] reads them), and others that several have.
+//! Declarations of the sampling fields, which most endpoints share ([`crate::api::options::sampling`] reads them), and of other fields
+//! and notes that several endpoints have.
 
 use super::{ANY_OBJECT, Field, INTEGER, KindOf, Shape, TEXTS, TOKENS};
 
-/// How tokens are chosen.
+/// Fields that decide how tokens are sampled.
 pub(crate) const SAMPLING: [Field; 12] = [
     Field::supported(
         "bad_words",
@@ -45,7 +46,7 @@ const SEED: Field =
 const PENALTY: Shape = Shape::Number(-2.0, 2.0);
 const UNIT: Shape = Shape::Number(0.0, 1.0);
 
-/// Efforts that clients know.
+/// All values of the reasoning effort.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// `chat_template_kwargs`.
@@ -80,7 +81,7 @@ pub(crate) const STOP: Field = Field::supported(
 pub(crate) const CHOICES: Field =
     Field::supported("n", Shape::UpTo(1, 16), "so many answers to one prompt, side by side");
 
-/// What `prompt_cache_key` does.
+/// Note on `prompt_cache_key`.
 pub(crate) const CACHE_KEY_NOTE: &str = "requests of one key and one beginning go to one engine, where there are several; prefixes are cached whatever it says";
 
 /// `priority`.
@@ -90,28 +91,28 @@ pub(crate) const PRIORITY: Field = Field::supported(
     "who comes first where answers wait, the lower number (as in vLLM); refused where the engine knows no priorities, unless 0",
 );
 
-/// What `strict` of a function does.
+/// Note on `strict` of a function.
 pub(crate) const STRICT_NOTE: &str = "arguments of a `strict` one follow its schema where a call is forced, and else where the engine and the \
      model's format can do it";
 
-/// What a custom tool's grammar does.
+/// Note on a custom tool's grammar.
 pub(crate) const GRAMMAR_NOTE: &str = "its input streams as plain text; a grammar is told to the model, and followed where the engine and the model's format can do it";
 
-/// What is said of a schema.
+/// Note on formats with a schema.
 pub(crate) const FORMAT_NOTE: &str = "the answer follows the schema, `strict` or not";
 
-/// What is said of formats of the answer.
+/// Note on formats of the answer that are refused.
 pub(crate) const REFUSED_FORMAT_NOTE: &str =
     "JSON is refused where the engine can't follow it (`docs/constraints.md`)";
 
-/// What is said of forced calls.
+/// Note on forced calls.
 pub(crate) const FORCED_NOTE: &str =
     "what forces a call is refused where the engine can't force it (`docs/constraints.md`)";
 
 /// `schema` of a format.
 pub(crate) const SCHEMA: Field = Field::supported("schema", ANY_OBJECT, "at most 256 KiB").required();
 
-/// A format with nothing beside its type.
+/// A format whose only field is `type`.
 pub(crate) const fn plain_format(kind: &'static str, note: &'static str) -> KindOf {
     KindOf { kind: Some(kind), fields: &[], note }
 }
@@ -134,5 +135,5 @@ pub(crate) const RETURN_TOKEN_IDS: Field = Field::supported(
     "adds `prompt_token_ids` and `token_ids` to each choice, in a stream to its last chunk (as in vLLM)",
 );
 
-/// How many ids a token may have beside it.
+/// Number of alternatives to list with each token.
 pub(crate) const ALTERNATIVES: Shape = Shape::UpTo(0, 20);

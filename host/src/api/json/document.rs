@@ -1,4 +1,4 @@
-//! What is laid out of a body while it is read, and how much of it may be.
+//! Memory of a body's reading: the arena of opened objects and resolved strings, and the bound on their number of fields.
 
 use std::cell::Cell;
 
@@ -8,17 +8,17 @@ use super::super::error::ApiError;
 use super::Path;
 use crate::limits::Limits;
 
-/// Owner of what is laid out of a body while it is read.
+/// Owner of the memory that the reading of one body takes.
 pub(crate) struct Document {
     pub(super) arena: Bump,
-    /// Fields that may yet be read.
+    /// Number of fields that may still be laid out.
     fields_left: Cell<usize>,
     max_fields: usize,
     pub(super) max_depth: usize,
 }
 
 impl Document {
-    /// For one body.
+    /// An empty document, for one body.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             arena: Bump::new(),
@@ -28,7 +28,7 @@ impl Document {
         }
     }
 
-    /// Counts fields about to be laid out.
+    /// Counts `count` fields that are about to be laid out.
     pub(super) fn count_fields(&self, count: usize, path: Path<'_>) -> Result<(), ApiError> {
         let left = self.fields_left.get().checked_sub(count).ok_or_else(|| {
             path.invalid(format_args!(

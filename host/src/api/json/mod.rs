@@ -1,9 +1,9 @@
-//! Request bodies: JSON that is checked whole once and then read where it stands, with typed access whose errors name the path, what
-//! was expected and what came. `null` counts as absent everywhere.
+//! Request bodies: JSON that is checked whole once and then read in place. Typed access has errors that name the path, the expected type
+//! and the actual one. `null` counts as absent everywhere.
 //!
-//! Nothing is built of a body but what a reader asks for: values are slices of its text, and only the fields of the objects that are
-//! opened, and strings with escapes, are laid out in the document's arena. The number of those fields is bounded, so a body never
-//! costs much more memory than its own size, whatever it consists of.
+//! Only what a reader asks for is built: values are slices of the body's text, and the document's arena holds only the fields of
+//! objects that were opened, and strings with escapes. The number of those fields is bounded, so a body never costs much more memory
+//! than its own size, whatever it consists of.
 
 mod document;
 mod object;
@@ -26,7 +26,7 @@ impl Document {
     /// Reads a body, which must be one JSON object.
     ///
     /// # Errors
-    /// 400 where it is no JSON, nests deeper than allowed, or is another value.
+    /// 400 where the body is no JSON, nests deeper than allowed, or is no object.
     pub(crate) fn read<'a>(&'a self, body: &'a [u8]) -> Result<Object<'a>, ApiError> {
         let not_json = |error: &dyn std::fmt::Display| {
             ApiError::invalid(None, format!("body: not valid JSON: {error}")).with_code("invalid_json")
@@ -46,7 +46,7 @@ impl Document {
     }
 }
 
-/// What `read` makes of a value.
+/// Calls `read` with `value` as a reader of requests sees it.
 #[cfg(test)]
 pub(crate) fn with_value<T>(value: &serde_json::Value, read: impl FnOnce(Value<'_>) -> T) -> T {
     let document = Document::new(&Limits::default());

@@ -1,4 +1,4 @@
-//! An object that was opened: its fields side by side, and typed access to them.
+//! An object that was opened: a slice of its fields, and typed access to them.
 
 use std::ops::RangeInclusive;
 
@@ -8,26 +8,26 @@ use super::{Document, List, Path, Value};
 /// A JSON object with its path. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object<'a> {
-    /// Names and values, in the order of the text; of those of one name the last counts.
+    /// Names and values, in the order of the text. If a name is repeated, its last value counts.
     fields: &'a [(&'a str, Value<'a>)],
     document: &'a Document,
-    /// Where it stands.
+    /// Path of the object in the body.
     pub(crate) path: Path<'a>,
 }
 
 impl<'a> Object<'a> {
-    /// `value`, if it is an object.
+    /// Opens `value`, which must be an object.
     pub(crate) fn new(value: Value<'a>, path: Path<'a>) -> Result<Self, ApiError> {
         let Value::Object(closed) = value else { return Err(path.expected("an object", value)) };
         Ok(Self { fields: closed.lay_out(path)?, document: closed.document(), path })
     }
 
-    /// Its fields.
+    /// The object's fields, in the order of the text.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> + use<'a> {
         self.fields.iter().copied()
     }
 
-    /// How many there are.
+    /// Number of fields.
     pub(crate) fn len(&self) -> usize {
         self.fields.len()
     }
@@ -43,7 +43,7 @@ impl<'a> Object<'a> {
         field.map(|(_, value)| *value).filter(|value| !value.is_null())
     }
 
-    /// A string.
+    /// The string field `name`.
     pub(crate) fn string(&self, name: &str) -> Result<Option<&'a str>, ApiError> {
         match self.get(name) {
             None => Ok(None),
@@ -52,12 +52,12 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A string that must be there.
+    /// The string field `name`, which is required.
     pub(crate) fn required_string(&self, name: &str) -> Result<&'a str, ApiError> {
         self.string(name)?.ok_or_else(|| self.at(name).missing("a string"))
     }
 
-    /// `true` or `false`.
+    /// The boolean field `name`.
     pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>, ApiError> {
         match self.get(name) {
             None => Ok(None),
@@ -66,7 +66,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A whole number in `range`.
+    /// The field `name`, a whole number in `range`.
     pub(crate) fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<Option<i64>, ApiError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let path = self.at(name);
@@ -82,13 +82,13 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A whole number from `min` up to what 32 bits hold.
+    /// The field `name`, a whole number from `min` up to `u32::MAX`.
     pub(crate) fn count(&self, name: &str, min: u32) -> Result<Option<u32>, ApiError> {
         let count = self.integer(name, i64::from(min)..=i64::from(u32::MAX))?;
         Ok(count.map(|n| u32::try_from(n).expect("the range was checked")))
     }
 
-    /// A number in `range`.
+    /// The field `name`, a number in `range`.
     pub(crate) fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, ApiError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let path = self.at(name);
@@ -104,7 +104,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A list.
+    /// The list field `name`.
     pub(crate) fn list(&self, name: &str) -> Result<Option<List<'a>>, ApiError> {
         match self.get(name) {
             None => Ok(None),
@@ -113,18 +113,18 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A list, or one of nothing.
+    /// The list field `name`; empty if absent.
     pub(crate) fn list_or_empty(&self, name: &str) -> Result<List<'a>, ApiError> {
         Ok(self.list(name)?.unwrap_or_else(|| List::empty(self.document)))
     }
 
-    /// An object.
+    /// The object field `name`, opened.
     pub(crate) fn object<'b>(&'b self, name: &'b str) -> Result<Option<Object<'b>>, ApiError> {
         self.get(name).map(|value| Object::new(value, self.at(name))).transpose()
     }
 }
 
-/// As much of a number as a message needs.
+/// The first 40 characters of a number's text, for messages.
 fn short(number: &str) -> &str {
     &number[..number.len().min(40)]
 }

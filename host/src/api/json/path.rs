@@ -1,11 +1,11 @@
-//! Where in a request's body a value stands, and the refusals that name the place.
+//! Path of a value in a request's body, and the refusals that name it.
 
 use std::fmt;
 
 use super::super::error::ApiError;
 use super::super::printable::printable;
 
-/// Where in the body a value stands; printed only when something is wrong there.
+/// Path of a value in the body. It becomes text only in an error message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
     /// The whole body.
@@ -27,17 +27,17 @@ impl<'a> Path<'a> {
         Path::Element(self, index)
     }
 
-    /// 400: a value must be there and isn't.
+    /// 400: a required value is missing.
     pub(crate) fn missing(&self, what: &str) -> ApiError {
         self.invalid(format_args!("missing: expected {what}")).with_code("missing_required_parameter")
     }
 
-    /// 400: something is wrong here; `what` says what.
+    /// 400: the value is wrong; `what` says how.
     pub(crate) fn invalid(&self, what: impl fmt::Display) -> ApiError {
         ApiError::invalid(self.param(), format!("{self}: {what}")).with_code("invalid_value")
     }
 
-    /// 400: asks for what this server can't do yet.
+    /// 400: the value asks for something that this server doesn't support.
     pub(crate) fn unsupported(&self, what: impl fmt::Display) -> ApiError {
         ApiError::invalid(self.param(), format!("{self}: {what}")).with_code("unsupported_parameter")
     }

@@ -1,4 +1,4 @@
-//! Walks over the text of JSON. All but the first two functions expect text that has been checked.
+//! Scans over the text of JSON. All but the first two functions expect text whose syntax has been checked.
 
 use memchr::{memchr_iter, memchr2};
 use serde_json::Deserializer;
@@ -24,7 +24,7 @@ pub(super) fn nests_deeper(json: &[u8], max: usize) -> bool {
     false
 }
 
-/// Where an escape stands that is half of a surrogate pair, which no text can hold (RFC 8259, 8.2).
+/// Offset of the first escape that is half of a surrogate pair, which no text can hold (RFC 8259, 8.2).
 pub(super) fn lone_surrogate(json: &str) -> Option<usize> {
     let bytes = json.as_bytes();
     let mut next = 0;
@@ -51,7 +51,7 @@ fn escaped_unit(bytes: &[u8]) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Bytes up to behind the quote that ends a string, or all there are; `rest` begins inside it.
+/// Number of bytes up to and with the quote that ends a string; all of `rest` if none does. `rest` begins inside the string.
 fn string_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr2(b'"', b'\\', &rest[at..]) {
@@ -67,12 +67,12 @@ fn string_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The inside of an array or object, cut into values.
+/// Iterator over the values in an array or object; names of an object's fields are values too.
 #[derive(Debug, Clone)]
 pub(super) struct Values<'a>(&'a str);
 
 impl<'a> Values<'a> {
-    /// Those in `json`, an array or object as it stands in the text.
+    /// The values in `json`, an array or object with its brackets.
     pub(super) fn inside(json: &'a str) -> Self {
         Self(&json[1..json.len() - 1])
     }
@@ -112,7 +112,7 @@ pub(super) fn minified(json: &str) -> String {
     out
 }
 
-/// How many values a text holds, itself included.
+/// Number of values in a JSON text, the outermost one and names of fields included.
 pub(super) fn count_values(json: &str) -> usize {
     let bytes = json.as_bytes();
     let (mut count, mut at) = (1, 0);

@@ -3,7 +3,7 @@
 use super::{Document, Object, Path, Value};
 use crate::limits::Limits;
 
-/// What `read` makes of a body.
+/// Calls `read` with the opened body.
 fn with_body<T>(body: &str, read: impl FnOnce(Object<'_>) -> T) -> T {
     let document = Document::new(&Limits::default());
     read(document.read(body.as_bytes()).unwrap_or_else(|error| panic!("{error}")))
@@ -74,7 +74,7 @@ fn values_are_those_that_serde_json_reads() {
     });
 }
 
-/// A value built of all that a reader can ask.
+/// `value` as serde's type, built through the access that readers have.
 fn same(value: Value<'_>) -> serde_json::Value {
     match value {
         Value::Null => serde_json::Value::Null,

@@ -1,4 +1,4 @@
-//! One value of a checked body: a slice of its text, looked at when somebody asks.
+//! One value of a checked body: a slice of its text, which is parsed on access.
 
 use serde_json::Number;
 
@@ -28,11 +28,11 @@ pub(crate) enum Value<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a>(Slice<'a>);
 
-/// A list, cut into elements as one goes along it.
+/// A list, cut into elements while it is iterated.
 #[derive(Clone, Copy)]
 pub(crate) struct List<'a>(Slice<'a>);
 
-/// An object of which nothing was read.
+/// An object that wasn't opened: none of its fields was read.
 #[derive(Clone, Copy)]
 pub(crate) struct Closed<'a>(Slice<'a>);
 
@@ -43,7 +43,7 @@ struct Slice<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value that `json`, a part of the document's text, spells.
+    /// The value whose text is `json`, a part of the document's text.
     pub(super) fn new(json: &'a str, document: &'a Document) -> Self {
         let slice = Slice { json, document };
         match json.as_bytes()[0] {
@@ -57,7 +57,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What type it is, for messages.
+    /// Name of the value's type, for messages.
     pub(crate) fn type_name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -82,12 +82,12 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A number that 64 bits hold; none for what isn't a number or is written otherwise (`1.0`).
+    /// The value of a whole number; `None` for other values, numbers written as `1.0`, and numbers beyond 64 bits.
     pub(crate) fn as_integer(self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// A number, rounded to what a float holds.
+    /// The value of a number, rounded to `f64`.
     pub(crate) fn as_float(self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
@@ -107,13 +107,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// One field of an object, without opening it: for a look at few fields of many objects.
+    /// The field `name` of an object, without opening the object: for reading few fields of many objects.
     pub(crate) fn field(self, name: &str) -> Option<Self> {
         let Self::Object(object) = self else { return None };
         object.fields().filter(|(key, _)| key.is(name)).last().map(|(_, value)| value)
     }
 
-    /// Its JSON, white space between tokens left out.
+    /// The value's JSON without white space between tokens.
     pub(crate) fn to_json(self) -> Json {
         match self {
             Self::Null => Json::null(),
@@ -126,7 +126,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Bytes of its JSON as the client wrote it.
+    /// Length in bytes of the value's JSON as the client wrote it (5 for `null` and booleans).
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Null | Self::Bool(_) => 5,
@@ -137,7 +137,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether its brackets nest deeper than `max`.
+    /// Whether the value's brackets nest deeper than `max`.
     pub(crate) fn nests_deeper(self, max: usize) -> bool {
         match self {
             Self::List(List(slice)) | Self::Object(Closed(slice)) => {
@@ -147,7 +147,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// How many values it consists of, itself included.
+    /// Number of values that the value consists of, itself and names of fields included.
     pub(crate) fn count(self) -> usize {
         match self {
             Self::List(List(slice)) | Self::Object(Closed(slice)) => scan::count_values(slice.json),
@@ -157,7 +157,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Whether it says `text`.
+    /// Whether the string, with escapes resolved, is `text`.
     fn is(self, text: &str) -> bool {
         let json = self.0.json;
         let inside = &json[1..json.len() - 1];
@@ -168,7 +168,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text, escapes resolved. Those with escapes are resolved at every call: ask once.
+    /// The text with escapes resolved. A text with escapes is resolved, and laid out in the arena, at every call: call it once.
     pub(crate) fn get(self) -> &'a str {
         let Slice { json, document } = self.0;
         let inside = &json[1..json.len() - 1];
@@ -181,40 +181,40 @@ impl<'a> Text<'a> {
 }
 
 impl<'a> List<'a> {
-    /// A list of nothing.
+    /// An empty list.
     pub(super) fn empty(document: &'a Document) -> Self {
         Self(Slice { json: "[]", document })
     }
 
-    /// Its elements.
+    /// The list's elements.
     pub(crate) fn iter(self) -> impl Iterator<Item = Value<'a>> + Clone {
         let Slice { json, document } = self.0;
         Values::inside(json).map(|json| Value::new(json, document))
     }
 
-    /// Whether it has more than `count` elements; no more than that are looked at.
+    /// Whether the list has more than `count` elements; it parses at most `count` + 1.
     pub(crate) fn is_longer_than(self, count: usize) -> bool {
         self.iter().nth(count).is_some()
     }
 
-    /// Whether it has none.
+    /// Whether the list is empty.
     pub(crate) fn is_empty(self) -> bool {
         !self.is_longer_than(0)
     }
 
-    /// How many it has: goes through all of them.
+    /// Number of elements. Parses all of them.
     pub(crate) fn len(self) -> usize {
         self.iter().count()
     }
 }
 
 impl<'a> Closed<'a> {
-    /// The body that it is of.
+    /// The document that the object belongs to.
     pub(super) fn document(self) -> &'a Document {
         self.0.document
     }
 
-    /// Its fields side by side, counted before they are laid out.
+    /// Lays out the object's fields in the arena, after it has counted them against the document's bound.
     pub(super) fn lay_out(self, path: Path<'_>) -> Result<&'a [(&'a str, Value<'a>)], ApiError> {
         let document = self.0.document;
         let count = Values::inside(self.0.json).count() / 2;
@@ -223,7 +223,7 @@ impl<'a> Closed<'a> {
         Ok(document.arena.alloc_slice_fill_with(count, |_| fields.next().expect("they have been counted")))
     }
 
-    /// Its fields as they are written, those of one name more than once included.
+    /// The object's fields as they are written; a repeated name comes as often as it is written.
     fn fields(self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
         let Slice { json, document } = self.0;
         let mut values = Values::inside(json);

@@ -1,5 +1,5 @@
-//! Content blocks as the one text that templates take. What isn't text becomes a placeholder, and a warning: a request isn't refused
-//! for it.
+//! Reader of content blocks, which become the one text that templates take. A block that isn't text becomes a placeholder, with a
+//! warning; the request isn't refused.
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path, Value};
@@ -21,12 +21,12 @@ pub(super) fn text(content: Value<'_>, path: Path<'_>, warnings: &mut Warnings) 
     Ok(joined.take().unwrap_or_default())
 }
 
-/// Texts put together, a line break between two.
+/// Texts joined by line breaks.
 #[derive(Debug, Default)]
 pub(super) struct Joined(Option<String>);
 
 impl Joined {
-    /// Adds one.
+    /// Appends `text`.
     pub(super) fn push(&mut self, text: &str) {
         match &mut self.0 {
             Some(joined) => {
@@ -37,7 +37,7 @@ impl Joined {
         }
     }
 
-    /// Adds one if there is one.
+    /// Appends `text`, if it is `Some`.
     pub(super) fn extend(&mut self, text: Option<String>) {
         match &self.0 {
             None => self.0 = text,
@@ -45,13 +45,13 @@ impl Joined {
         }
     }
 
-    /// What has gathered; none if nothing was added.
+    /// Takes the joined text; `None` if nothing was added.
     pub(super) fn take(&mut self) -> Option<String> {
         self.0.take()
     }
 }
 
-/// The text of one block of a user, of a tool's result or of instructions; none for kinds nobody knows.
+/// The text of one block of a user message, a tool's result or instructions; `None` for unknown kinds.
 pub(super) fn block_text(block: Object<'_>, warnings: &mut Warnings) -> Result<Option<String>, ApiError> {
     match block.required_string("type")? {
         "text" => block.required_string("text").map(|text| Some(text.to_owned())),
@@ -71,7 +71,7 @@ fn placeholder(shown: &str, what: &str, warnings: &mut Warnings) -> String {
     shown.to_owned()
 }
 
-/// Title, context, and the text where the document is text; PDFs can't be read.
+/// Title, context and text of a document. A document that isn't text, such as a PDF, has a placeholder for text.
 fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let path = block.at("source");
     let source = block.object("source")?.ok_or_else(|| path.missing("an object"))?;
@@ -83,7 +83,7 @@ fn document(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiErr
     headed(&block, ["title", "context"], &body)
 }
 
-/// Title, source, and the found text.
+/// Title, source and text of a search result.
 fn search_result(block: Object<'_>, warnings: &mut Warnings) -> Result<String, ApiError> {
     let body = required_text(&block, "content", warnings)?;
     headed(&block, ["title", "source"], &body)
@@ -95,7 +95,7 @@ fn required_text(block: &Object<'_>, field: &str, warnings: &mut Warnings) -> Re
     text(content, path, warnings)
 }
 
-/// The texts of these fields, each on a line, before `body`.
+/// The texts of `fields`, each on a line of its own, followed by `body`.
 fn headed(block: &Object<'_>, fields: [&str; 2], body: &str) -> Result<String, ApiError> {
     let mut joined = Joined::default();
     for field in fields {

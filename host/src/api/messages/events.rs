@@ -103,7 +103,7 @@ pub(super) enum Block {
     },
 }
 
-/// `{}`, which a call's input is until it is whole.
+/// `{}`, the input of a call until the call is complete.
 ///
 /// # Panics
 /// Never: it is JSON.
@@ -168,18 +168,18 @@ struct Counted {
     input_tokens: usize,
 }
 
-/// The same, of this number.
+/// The body that answers a request to count tokens.
 pub fn counted(input_tokens: usize) -> impl Serialize {
     Counted { input_tokens }
 }
 
-/// Schemas of message and events.
+/// Schemas of the message and of the events.
 pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let events = generator.subschema_for::<Event<'_>>().to_value();
     AnswerSchemas { events: Some(events), ..AnswerSchemas::whole::<Message<'_>>(generator) }
 }
 
-/// Schema of a count.
+/// Schema of the answer to a request to count tokens.
 pub(in crate::api) fn count_answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     AnswerSchemas::whole::<Counted>(generator)
 }

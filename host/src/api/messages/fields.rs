@@ -1,4 +1,4 @@
-//! The fields of a Messages request, and of a question for the number of its tokens.
+//! The fields of a Messages request, and of a request to count a prompt's tokens.
 
 use super::super::fields::sampling::{
     EFFORTS, FORCED_NOTE, FORMAT_NOTE, MODEL, REFUSED_FORMAT_NOTE, SAMPLING, SCHEMA, STREAM, STRICT_NOTE,
@@ -6,10 +6,10 @@ use super::super::fields::sampling::{
 };
 use super::super::fields::{ANY_OBJECT, COUNT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables};
 
-/// All of them.
+/// All tables of a Messages request's fields.
 pub(in crate::api) const TABLES: Tables = &[&ANSWER, &PROMPT, &SAMPLING];
 
-/// Those that make the prompt.
+/// Tables of a request to count tokens: the fields that make the prompt.
 pub(in crate::api) const PROMPT_TABLES: Tables = &[&PROMPT];
 
 const ANSWER: [Field; 3] = [

@@ -1,5 +1,5 @@
-//! `system` and `messages`, as the conversation that templates take. What one message holds keeps its order: results of tools become
-//! messages of their own.
+//! Reader of `system` and `messages`, which become the conversation that templates take. Blocks of one message keep their order; results
+//! of tools become messages of their own.
 
 use super::super::error::ApiError;
 use super::super::history::{self, History};
@@ -12,14 +12,14 @@ use super::THINKING;
 use super::blocks::{self, Joined};
 use crate::prompt::{HistoryCall, Message, Role};
 
-/// Claude Code sends its accounting as the first line of the instructions. It differs in every request: in the prompt it would
-/// keep two requests from sharing their beginning in the prefix cache.
+/// Beginning of the first line of Claude Code's instructions, which is for Anthropic's accounting. The line differs in every request, so
+/// it is left out: with it in the prompt, no two requests would share a prefix in the prefix cache.
 const ACCOUNTING: &str = "x-anthropic-billing-header:";
 
-/// Between two texts that are one set of instructions.
+/// Separator between two texts of instructions.
 const JOINT: &str = "\n\n";
 
-/// The conversation.
+/// Reads `system` and `messages` into the conversation.
 pub(super) fn messages(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -43,12 +43,12 @@ pub(super) fn messages(
     Ok(messages)
 }
 
-/// The conversation as it is read.
+/// State of the reading.
 struct Input<'a> {
     history: History,
-    /// Instructions before the first message: one text, since templates look for it at the beginning only.
+    /// Instructions before the first message, joined to one text, since templates read instructions at the beginning only.
     system: Option<String>,
-    /// A message that isn't of the system has come.
+    /// Whether a message of `user` or `assistant` has come.
     begun: bool,
     seal: &'a Seal,
     warnings: &'a mut Warnings,
@@ -67,7 +67,7 @@ impl Input<'_> {
         if role == "user" { self.user(content, path) } else { self.assistant(content, path) }
     }
 
-    /// Instructions: before the conversation they are one, in it they stay where they are.
+    /// Reads instructions. Those before the conversation are joined to one message; later ones stay in their place.
     fn instructions(&mut self, content: Value<'_>, path: Path<'_>) -> Result<(), ApiError> {
         let text = match content {
             Value::List(list) => self.instruction_blocks(list, path)?,
@@ -128,7 +128,7 @@ impl Input<'_> {
         }
     }
 
-    /// What a tool gave back. Templates know no failed results: the text says it.
+    /// Reads a tool's result. Templates have no field for a failed result, so its text says that it failed.
     fn result(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let id = block.required_string("tool_use_id")?;
         let text = match block.get("content") {
@@ -155,7 +155,7 @@ impl Input<'_> {
         Ok(())
     }
 
-    /// A block of the model's; texts wait in `joined` for those that follow.
+    /// Reads a block of an assistant message. Texts are collected in `joined` until another kind of block comes.
     fn assistant_block(&mut self, block: Object<'_>, joined: &mut Joined) -> Result<(), ApiError> {
         match block.required_string("type")? {
             "text" => joined.push(block.required_string("text")?),
@@ -173,15 +173,15 @@ impl Input<'_> {
         Ok(())
     }
 
-    /// Text of the model; an empty one is none.
+    /// Adds text of the model, unless it is empty.
     fn answer(&mut self, text: Option<String>) {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             self.history.assistant_text(text);
         }
     }
 
-    /// Thinking is taken whoever wrote it: clients change servers in the middle of a conversation, and a client may say anything
-    /// in the model's name anyway. Its signature only tells whether it is ours.
+    /// Reads thinking, whatever its signature: clients change servers in the middle of a conversation, and a client may put any text
+    /// in the model's name anyway. A signature that isn't this server's only gives a warning.
     fn thinking(&mut self, block: Object<'_>) -> Result<(), ApiError> {
         let text = block.required_string("thinking")?;
         if text.is_empty() {
@@ -196,7 +196,7 @@ impl Input<'_> {
 
     fn finish(mut self) -> Vec<Message> {
         if self.history.ends_in_bare_reasoning() {
-            // A stream broke off after its thinking: the model does that part again.
+            // A stream broke off after its thinking: the model thinks again.
             self.history.drop_last();
             self.warnings.add("thinking at the end of the messages without an answer left out");
         }

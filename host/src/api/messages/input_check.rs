@@ -1,10 +1,10 @@
-//! Whether a call's arguments can be the `input` of its block, which is a JSON object: judged while they come, so that a client is
-//! never sent a piece that its parser stumbles over.
+//! Checker of a call's arguments while they stream: they become the `input` of a block, which must be a JSON object. So a client is
+//! never sent text that its JSON parser refuses.
 
 use actson::feeder::PushJsonFeeder;
 use actson::{JsonEvent, JsonParser};
 
-/// The arguments of one call so far.
+/// Checker of one call's arguments.
 pub(super) struct InputCheck {
     parser: JsonParser<PushJsonFeeder>,
     begun: bool,
@@ -12,13 +12,13 @@ pub(super) struct InputCheck {
     string: InString,
 }
 
-/// Where the text stands, as far as strings go.
+/// Whether the next byte is in a string, and where in an escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InString {
     No,
     Yes,
     AfterBackslash,
-    /// In the digits of `\uXXXX`: so many are still to come.
+    /// In the digits of `\uXXXX`; holds the number of digits still to come.
     Digits(u8),
 }
 
@@ -27,10 +27,10 @@ impl InputCheck {
         Self { parser: JsonParser::new(PushJsonFeeder::new()), begun: false, depth: 0, string: InString::No }
     }
 
-    /// Takes more of them. False if what came is no beginning of an object; it isn't asked again then.
+    /// Checks the next piece of the arguments. Returns false if no object begins with the text so far; it must not be called again then.
     pub(super) fn push(&mut self, text: &str) -> bool {
         if self.string == InString::Yes && text.bytes().all(is_plain) {
-            // Whatever it says, a string may go on so: most of long arguments is this.
+            // Plain text is always valid inside a string. Most of long arguments is such text, so the parser is spared.
             return true;
         }
         self.string = text.bytes().fold(self.string, InString::next);
@@ -48,7 +48,7 @@ impl InputCheck {
         }
     }
 
-    /// Whether the object is whole.
+    /// Whether the object is complete.
     pub(super) fn is_whole(&self) -> bool {
         self.begun && self.depth == 0
     }
@@ -64,7 +64,7 @@ impl InputCheck {
 }
 
 impl InString {
-    /// The same one byte later.
+    /// The state after `byte`.
     fn next(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::AfterBackslash, b'u') => Self::Digits(4),
@@ -77,7 +77,7 @@ impl InString {
     }
 }
 
-/// Whether a byte is of a string's text, and neither ends it nor is forbidden in it.
+/// Whether a byte stands for itself in a string: no quote, no backslash, no control character.
 fn is_plain(byte: u8) -> bool {
     byte >= b' ' && byte != b'"' && byte != b'\\'
 }
@@ -92,7 +92,7 @@ impl std::fmt::Debug for InputCheck {
 mod tests {
     use super::InputCheck;
 
-    /// Bytes after which it is known that there is no object, however the text is cut; and whether there is a whole one at the end.
+    /// Offset of the character at which the checker refuses `text`, fed one character at a time; and whether `text` is a whole object.
     fn judged(text: &str) -> (Option<usize>, bool) {
         let mut check = InputCheck::new();
         let known = text.char_indices().find(|(at, char)| !check.push(&text[*at..*at + char.len_utf8()]));

@@ -1,5 +1,5 @@
-//! From a turn's events to the stream of one message, and to the same message in one piece: each item is a block, and closed blocks
-//! are the message's content.
+//! Event machine of Messages: makes the stream of one message, and the message in one piece, from a turn's events. Each item is a block,
+//! and closed blocks are the message's content.
 
 use serde_json::value::RawValue;
 
@@ -19,34 +19,34 @@ use crate::turn::{self, ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure};
 pub struct MessagesMachine {
     id: String,
     model: String,
-    /// The request's bound on the answer: at fewer tokens it was the context that ended it.
+    /// The request's bound on the answer's tokens. An answer that was cut at fewer tokens reached the end of the context.
     max_tokens: u32,
     request_id: String,
-    /// Signs thinking.
+    /// Key that signs thinking.
     seal: Seal,
     content: Vec<Block>,
     open: Option<OpenBlock>,
-    /// The stop sequence that came.
+    /// The stop sequence that ended the turn.
     stopped_by: Option<String>,
     stop_reason: Option<&'static str>,
     usage: turn::Usage,
     failure: Option<TurnFailure>,
 }
 
-/// The block being written.
+/// The block that is being written.
 #[derive(Debug)]
 struct OpenBlock {
     block: Block,
-    /// Its text so far; of a call the input.
+    /// Text of the block so far; for a call, its input.
     text: String,
-    /// The text is a call's only argument rather than JSON: it is told as the string `input` of an object.
+    /// Whether the text is the input of a custom tool, which is no JSON: it is sent as the string `input` of an object.
     wrapped: bool,
-    /// Judges the input of a call.
+    /// Checker of a call's input, if the input is JSON.
     input: Option<InputCheck>,
 }
 
 impl OpenBlock {
-    /// Whether `text` can be more of it.
+    /// Whether the block can go on with `text`.
     fn takes(&mut self, text: &str) -> bool {
         self.input.as_mut().is_none_or(|input| input.push(text))
     }
@@ -101,13 +101,13 @@ impl MessagesMachine {
         }
     }
 
-    /// Ends the message: no block can carry what the model wrote, and a tool must not run with less.
+    /// Fails the message: no block can carry the arguments that the model wrote, and a tool must not run with a part of them.
     fn refuse_input(&mut self, frames: &mut Frames) {
         let Some(OpenBlock { block: Block::ToolUse { name, .. }, .. }) = self.open.take() else { return };
         self.fail(no_object(&name), frames);
     }
 
-    /// Adds to the open block.
+    /// Appends `text` to the open block and sends a delta.
     fn write(&mut self, text: &str, frames: &mut Frames) {
         debug_assert!(self.open.is_some(), "text belongs to an open item");
         let Some(open) = &mut self.open else { return };
@@ -138,7 +138,7 @@ impl MessagesMachine {
                 Event::ContentBlockDelta { index, delta: Delta::Signature { signature } }.send(frames);
             }
             Block::Text { text } => *text = written,
-            // What was cut off is no JSON: nobody can run it, and `stop_reason` says so.
+            // Input that was cut off is no JSON. Clients can't run the call; `stop_reason` tells them that it was cut.
             Block::ToolUse { input, .. } => {
                 *input = RawValue::from_string(written).unwrap_or_else(|_| no_input());
             }
@@ -147,8 +147,8 @@ impl MessagesMachine {
         self.content.push(block);
     }
 
-    /// What a call's input lacks although the call is whole: the end of what was wrapped, or all of it where nothing was written,
-    /// since not every client takes nothing for an empty object.
+    /// Writes what the input of a completed call lacks: the end of a wrapped text, or `{}` if the model wrote no arguments, since not
+    /// every client takes an empty text for an empty object.
     fn complete_input(&mut self, frames: &mut Frames) {
         let Some(open) = &self.open else { return };
         if open.wrapped {
@@ -158,7 +158,7 @@ impl MessagesMachine {
         }
     }
 
-    /// A call that was made must be answered, whatever ended the turn after it; but not if the answer was cut.
+    /// The stop reason. It is `tool_use` if there are calls, even if a stop sequence ended the turn, but not if the answer was cut.
     fn reason(&self, end: &TurnEnd) -> &'static str {
         let calls = self.content.iter().any(|block| matches!(block, Block::ToolUse { .. }));
         match end {

@@ -1,5 +1,5 @@
-//! Anthropic's Messages: `request` reads (`input`, `blocks`, `tools` are its parts), `machine` answers in `events` or in one piece;
-//! `error` has the protocol's error object; `validator` checks streams.
+//! Anthropic's Messages: `request` reads bodies, with `input`, `blocks` and `tools`; `machine` writes answers as `events` or in one
+//! piece; `error` has the protocol's error object; `validator` checks streams.
 
 mod blocks;
 mod error;
@@ -20,5 +20,5 @@ pub use machine::MessagesMachine;
 pub use request::{CountRequest, MessagesRequest};
 pub(crate) use request::{count, read};
 
-/// What signatures of thinking are made for ([`super::seal::Seal::sign`]).
+/// Purpose of signatures of thinking ([`super::seal::Seal::sign`]).
 pub(super) const THINKING: &str = "messages.thinking";

@@ -1,5 +1,5 @@
-//! A request for a message, or for the number of its prompt's tokens: the body checked, and the turn to generate. What a server of
-//! Anthropic's would do and this one can't is left aside with a warning; only what would give another answer than asked for is refused.
+//! Reader of a request for a message, or for the number of a prompt's tokens. Features of Anthropic's servers that this one lacks are
+//! ignored with a warning; only what would give another answer than the one asked for is refused.
 
 use super::super::error::ApiError;
 use super::super::format::{self, AnswerFormat, Naming};
@@ -15,16 +15,16 @@ use super::{fields, input, tools};
 use crate::model::{Beginning, Job, Truncation};
 use crate::prompt::{Conversation, Message, Role};
 
-/// A request that was understood.
+/// A request whose body was read and checked.
 #[derive(Debug)]
 pub struct MessagesRequest {
     /// The model asked for.
     pub model: String,
     /// Whether the answer is a stream.
     pub stream: bool,
-    /// The turn to generate.
+    /// What to generate: prompt, tools and sampling.
     pub job: Job,
-    /// What was left aside.
+    /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     max_tokens: u32,
 }
@@ -36,18 +36,18 @@ impl MessagesRequest {
     }
 }
 
-/// A question for the number of a prompt's tokens.
+/// A request to count a prompt's tokens.
 #[derive(Debug)]
 pub struct CountRequest {
     /// The model asked for.
     pub model: String,
-    /// The turn that the prompt would begin.
+    /// Job whose prompt is counted. Nothing is generated.
     pub job: Job,
-    /// What was left aside.
+    /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
 }
 
-/// Reads a body.
+/// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRequest, ApiError> {
     let path = body.at("max_tokens");
     let max_tokens = body.count("max_tokens", 1)?.ok_or_else(|| path.missing("an integer"))?;
@@ -62,7 +62,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<MessagesRe
     })
 }
 
-/// Reads a body into what the transport needs.
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -80,7 +80,7 @@ pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountReque
     prompt(body, defaults)
 }
 
-/// What both routes have in common: all that makes the prompt.
+/// Reads the fields that both routes have: all that make the prompt.
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let format = format(body, defaults)?;
@@ -111,7 +111,7 @@ fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiErr
     Ok(CountRequest { model, job, warnings: warnings.into_lines() })
 }
 
-/// A conversation that ends in text of the model's own is gone on with.
+/// Where the answer begins: it continues the last message if that is text of the assistant.
 fn beginning(messages: &[Message]) -> Beginning {
     let is_begun = |last: &Message| {
         last.role == Role::Assistant && last.tool_calls.is_empty() && !last.content.is_empty()
@@ -119,7 +119,7 @@ fn beginning(messages: &[Message]) -> Beginning {
     if messages.last().is_some_and(is_begun) { Beginning::ContinueLast } else { Beginning::Answer }
 }
 
-/// The format of the answer, under its name and the one it had as a beta; the name wins.
+/// The format of the answer: `output_config.format`, else `output_format`, as it was called in the beta.
 fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiError> {
     let read = |owner: &Object<'_>, name| {
         format::read(owner.get(name), owner.at(name), Naming::Nameless, &defaults.limits)
@@ -131,7 +131,7 @@ fn format(body: &Object<'_>, defaults: &Defaults) -> Result<AnswerFormat, ApiErr
     }
 }
 
-/// Thinking and effort, as the templates' arguments; what the request sets in `chat_template_kwargs` wins.
+/// Thinking and effort as template arguments. Arguments that the request sets in `chat_template_kwargs` win.
 fn template_arguments(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -149,7 +149,7 @@ fn template_arguments(
     Ok(arguments)
 }
 
-/// Whether the model may think. Not unless it is asked to: clients that don't ask take the first block for the answer.
+/// Whether the model may think: only if the request asks for it. Clients that don't ask take the first block for the answer.
 fn thinks(body: &Object<'_>, warnings: &mut Warnings) -> Result<bool, ApiError> {
     let Some(thinking) = body.object("thinking")? else { return Ok(false) };
     if thinking.count("budget_tokens", 0)?.is_some() {

@@ -1,4 +1,5 @@
-//! `tools` and `tool_choice`: what the client runs is a function; what Anthropic would run, or has trained its models on, is left aside.
+//! Reader of `tools` and `tool_choice`. Tools that the client runs are functions; tools that Anthropic runs, or has trained its models
+//! on, are ignored with a warning.
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
@@ -9,7 +10,7 @@ use super::super::warnings::Warnings;
 /// The field that holds a tool's schema.
 const SCHEMA: &str = "input_schema";
 
-/// The functions of a request.
+/// Reads the functions of a request.
 pub(super) fn functions(
     body: &Object<'_>,
     mut bounds: ToolBounds,
@@ -27,7 +28,7 @@ pub(super) fn functions(
     Ok(functions)
 }
 
-/// A tool in the shape that templates know: name, description, parameters, in this order, absent ones left out.
+/// Adds a tool in the shape that templates know: name, description, parameters and strict, in this order, without absent ones.
 fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
     let fields = [
         ("name", tool.get("name")),
@@ -39,7 +40,7 @@ fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
     functions.add(tool.required_string("name")?, tool, SCHEMA, declaration)
 }
 
-/// What `tool_choice` says, and whether several calls in one turn are allowed.
+/// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.
 pub(super) fn choice(body: &Object<'_>) -> Result<(ToolChoiceField, bool), ApiError> {
     let Some(choice) = body.object("tool_choice")? else { return Ok((ToolChoiceField::Auto, true)) };
     let parallel = !choice.boolean("disable_parallel_tool_use")?.unwrap_or(false);

@@ -19,25 +19,25 @@ const ERRORS: [&str; 9] = [
     "overloaded_error",
 ];
 
-/// Where a stream is.
+/// Part of the stream that is being checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
-    /// Nothing has come.
+    /// Before `message_start`.
     #[default]
     Start,
-    /// Blocks come.
+    /// Between `message_start` and `message_delta`: blocks come.
     Content,
-    /// The reason has come.
+    /// After `message_delta`, which has the stop reason.
     Stopped,
-    /// Nothing may come.
+    /// After `message_stop` or `error`: nothing may follow.
     Over,
 }
 
-/// The block that is open.
+/// The block between its start and its stop.
 #[derive(Debug)]
 struct OpenBlock {
     kind: String,
-    /// Its signature has come.
+    /// Whether the block's signature has come.
     signed: bool,
 }
 
@@ -46,9 +46,9 @@ struct OpenBlock {
 pub struct MessagesValidator {
     events: usize,
     stage: Stage,
-    /// Blocks begun.
+    /// Number of blocks that have begun.
     blocks: u64,
-    /// Those of them that are calls.
+    /// Number of blocks that are calls.
     calls: u64,
     open: Option<OpenBlock>,
 }

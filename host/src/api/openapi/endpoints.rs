@@ -1,4 +1,4 @@
-//! The endpoints of the main address, as a table. A test shows that the router has these and no others.
+//! Table of the endpoints of the main address. A test shows that the router has these and no others.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -6,44 +6,44 @@ use serde_json::{Value, json};
 use super::super::fields::Tables;
 use super::super::{chat, completions, error, messages, models, responses, tokenize};
 
-/// A route.
+/// An endpoint: method, path, and what requests and answers are.
 pub(crate) struct Endpoint {
     /// `get` or `post`.
     pub(crate) method: &'static str,
-    /// Its path; `{id}` stands for the rest of it, slashes included.
+    /// The endpoint's path; `{id}` stands for the rest of the path, slashes included.
     pub(crate) path: &'static str,
-    /// Its name for clients.
+    /// The operation's id in the document, from which clients make names.
     pub(super) id: &'static str,
-    /// What it does.
+    /// The operation's summary in the document.
     pub(super) summary: &'static str,
-    /// Whether no key is asked for.
+    /// Whether the endpoint needs no API key.
     pub(super) open: bool,
-    /// The fields of its body.
+    /// The fields of the request's body, if it has one.
     pub(super) request: Option<Tables>,
-    /// Media type of its answers that aren't streams.
+    /// Media type of answers that aren't streams.
     pub(super) media: &'static str,
-    /// What its answers are.
+    /// Makes the schemas of the answers.
     pub(super) answer: fn(&mut SchemaGenerator) -> AnswerSchemas,
-    /// Whose error object it refuses with.
+    /// Shape of the error object of refusals.
     pub(super) errors: ErrorFormat,
 }
 
 /// Schemas of an endpoint's answers.
 pub(crate) struct AnswerSchemas {
-    /// In one piece.
+    /// Schema of an answer in one piece.
     pub(crate) whole: Value,
-    /// The data of the events of a stream.
+    /// Schema of the data of a stream's events, if the endpoint has streams.
     pub(crate) events: Option<Value>,
 }
 
-/// Error objects.
+/// Shapes of error objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorFormat {
-    /// `OpenAI`'s.
+    /// `OpenAI`'s error object.
     OpenAi,
-    /// The same, but a response that failed is a response.
+    /// `OpenAI`'s error object, but a response that failed is answered with the response object.
     Responses,
-    /// Anthropic's.
+    /// Anthropic's error object.
     Anthropic,
 }
 
@@ -58,7 +58,7 @@ impl ErrorFormat {
 }
 
 impl AnswerSchemas {
-    /// One that is never a stream.
+    /// Schemas of an endpoint without streams.
     pub(crate) fn whole<T: JsonSchema>(generator: &mut SchemaGenerator) -> Self {
         Self { whole: generator.subschema_for::<T>().to_value(), events: None }
     }
@@ -77,7 +77,7 @@ impl Endpoint {
         errors: ErrorFormat::OpenAi,
     };
 
-    /// Statuses with which it refuses.
+    /// Statuses of the endpoint's refusals, each with a description.
     pub(super) fn refusals(&self) -> Vec<(&'static str, &'static str)> {
         let mut all = vec![("403", "The host or the origin of the request is not allowed.")];
         if !self.open {
@@ -104,7 +104,7 @@ impl Endpoint {
     }
 }
 
-/// All of them.
+/// All endpoints of the main address.
 pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/v1/responses",

@@ -1,5 +1,5 @@
-//! The `OpenAPI` document of all that the server answers on its main address, made of the endpoints' table, the tables of fields, and the
-//! schemas of the types that answers are. It doesn't depend on the operator's settings.
+//! The `OpenAPI` document of the endpoints on the server's main address. It is made of the endpoints' table, the tables of fields, and
+//! the schemas of the types of answers, and doesn't depend on the operator's settings.
 
 mod endpoints;
 mod shapes;
@@ -25,13 +25,13 @@ pub fn json() -> &'static str {
     &DOCUMENT
 }
 
-/// Methods and paths that it describes.
+/// Methods and paths that the document describes.
 #[cfg(test)]
 pub(crate) fn paths() -> impl Iterator<Item = (&'static str, &'static str)> {
     ENDPOINTS.iter().map(|endpoint| (endpoint.method, endpoint.path))
 }
 
-/// The document.
+/// Makes the document.
 fn document() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.definitions_path = "/components/schemas".into();
@@ -54,7 +54,7 @@ fn document() -> Value {
                 the answer names them in the header `x-sluice-warning`.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
-        // Without keys nobody is asked for one.
+        // The empty entry is for servers without keys.
         "security": [{}, { "bearer": [] }, { "key": [] }],
         "paths": paths,
         "components": {
@@ -111,7 +111,7 @@ fn responses(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
     responses.insert("200".to_owned(), answer);
     let error = endpoint.errors.error(generator);
     for (status, description) in endpoint.refusals() {
-        // A response that failed is a response still.
+        // A response that failed is answered with the response object.
         let schema = if status.starts_with('5') && endpoint.errors == ErrorFormat::Responses {
             json!({ "anyOf": [error, whole] })
         } else {

@@ -1,4 +1,4 @@
-//! The tables of fields tell the truth: what they promise is sent to the code that reads bodies.
+//! The tables of fields agree with the readers: requests with the fields that the tables promise are sent to the readers of bodies.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use super::super::request::{Defaults, read_body};
 use super::super::{chat, completions, error::ApiError, messages, responses, tokenize};
 use super::{ENDPOINTS, document};
 
-/// Reads a body: what is warned of, or why not.
+/// Reads a body: returns the warnings, or the refusal.
 type Read = fn(&[u8]) -> Result<Vec<String>, ApiError>;
 
 struct Reader {
     path: &'static str,
     tables: Tables,
-    /// A body that is taken, with all that one field needs of another.
+    /// A body that is accepted, with the fields that other fields depend on.
     base: fn() -> Value,
     read: Read,
 }
 
-/// What a reader makes of a body.
+/// Calls `read` with the opened body and default settings.
 fn read<T>(
     body: &[u8],
     read: impl FnOnce(&Object<'_>, &Defaults) -> Result<T, ApiError>,
@@ -90,7 +90,7 @@ impl Reader {
     fn send(&self, name: &str, value: Value) -> Result<Vec<String>, ApiError> {
         let mut body = (self.base)();
         if self.path == "/tokenize" && name == "messages" && !value.is_null() {
-            // In its place.
+            // `messages` replaces `prompt`.
             body = json!({});
         }
         put(&mut body, name, value);
@@ -111,7 +111,7 @@ impl Reader {
         self.send(name, value).unwrap_or_else(|error| panic!("{}: {name}: {shown}: {error}", self.path))
     }
 
-    /// All fields, those of objects under dotted names and with what the object needs beside them.
+    /// All fields. Those of objects have dotted names.
     fn fields(&self) -> Vec<(String, &'static Field)> {
         let mut all = Vec::new();
         for field in fields::all(self.tables) {
@@ -128,7 +128,7 @@ fn put(body: &mut Value, name: &str, value: Value) {
     match name.split_once('.') {
         None => body[name] = value,
         Some((outer, inner)) => {
-            // Of these objects, nothing is read without a type.
+            // These objects are read only if they have a type.
             let needs_type = matches!(outer, "thinking" | "tool_choice") && inner != "type";
             let kind = if outer == "thinking" { "enabled" } else { "auto" };
             let mut object = Map::new();
@@ -141,7 +141,7 @@ fn put(body: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// What the shape doesn't allow.
+/// A value that the shape doesn't allow.
 fn wrong(shape: &Shape) -> Option<Value> {
     match shape {
         Shape::Any => None,

@@ -1,4 +1,4 @@
-//! What the response object repeats of its request, checked.
+//! Reader of the request fields that the response object repeats.
 
 use serde_json::Map;
 
@@ -17,7 +17,7 @@ const SAFETY_IDENTIFIER: usize = 128;
 const METADATA_KEY: usize = 64;
 const METADATA_VALUE: usize = 512;
 
-/// Reads everything of `body` that is repeated; `tools` are the tools as they are shown.
+/// Reads and checks all fields of `body` that the response object repeats; `tools` are the tools as it shows them.
 pub(super) fn read(
     body: &Object<'_>,
     tools: Vec<Json>,
@@ -40,7 +40,7 @@ pub(super) fn read(
         temperature: body.number("temperature", 0.0..=2.0)?.unwrap_or(defaults.temperature),
         reasoning: reasoning(body)?,
         max_output_tokens: body.count("max_output_tokens", 1)?,
-        // Of the protocol's own meaning, calls that the server runs: those of clients' tools end the response, and aren't counted.
+        // The protocol counts only calls that the server runs: calls of clients' tools end the response.
         max_tool_calls: body.count("max_tool_calls", 1)?,
         metadata: metadata(body, defaults.limits.metadata)?,
         safety_identifier: safety_identifier(body)?,
@@ -48,7 +48,7 @@ pub(super) fn read(
     })
 }
 
-/// The dialect of reasoning: the request's `summary` decides, else the server's default.
+/// The encoding of reasoning in events: `Summary` if the request sets `summary`, else the server's default.
 pub(super) fn dialect(reasoning: &ReasoningEcho, defaults: &Defaults) -> ReasoningEvents {
     if reasoning.summary.is_some() { ReasoningEvents::Summary } else { defaults.reasoning_events }
 }

@@ -8,7 +8,7 @@ use super::super::fields::{
     ANY_OBJECT, Field, KindOf, Kinds, POSITIVE, Shape, TEXTS, Tables, sampling::SAMPLING,
 };
 
-/// All of them.
+/// All tables of the endpoint's fields.
 pub(in crate::api) const TABLES: Tables = &[&FIELDS, &SAMPLING];
 
 const NOTHING_STORED: &str = "nothing is stored between requests: send the whole input";

@@ -1,4 +1,5 @@
-//! `input` in every shape that clients send, as messages. Items that clients keep for themselves or that other servers run are skipped.
+//! Reader of `input` in every shape that clients send; it makes messages. Items of unknown types, such as those of other servers' tools,
+//! are ignored with a warning.
 
 use serde_json::json;
 
@@ -14,14 +15,14 @@ use super::hosted::input::Exchanges;
 use super::names::flat;
 use crate::prompt::{HistoryCall, Message, Role};
 
-/// What encrypted reasoning is sealed as.
+/// Purpose of the seal on encrypted reasoning.
 pub(super) const REASONING: &str = "responses reasoning";
 
-/// Said of an item that only a server which stores answers knows.
+/// Message of the refusal of a reference to a stored item.
 const STORES_NOTHING: &str =
     "item_reference: this server stores no items; send the items whole, which clients do with `store: false`";
 
-/// The conversation of `instructions` and `input`.
+/// Reads `instructions` and `input` into the conversation.
 pub(super) fn messages(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -46,7 +47,7 @@ pub(super) fn messages(
         Some(other) => return Err(path.expected("a string or a list of items", other)),
     }
     if history.ends_in_bare_reasoning() {
-        // A stream broke off after its reasoning: the model does that part again.
+        // A stream broke off after its reasoning: the model reasons again.
         history.drop_last();
         warnings.add("reasoning at the end of the input without an answer left out");
     }
@@ -57,7 +58,7 @@ pub(super) fn messages(
     Ok(messages)
 }
 
-/// One item of the input.
+/// Adds one item of the input to the history.
 fn item(
     item: Object<'_>,
     (seal, exchanges): (&Seal, &Exchanges<'_>),
@@ -92,7 +93,7 @@ fn item(
             let name = item.get("name").map(|_| name(item)).transpose()?;
             history.result(Some(call_id(item)?), name.as_deref(), output);
         }
-        // Read with the tools.
+        // `tools::declared` reads these.
         "additional_tools" => {}
         "item_reference" => return Err(item.path.unsupported(STORES_NOTHING)),
         other if exchanges.item(other, item, history, warnings)? => {}
@@ -118,7 +119,7 @@ fn message(item: Object<'_>, history: &mut History, warnings: &mut Warnings) -> 
     Ok(())
 }
 
-/// The reasoning that was sealed here, else raw reasoning, else its summary; none where there is nothing of it.
+/// Text of a reasoning item: from `encrypted_content`, else from `content`, else from `summary`; `None` if it is empty.
 fn reasoning_text(
     item: Object<'_>,
     seal: &Seal,
@@ -144,7 +145,7 @@ fn open(item: Object<'_>, seal: &Seal, sealed: &str) -> Result<String, ApiError>
     })
 }
 
-/// Name of the tool that was called, as the model knows it.
+/// Name of the called tool as the model knows it: flat, if the item has a namespace.
 fn name(item: Object<'_>) -> Result<String, ApiError> {
     let name = item.required_string("name")?;
     Ok(item.string("namespace")?.map_or_else(|| name.to_owned(), |namespace| flat(namespace, name)))
@@ -160,7 +161,7 @@ fn required_content(item: Object<'_>, field: &str, warnings: &mut Warnings) -> R
     content::text(value, path, warnings)
 }
 
-/// `call_id`, or `id` where a client has only that.
+/// The field `call_id`, or `id` if the client sends only that.
 fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
     match item.string("call_id")? {
         Some(id) => Ok(id),
@@ -168,7 +169,7 @@ fn call_id(item: Object<'_>) -> Result<&str, ApiError> {
     }
 }
 
-/// Arguments as text; not necessarily JSON. Some clients send the object itself.
+/// Arguments as text, which needn't be JSON. Some clients send an object instead of its text.
 fn arguments(item: Object<'_>) -> Result<String, ApiError> {
     match item.get("arguments") {
         None => Ok(String::new()),

@@ -136,7 +136,7 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// Its id.
+    /// The item's id.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Reasoning { id, .. }
@@ -152,14 +152,14 @@ impl Item {
         matches!(self, Self::Hosted(item) if item.is_open())
     }
 
-    /// Sets its status.
+    /// Sets the item's status. Items of tools that the server runs are unchanged.
     pub(super) fn set_status(&mut self, new: Status) {
         match self {
             Self::Reasoning { status, .. }
             | Self::Message { status, .. }
             | Self::FunctionCall { status, .. }
             | Self::CustomToolCall { status, .. } => *status = new,
-            // Theirs goes with what happens to them.
+            // `hosted` sets it.
             Self::Hosted(_) => {}
         }
     }

@@ -1,5 +1,5 @@
-//! From a turn's events to the Responses stream, and to the same answer in one piece: the item that is open here is the one whose
-//! deltas go out, and closed items are the response's output, so that the stream can't say something else than the end of it.
+//! Event machine of Responses: makes the stream, and the response in one piece, from a turn's events. Deltas are sent of the item that is
+//! open here, and closed items are the response's output, so deltas and output can't differ.
 
 use super::super::error::{ApiError, cancelled};
 use super::super::frames::Frames;
@@ -22,14 +22,14 @@ use crate::model::{RawText, RawTurn};
 use crate::parser::contract::{Payload, Phase};
 use crate::turn::{Delta, ItemHead, ItemStatus, TokenLogprobs, TurnEnd, TurnEvent, TurnFailure, Usage};
 
-/// How one answer is to be told.
+/// Options of a request that decide which events its answer has.
 #[derive(Debug, Clone)]
 pub(super) struct EventOptions {
-    /// Dialect of reasoning.
+    /// Encoding of reasoning in events.
     pub(super) reasoning_events: ReasoningEvents,
-    /// Seals reasoning, where that is asked for.
+    /// Seals reasoning, if the request asks for encrypted reasoning.
     pub(super) seal: Option<Seal>,
-    /// Which tools stand in namespaces.
+    /// Flat names of the tools in namespaces.
     pub(super) namespaces: Namespaces,
     /// Whether deltas are padded.
     pub(super) obfuscate: bool,
@@ -39,7 +39,7 @@ pub(super) struct EventOptions {
 #[derive(Debug)]
 pub struct ResponsesMachine {
     response: Resource,
-    /// The item being written; its place is the number of items closed before it.
+    /// The item that the model is writing. It is pushed to the response's output when it is closed.
     open: Option<OpenItem>,
     sequence: SequenceNumbers,
     hosted: HostedCalls,
@@ -98,7 +98,7 @@ impl ResponsesMachine {
         self.failure = Some(failure);
     }
 
-    /// An item as it is announced: without text.
+    /// The item for `head`, without text, as `response.output_item.added` announces it.
     fn new_item(&mut self, head: &ItemHead) -> Item {
         let (status, ids) = (Status::InProgress, &mut self.ids);
         match head {
@@ -181,14 +181,14 @@ impl Machine for ResponsesMachine {
     }
 
     fn body(&self) -> (u16, String) {
-        // A response that failed is told whole too: its `error` is where the error object's would be.
+        // A response that failed is sent as a response object, too: its field `error` has what the error object would have.
         let status = self.failure.as_ref().map_or(200, |failure| ApiError::turn(failure).status);
         (status, serde_json::to_string(&self.response).expect("protocol types serialise"))
     }
 }
 
-/// The code of a failed response, which is one of a closed list in the protocol: clients that check it know no others. What the
-/// server's own codes say stands in the message, too.
+/// The code of a failed response. The protocol has a closed list of codes, and clients may refuse others. Nothing is lost, since the
+/// message says what the server's own code says.
 fn error_code(code: &'static str) -> &'static str {
     match code {
         "rate_limit_exceeded" | "invalid_prompt" => code,
@@ -199,7 +199,7 @@ fn error_code(code: &'static str) -> &'static str {
     }
 }
 
-/// The protocol's word for a phase; none where the format doesn't say.
+/// The protocol's word for a phase; `None` if the model's output format doesn't tell the phase.
 fn message_phase(phase: Phase) -> Option<MessagePhase> {
     match phase {
         Phase::Unspecified => None,
@@ -212,7 +212,7 @@ fn token_logprob(token: &TokenLogprobs) -> TokenLogprob {
     let likelihood = |of: &crate::turn::TokenLogprob| Likelihood {
         token: String::from_utf8_lossy(&of.bytes).into_owned(),
         bytes: of.bytes.clone(),
-        // JSON has no infinity: this is as unlikely as not at all.
+        // JSON has no minus infinity: this number stands for it.
         logprob: of.logprob.max(-9999.0),
     };
     TokenLogprob {

@@ -1,7 +1,8 @@
-//! The Responses protocol: `request` and `input` read, `machine` answers with `events`, `items` and the response object
-//! (`resource`); `validator` checks any stream of this protocol, ours or another's.
+//! The Responses protocol: `request` and `input` read bodies; `machine` writes answers as `events`, `items` and the response object
+//! (`resource`); `validator` checks streams of this protocol from any server.
 //!
-//! Two layers: `machine` knows turns and hands plain values to the leaves (`written`, `events`, `items`, `resource`), which know none.
+//! Two layers: `machine` knows turns and hands plain values to the leaves (`open_item`, `events`, `items`, `resource`), which know
+//! nothing of turns.
 
 mod echo;
 mod events;

@@ -1,23 +1,23 @@
-//! Names of tools in namespaces: the model sees one flat name, clients get namespace and name back as they declared them.
+//! Names of tools in namespaces: the model sees one flat name, and clients get back namespace and name as they declared them.
 
 use std::collections::HashMap;
 
-/// Which flat names stand for what.
+/// Map from flat names to namespace and name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Namespaces(HashMap<String, (String, String)>);
 
 impl Namespaces {
-    /// Notes that `flat` stands for `name` in `namespace`.
+    /// Adds the flat name `flat` of the tool `name` in `namespace`.
     pub(super) fn insert(&mut self, flat: String, namespace: &str, name: &str) {
         self.0.insert(flat, (namespace.to_owned(), name.to_owned()));
     }
 
-    /// Whether `flat` stands for a tool in a namespace.
+    /// Whether `flat` is the flat name of a tool in a namespace.
     pub(super) fn has(&self, flat: &str) -> bool {
         self.0.contains_key(flat)
     }
 
-    /// Namespace and name of a tool as the model called it. A name that isn't known stays as it is.
+    /// Namespace and name of the tool that the model called `flat`. An unknown name is returned unchanged, without a namespace.
     pub(super) fn split(&self, flat: &str) -> (Option<String>, String) {
         match self.0.get(flat) {
             Some((namespace, name)) => (Some(namespace.clone()), name.clone()),
@@ -25,14 +25,14 @@ impl Namespaces {
         }
     }
 
-    /// Flat names of the tools that are meant by `name`: a tool's own name, or that of a whole namespace.
+    /// Flat names of the tools that `meant` stands for, which is a tool's own name, or the name of a namespace for all tools in it.
     pub(super) fn meant_by<'a>(&'a self, meant: &'a str) -> impl Iterator<Item = &'a String> {
         let fits = move |namespace: &str, name: &str| namespace == meant || name == meant;
         self.0.iter().filter(move |(_, (namespace, name))| fits(namespace, name)).map(|(flat, _)| flat)
     }
 }
 
-/// The flat name: two underscores between, unless the namespace ends in them (`mcp__files__`).
+/// The flat name: namespace and name with two underscores between, unless the namespace ends in them (`mcp__files__`).
 pub(super) fn flat(namespace: &str, name: &str) -> String {
     let separator = if namespace.ends_with("__") { "" } else { "__" };
     format!("{namespace}{separator}{name}")

@@ -1,23 +1,23 @@
-//! The item that is being written, and the events of its life: begun, filled, done. It grows by what its deltas say and by nothing
-//! else, so that the stream can't say something else than the item at its end.
+//! The item that the model is writing, and its events from `added` to `done`. The item's text grows only by the deltas that are sent, so
+//! deltas and finished item can't differ.
 
 use super::super::frames::Frames;
 use super::super::obfuscation::{Obfuscation, encoded_len};
 use super::events::{self, At, SequenceNumbers, TextDelta};
 use super::items::{Item, OutputText, ReasoningText, Status, SummaryText, TokenLogprob};
 
-/// The only part of an item: none ever begins a second one.
+/// Index of the only part of an item.
 const FIRST: usize = 0;
 
 /// An open item.
 #[derive(Debug)]
 pub(super) struct OpenItem {
     item: Item,
-    /// Its place in the output.
+    /// The item's index in the output.
     index: usize,
 }
 
-/// Where events go.
+/// Destination of events.
 #[derive(Debug)]
 pub(super) struct Out<'a> {
     pub(super) sequence: &'a mut SequenceNumbers,
@@ -25,7 +25,7 @@ pub(super) struct Out<'a> {
 }
 
 impl OpenItem {
-    /// Announces `item`, which has no text yet, and its part if its kind has parts.
+    /// Announces `item`, which has no text yet, and its part, if items of its kind have parts.
     pub(super) fn begin(item: Item, index: usize, out: Out<'_>) -> Self {
         let mut written = Self { item, index };
         let Out { sequence, frames } = out;
@@ -52,7 +52,7 @@ impl OpenItem {
         written
     }
 
-    /// More text of it; `logprobs` are kept and told where the item has a place for them.
+    /// Appends `delta` and sends it. `logprobs` are sent and kept if the item is a message.
     pub(super) fn text(
         &mut self,
         delta: &str,
@@ -78,7 +78,7 @@ impl OpenItem {
             }
             Item::FunctionCall { .. } => sequence.send(events::arguments_delta(at, text_delta), frames),
             Item::CustomToolCall { .. } => sequence.send(events::input_delta(at, text_delta), frames),
-            // Told by `hosted`.
+            // `hosted` sends these events.
             Item::Hosted(_) => {}
         }
         if let Item::Message { content, .. } = &mut self.item {
@@ -86,7 +86,7 @@ impl OpenItem {
         }
     }
 
-    /// Its last events; the item as it stays.
+    /// Sends the item's last events and returns the finished item.
     pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: Out<'_>) -> Item {
         let Out { sequence, frames } = out;
         end_texts(&self.item, self.index, sequence, frames);
@@ -98,7 +98,7 @@ impl OpenItem {
         self.item
     }
 
-    /// The text of an item that is reasoning.
+    /// The text of the item, if it is reasoning.
     pub(super) fn reasoning(&self) -> Option<&str> {
         match &self.item {
             Item::Reasoning { content: Some(content), .. } => Some(&content[FIRST].text),
@@ -120,7 +120,7 @@ impl OpenItem {
     }
 }
 
-/// The `done` events inside the item.
+/// Sends the `done` events of the item's text and part.
 fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, frames: &mut Frames) {
     let at = At { item_id: item.id(), output_index };
     match item {
@@ -147,7 +147,7 @@ fn end_texts(item: &Item, output_index: usize, sequence: &mut SequenceNumbers, f
     }
 }
 
-/// Bytes that `logprobs` take in an event.
+/// Length in bytes of `logprobs` in an event.
 fn encoded_bytes(logprobs: &[TokenLogprob]) -> usize {
     if logprobs.is_empty() {
         return 0;

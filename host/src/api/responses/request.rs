@@ -1,5 +1,5 @@
-//! A Responses request: the body checked, the turn to generate, and what the answer repeats.
-//! Unknown fields, tools and items are ignored with a warning; what would change the answer in a way that isn't possible is refused.
+//! Reader of a Responses request: checks the body, makes the job, and keeps what the answer repeats.
+//! Unknown fields, tools and items are ignored with a warning. Fields that would change the answer in an unsupported way are refused.
 
 use super::super::error::ApiError;
 use super::super::ids::{Clock, Ids};
@@ -16,18 +16,18 @@ use crate::agent::{Hosted, HostedTools};
 use crate::model::{Beginning, Job, Truncation};
 use crate::prompt::Conversation;
 
-/// A request that was understood.
+/// A request whose body was read and checked.
 #[derive(Debug)]
 pub struct ResponsesRequest {
     /// The model asked for.
     pub model: String,
     /// Whether the answer is a stream.
     pub stream: bool,
-    /// The turn to generate.
+    /// What to generate: prompt, tools and sampling.
     pub job: Job,
-    /// Tools that the server runs for it.
+    /// Tools that the server runs during the answer.
     pub hosted: Option<Hosted>,
-    /// What was left aside.
+    /// A line for each field or value that was ignored.
     pub warnings: Vec<String>,
     echo: Echo,
     options: EventOptions,
@@ -40,14 +40,14 @@ impl ResponsesRequest {
     }
 }
 
-/// Reads a body.
+/// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     refuse_what_is_not_there(body)?;
     body.boolean("store")?;
 
     let max_calls = body.count("max_tool_calls", 1)?;
-    // First of all, since it bounds what both read.
+    // Before `hosted::request::read`: this checks the bounds of the list `tools`, which both read.
     let mut declared = tools::declared(body, ToolBounds::new(defaults), &mut warnings)?;
     let (hosted, shown) = hosted::request::read(body, max_calls, &defaults.mcp, &mut warnings)?;
     let choice = declared.flat_choice(choice(body)?);
@@ -94,11 +94,11 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
 const REASONING: &str = "reasoning.encrypted_content";
 const LOGPROBS: &str = "message.output_text.logprobs";
 
-/// What `include` asks for beside what is always there.
+/// Optional parts of the answer that `include` asks for.
 #[derive(Debug, Clone, Copy)]
 struct Include {
     encrypted_reasoning: bool,
-    /// Also where only `top_logprobs` asks for them.
+    /// Also true if `top_logprobs` is above 0.
     logprobs: bool,
 }
 
@@ -118,7 +118,7 @@ impl Include {
     }
 }
 
-/// Effort and verbosity are arguments of the template, which may know them.
+/// Arguments of the template: `chat_template_kwargs`, effort and verbosity. Templates ignore those that they don't know.
 fn template_arguments(
     body: &Object<'_>,
     echo: &Echo,
@@ -134,13 +134,13 @@ fn template_arguments(
     Ok(arguments)
 }
 
-/// Padding of deltas is on unless the request says otherwise, as in `OpenAI`'s API.
+/// Whether deltas are padded: yes unless the request says no, as in `OpenAI`'s API.
 fn wants_obfuscation(body: &Object<'_>) -> Result<bool, ApiError> {
     let Some(options) = body.object("stream_options")? else { return Ok(true) };
     Ok(options.boolean("include_obfuscation")?.unwrap_or(true))
 }
 
-/// Reads a body into what the transport needs.
+/// Reads a request's body and makes the machine that answers it, as the transport needs them.
 pub(crate) fn read(
     body: &Object<'_>,
     defaults: &Defaults,
@@ -153,7 +153,7 @@ pub(crate) fn read(
     Ok(ApiRequest { stream, job, hosted, warnings, machine })
 }
 
-/// What can't be left aside without giving another answer than the one asked for.
+/// Refuses fields that can't be ignored without giving another answer than the one asked for.
 fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
     for name in ["previous_response_id", "conversation", "prompt"] {
         if body.get(name).is_some() {

@@ -1,4 +1,4 @@
-//! The response object: all fields, always.
+//! The response object, which always has all its fields.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -8,7 +8,7 @@ use super::super::raw::Json;
 use super::super::schema::tagged;
 use super::items::Item;
 
-/// What the object repeats of its request.
+/// Fields of the request that the response object repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Echo {
     pub(super) model: String,
@@ -190,7 +190,7 @@ fn finished<S: Serializer>(output: &[Item], serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Resource {
-    /// A response that hasn't begun: no id, no time, no output.
+    /// A response that hasn't begun: without id, time and output.
     pub(super) fn new(echo: Echo) -> Self {
         Self {
             id: String::new(),

@@ -1,4 +1,4 @@
-//! The schemas of what this protocol answers. Each event is described by the leaf builder that makes it.
+//! Schemas of this protocol's answers. An event's schema is that of the type which its leaf builder returns.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const STEPS: [Step; 12] = [
     Step::CodeCompleted,
 ];
 
-/// Response and events.
+/// Schemas of the response object and of the events.
 pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     let whole = generator.subschema_for::<Resource>().to_value();
     let mut all = Events { generator, named: Vec::new() };
@@ -45,7 +45,7 @@ pub(in crate::api) fn answer(generator: &mut SchemaGenerator) -> AnswerSchemas {
     AnswerSchemas { whole, events: Some(all.finish()) }
 }
 
-/// Events as they are described.
+/// Collector of the events' schemas.
 struct Events<'a> {
     generator: &'a mut SchemaGenerator,
     named: Vec<(&'static str, Schema)>,
@@ -86,7 +86,7 @@ impl Events<'_> {
         self.add(&hosted::code_done(at, ""));
     }
 
-    /// The event of a builder, whose values don't matter.
+    /// Adds the type of `event`; the event's values don't matter.
     fn add<B: JsonSchema>(&mut self, event: &Event<B>) {
         self.add_kind::<B>(event.kind());
     }
@@ -104,14 +104,14 @@ impl Events<'_> {
         self.named.push((kind, schema));
     }
 
-    /// Every event under its own name; what a stream holds is one of them, or its last line.
+    /// Defines every event's schema under the event's name. Returns the schema of a stream's data: one of the events, or `[DONE]`.
     fn finish(self) -> Value {
         let mut any = Vec::new();
         for (kind, schema) in self.named {
             let schema = schema.to_value();
             let definitions = self.generator.definitions_mut();
             if let Some(known) = definitions.get_mut(kind) {
-                // The same event with parts of another type.
+                // An event of the same name with parts of another type.
                 *known = json!({ "anyOf": [known.take(), schema] });
             } else {
                 any.push(json!({ "$ref": format!("#/components/schemas/{kind}") }));

@@ -1,5 +1,5 @@
-//! `tools` of a Responses request: functions and custom tools are taken, in namespaces or not; what the server can't run is left
-//! aside with a warning (clients offer all they have). Tools may also come in the input, as `additional_tools`.
+//! Reader of `tools` of a Responses request: functions and custom tools, in namespaces or not. Other tools are ignored with a warning,
+//! since clients offer all the tools that they know. Tools may also come in the input, as `additional_tools`.
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Value};
@@ -13,15 +13,15 @@ use super::{hosted, input_items};
 /// The tools of a request.
 #[derive(Debug, Default)]
 pub(super) struct Declared {
-    /// For parser and template, under flat names.
+    /// The tools for parser and template, under flat names.
     pub(super) functions: Functions,
-    /// What the flat names stand for.
+    /// Namespaces and names that the flat names stand for.
     pub(super) namespaces: Namespaces,
-    /// As the response object repeats them.
+    /// The tools as the response object repeats them.
     pub(super) shown: Vec<Json>,
 }
 
-/// Reads all tools.
+/// Reads the tools of `tools` and of `additional_tools` in the input.
 pub(super) fn declared(
     body: &Object<'_>,
     mut bounds: ToolBounds,
@@ -39,7 +39,7 @@ pub(super) fn declared(
 }
 
 impl Declared {
-    /// The choice among them, in flat names.
+    /// The choice with flat names for the names that the client uses.
     pub(super) fn flat_choice(&self, choice: ToolChoiceField) -> ToolChoiceField {
         match choice {
             ToolChoiceField::Allowed(mut allowed) => {
@@ -53,7 +53,7 @@ impl Declared {
         }
     }
 
-    /// The flat name of the one tool that is meant; `name` as it is where that is a tool's, or none or several are meant.
+    /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it, or if it stands for none or several.
     fn flat_name(&self, name: String) -> String {
         if self.functions.tools.iter().any(|tool| tool.name == name) {
             return name;
@@ -65,7 +65,7 @@ impl Declared {
         }
     }
 
-    /// The list `tools` of an object.
+    /// Adds the tools in the list `tools` of an object.
     fn list(
         &mut self,
         owner: Object<'_>,
@@ -85,7 +85,7 @@ impl Declared {
                         return Err(taken(tool));
                     }
                 }
-                // Read with the tools that the server runs.
+                // `hosted::request` reads these.
                 kind if hosted::request::is_hosted(kind) => {}
                 other => warnings.add(format!("tool of type {} ignored", printable(other))),
             }
@@ -96,7 +96,7 @@ impl Declared {
         Ok(())
     }
 
-    /// A namespace: its tools under flat names.
+    /// Adds the tools of a namespace under flat names.
     fn namespace(
         &mut self,
         namespace: Object<'_>,
@@ -133,7 +133,7 @@ impl Declared {
         Ok(())
     }
 
-    /// The model mustn't see two tools under one name where one of them is a flat name: calls couldn't be told apart.
+    /// Refuses a flat name that another tool has: the model's calls couldn't be told apart.
     fn check_free(&self, name: &str, tool: Object<'_>) -> Result<(), ApiError> {
         if self.functions.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
     }
@@ -151,7 +151,7 @@ fn taken(tool: Object<'_>) -> ApiError {
     tool.at("name").invalid("the model would see two tools of this name: rename one, or its namespace")
 }
 
-/// A tool with all fields that the protocol gives it.
+/// The tool with all fields that the protocol gives it, as the response object shows it.
 fn echo(tool: Object<'_>, kind: &str) -> Json {
     let field = |name: &'static str| (name, tool.get(name).map_or_else(Json::null, Value::to_json));
     let head = [("type", Json::of(kind)), field("name"), field("description")];

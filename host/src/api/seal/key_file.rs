@@ -1,5 +1,5 @@
-//! The file that a server's keys are kept in: one key of 64 hexadecimal digits per line, the newest first. Made with a fresh key
-//! where it isn't there, with mode 0600; one that others can read isn't used.
+//! The file of a server's keys: one key of 64 hexadecimal digits per line, the newest first. A missing file is made with a fresh key
+//! and mode 0600. A file that others can read is refused.
 
 use std::fs::DirBuilder;
 use std::io::{self, Read as _};
@@ -10,12 +10,12 @@ use super::{KEY_BYTES, Seal};
 use crate::private::{self, PrivateError};
 use crate::random;
 
-/// More keys than this are a mistake: who replaces a key needs the last one or two.
+/// Most keys of a file. Whoever replaces a key needs the last one or two; more than this are a mistake.
 const MAX_KEYS: usize = 16;
-/// Bytes that a file of so many keys may have, blank lines and all.
+/// Most bytes that are read of a file: room for `MAX_KEYS` keys and blank lines.
 const MAX_BYTES: u64 = 4096;
 
-/// A key file that can't be used: which, and why.
+/// Error of a key file that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", file.display())]
 pub struct KeyFileError {
@@ -36,8 +36,7 @@ enum Reason {
 }
 
 impl KeyFileError {
-    /// Whether the file is there and wrong in itself: open to others, or no file of keys. Else it can't be had: its folder can't be
-    /// made, read or written.
+    /// Whether the file exists and its content or its mode is wrong. Else file or folder can't be made, read or written.
     pub fn is_of_the_file(&self) -> bool {
         match &self.reason {
             Reason::Private(PrivateError::Io(_)) => false,
@@ -48,7 +47,7 @@ impl KeyFileError {
 }
 
 impl Seal {
-    /// With the keys in `file`, which is made if it isn't there.
+    /// A seal with the keys in `file`, which is made if it is missing.
     ///
     /// # Panics
     /// If the system has no randomness to give.
@@ -65,7 +64,7 @@ fn read_or_make(file: &Path) -> Result<Seal, Reason> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let key = random::hex::<KEY_BYTES>();
-    // Another process may have made it in the meantime: then its key is the one.
+    // Another process may have made the file in the meantime: then that file's key is used.
     private::create_private(file, &[key.as_bytes(), b"\n"])?;
     read(file)?.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into())
 }

@@ -1,7 +1,7 @@
-//! What real agents send, and what is understood of it: `testdata/agents/*.json`, one golden for all (`UPDATE_EXPECT=1` rewrites it).
+//! Requests of real agents, and how they are read: `testdata/agents/*.json`, with one golden for all (`UPDATE_EXPECT=1` rewrites it).
 //!
-//! The files are made of recorded requests by `tests/agents/bodies.py`; each has its agent's fields, items and schemas, and a
-//! tool's result in the history. A request that agents send must never be refused.
+//! `tests/agents/bodies.py` makes the files from recorded requests; each file has an agent's fields, items and schemas, and a
+//! tool's result in the history. No request of an agent may be refused.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn read(file: &Path) -> (String, ReadRequest, Value) {
     (name, read, request["body"].take())
 }
 
-/// A request as the model will see it, a line per message.
+/// A request as the model sees it, a line per message.
 fn understood(name: &str, job: &Job, warnings: &[String]) -> String {
     let mut out = format!("== {name}\n");
     for message in &job.conversation.messages {

@@ -1,4 +1,4 @@
-//! What a request's options do to its answer, and what an answer is worth in the next request.
+//! Effects of a request's options on the answer, and of an answer's items on the next request.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn ask(extra: &Value, defaults: &Defaults) -> ApiRequest {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The events of an answer and its body, checked.
+/// The checked events of an answer to a request with the fields `extra`, and its body.
 fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value) {
     let (stream, _, body) = turn.run(&mut *ask(extra, defaults).machine, Frames::new(), usize::MAX);
     responses::validator::check_sse(stream.as_bytes()).unwrap_or_else(|violation| panic!("{violation}"));
@@ -28,7 +28,7 @@ fn answer(extra: &Value, turn: &Turn, defaults: &Defaults) -> (Vec<Value>, Value
     (events.map(|event| serde_json::from_str(event.data).unwrap()).collect(), body)
 }
 
-/// The messages that an input becomes, or how it is refused.
+/// The messages made of an input, or code and message of the refusal.
 fn messages(input: &Value, defaults: &Defaults) -> Result<Vec<Message>, (String, String)> {
     let body = json!({ "model": "m", "input": input }).to_string();
     match read(responses::read, body.as_bytes(), defaults, || 0) {
@@ -47,7 +47,7 @@ fn sealed(extra: &Value, defaults: &Defaults) -> Value {
     answer(&extra, &turn, defaults).1["output"][0].clone()
 }
 
-/// A request that sends `item` back, and the reasoning that the model is shown again.
+/// The reasoning that the model sees if a request sends `item` back, or the refusal.
 fn sent_back(item: &Value, defaults: &Defaults) -> Result<Option<String>, (String, String)> {
     let input = json!([{ "role": "user", "content": "q" }, item, { "role": "assistant", "content": "Hi." },
         { "role": "user", "content": "?" }]);

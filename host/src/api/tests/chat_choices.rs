@@ -22,7 +22,7 @@ fn ask(extra: &Value) -> Box<dyn Machine> {
     machine(chat::read, &body)
 }
 
-/// What a machine says: the stream, checked, as chunks, and the body.
+/// The output of a machine: the checked chunks of the stream, the status, and the body.
 fn output_of(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Value) {
     let stream = String::from_utf8(frames.take().to_vec()).unwrap();
     chat::validator::check_sse(stream.as_bytes()).unwrap_or_else(|what| panic!("{what}\n{stream}"));
@@ -36,7 +36,7 @@ fn output_of(machine: &dyn Machine, frames: &mut Frames) -> (Vec<Value>, u16, Va
     )
 }
 
-/// Tells the turns event by event in turn, the last one first.
+/// Hands the events of `turns` to the machine, one of each turn in turn, from the last turn to the first.
 fn interleave(machine: &mut dyn Machine, turns: &[Turn]) -> Frames {
     let mut frames = Frames::new();
     machine.begin(&mut frames);
@@ -118,7 +118,7 @@ fn tokens_of_content_are_told_with_their_log_probabilities() {
     let mut machine = ask(&json!({ "logprobs": true, "top_logprobs": 2 }));
     let mut frames = Frames::new();
     machine.begin(&mut frames);
-    // The second token is the first part of a character, the third the rest of it.
+    // The second token is the first part of a character, the third token the rest.
     let parts = vec![token(2, &[0xc3], -2.0), token(2, &[0xa9], 0.0)];
     for event in [
         head(),

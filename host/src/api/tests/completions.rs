@@ -1,4 +1,4 @@
-//! Completions: what its requests may say, and its answers.
+//! Requests of Completions, and their answers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What constrains an answer, as each protocol says it, and the names by which it is refused.
+//! Fields that constrain an answer in each protocol, and the field names in refusals.
 
 use engine::SubmitError;
 use serde_json::{Value, json};

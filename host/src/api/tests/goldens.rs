@@ -1,4 +1,5 @@
-//! Whole answers to fixed turns, byte for byte, as files in `testdata`. `UPDATE_EXPECT=1` rewrites them; read the difference then.
+//! Whole answers to fixed turns, compared byte for byte with files in `testdata`. `UPDATE_EXPECT=1` rewrites the files; read the
+//! difference afterwards.
 
 use std::path::Path;
 
@@ -29,7 +30,7 @@ fn chat_request() -> Value {
     })
 }
 
-/// Reasoning, text, tool, text, tool.
+/// Items of a turn: reasoning, text, call, text, call.
 pub(super) fn long_turn() -> Vec<Item> {
     vec![
         reasoning(&["Two ", "cities.\n"]),
@@ -68,7 +69,7 @@ fn golden(name: &str, read: ReadRequest, body: &Value, items: Vec<Item>, end: Tu
     compare_turn(name, read, body, &Turn::new(items, end))
 }
 
-/// Compares stream and body with the files `NAME.sse` and `NAME.json`, and hands the stream back.
+/// Compares stream and body with the files `NAME.sse` and `NAME.json`, and returns the stream.
 fn compare_turn(name: &str, read: ReadRequest, body: &Value, turn: &Turn) -> String {
     let (stream, status, json) = turn.run(&mut *machine(read, body), Frames::new(), 3);
     compare(&format!("{name}.sse"), &stream);

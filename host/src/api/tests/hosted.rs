@@ -1,4 +1,4 @@
-//! Tools that the server runs, as requests ask for them and as answers tell of them.
+//! Tools that the server runs: in requests, and in the items and events of answers.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn refusal(tool: &Value, defaults: &Defaults) -> String {
     }
 }
 
-/// An answer to a request with all three kinds of tools.
+/// Stream and body of an answer to a request with all three kinds of tools.
 fn output_of(events: &[RoundEvent], end: &TurnEnd) -> (String, Value) {
     let tools = json!([
         { "type": "mcp", "server_label": "time", "headers": { "authorization": "secret" } },
@@ -234,7 +234,7 @@ fn a_request_names_configured_servers_and_says_which_calls_it_is_asked_for() {
     let [time, tools, search, code] = hosted.tools.as_slice() else { panic!("{hosted:?}") };
     assert_eq!(time.allowed.as_deref(), Some(&["now".to_owned()][..]));
     assert!(!time.approval.asks("now") && time.approval.asks("later"));
-    // As the operator's file says, which says nothing: then it is asked for.
+    // The operator's file doesn't set it: then calls need approval.
     assert_eq!(tools.approval.others, Approval::Always);
     assert_eq!((search.purpose, code.purpose), (Purpose::WebSearch, Purpose::CodeInterpreter));
 }

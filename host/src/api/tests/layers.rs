@@ -1,8 +1,8 @@
-//! The two layers of event code, read off the sources: leaves take plain values only, so that whatever runs tools or stores
-//! responses can build the same events, and only leaves spell event types.
+//! Test of the two layers of event code, which reads the sources: leaves take plain values only, so that code that runs tools or stores
+//! responses can build the same events, and only leaves contain the event types.
 //!
-//! Names prove nothing, since a type can have several. So paths are followed: leaves, with the few modules below them, are a set
-//! that nothing enters from outside but a few crates, neither by `use` nor by a path in the code, an attribute or a string.
+//! Names of types prove nothing, since a type can have several. So the test follows paths: leaves, and the few modules below them, refer
+//! only to each other and to a few crates, whether by `use` or by a path in the code, an attribute or a string.
 
 mod paths;
 
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use paths::{module_of, violation};
 
-/// What leaves are built of, in `src/api`.
+/// Modules in `src/api` that leaves may use.
 const BELOW: [&str; 4] = ["frames.rs", "obfuscation.rs", "raw.rs", "schema.rs"];
-/// Leaves in `src/api/responses`, beside all of `events`.
+/// Leaves in `src/api/responses`; all of `events` are leaves, too.
 const LEAVES: [&str; 4] = ["items.rs", "resource.rs", "open_item.rs", "hosted/items.rs"];
 
 fn sources() -> PathBuf {
@@ -23,7 +23,7 @@ fn responses() -> PathBuf {
     sources().join("api/responses")
 }
 
-/// Each file's name below `src`, and what stands in it.
+/// Each file's path below `src`, and its text.
 fn read(paths: Vec<PathBuf>) -> Vec<(String, String)> {
     let read = |path: PathBuf| {
         let name = path.strip_prefix(sources()).unwrap().display().to_string();
@@ -37,7 +37,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
 }
 
-/// Leaf builders: all of `events`, and what they are built of.
+/// Leaf builders, and the modules that they may use.
 fn leaves() -> Vec<(String, String)> {
     let mut paths = files_of(&responses().join("events"));
     paths.extend(LEAVES.map(|name| responses().join(name)));
@@ -60,7 +60,7 @@ fn leaf_builders_take_plain_values_only() {
     }
 }
 
-/// What is wrong with a leaf that has this line.
+/// The violation in a leaf that has this line, if it is one.
 fn violation_of(line: &str) -> Option<String> {
     let source = format!(
         "//! A leaf.\n\nuse super::At;\n{line}\n#[cfg(test)]\nmod tests {{ use crate::turn::Turn; }}\n"

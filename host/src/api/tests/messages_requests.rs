@@ -7,7 +7,7 @@ use super::{job, refusal};
 use crate::model::Beginning;
 use crate::parser::contract::ToolChoice;
 
-/// A small request with these fields.
+/// A small request with the fields `extra`.
 pub(super) fn with(extra: &Value) -> Value {
     let mut body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "x" }] });
     body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());

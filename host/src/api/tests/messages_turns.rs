@@ -1,5 +1,5 @@
-//! Messages' answers: whole ones byte for byte as files, and for any turn at all: the stream keeps to its grammar, its deltas add up
-//! to its blocks, and it says what the body says.
+//! Answers of Messages: some compared with files byte for byte. For random turns, the stream keeps its grammar, its deltas add up to its
+//! blocks, and it agrees with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ fn fold(events: &[Value]) -> Value {
                 }
             }
             "content_block_stop" if message["content"][index]["type"] == "tool_use" => {
-                // A client that was cut off has no input to use.
+                // Input that was cut off is no JSON.
                 message["content"][index]["input"] =
                     serde_json::from_str(&inputs[index]).unwrap_or(json!({}));
             }

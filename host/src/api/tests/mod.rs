@@ -35,7 +35,7 @@ use crate::turn::{
     Delta, DeltaToken, ItemHead, ItemStatus, TokenLogprob, TokenLogprobs, TurnEnd, TurnEvent, Usage,
 };
 
-/// A turn from beginning to end.
+/// All events of a turn, and its end.
 #[derive(Debug, Clone)]
 struct Turn {
     events: Vec<TurnEvent>,
@@ -44,7 +44,7 @@ struct Turn {
     raw: Option<RawTurn>,
 }
 
-/// An item of a turn.
+/// An item of a turn: head, pieces of its text, status.
 type Item = (ItemHead, Vec<String>, ItemStatus);
 
 impl Turn {
@@ -59,7 +59,7 @@ impl Turn {
         Self { events, end, usage, raw: None }
     }
 
-    /// Through a machine; `heartbeat_after`: one comes after so many events.
+    /// Hands the turn to a machine, with a heartbeat after the event `heartbeat_after`, from 0. Returns stream, status and body.
     fn run(
         &self,
         machine: &mut dyn Machine,
@@ -95,7 +95,7 @@ fn give_logprobs(turn: &mut Turn) {
     }
 }
 
-/// A text that is one token, which might also have been another.
+/// A text of one token, with one alternative.
 fn with_token(text: &str) -> Delta {
     let token = |bytes: &[u8], logprob| TokenLogprob { id: 1, bytes: bytes.to_vec(), logprob };
     let chosen = token(text.as_bytes(), -0.25);
@@ -104,7 +104,7 @@ fn with_token(text: &str) -> Delta {
     Delta { text: text.into(), tokens: vec![DeltaToken { at: 0, logprobs }] }
 }
 
-/// The server's settings, with keys that are always the same.
+/// Default settings with fixed keys.
 fn defaults() -> Defaults {
     Defaults { seal: Seal::new(&[[7; KEY_BYTES]]), ..Defaults::default() }
 }
@@ -114,25 +114,25 @@ fn sign(thinking: &str) -> String {
     defaults().seal.sign(THINKING, thinking)
 }
 
-/// What `call` makes of a body.
+/// Reads a body with `call`.
 fn read(call: ReadRequest, body: &[u8], defaults: &Defaults, now: Clock) -> Result<ApiRequest, ApiError> {
     read_body(body, &defaults.limits, |body, _| call(body, defaults, Ids::counted(), now))
 }
 
-/// The machine that a request leads to.
+/// The machine that answers a request.
 fn machine(call: ReadRequest, body: &Value) -> Box<dyn Machine> {
     let call = read(call, body.to_string().as_bytes(), &defaults(), || 1_700_000_000);
     call.unwrap_or_else(|error| panic!("{error}")).machine
 }
 
-/// The job that a request leads to, and the warnings.
+/// The job of a request, and the warnings.
 fn job(call: ReadRequest, body: &Value) -> (Job, Vec<String>) {
     let call = read(call, body.to_string().as_bytes(), &defaults(), || 0);
     let call = call.unwrap_or_else(|error| panic!("{error}"));
     (call.job, call.warnings)
 }
 
-/// How a request is refused.
+/// The refusal of a request.
 fn refusal(call: ReadRequest, body: &Value) -> ApiError {
     match read(call, body.to_string().as_bytes(), &defaults(), || 0) {
         Ok(_) => panic!("not refused: {body}"),

@@ -1,4 +1,4 @@
-//! For any turn at all: the stream keeps to its grammar, its deltas add up to its items, and it says what the body says.
+//! For random turns: the stream keeps its grammar, its deltas add up to its items, and it agrees with the body.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     prop::collection::vec(item, 0..6)
 }
 
-/// Arguments as they should be: an object with these texts.
+/// Valid arguments: an object with `texts`.
 fn object_of(texts: &[String]) -> Vec<String> {
     vec!["{\"a\": ".to_owned(), json!(texts).to_string(), "}".to_owned()]
 }
@@ -55,12 +55,12 @@ pub(super) fn turns() -> impl Strategy<Value = Turn> {
     })
 }
 
-/// A turn that completed has no item that didn't.
+/// The items of a completed turn: all of them completed.
 fn whole(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().map(|(head, texts, _)| (head, texts, ItemStatus::Completed)).collect()
 }
 
-/// The same turn with its texts cut after every character; a token stays where it begins.
+/// `turn` with its texts cut after every character; a token stays with the character at which it begins.
 pub(super) fn cut_finely(turn: &Turn) -> Turn {
     let cut = |event: &TurnEvent| match event {
         TurnEvent::Text(delta) => pieces(delta).into_iter().map(TurnEvent::Text).collect(),
@@ -88,7 +88,7 @@ pub(super) fn events(stream: &str) -> Vec<Value> {
         .collect()
 }
 
-/// What the deltas alone say: one (type, text) per item.
+/// Type and text of each item, put together from the deltas alone.
 fn responses_fold(events: &[Value]) -> Vec<(String, String)> {
     let mut items: Vec<(String, String)> = Vec::new();
     for event in events {
@@ -153,7 +153,7 @@ fn chat_message(body: &Value) -> Value {
     })
 }
 
-/// What a request may ask for that its answer shows.
+/// Options of a request that change its answer.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Clone, Copy)]
 struct Requested {
@@ -183,14 +183,14 @@ fn responses_request(asked: Requested) -> Value {
     })
 }
 
-/// With the tokens of the turn, where they are asked for.
+/// `turn` with its tokens, if the request asks for them.
 fn with_raw(mut turn: Turn, asked: Requested) -> Turn {
     let raw = |text: &str| RawText { text: text.to_owned(), tokens: vec![1, 2] };
     turn.raw = asked.raw.then(|| RawTurn { input: raw("in"), output: raw("out") });
     turn
 }
 
-/// Without what is sealed: it is another text each time.
+/// The body without sealed text, which differs each time.
 fn unsealed(mut value: Value) -> Value {
     for item in value["output"].as_array_mut().into_iter().flatten() {
         item.as_object_mut().unwrap().remove("encrypted_content");

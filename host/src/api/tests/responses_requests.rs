@@ -1,4 +1,4 @@
-//! What Responses requests may ask for, and what is refused.
+//! Responses requests: what is read, and what is refused.
 
 use serde_json::{Value, json};
 

@@ -1,39 +1,39 @@
-//! `tool_choice`: which tools the model is shown, and may or must call.
+//! Reader of `tool_choice`: the tools that the model is shown, and may or must call.
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path, Value};
 use super::Functions;
 use crate::parser::contract::ToolChoice;
 
-/// What `tool_choice` asks for.
+/// Value of `tool_choice`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolChoiceField {
-    /// Any tool, or none.
+    /// The model may call any tool.
     Auto,
-    /// No call.
+    /// The model calls no tool.
     None,
-    /// A call of any tool.
+    /// The model must call a tool.
     Required,
-    /// A call of the tool of this name.
+    /// The model must call the tool of this name.
     Named(String),
-    /// Any of these, or none.
+    /// The model may, or must, call some of these tools.
     Allowed(Allowed),
 }
 
-/// Tools that are allowed, each by what it is known by.
+/// Tools that are allowed, each by its name, its type or its server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// Whether one of them must be called.
+    /// Whether one of the tools must be called.
     pub(crate) required: bool,
-    /// Tools that clients run, by name.
+    /// Names of the tools that clients run.
     pub(crate) names: Vec<String>,
-    /// Tools that have no name, by type.
+    /// Types of the tools that have no name.
     pub(crate) kinds: Vec<String>,
-    /// MCP servers by label, each with the one tool that is meant; none: all of them.
+    /// Labels of MCP servers, each with the name of one tool; `None`: all tools of the server.
     pub(crate) servers: Vec<(String, Option<String>)>,
 }
 
-/// Reads `tool_choice`. A tool that the server runs can't be named as the one to call.
+/// Reads `tool_choice`. A forced call of a tool that the server runs is refused.
 pub(crate) fn choice(body: &Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let path = body.at("tool_choice");
     match body.get("tool_choice") {
@@ -66,7 +66,8 @@ fn simple(choice: &str, path: Path<'_>) -> Result<ToolChoiceField, ApiError> {
     }
 }
 
-/// `mode` and `tools` stand in the choice itself (Responses) or in its `allowed_tools` (Chat Completions), and so with names.
+/// Reads a choice of allowed tools. `mode` and `tools` are in the choice itself (Responses) or in its `allowed_tools` (Chat Completions).
+/// Likewise a tool's name is in the tool itself, or in the field of its type.
 fn allowed(choice: Object<'_>) -> Result<ToolChoiceField, ApiError> {
     let allowed = choice.object("allowed_tools")?.unwrap_or(choice);
     let required = match allowed.string("mode")? {
@@ -97,11 +98,11 @@ impl Allowed {
 }
 
 impl Functions {
-    /// Leaves what the model is to see, and says what the parser is to know: without calls no tool is shown, and of a choice of
-    /// tools the others are neither shown nor known. `others`: there are tools to call beside these, which the server runs.
+    /// Removes the tools that the model must not see, and returns the choice for the parser. With `none`, templates get no tool; with
+    /// allowed tools, neither templates nor the parser get the others. `others`: the request has callable tools that the server runs.
     ///
     /// # Errors
-    /// 400 at `path` where a call is demanded and there is no such tool.
+    /// 400 at `path` where a call is required and there is no tool to call, or none of the required name.
     pub(crate) fn choose(
         &mut self,
         choice: &ToolChoiceField,

@@ -1,12 +1,12 @@
-//! Names of tools that a request declares: those that OpenAI's API takes, with the dots and colons that other clients use.
+//! Check of the names of declared tools: those that OpenAI's API takes, and those with the dots and colons that other clients use.
 
 use super::super::error::ApiError;
 use super::super::json::Object;
 
-/// Characters that a name may have.
+/// Most characters of a name.
 const LONGEST: usize = 128;
 
-/// Refuses what is no name; `name` is the one that the model sees of `tool`, in a namespace with the namespace's name before it.
+/// Refuses an invalid name. `name` is the one that the model sees for `tool`; in a namespace it begins with the namespace's name.
 pub(super) fn check(name: &str, tool: &Object<'_>) -> Result<(), ApiError> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
     if plain && (1..=LONGEST).contains(&name.len()) {

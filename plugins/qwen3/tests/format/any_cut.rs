@@ -1,5 +1,5 @@
-//! Properties of any stream whatever, put together from fragments that hurt: any cut gives the same items, and every byte is routed once
-//! (the test kit counts), arguments come out at once, and a step that goes on as before costs no list.
+//! Properties of random streams, made of fragments that are hard to parse: any cut into chunks gives the same items, every byte is routed
+//! once (the test kit counts), arguments are routed with their own chunk, and a step that continues the last route is `Step::Pass`.
 
 use crate::turns::tools;
 use parser_sdk::testing::{Item, Streams, check_turns, play};
@@ -58,7 +58,7 @@ fn call(arguments: &str) -> String {
     format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {arguments}}}\n</tool_call>\n")
 }
 
-/// Streams of these fragments.
+/// Streams made of [`FRAGMENTS`].
 fn streams(requests: &[Request]) -> Streams<'_> {
     let prompts = &["", "<think>\n", "<|im_start|>assistant\n", "<think>\n\n</think>\n\n"];
     Streams { requests, prompts, fragments: FRAGMENTS, count: 1_000, longest: 40, ends: &["<|im_end|>"] }

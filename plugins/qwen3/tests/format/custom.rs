@@ -1,4 +1,4 @@
-//! Custom tools: the model sees a function with one string `input`, and that string's inside is what the client gets.
+//! Custom tools: the model sees a function with one string `input`, and the client gets the decoded content of that string.
 
 use crate::turns::{items, tools, turn};
 use parser_sdk::FinishReason::{Length, Stop};
@@ -19,7 +19,7 @@ fn block_with_the_name_last(arguments: &str) -> String {
     format!("<tool_call>\n{{\"arguments\": {arguments}, \"name\": \"apply_patch\"}}\n</tool_call>")
 }
 
-/// A block with these arguments gives a call of this text, wherever the name stands.
+/// Checks that a block with `arguments` gives a call whose text is `expected`, with the name first or last.
 fn check(arguments: &str, expected: &str) {
     assert_eq!(turn(&block(arguments)), [text(expected)]);
     assert_eq!(turn(&block_with_the_name_last(arguments)), [text(expected)]);

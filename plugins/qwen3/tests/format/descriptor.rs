@@ -1,4 +1,4 @@
-//! What the parser says of itself.
+//! The parser's descriptor.
 
 use parser_sdk::{Parser, Trim};
 use qwen3_parser::Qwen3;

@@ -1,4 +1,4 @@
-//! What models write instead of a call, where one case would not do: the recorded turns in `cases/` say the rest.
+//! Malformed calls of which many variants are tested; single ones are recorded turns in `cases/`.
 
 use crate::turns::{items, tools, turn};
 use parser_sdk::FinishReason::Stop;

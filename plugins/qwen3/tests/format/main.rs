@@ -1,4 +1,4 @@
-//! The Qwen3 format where recorded turns (`cases/`) don't reach: properties of any stream, very long ones, many variants of one thing.
+//! Tests of the Qwen3 format beyond the recorded turns (`cases/`): random streams, very long streams, many variants of one input.
 
 mod any_cut;
 mod custom;

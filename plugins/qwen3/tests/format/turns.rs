@@ -1,15 +1,15 @@
-//! How the tests play a turn: in every way of cutting it, which must all give the same items.
+//! Helpers that play a turn in several cuts, which must all give the same items.
 
 use parser_sdk::testing::{Item, agree, request};
 use parser_sdk::{FinishReason, Request, ToolKind};
 use qwen3_parser::Qwen3;
 
-/// The items of a turn, which every way of cutting it must give.
+/// Plays a turn in several cuts and returns the items, which must be the same for each cut.
 pub(crate) fn items(request: &Request, prompt: &str, output: &str, reason: FinishReason) -> Vec<Item> {
     agree::<Qwen3>(request, prompt, output, &[2, 11, 1], reason)
 }
 
-/// The items of a turn that ended by itself, with the tools of [`tools`] declared.
+/// The items of a turn that the model ended itself, with the tools of [`tools`] declared.
 pub(crate) fn turn(output: &str) -> Vec<Item> {
     items(&tools(), "<|im_start|>assistant\n", output, FinishReason::Stop)
 }

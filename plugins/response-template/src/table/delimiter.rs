@@ -1,15 +1,15 @@
-//! Delimiters of a table: patterns that the host's markers announce. The table makes them, and says which markers it needs for that.
+//! Delimiters of a table: patterns that begin with a marker, which the host finds. `Table::read` makes them and collects the markers.
 //!
-//! Invariant: every delimiter begins with a marker, and whatever in it may be a special token is a marker too.
+//! Invariant: every delimiter begins with a marker, and each part of it that may be a special token is a marker, too.
 
 use super::pattern::{Pattern, Piece, parse};
 
-/// A pattern that a marker announces.
+/// A pattern that begins with a marker.
 #[derive(Debug)]
 pub(crate) struct Delimiter {
-    /// Index of the marker with which it begins, its trigger.
+    /// Index of the marker with which the pattern begins.
     pub(crate) trigger: usize,
-    /// All of it.
+    /// The whole pattern, including that marker.
     pub(crate) pattern: Pattern,
 }
 
@@ -21,15 +21,15 @@ impl Markers {
     /// A delimiter of one literal.
     ///
     /// # Errors
-    /// It is empty.
+    /// `text` is empty.
     pub(crate) fn literal(&mut self, text: &str) -> Result<Delimiter, String> {
         self.delimiter(vec![Piece::Literal(text.to_owned())])
     }
 
-    /// A delimiter of these pieces. What may be a token in them becomes a marker: special tokens reach a parser as markers alone.
+    /// A delimiter of these pieces. Each part that may be a special token becomes a marker, since special tokens reach a parser only so.
     ///
     /// # Errors
-    /// It doesn't begin with literal text.
+    /// The pieces don't begin with literal text.
     pub(crate) fn delimiter(&mut self, pieces: Vec<Piece>) -> Result<Delimiter, String> {
         let Some(Piece::Literal(first)) =
             pieces.first().filter(|piece| **piece != Piece::Literal(String::new()))
@@ -42,7 +42,7 @@ impl Markers {
         Ok(Delimiter { trigger, pattern })
     }
 
-    /// What may be a token in a pattern becomes a marker.
+    /// Makes a marker of each part of a pattern that may be a special token.
     pub(super) fn tokens(&mut self, pattern: &Pattern) {
         for piece in &pattern.0 {
             let Piece::Literal(literal) = piece else { continue };
@@ -52,8 +52,8 @@ impl Markers {
         }
     }
 
-    /// The delimiters that a regular expression describes, without white space at their ends and runs before them;
-    /// and whether it matches the beginning of the text.
+    /// The delimiters that a regular expression describes, one per alternative, and whether an alternative is `^`, the beginning of the
+    /// text. White space at both ends and unnamed runs at the beginning are left out.
     ///
     /// # Errors
     /// The construct that can't be decided as text arrives.
@@ -73,7 +73,7 @@ impl Markers {
         Ok((delimiters, begins))
     }
 
-    /// A delimiter that is one marker, whatever it holds.
+    /// A delimiter that is one marker, even if `text` contains several possible tokens.
     pub(crate) fn whole(&mut self, text: &str) -> Delimiter {
         let pattern = Pattern(vec![Piece::Literal(text.to_owned())]);
         Delimiter { trigger: self.marker(text), pattern }

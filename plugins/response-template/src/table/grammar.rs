@@ -1,7 +1,7 @@
 //! The grammar of a constrained turn as a table describes it: reasoning, then the message or calls.
 //!
-//! Regions are written as the table's own patterns have them, less what those leave open but for white space. A message spells nothing that
-//! opens another region or ends its own. What ends the turn counts inside the strings of calls, too, so there it has to be a token.
+//! Delimiters are written as the table's patterns have them, without unnamed runs. A message contains no marker that opens another region
+//! or closes the message. What ends the turn counts inside the strings of calls, too, so there it has to be a token.
 
 use parser_sdk::Request;
 use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_json, literal, parameters};
@@ -9,11 +9,11 @@ use parser_sdk::grammar::{Callable, Lark, Markers, Spelling, Turn, Value, keyed_
 use super::delimiter::parts;
 use super::{Delimiter, Field, Kind, Match, Parameter, Pattern, Piece, Table};
 
-/// Longest delimiter with a tool's name in it, in bytes: the parser waits for 256, white space included.
+/// Longest delimiter with a tool's name in it, in bytes without white space: the parser waits for 256, white space included.
 const NAMED: usize = 200;
 
 impl Table {
-    /// A Lark grammar of the turns that satisfy the request; none where the model is left free. See [`parser_sdk::grammar`].
+    /// A Lark grammar of the turns that satisfy the request; `None` where the request leaves the model free. See [`parser_sdk::grammar`].
     ///
     /// # Errors
     /// What can't be expressed in the format of this table.
@@ -23,7 +23,8 @@ impl Table {
         Writer { table: self, turn: &turn, lark }.whole().map(Some)
     }
 
-    /// The markers with which something begins that counts in a message.
+    /// Indices of the markers that no message contains: those that begin a delimiter that counts there, and those that look like special
+    /// tokens.
     fn heard(&self, turn: &Turn<'_>) -> Vec<usize> {
         let calls = !turn.tools.is_empty() || self.implicit.is_none();
         let opens =
@@ -34,12 +35,12 @@ impl Table {
         }
     }
 
-    /// The markers that announce these delimiters, or the turn's end.
+    /// Indices of the markers that begin these delimiters or the turn's end.
     fn triggers<'a>(&'a self, delimiters: impl IntoIterator<Item = &'a Delimiter>) -> Vec<usize> {
         delimiters.into_iter().chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
     }
 
-    /// These markers and all that look like tokens, which no message shows.
+    /// Adds to the markers `heard` all that look like special tokens, which no message shows.
     fn unshown(&self, heard: Vec<usize>) -> Vec<usize> {
         let all = self.markers.0.iter().enumerate();
         let tokens = all.filter(|(_, literal)| literal.len() > 1 && literal.starts_with(['<', '[']));
@@ -72,7 +73,7 @@ impl Writer<'_> {
         }
         let anchors = self.table.anchors.iter().map(|anchor| &anchor.pattern);
         let anchor = self.alternatives(anchors.chain(&self.table.plain_anchors), "");
-        // Outside all regions text is the message where that has no delimiters, and otherwise dropped.
+        // Text outside all regions belongs to the field without `open`, and is dropped if there is none.
         let between = match self.table.implicit.map(|implicit| &self.table.fields[implicit].kind) {
             None => format!("gap? (({anchor}) gap?)?"),
             Some(Kind::Content) if self.table.trim.content => "gap?".into(),
@@ -101,7 +102,7 @@ impl Writer<'_> {
             let (open, close) = (self.any(&field.open), self.any(&field.close));
             all.push(match (is_first, field.repeats) {
                 (true, _) if field.open.is_empty() => format!("{rule} ({close})"),
-                // Text before it is reasoning, too.
+                // Text before the opening delimiter is reasoning, too.
                 (true, _) => format!("{rule} (({open}) {rule})? ({close})"),
                 (false, true) => format!("(between ({open}) {rule} ({close}))*"),
                 (false, false) => format!("(between ({open}) {rule} ({close}))?"),
@@ -110,7 +111,7 @@ impl Writer<'_> {
         Ok(all.join(" "))
     }
 
-    /// What comes after reasoning.
+    /// The message or the calls after reasoning.
     fn body(&mut self) -> Result<String, String> {
         let calls = if self.turn.tools.is_empty() { None } else { Some(self.calls()?) };
         let message = self.table.message();
@@ -144,7 +145,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Whether what opens calls may open a message of JSON.
+    /// Whether an opening delimiter of calls may begin a message of JSON.
     fn calls_begin_as_json(&self) -> bool {
         let calls = self.table.fields.iter().filter(|field| !field.kind.is_text());
         let mut triggers =
@@ -193,7 +194,7 @@ impl Writer<'_> {
         Ok(if several { "call (between call)*".into() } else { "call".into() })
     }
 
-    /// A call of each tool whose name stands in what opens it.
+    /// A call of each tool, with the tool's name in the opening delimiter and `rest` behind it.
     fn each(
         &self,
         field: &Field,
@@ -252,7 +253,7 @@ impl Writer<'_> {
         if all.is_empty() { literal("") } else { all.join(" | ") }
     }
 
-    /// A pattern as Lark, `group` in the place of its group.
+    /// A pattern as a Lark expression, with `group` in place of the pattern's group.
     fn pattern(&self, pattern: &Pattern, group: &str) -> String {
         let markers = &self.table.markers.0;
         let part = |part: &str| match markers.iter().position(|marker| marker == part) {
@@ -275,7 +276,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a call of this name, opened by this pattern, is read as one.
+/// Whether the parser finds `name` in the opening delimiter that the grammar writes for it.
 fn captures(open: &Pattern, name: &str) -> bool {
     let pieces = open.0.iter().map(|piece| match piece {
         Piece::Literal(text) => text.as_str(),

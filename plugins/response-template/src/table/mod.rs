@@ -1,9 +1,10 @@
-//! Tables that describe a format: `response_template` of a model's `tokenizer_config.json` (version 1), as Hugging Face transformers reads it,
-//! as far as it can be followed while text arrives. The parser `response-template` follows it.
+//! Tables that describe a format: `response_template` of a model's `tokenizer_config.json` (version 1), as Hugging Face transformers reads
+//! it, restricted to what can be decided while text arrives. The parser `response-template` interprets tables.
 //!
-//! Invariant: what can't be followed is refused here, by name, in one line.
-//! `defaults`, `optional` and `join` say nothing about where bytes go: each region is an item of its own, and the generation prompt goes
-//! through the same delimiters as the output. `repeats` and the start anchor count for grammars ([`Table::constrain`]).
+//! Invariant: a construct that can't be decided while text arrives is refused here, by name, in one line.
+//! `defaults`, `optional` and `join` are ignored, since they don't say where bytes go: each region is an item of its own, and the
+//! generation prompt goes through the same delimiters as the output. `repeats` and the start anchor count for grammars
+//! ([`Table::constrain`]).
 
 use parser_sdk::{Route, Trim};
 
@@ -17,41 +18,41 @@ pub(crate) use delimiter::{Delimiter, Markers};
 pub(crate) use pattern::{Match, Pattern, Piece, parse};
 pub(crate) use watch::{Found, Meaning, Place, Within};
 
-/// What a table says.
+/// A table that has been read.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Its fields, by name.
+    /// Fields, in the order of the table's JSON.
     pub(crate) fields: Vec<Field>,
-    /// Field that text outside the others belongs to.
+    /// Index of the field without `open`, to which text outside all regions belongs.
     pub(crate) implicit: Option<usize>,
-    /// Field in which the message begins.
+    /// Index of the field whose region is open when the message begins.
     pub(crate) first: Option<usize>,
-    /// The markers that its delimiters need.
+    /// Markers that the delimiters need.
     pub(crate) markers: Markers,
-    /// What stands before the message, in the generation prompt, where it begins with what may be a token.
+    /// Alternatives of the start anchor, the text of the generation prompt before the message, that begin with a possible special token.
     pub(crate) anchors: Vec<Delimiter>,
-    /// The same where it is plain text.
+    /// Alternatives of the start anchor that begin with plain text.
     plain_anchors: Vec<Pattern>,
-    /// Whether it is a pattern that can't be followed.
+    /// Whether the start anchor is a pattern that `parse` refuses.
     is_anchored_somehow: bool,
-    /// Whose white space it drops.
+    /// Kinds of text that lose white space at their ends.
     pub(crate) trim: Trim,
 }
 
-/// A region of the answer.
+/// A field: one kind of region of the answer.
 #[derive(Debug)]
 pub(crate) struct Field {
-    /// What stands in it.
+    /// What the region contains.
     pub(crate) kind: Kind,
-    /// What opens it.
+    /// Delimiters that open the region.
     pub(crate) open: Vec<Delimiter>,
-    /// What closes it.
+    /// Delimiters that close the region.
     pub(crate) close: Vec<Delimiter>,
-    /// Whether there may be several such regions.
+    /// Whether an answer may have several regions of this field.
     pub(crate) repeats: bool,
 }
 
-/// What stands in a region.
+/// What a region contains.
 #[derive(Debug)]
 pub(crate) enum Kind {
     /// The message.
@@ -64,31 +65,31 @@ pub(crate) enum Kind {
         name: String,
         /// Key of the arguments.
         arguments: String,
-        /// Whether they stand in a list.
+        /// Whether the objects stand in a list.
         listed: bool,
     },
-    /// Calls whose name stands in the opening delimiter: their body is the arguments, JSON or parameters.
+    /// A call whose name stands in the opening delimiter. The region contains the arguments: parameters, or JSON if `None`.
     Named(Option<Parameter>),
 }
 
-/// How a parameter is written.
+/// Spelling of a parameter.
 #[derive(Debug)]
 pub(crate) struct Parameter {
-    /// What begins it; its group is the key.
+    /// Delimiter before the value, whose group is the key.
     pub(crate) key: Delimiter,
-    /// What ends its value.
+    /// Delimiters that end the value.
     pub(crate) end: Vec<Delimiter>,
-    /// Whether the format sets its value off with white space.
+    /// Whether the format has white space before the value.
     pub(crate) spaced: bool,
 }
 
 impl Kind {
-    /// Whether it is text that goes out as it is.
+    /// Whether the region contains text that goes out unchanged.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::Content | Self::Reasoning)
     }
 
-    /// Where its text goes.
+    /// Route of text in the region; `Route::Drop` in a region of calls.
     pub(crate) fn route(&self) -> Route {
         match self {
             Self::Content => Route::Content,

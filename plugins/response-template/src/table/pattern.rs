@@ -1,8 +1,8 @@
-//! The part of regular expressions that can be decided while text arrives: [`parse`] reads one, [`Pattern::matches`] asks whether a text is it.
-//! Parsers of formats that operators describe use it for delimiters.
+//! Regular expressions, restricted to what can be decided while text arrives: [`parse`] reads an expression, [`Pattern::matches`] compares
+//! text with it. The delimiters of a table are such patterns.
 //!
-//! Invariant: what isn't understood is refused, with its spelling. Understood: literal text, optional white space (`\s*`, `\n?`, …), one run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named or not,
-//! alternatives and one level of groups, `^` and `$` standing alone. The rest is refused by name.
+//! Invariant: what isn't supported is refused, with its spelling. Supported are literal text, optional white space (`\s*`, `\n?`, …), one
+//! run of a class (`\w+`, `\S+`, `[^…]+`, `.*?`), named or not, alternatives and one level of groups, `^` and `$` standing alone.
 
 /// A sequence of pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,36 +11,36 @@ pub(crate) struct Pattern(pub(crate) Vec<Piece>);
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// This text.
+    /// Literal text.
     Literal(String),
     /// White space, or none.
     Space,
     /// `^` or `$`.
     Edge(char),
-    /// Characters of a class up to what follows: none of these, or (`\w`) letters, digits and `_` alone.
+    /// Characters of one class, up to the next piece: all but those in `except`, or letters, digits and `_` (`\w`).
     Run {
-        /// Characters that end it.
+        /// Characters that end the run.
         except: String,
-        /// Whether it is `\w`.
+        /// Whether the class is `\w`.
         word: bool,
-        /// Name of the group that it is; such a run isn't empty.
+        /// Name of the run's group. A run with a group isn't empty.
         group: Option<String>,
     },
 }
 
-/// What text is to a pattern.
+/// Result of comparing text with a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// Not the pattern.
+    /// The text doesn't match.
     No,
-    /// It may become the pattern.
+    /// The text may match when more text has arrived.
     Partial,
-    /// So many bytes of it are the pattern; what its named group matched.
+    /// The text matches: the length of the match in bytes, and the text of the named group.
     Yes(usize, Option<String>),
 }
 
 impl Pattern {
-    /// Whether `text` begins with this.
+    /// Whether `text` begins with the pattern.
     pub(crate) fn matches(&self, text: &str) -> Match {
         let (mut at, mut captured) = (0, None);
         for (index, piece) in self.0.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Pattern {
         Match::Yes(at, captured)
     }
 
-    /// Name of its named group.
+    /// Name of the pattern's group.
     pub(crate) fn group(&self) -> Option<&str> {
         self.0.iter().find_map(|piece| match piece {
             Piece::Run { group, .. } => group.as_deref(),
@@ -79,7 +79,7 @@ impl Pattern {
 }
 
 impl Piece {
-    /// How many of the text's bytes are the run, if that is clear.
+    /// Length of the run at the beginning of `text`, in bytes; `None` while more text is needed. The literal `next` follows the run.
     fn run(&self, text: &str, next: &str) -> Option<usize> {
         let Self::Run { except, word, .. } = self else { return Some(0) };
         for (at, character) in text.char_indices() {
@@ -99,7 +99,7 @@ impl Piece {
     }
 }
 
-/// Reads a regular expression: its alternatives.
+/// Reads a regular expression, as a list of alternatives.
 ///
 /// # Errors
 /// The construct that can't be decided as text arrives.
@@ -164,7 +164,7 @@ impl Regex<'_> {
             for alternative in &mut current {
                 match (alternative.last_mut(), &piece) {
                     (Some(Piece::Literal(text)), Piece::Literal(more)) => text.push_str(more),
-                    // `\s*\n`: the white space may be any.
+                    // The newline in `\s*\n` adds nothing: any white space matches.
                     (Some(Piece::Space), Piece::Literal(more)) if more.trim().is_empty() => {}
                     (Some(Piece::Space), Piece::Space) => {}
                     _ => alternative.push(piece.clone()),
@@ -175,7 +175,7 @@ impl Regex<'_> {
         Ok(done)
     }
 
-    /// A character, an escape, a class: with what repeats it.
+    /// Reads a character, an escape or a class, with its quantifier.
     fn single(&mut self, first: char) -> Result<Piece, String> {
         let escaped = if first == '\\' { self.next() } else { None };
         let class = self.class(first, escaped)?;
@@ -219,7 +219,7 @@ impl Regex<'_> {
         })
     }
 
-    /// After `(?P<`.
+    /// Reads a named group from behind `(?P<`.
     fn named(&mut self) -> Result<Piece, String> {
         let (name, rest) = self.rest.split_once('>').ok_or("a group's name that isn't closed")?;
         self.rest = rest;

@@ -1,11 +1,11 @@
-//! Reads a table from its JSON. What can't be followed is refused, by name.
+//! Reads a table from its JSON. A construct that can't be decided while text arrives is refused, by name.
 
 use parser_sdk::{Trim, json};
 use serde_json::Value;
 
 use super::{Delimiter, Field, Kind, Parameter, Pattern, Piece, Table, parse};
 
-/// Keys of a table and of a field; those of contents that can be streamed.
+/// Keys that a table, a field (`FIELD`) and the `content_args` of a field (`ARGS`) may have.
 const TABLE: [&str; 5] = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
 const FIELD: [&str; 11] = [
     "open",
@@ -22,7 +22,7 @@ const FIELD: [&str; 11] = [
 ];
 const ARGS: [&str; 4] = ["strip", "allow_non_json", "tag_pattern", "value_parser"];
 
-/// A field as it is written.
+/// An object of the table's JSON.
 struct Written<'a>(&'a Value);
 
 impl<'a> Written<'a> {
@@ -30,13 +30,13 @@ impl<'a> Written<'a> {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
-    /// A value that is a string, if there is one.
+    /// The string under `key`; `None` if the key is missing or null.
     fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
         let text = |value: &'a Value| value.as_str().ok_or_else(|| format!("{key} must be a string"));
         self.get(key).map(text).transpose()
     }
 
-    /// A value that is a string or several, if there is one.
+    /// The string or the list of strings under `key`; `None` if the key is missing or null.
     fn texts(&self, key: &str) -> Result<Option<Vec<&'a str>>, String> {
         let Some(Value::Array(values)) = self.get(key) else {
             return Ok(self.text(key)?.map(|text| vec![text]));
@@ -50,7 +50,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// An object with none but these keys.
+/// Checks that `value` is an object that has no keys but these.
 fn known(value: &Value, keys: &[&str]) -> Result<(), String> {
     let object = value.as_object().ok_or("an object was expected")?;
     match object.keys().find(|key| !keys.contains(&key.as_str())) {
@@ -60,10 +60,10 @@ fn known(value: &Value, keys: &[&str]) -> Result<(), String> {
 }
 
 impl Table {
-    /// Reads the table among a parser's options: `response_template`, its JSON.
+    /// Reads the table from the parser's option `response_template`, which is JSON.
     ///
     /// # Errors
-    /// One line naming the construct that can't be followed.
+    /// One line that names the construct that can't be decided while text arrives.
     pub(crate) fn read(options: &[(String, String)]) -> Result<Self, String> {
         let option = |name| options.iter().find(|(key, _)| key == name).map(|(_, value)| value);
         match (option("response_template"), option("response_schema")) {
@@ -141,7 +141,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the anchor. A pattern that can't be followed matters to grammars alone.
+    /// Reads the start anchor. A pattern that `parse` refuses is an error only in [`Table::constrain`].
     fn anchor(&mut self, written: &Written<'_>) -> Result<(), String> {
         let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
             (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
@@ -163,7 +163,7 @@ impl Table {
         Ok(())
     }
 
-    /// A field's delimiters on one side, and whether one is the beginning of the message.
+    /// The delimiters that open or close a field, and whether the beginning of the message is one of them.
     fn delimiters(
         &mut self,
         field: &Written<'_>,
@@ -182,7 +182,7 @@ impl Table {
         }
     }
 
-    /// Where a call's name and arguments stand.
+    /// Reads a `transform`, which says where a call's name and arguments stand.
     fn calls(
         &mut self,
         transform: &Value,
@@ -216,7 +216,7 @@ impl Table {
         }
     }
 
-    /// `tag_pattern` of `xml-inline`: literal, key, literal, value, literal.
+    /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
     fn written_parameter(&mut self, args: &Written<'_>) -> Result<Parameter, String> {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
         let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
@@ -248,7 +248,7 @@ impl Table {
     }
 }
 
-/// What stands in the braces of a placeholder.
+/// The name in a placeholder, `{NAME}`.
 fn inside(text: &str) -> Option<&str> {
     text.strip_prefix('{')?.strip_suffix('}')
 }

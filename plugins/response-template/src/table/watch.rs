@@ -1,40 +1,40 @@
-//! Which of a table's delimiters count at a place of the stream, and what held text is among them.
+//! Tells which of a table's delimiters count at a place in the stream, and which of them held text is.
 //!
-//! Invariant: of a head only its first bytes decide, however it was cut.
+//! Invariant: only the first [`HEAD`] bytes of held text decide, however the stream is cut into chunks.
 
 use super::{Delimiter, Kind, Match, Parameter, Table};
 
-/// Longest delimiter that is waited for, in bytes.
+/// Length in bytes above which undecided text is taken for no delimiter.
 const HEAD: usize = 256;
 
-/// A place of the stream.
+/// A place in the stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// The region, by its field; none outside of all.
+    /// Index of the open region's field; `None` outside all regions.
     pub(crate) region: Option<usize>,
-    /// Where in a region of calls.
+    /// Position inside a region of calls.
     pub(crate) within: Within,
     /// Whether tools may be called.
     pub(crate) may_call: bool,
 }
 
-/// Where in a region of calls a place is.
+/// Position inside a region of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Within {
-    /// In none.
+    /// In no region of calls.
     NoCall,
     /// In a string of JSON: only the turn's end counts.
     String,
-    /// In JSON, brackets of which are open or not.
+    /// In JSON, outside strings.
     Json {
-        /// Whether the next one that closes is its own.
+        /// Whether brackets are open, so that the next closing bracket is the JSON's and no delimiter.
         is_open: bool,
     },
     /// Between parameters.
     Parameters,
     /// In a parameter's value.
     Value,
-    /// Behind what ends a parameter's value if the call goes on there.
+    /// After a delimiter that ends a parameter's value if the call goes on after it.
     Ended,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Within {
 pub(crate) enum Meaning {
     /// The region of this field opens.
     Open(usize),
-    /// The region opens that is open already, or the message begins.
+    /// The message begins: the start anchor, or the `open` of the region that is open from the beginning.
     Again,
     /// The region closes.
     Close,
@@ -60,20 +60,20 @@ pub(crate) enum Meaning {
 pub(crate) enum Found {
     /// No delimiter.
     Text,
-    /// That isn't clear yet.
+    /// Undecided: more text is needed.
     Undecided,
-    /// A delimiter: its meaning, its bytes, and what its group matched.
+    /// A delimiter: its meaning, its length in bytes, and the text of its group.
     Delimiter(Meaning, usize, String),
 }
 
 impl Table {
-    /// Whether a marker begins one of the delimiters that count here; where it `ends` the turn, of those that do.
+    /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the turn.
     pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
         let counts = |meaning| !ends || meaning == Meaning::End;
         self.watched(place).any(|(meaning, delimiter)| counts(meaning) && delimiter.trigger == marker)
     }
 
-    /// What `head` is: the longest delimiter, once no other may come of it. Nothing more comes where it `is_all`.
+    /// The longest delimiter with which `head` begins. Undecided while `head` may become another delimiter, unless it `is_all` the text.
     pub(crate) fn find(&self, place: Place, head: &str, is_all: bool) -> Found {
         let known = &head[..head.floor_char_boundary(HEAD)];
         let (mut found, mut longest) = (Found::Text, 0);
@@ -90,7 +90,7 @@ impl Table {
         found
     }
 
-    /// Whether the whole of `head` can only become the opening of a call.
+    /// Whether `head` can become nothing but the opening delimiter of a call.
     pub(crate) fn begins_call(&self, place: Place, head: &str) -> bool {
         let begins =
             |(_, delimiter): &(Meaning, &Delimiter)| delimiter.pattern.matches(head) == Match::Partial;
@@ -105,7 +105,7 @@ impl Table {
         is_call.peek().is_some() && is_call.all(|is_call| is_call)
     }
 
-    /// How a region writes parameters.
+    /// Spelling of parameters in a region, if there are any.
     pub(crate) fn parameter(&self, region: Option<usize>) -> Option<&Parameter> {
         match &self.fields[region?].kind {
             Kind::Named(parameter) => parameter.as_ref(),
@@ -113,11 +113,11 @@ impl Table {
         }
     }
 
-    /// The delimiters that count here.
+    /// The delimiters that count at `place`.
     fn watched(&self, place: Place) -> impl Iterator<Item = (Meaning, &Delimiter)> {
         let all = if place.within == Within::String { &[] } else { &self.fields[..] };
         let region = place.region.and_then(|region| all.get(region));
-        // Calls that can't be are text of the field without `open`, where there is one.
+        // If no tool may be called, calls are text of the field without `open`, if there is one.
         let calls = place.may_call || self.implicit.is_none();
         let outside = all.iter().enumerate().filter(move |_| place.region.is_none());
         let opens = outside

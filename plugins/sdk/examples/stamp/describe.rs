@@ -2,7 +2,7 @@
 //! the host chooses parsers without compiling them.
 //!
 //! It is the WIT result as serde writes one: `{"Ok": descriptor}`, or `{"Err": words}` of a parser that needs options to describe
-//! itself. Flags are an object of those that are set.
+//! itself. Flags are an object with a member `true` for each flag that is set.
 
 use std::error::Error;
 
@@ -28,7 +28,7 @@ pub(crate) fn describe(component: &[u8]) -> Result<String, Box<dyn Error>> {
     Ok(json(answer)?.to_string())
 }
 
-/// A value of the kinds that a descriptor has.
+/// The JSON of a value; only kinds of values that a descriptor has are known.
 fn json(value: Val) -> Result<Value, Box<dyn Error>> {
     let boxed = |value: Option<Box<Val>>| value.map_or(Ok(Value::Null), |value| json(*value));
     Ok(match value {

@@ -36,7 +36,7 @@ pub(crate) fn custom<'a>(component: &'a [u8], name: &str) -> Result<&'a [u8], St
     Err(format!("no section {name}"))
 }
 
-/// Splits off bytes that their length precedes.
+/// Splits off a run of bytes that begins with its length.
 fn sized(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let end = bytes.iter().position(|byte| byte & 0x80 == 0).ok_or("a length without end")?;
     let length =

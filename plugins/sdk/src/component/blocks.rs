@@ -47,7 +47,7 @@ impl<M: Memory> Blocks<M> {
         class(layout).map_or(ptr::null_mut(), |class| self.take(class))
     }
 
-    /// Frees a place.
+    /// Frees the memory at `place`.
     ///
     /// # Safety
     /// `place` was allocated here for `layout` and is no longer used.
@@ -62,7 +62,7 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Makes a place larger or smaller, and may move it. Null if there is no memory left: then the old place stays valid.
+    /// Makes the memory at `place` larger or smaller, and may move it. Null if there is no memory left: then `place` stays valid.
     ///
     /// # Safety
     /// `place` was allocated here for `layout`, and `size` with the alignment of `layout` is a valid layout, too.

@@ -7,7 +7,7 @@ use super::lark::{self, literal};
 use super::schema::{self, Follow};
 use crate::{Tool, ToolKind};
 
-/// Bytes of a name as it stands in JSON; the scanner of calls keeps no more.
+/// Greatest length in bytes of a name as JSON; the scanner of calls keeps no more.
 const NAME_BYTES: usize = 256;
 
 /// What the arguments of a tool must be.
@@ -27,7 +27,7 @@ pub enum ArgumentsRule {
 }
 
 impl ArgumentsRule {
-    /// Those of `tool`. The schema counts if the tool is strict or a call is demanded; in the latter case as far as it can.
+    /// The rule for `tool`. The schema counts if the tool is strict or, as far as it can be followed, if a call is demanded.
     pub(super) fn of(tool: &Tool, demanded: bool) -> Result<Self, String> {
         if tool.kind == ToolKind::Custom {
             return Ok(Self::Text(None));
@@ -49,7 +49,7 @@ impl ArgumentsRule {
         }
     }
 
-    /// The arguments where they are JSON: a Lark expression. Text is then the string `input` of an object, whatever its grammar.
+    /// Lark expression of the arguments as JSON. Text is the string `input` of an object then, and its grammar isn't followed.
     pub fn json(&self) -> String {
         let (schema, follow) = match self {
             Self::Schema { schema, strict: true } => (schema.clone(), Follow::Strictly),
@@ -72,7 +72,7 @@ pub fn named_json(name: &str, key: &str, arguments: &ArgumentsRule) -> Result<St
     keyed_json(["name", key], name, arguments)
 }
 
-/// The same with other keys for name and arguments.
+/// [`named_json`] with other `keys`: that of the name, and that of the arguments.
 ///
 /// # Errors
 /// The name is longer than parsers read.

@@ -1,22 +1,23 @@
-//! Objects that declare properties have no others, unless the schema speaks of others: what models are made to write, not what readers
-//! have to accept. (Open objects let a model go on for ever with keys that nobody asked for; xgrammar and llama.cpp close them, too.)
+//! Closes the objects of schemas: one that declares properties has no others, unless the schema speaks of others. The result says what
+//! models are made to write, not what readers have to accept. (Open objects let a model go on for ever with keys that nobody asked for;
+//! xgrammar and llama.cpp close them, too.)
 //!
 //! This narrows the schema: what satisfies the result satisfies the schema. Where schemas are combined, an object's properties stand in
 //! several places, and all stay open.
 
 use serde_json::{Map, Value};
 
-/// Keywords by which other schemas have a say in an object.
+/// Keywords by which other schemas constrain the same object.
 const COMBINING: [&str; 9] =
     ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "unevaluatedProperties"];
-/// Keywords that speak of other properties.
+/// Keywords about properties that aren't declared.
 const OTHERS: [&str; 3] = ["additionalProperties", "patternProperties", "unevaluatedProperties"];
 /// Keywords whose value is a schema, or a list of them.
 const WITHIN: [&str; 6] = ["items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "contains"];
-/// Keywords whose value has schemas by names.
+/// Keywords whose value is a map from names to schemas.
 const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
-/// The schema, closed.
+/// The schema with its objects closed.
 pub(super) fn closed(mut schema: Value) -> Value {
     if !combines(&schema) {
         close(&mut schema);

@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::text::Forbidden;
 
-/// What a grammar's markers may be.
+/// Which of a grammar's markers are tokens, and which are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markers<'a> {
-    /// Text, but for these, which are tokens ([`crate::Request::token_markers`]): free text spells none that is text, and JSON that stands
-    /// among them neither.
+    /// All are text but these, which are tokens ([`crate::Request::token_markers`]): neither free text nor JSON among the markers spells a
+    /// marker that is text.
     Any(&'a [u32]),
-    /// Tokens only, so free text is free. For formats all of whose markers are tokens in every tokenizer there is, and count
-    /// wherever they stand.
+    /// All are tokens, so free text may be anything. For formats all of whose markers are tokens in every tokenizer there is, and
+    /// count wherever they stand.
     Tokens,
 }
 
@@ -21,16 +21,16 @@ pub enum Markers<'a> {
 #[derive(Debug)]
 pub struct Lark {
     literals: Vec<String>,
-    /// What a grammar calls a marker, before its index.
+    /// Name of the rules of markers, without the index: `marker` or `token`.
     marker: &'static str,
-    /// Markers that text can spell.
+    /// Indices of the markers that text can spell.
     spelt: Vec<usize>,
-    /// Markers that text doesn't spell.
+    /// Indices of the markers that count inside a message, so that text must not spell them.
     heard: Vec<usize>,
     rules: String,
 }
 
-/// This text and no other.
+/// Lark expression of exactly this text.
 pub fn literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -47,7 +47,7 @@ pub fn literal(text: &str) -> String {
     quoted
 }
 
-/// JSON of this schema (see [`super::ArgumentsRule`] for schemas that come from a request).
+/// Lark expression of JSON by this schema (see [`super::ArgumentsRule`] for schemas that come from a request).
 pub fn json(schema: &Value) -> String {
     format!("%json {schema}")
 }
@@ -55,7 +55,7 @@ pub fn json(schema: &Value) -> String {
 impl Lark {
     /// Begins a grammar for a parser whose descriptor has these literals. It has the rules
     ///
-    /// - `text`: any text, none too, that spells no marker;
+    /// - `text`: any text, perhaps empty, that spells no marker;
     /// - `gap`: white space between parts of the turn, of 1 to 8 characters;
     /// - `key`: the key of any parameter;
     /// - `INTEGER` and `NUMBER`, as long as parsers read them.
@@ -66,7 +66,7 @@ impl Lark {
         Self::hearing(literals, markers, (0..literals.len()).collect())
     }
 
-    /// The same for a format in which only the markers `heard` mean something inside a message: `text` spells none of these.
+    /// [`Lark::new`] for a format in which only the markers `heard` mean something inside a message: `text` spells none of these.
     ///
     /// # Errors
     /// Those of [`Lark::new`].

@@ -10,7 +10,7 @@
 //!   appends one line for each, `marker_2: <[151657]>` where its tokenizer has the literal as one added token and
 //!   `marker_2: "<tool_call>"` where it hasn't, so the same grammar serves both. `token_N` is the same and has to be a token:
 //!   with a tokenizer that hasn't it, the host refuses the request ([`Markers::Tokens`]).
-//! - **The turn's end isn't in it**: where the grammar may end, the host allows its end-of-sequence ids and the descriptor's
+//! - **The turn's end isn't part of the grammar**: where the grammar may end, the host allows its end-of-sequence ids and the descriptor's
 //!   `stops`. These have to be tokens of their own: JSON strings are free text, and could spell them.
 //! - **Free text never spells a marker**, whether markers are tokens or text ([`Lark::text`]).
 //! - **A custom tool's grammar** is followed where the format writes its input as raw text ([`Turn::with_inputs`], [`Input`]); in
@@ -30,7 +30,7 @@ mod schema;
 mod text;
 mod turn;
 
-/// Why a parser without a grammar refuses what is demanded.
+/// Error of a parser without a grammar, for a request that demands one.
 pub(crate) const NO_GRAMMAR: &str =
     "this parser has no grammar: tool_choice, strict tools and response schemas can't be enforced";
 

@@ -1,7 +1,7 @@
-//! Parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as [`crate::params`] reads them.
+//! Grammar of parameters written one by one (Qwen3-Coder, GLM), by the tool's schema and as [`crate::params`] reads them.
 //!
 //! Declared parameters come in the schema's order, each at most once. Strings are raw text, others JSON that spells no marker.
-//! What is left out here narrows the call; what would widen it is an error, and any parameters for tools that aren't strict.
+//! What is left out here narrows the call. What would widen it is an error for strict tools; other tools may have any parameters then.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -20,9 +20,9 @@ const AROUND: [&str; 7] =
 /// The value of a parameter, each a Lark expression.
 #[derive(Debug)]
 pub enum Value<'a> {
-    /// Any text that spells none of the markers left out.
+    /// Text that spells none of [`Spelling::markers`]: the rule [`Spelling::text`].
     Text(&'a str),
-    /// Exactly this text.
+    /// Exactly the texts of this expression.
     Exactly(String),
     /// JSON; white space may stand around it.
     Json(String),
@@ -32,11 +32,11 @@ pub enum Value<'a> {
 
 /// How a format writes its parameters.
 pub struct Spelling<'a> {
-    /// The rule of raw values, which is free of markers that end one.
+    /// The rule of raw values, which spells none of `markers`.
     pub text: &'a str,
-    /// Those markers.
+    /// Indices of the markers that end a raw value.
     pub markers: &'a [usize],
-    /// A parameter, given its key (a Lark expression) and value.
+    /// Writes the Lark expression of a parameter, given that of its key, and its value.
     pub write: &'a dyn Fn(&str, &Value<'_>) -> String,
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Spelling<'_> {
     }
 }
 
-/// All parameters of a call: a Lark expression.
+/// Lark expression of all parameters of a call.
 ///
 /// # Errors
 /// The tool is strict, and its schema can't be followed; one line naming the tool and the parameter.
@@ -136,7 +136,7 @@ impl Object<'_> {
         }
     }
 
-    /// One of these values, as they are read back.
+    /// One of these values, each of which must be read back as it was.
     fn one_of(&self, values: &[Json], types: Types) -> Result<Value<'_>, String> {
         let mut texts = Vec::new();
         for value in values {
@@ -176,7 +176,7 @@ impl Object<'_> {
         Ok(Value::Json(lark::json(&schema::prepared(safe, Follow::Strictly))))
     }
 
-    /// The schema itself, or the one it refers to and nothing else.
+    /// The schema itself, or the schema that it refers to if it says nothing else about values.
     fn resolved(&self, schema: &Json) -> Result<Map<String, Json>, String> {
         let mut members = schema::members(schema.clone());
         for _ in 0..64 {

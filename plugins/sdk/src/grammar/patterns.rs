@@ -1,4 +1,4 @@
-//! Regular expressions of schemas, as the grammar engine gets them right inside JSON's quotes.
+//! Rewrites regular expressions of schemas so that the grammar engine quotes them right inside JSON strings.
 //!
 //! llguidance (its `derivre` 0.3) quotes a set of characters that has all control characters as a whole, and lets `\"` and `\\` come then, even
 //! where the set has no quote or no backslash: `^[^"]$` would take `"\""`. What may stand for such a set, alone or joined with its alternatives,
@@ -7,12 +7,12 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords whose value has schemas by names.
+/// Keywords whose value is a map from names to schemas.
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 /// Keywords whose value is no schema.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// The schema with such patterns.
+/// The schema with rewritten patterns.
 pub(super) fn exact(schema: Value) -> Value {
     match schema {
         Value::Array(schemas) => schemas.into_iter().map(exact).collect(),
@@ -37,7 +37,7 @@ fn member((key, value): (String, Value)) -> (String, Value) {
     (key, value)
 }
 
-/// The pattern, whose pieces lack U+0001 where they may have all control characters, but no quote or no backslash.
+/// The pattern without U+0001 in the pieces that may have all control characters, but no quote or no backslash.
 fn quotable(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -53,7 +53,7 @@ fn quotable(pattern: &str) -> String {
     written
 }
 
-/// Bytes of what the pattern begins with: a set, an escape, or a character. What isn't closed is no pattern, and one piece.
+/// Length in bytes of the pattern's first piece: a set, an escape, or a character. Text that isn't closed is no pattern, and one piece.
 fn piece_length(pattern: &str) -> usize {
     let length = match pattern.as_bytes()[0] {
         b'[' => set_length(pattern),
@@ -63,7 +63,7 @@ fn piece_length(pattern: &str) -> usize {
     length.unwrap_or(pattern.len())
 }
 
-/// Bytes up to the bracket that closes the set; others may stand in it.
+/// Length in bytes of a set with the bracket that closes it; other sets may stand in it.
 fn set_length(pattern: &str) -> Option<usize> {
     let (mut at, mut depth) = (0, 0);
     loop {
@@ -86,7 +86,7 @@ fn set_length(pattern: &str) -> Option<usize> {
     }
 }
 
-/// Bytes of an escape with its argument: `\n`, `\x41`, `\u{41}`, `\pL`, `\P{Punctuation}`.
+/// Length in bytes of an escape with its argument: `\n`, `\x41`, `\u{41}`, `\pL`, `\P{Punctuation}`.
 fn escape_length(pattern: &str) -> Option<usize> {
     let kind = pattern[1..].chars().next()?;
     let behind = 1 + kind.len_utf8();
@@ -110,7 +110,7 @@ fn may_be_misquoted(piece: &str) -> bool {
     if let Some(set) = piece.strip_prefix('[') {
         let tells = ['\\', '['];
         return match set.strip_prefix('^') {
-            // It has both unless it names one, perhaps by an escape or in a range.
+            // The set has quote and backslash unless it excludes one by name, perhaps by an escape or in a range.
             Some(without) => without.contains(tells) || without.contains(['"', '-', '&', '~']),
             None => set.contains(tells) || set.contains(char::is_control),
         };

@@ -15,7 +15,7 @@ const TEXT: &str = "any-string-without-markers";
 const SETTLING: [&str; 3] = ["enum", "const", "$ref"];
 const COMBINING: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
-/// The schema, narrowed to JSON without any of these literals.
+/// The schema, narrowed to JSON without any of the forbidden literals.
 ///
 /// # Errors
 /// What can't be narrowed, by keyword and place: `patternProperties`, properties that several parts of a schema declare, names and
@@ -38,7 +38,7 @@ struct Safe<'a> {
     forbidden: &'a Forbidden,
 }
 
-/// Why a schema can't be narrowed, and the place of what is at fault below it.
+/// Why a schema can't be narrowed, and the path from the schema to the part at fault.
 struct Unsafe {
     why: String,
     place: String,
@@ -49,7 +49,7 @@ impl Unsafe {
         Self { why: why.into(), place: String::new() }
     }
 
-    /// The same of the schema that has this one at `key`.
+    /// The fault as one of the schema that has the present schema at `key`.
     fn below(self, key: &str) -> Self {
         Self { place: format!("/{key}{}", self.place), ..self }
     }
@@ -169,7 +169,7 @@ fn reference(definition: &str) -> Value {
     json!({"$ref": format!("#/$defs/{definition}")})
 }
 
-/// The keyword by which several schemas say which properties one object has: each would be closed to those of the others.
+/// The keyword by which several schemas declare properties of one object: closed, each would refuse the properties of the others.
 fn shares_properties(members: &Map<String, Value>) -> Option<&'static str> {
     let has_own =
         members.get("properties").is_some_and(|all| all.as_object().is_some_and(|all| !all.is_empty()));
@@ -179,7 +179,7 @@ fn shares_properties(members: &Map<String, Value>) -> Option<&'static str> {
     };
     let joined = ["allOf", "anyOf", "oneOf"].map(|keyword| (keyword, declaring(&keyword)));
     let refers = members.contains_key("$ref");
-    // Of alternatives one counts.
+    // Of several alternatives only one applies.
     let places =
         joined.iter().map(|(keyword, count)| if *keyword == "allOf" { *count } else { (*count).min(1) });
     let places = places.sum::<usize>() + usize::from(has_own) + usize::from(refers);
@@ -196,7 +196,7 @@ fn declares(part: &Value) -> bool {
     members.contains_key("$ref") || members.get("properties").is_some() || COMBINING.iter().any(of_parts)
 }
 
-/// The definition that says as much, for schemas that say little.
+/// The definition to which a schema is equal, if the schema says nothing, or only that it is a string.
 fn plain(members: &Map<String, Value>) -> Option<&'static str> {
     let mut telling = members.iter().filter(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
     match (telling.next(), telling.next()) {
@@ -206,7 +206,7 @@ fn plain(members: &Map<String, Value>) -> Option<&'static str> {
     }
 }
 
-/// Whether the schema's `type` allows this one.
+/// Whether the schema's `type` allows `kind`.
 fn may_be(members: &Map<String, Value>, kind: &str) -> bool {
     match members.get("type") {
         Some(Value::String(only)) => only == kind,

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::closed::closed;
 use super::patterns::exact;
 
-/// Bytes of one schema.
+/// Greatest length of a schema, in bytes.
 const BYTES: usize = 256 << 10;
-/// Nesting of one schema.
+/// Deepest nesting of a schema.
 const DEPTH: usize = 64;
-/// What a number may have to be a multiple of: a regular expression of that has as many states.
+/// Greatest `multipleOf`, its decimal point left out: the regular expression of its multiples has as many states.
 const DIVISOR: u64 = 10_000;
 /// White space at each place where JSON allows it: a blank, or a new line and its indentation. Without a bound a model may write it for ever.
 const WHITE_SPACE: &str = r"(?: |\r?\n[ \t]{0,32})";
@@ -25,11 +25,11 @@ pub(super) const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "e
 pub(super) enum Follow {
     /// What llguidance doesn't know is an error.
     Strictly,
-    /// What it doesn't know is left out.
+    /// What llguidance doesn't know is left out.
     Leniently,
 }
 
-/// Parses the schema of `what`.
+/// Parses a schema; `what` says in errors whose it is.
 pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     if text.len() > BYTES {
         return Err(format!("the schema of {what} has {} bytes, at most {BYTES} are allowed", text.len()));
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &str, what: &str) -> Result<Value, String> {
     }
 }
 
-/// JSON of the schema of a response, where nothing needs to be kept out of it: a Lark expression.
+/// Lark expression of JSON by a response's schema, where nothing needs to be kept out of that JSON.
 ///
 /// # Errors
 /// It is too large, or no schema.
@@ -66,7 +66,7 @@ pub(super) fn prepared(schema: Value, follow: Follow) -> Value {
     Value::Object(members)
 }
 
-/// A schema of the same meaning that has members.
+/// The schema as an object of keywords; a boolean becomes an object of the same meaning.
 pub(super) fn members(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(members) => members,
@@ -75,7 +75,7 @@ pub(super) fn members(schema: Value) -> Map<String, Value> {
     }
 }
 
-/// The objects among what the schema allows; none if it allows none.
+/// The schema narrowed to objects; `None` if it allows none.
 pub(super) fn of_object(schema: Value) -> Option<Value> {
     let mut members = members(schema);
     match members.get("type") {
@@ -88,7 +88,7 @@ pub(super) fn of_object(schema: Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// The largest number of states that a `multipleOf` calls for, or all of them together where schemas are combined; none: beyond counting.
+/// Number of states that `multipleOf` needs: the largest in the schema, or the product where schemas are combined. `None` if it overflows.
 fn divisors(schema: &Value) -> Option<u64> {
     let (mut largest, mut product, mut combines) = (1_u64, Some(1_u64), false);
     let mut open = vec![schema];

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-/// Characters of a literal that are enough to keep it out.
+/// Number of a literal's first characters that suffice to keep the literal out.
 const SHORTEST: usize = 2;
 
 /// Literals that a text must not contain.
@@ -20,12 +20,12 @@ pub(super) struct Forbidden {
 
 impl Forbidden {
     /// # Errors
-    /// A literal's second character begins a literal, too (pieces would overlap), or it has only one. Where a later one does, what
-    /// stands before that is kept out.
+    /// A literal has only one character, or its second character begins a literal, too (pieces would overlap). Where a later character
+    /// begins a literal, the characters before it are kept out.
     pub(super) fn new<'a>(literals: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut literals: Vec<Vec<char>> =
             literals.into_iter().map(|literal| literal.chars().collect()).collect();
-        // Text that doesn't spell one of them, or its beginning, doesn't spell what holds it either.
+        // Text that doesn't spell a literal's beginning, or a shorter literal in it, doesn't spell the literal either.
         let begins: Vec<char> = literals.iter().filter_map(|literal| literal.first().copied()).collect();
         for literal in &mut literals {
             let overlap = literal.iter().skip(SHORTEST).position(|char| begins.contains(char));
@@ -58,23 +58,23 @@ impl Forbidden {
         self.literals.is_empty()
     }
 
-    /// One piece of text.
+    /// Regular expression of one piece of text.
     pub(super) fn piece(&self) -> String {
         let plain = self.plain();
         format!("{plain}+|(?:{})*{}{plain}*", self.beginning(), self.divergence(&self.tails()))
     }
 
-    /// What pieces leave out: text that ends in the beginning of a literal.
+    /// Regular expression of what pieces leave out at a text's end: beginnings of literals.
     pub(super) fn tail(&self) -> String {
         format!("(?:{})+", self.beginning())
     }
 
-    /// A whole text, for `pattern` in a JSON schema.
+    /// Regular expression of a whole text, for `pattern` in a JSON schema.
     pub(super) fn pattern(&self) -> String {
         format!("^(?:{})*(?:{})*$", self.piece(), self.beginning())
     }
 
-    /// Whether a text contains none of them.
+    /// Whether a text contains none of the literals.
     pub(super) fn allows(&self, text: &str) -> bool {
         !self.literals.iter().any(|literal| text.contains(&literal.iter().collect::<String>()))
     }
@@ -96,7 +96,7 @@ impl Forbidden {
             .join("|")
     }
 
-    /// A beginning of a literal, and one character with which it is none any more and begins none.
+    /// A beginning of a literal, and one character that neither continues the literal nor begins one.
     fn divergence(&self, tails: &[&[char]]) -> String {
         let begun = next_characters(tails).filter(|(_, rest)| !rest.iter().any(|tail| tail.is_empty()));
         let branches: Vec<String> =
@@ -112,7 +112,7 @@ impl Forbidden {
     }
 }
 
-/// The next characters of these tails, each with what follows it. The tails are sorted.
+/// The first characters of `tails`, which are sorted, each with what follows it in the tails that begin with it.
 fn next_characters<'a>(tails: &[&'a [char]]) -> impl Iterator<Item = (char, Vec<&'a [char]>)> + use<'a> {
     let mut branches: Vec<(char, Vec<&[char]>)> = Vec::new();
     for (char, rest) in tails.iter().filter_map(|tail| tail.split_first()) {

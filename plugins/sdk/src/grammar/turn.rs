@@ -16,7 +16,7 @@ pub struct Turn<'a> {
     pub tools: Vec<Callable<'a>>,
     /// Whether several calls may be made.
     pub several: bool,
-    /// What it says beside reasoning and calls.
+    /// What the turn says beside reasoning and calls.
     pub answer: Answer,
 }
 
@@ -34,7 +34,7 @@ pub struct Callable<'a> {
 pub enum Answer {
     /// Nothing: a call is demanded, and made at once.
     Nothing,
-    /// What it likes, before a call too.
+    /// Any text, before a call too.
     Free,
     /// JSON of this schema, if no call is made.
     Json(Value),
@@ -68,7 +68,7 @@ impl<'a> Callable<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// What the request demands; none where the model is left free.
+    /// What the request demands; `None` where the model is left free.
     ///
     /// Arguments follow the tool's schema where the tool is strict, or a call is demanded; otherwise they are any object.
     /// Inputs of custom tools are free.
@@ -79,8 +79,8 @@ impl<'a> Turn<'a> {
         if is_free(request) { Ok(None) } else { Self::demanded(request).map(Some) }
     }
 
-    /// The same for a format whose custom tools take raw text: their grammars hold, as strict tools' schemas do. The format defines the
-    /// rules of [`Turn::inputs`].
+    /// [`Turn::of`] for a format whose custom tools take raw text: grammars of custom tools hold, as strict tools' schemas do. The format
+    /// defines the rules of [`Turn::inputs`].
     ///
     /// # Errors
     /// Those of [`Turn::of`]; what is wrong with a tool's grammar.
@@ -128,7 +128,7 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// What `expression` says of each tool that may be called, any of these: a Lark expression; empty where there are none.
+    /// Lark expression whose alternatives are `expression` of each tool that may be called; empty where there are none.
     ///
     /// # Errors
     /// Those of `expression`.
@@ -139,13 +139,13 @@ impl<'a> Turn<'a> {
         Ok(self.tools.iter().map(expression).collect::<Result<Vec<_>, _>>()?.join(" | "))
     }
 
-    /// One call, or several with white space between them where that is allowed: a Lark expression, given that of a call.
+    /// Lark expression of one call, or of several with white space between them where that is allowed; `call` is that of one call.
     pub fn calls(&self, call: &str) -> String {
         if self.several { format!("{call} (gap? {call})*") } else { call.to_owned() }
     }
 
-    /// The grammar of a turn that may be opened by the Lark expression `opening`, and then has reasoning, `think`, or not, and a message
-    /// or `calls`.
+    /// The grammar of a turn: the opening and reasoning, which may both be missing, then a message or calls. `opening`, `think` and `calls`
+    /// are Lark expressions.
     ///
     /// # Errors
     /// Those of [`Turn::body`].
@@ -155,7 +155,7 @@ impl<'a> Turn<'a> {
         Ok(lark.start(&format!("({opening})? (gap? think)? {body}")))
     }
 
-    /// What comes after reasoning, where `calls` is the Lark expression of the turn's calls.
+    /// Lark expression of what comes after reasoning; `calls` is that of the turn's calls.
     ///
     /// # Errors
     /// The response's schema can't be followed among this format's markers.
@@ -168,10 +168,10 @@ impl<'a> Turn<'a> {
         })
     }
 
-    /// The final message where it has a schema or a grammar: a Lark expression. It stands among markers, and spells none.
+    /// Lark expression of the final message, where it has a schema or a grammar. The message stands among markers, and spells none.
     ///
     /// # Errors
-    /// It can't be followed among this format's markers.
+    /// The schema or grammar can't be followed among this format's markers.
     pub fn answer(&self, lark: &Lark) -> Result<Option<String>, String> {
         let forbidden = lark.forbidden(lark.heard())?;
         match &self.answer {

@@ -1,9 +1,9 @@
-//! Decides whether a JSON object that stands bare in a message is a call, as early as its bytes allow. Parsers of formats without call markup
-//! ask [`Bare`] before they read a [`Call`].
+//! Decides whether a JSON object that stands bare in a message is a call, as early as its bytes allow. Parsers of formats without call
+//! markup ask [`Bare`] before they read a [`Call`].
 //!
-//! It is one if it has a name and arguments and no key before these that calls don't have (`{"name": …, "description": …}` describes
-//! something). Without arguments it is one if its name is a declared tool's. What can't be told apart is the definition of a declared tool
-//! that has no other key than `name` and `parameters`: that is a call.
+//! The object is a call if it has a name and arguments, and before them only keys that calls have (`{"name": …, "description": …}`
+//! describes something). Without arguments it is a call if its name is a declared tool's. The definition of a declared tool that has no
+//! other key than `name` and `parameters` can't be told from a call, and counts as one.
 //!
 //! Invariant: the object is held only while every key and word so far could be a call's. A key that calls don't have, a type that isn't
 //! `function`, and a name that no declared tool begins with end the hold with their first differing byte.
@@ -14,68 +14,68 @@ use crate::{Output, Tools};
 /// Keys that a call has up to its arguments.
 const KEYS: [&str; 5] = ["name", "type", "function", "parameters", "arguments"];
 
-/// What an object amounts to so far.
+/// What the bytes read so far make of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be a call.
+    /// The object may be a call.
     Undecided,
-    /// It is a call: its name has been read, and the key of its arguments or all of it but the last brace.
+    /// The object is a call: its name has been read, and the key of its arguments or the whole object but the last brace.
     Call,
-    /// It is none.
+    /// The object isn't a call.
     Content,
 }
 
 /// Which names make an object a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Name {
-    /// Those of declared tools.
+    /// Names of declared tools.
     #[default]
     Declared,
-    /// All: markup before the object announced a call.
+    /// All names: markup before the object announced a call.
     Any,
 }
 
-/// A name that has been read.
+/// Kind of the name that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum ReadName {
-    /// None that will do.
+    /// No name has been read, or one that makes no call.
     #[default]
     None,
     Undeclared,
     Declared,
 }
 
-/// An object, or a list of such, being looked at. `{"type": "function", "function": {…}}` is looked into.
+/// Reader of an object or a list of objects. In `{"type": "function", "function": {…}}` the inner object is the call.
 #[derive(Debug, Default)]
 pub struct Bare {
     name: Name,
     text: Vec<u8>,
-    /// Where the call's own object begins.
+    /// Offset in `text` of the call's own object.
     start: usize,
     scanner: Scanner,
     begun: bool,
     nested: bool,
-    /// Its name, once that has been read.
+    /// Kind of the object's name.
     read_name: ReadName,
-    /// Whether its arguments have begun.
+    /// Whether the key of the arguments has been read.
     argued: bool,
     key: Option<&'static str>,
-    /// Where the present key or word begins.
+    /// Offset in `text` of the present key, type or name.
     word: usize,
 }
 
 impl Bare {
-    /// An object that such a name makes a call.
+    /// Reader of an object that is a call if it has a name of this kind.
     pub fn of(name: Name) -> Self {
         Self { name, ..Self::default() }
     }
 
-    /// Which names make it a call.
+    /// Which names make the object a call.
     pub fn name(&self) -> Name {
         self.name
     }
 
-    /// The call that it is, read as far as this has been. So much markup is held before it.
+    /// The object as a call, read as far as the object was. `markup` bytes are held before the object.
     pub fn call(&self, markup: usize, tools: &Tools, out: &mut Output) -> Call {
         let mut call = Call::after(markup + self.start);
         call.read(&self.text[self.start..], tools, out);
@@ -92,13 +92,13 @@ impl Bare {
         self.scanner.in_string()
     }
 
-    /// Whether its name, which will do, has been read.
+    /// Whether a name that makes the object a call has been read.
     pub fn is_named(&self) -> bool {
         self.read_name != ReadName::None
     }
 
-    /// Reads on up to the verdict, and says after how many bytes it came; `tools` are those that may be called. The brace that ends a call
-    /// isn't read.
+    /// Reads `text` up to the verdict. Returns the verdict and the number of bytes read; `tools` are the tools that may be called. The
+    /// brace that ends a call isn't read.
     pub fn read(&mut self, text: &[u8], tools: &Tools) -> (Verdict, usize) {
         for (index, byte) in text.iter().enumerate() {
             let verdict = self.push(*byte, tools);
@@ -155,7 +155,7 @@ impl Bare {
         if fits { Verdict::Undecided } else { Verdict::Content }
     }
 
-    /// Before the object: one bracket may open a list of calls.
+    /// Takes a byte before the object, where one bracket may open a list of calls.
     fn before(&mut self, byte: u8) -> Verdict {
         match byte {
             b'{' => self.begin(),

@@ -1,7 +1,8 @@
-//! Arguments that stand alone, between markers that end them: passed on verbatim. A marker inside a string ends none ([`Body::in_string`]).
+//! Arguments that stand alone, up to a marker: passed on verbatim. A marker inside a string doesn't end them ([`Body::in_string`]).
 //!
-//! Invariant: white space around them is dropped, and a fence; of the rest no more is held than may still close a fence. A JSON string is
-//! decoded (its inside is the JSON). A custom tool's are the decoded string `input` of their object; without one they go out as they are.
+//! Invariant: white space and a Markdown fence around the arguments are dropped; held is only what may belong to a fence, or precedes the
+//! string `input`. A JSON string is decoded (its inside is the JSON). Arguments of a custom tool are the decoded string `input` of their
+//! object; without that string they go out as they are.
 
 use super::fence::{FENCE, TICKS, goes_on, may_close, ticks};
 use super::{Event, Scanner, input::Seek, input::Sought, quoted::Quoted};
@@ -12,10 +13,10 @@ use crate::{Output, Payload, Route};
 pub struct Body {
     payload: Payload,
     place: Place,
-    /// Bytes read that are held in [`Place::Fence`] and [`Place::Seek`].
+    /// Number of bytes held in [`Place::Fence`] and [`Place::Seek`].
     held: usize,
     fenced: bool,
-    /// What may close the fence: held too, after those.
+    /// Text that may close the fence, held behind the `held` bytes.
     tail: Vec<u8>,
     written: bool,
 }
@@ -24,23 +25,23 @@ pub struct Body {
 enum Place {
     /// Nothing but white space so far.
     Before,
-    /// In the line that opens a fence, perhaps.
+    /// In a line that may open a fence.
     Fence,
     /// Before the string `input` of a custom tool's object.
     Seek(Seek),
     /// In an object or a list.
     Json(Scanner),
-    /// After it: white space is dropped, and all else goes out.
+    /// After the object or list: white space is dropped, and all else goes out.
     Ended,
     Verbatim,
     /// Inside a string that is decoded.
     String(Quoted),
-    /// After it: all is dropped.
+    /// After the decoded string: all is dropped.
     After,
 }
 
 impl Body {
-    /// The arguments of a call that carries this.
+    /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
         Self { payload, place: Place::Before, held: 0, fenced: false, tail: Vec::new(), written: false }
     }
@@ -50,12 +51,12 @@ impl Body {
         Self { place: Place::Verbatim, ..Self::new(Payload::Text) }
     }
 
-    /// Whether there is nothing yet but white space.
+    /// Whether nothing but white space was read so far.
     pub fn is_empty(&self) -> bool {
         matches!(self.place, Place::Before) && self.tail.is_empty()
     }
 
-    /// Whether they have ended by themselves: all brackets are closed, or the string that is decoded.
+    /// Whether the JSON value has ended: all brackets are closed, or the decoded string is.
     pub fn has_ended(&self) -> bool {
         matches!(self.place, Place::Ended | Place::After)
     }
@@ -71,7 +72,7 @@ impl Body {
         matches!(self.place, Place::Json(_) | Place::String(_))
     }
 
-    /// The object or list that it is in, unless a fence may end that.
+    /// Scanner of the object or list being read, unless a fence may end that.
     pub(super) fn json(&mut self) -> Option<&mut Scanner> {
         match &mut self.place {
             Place::Json(scanner) if !self.fenced => Some(scanner),
@@ -79,8 +80,8 @@ impl Body {
         }
     }
 
-    /// Reads on, behind which the `keep` youngest bytes are held. What only a marker can end goes out until the next one, and the host follows
-    /// JSON to its last bracket: it doesn't ask about markers in its strings, and [`Self::interrupt`] is to be told of those outside.
+    /// Reads `text`, behind which the `keep` youngest bytes are held. Text that only a marker can end goes out up to the next marker. The
+    /// host follows JSON to its last bracket without asking about markers in strings; for those outside there is [`Self::interrupt`].
     pub fn text(&mut self, text: &str, keep: usize, out: &mut Output) {
         self.read(text.as_bytes(), out);
         if matches!(self.place, Place::Verbatim) && !self.fenced {
@@ -92,14 +93,14 @@ impl Body {
         }
     }
 
-    /// A marker came that ends nothing. Outside of a string it is none of JSON's: the rest is passed on as it is.
+    /// Reports a marker that doesn't end the arguments. Outside of a string it isn't JSON, so the rest is passed on verbatim.
     pub fn interrupt(&mut self) {
         if matches!(&self.place, Place::Json(scanner) if !scanner.in_string()) {
             self.place = Place::Verbatim;
         }
     }
 
-    /// The same for arguments that may end without a marker.
+    /// Reads `text` of arguments that may end without a marker.
     pub fn read(&mut self, mut text: &[u8], out: &mut Output) {
         let decodes = self.decodes();
         while !text.is_empty() {
@@ -120,12 +121,12 @@ impl Body {
         }
     }
 
-    /// Whether the next byte is inside a string that is decoded, and decides nothing unless it ends it or escapes the one behind it.
+    /// Whether the next byte is inside a decoded string and not escaped, so that only a quote or a backslash decides anything.
     fn decodes(&self) -> bool {
         matches!(&self.place, Place::String(string) if !string.is_escaped())
     }
 
-    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind them is dropped.
+    /// Completes the call, with `{}` where there are no JSON arguments. To be called before the markup behind the arguments is dropped.
     pub fn close(&mut self, out: &mut Output) {
         self.release(out);
         if !self.written && self.payload == Payload::Json {
@@ -134,7 +135,7 @@ impl Body {
         out.close();
     }
 
-    /// The turn ended before anything closed the call: completes it where it is whole. Of JSON that went out verbatim the host says.
+    /// Ends the call with the turn: closes it if the arguments are complete. The host itself judges JSON that went out verbatim.
     pub fn finish(&mut self, out: &mut Output) {
         self.release(out);
         let is_text = self.payload == Payload::Text && matches!(self.place, Place::Verbatim);
@@ -143,7 +144,7 @@ impl Body {
         }
     }
 
-    /// Routes what is still held: no more will come. [`Body::close`] does it too.
+    /// Routes the bytes that are still held, at the end of the arguments. [`Body::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         let closing = ticks(&self.tail) == TICKS;
         if !closing {
@@ -156,7 +157,7 @@ impl Body {
         }
     }
 
-    /// Holds what may close the fence.
+    /// Holds `text`, which may close the fence.
     fn hold_tail(&mut self, text: &[u8], out: &mut Output) {
         for byte in text {
             if !goes_on(&self.tail, *byte) {
@@ -166,7 +167,7 @@ impl Body {
         }
     }
 
-    /// What was held as a fence's end is none.
+    /// Reads the held `tail` as part of the arguments, since it doesn't close the fence.
     fn release_tail(&mut self, out: &mut Output) {
         let mut tail = std::mem::take(&mut self.tail);
         let mut rest = tail.as_slice();
@@ -177,7 +178,7 @@ impl Body {
         self.tail = tail;
     }
 
-    /// What was held as a fence's opening, or before a string `input`, is none.
+    /// Routes the `held` bytes as arguments, since they open no fence and no string `input` follows them.
     fn release_held(&mut self, out: &mut Output) {
         if self.held > 0 {
             self.write(self.held, out);
@@ -185,7 +186,7 @@ impl Body {
         }
     }
 
-    /// Reads some bytes; returns how many, as all that it calls do.
+    /// Reads the first bytes of `text`. Returns how many, as does every function called here.
     fn step(&mut self, text: &[u8], out: &mut Output) -> usize {
         match self.place {
             Place::Before => self.before(text, out),
@@ -244,7 +245,7 @@ impl Body {
         white
     }
 
-    /// Three backticks, and what follows them up to the end of the line or the value.
+    /// Reads the line that opens a fence: three backticks, and what follows them up to the line's end or the value.
     fn fence(&mut self, text: &[u8], out: &mut Output) -> usize {
         for (read, byte) in text.iter().enumerate() {
             let is_tick = *byte == b'`';

@@ -1,24 +1,24 @@
 //! A call spelt as one JSON object, `{"name": N, "arguments": {…}}`, as Hermes, Qwen3, Llama and others have it:
 //! [`Call`] opens the call when its name is known, then routes each byte at once.
 //!
-//! Invariant: nothing is routed before the name is known, so until then a byte's place in the call is its place among those held.
+//! Invariant: nothing is routed before the name is known, so until then a byte's offset in the call is its offset in the held bytes.
 //! Keys come in any order; the first `name` that is a string and the first `arguments` or `parameters` count.
-//! Arguments are verbatim whatever they are, but two: a string is decoded (its inside is the JSON), and `null` is `{}`.
-//! The arguments of a custom tool are the decoded string `input` of their object; without one they go out as they are.
+//! Arguments go out verbatim, with two exceptions: a string is decoded (its inside is the JSON), and `null` becomes `{}`.
+//! The arguments of a custom tool are the decoded string `input` of their object; without that string they go out as they are.
 
 use super::input::{Seek, Sought};
 use super::keys::{Key, Keys};
 use super::{Event, Scanner};
 use crate::{Output, Payload, Phase, Route, Tools};
 
-/// What the bytes read so far amount to.
+/// State of a call after the bytes read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// More is to come.
     Unfinished,
-    /// The object ended after so many bytes, and the call is closed.
+    /// The object ended after this number of bytes of the text, and the call is closed.
     Closed(usize),
-    /// No object, or one without a name: nothing was routed, and the bytes are the parser's to route.
+    /// No object, or one without a name: nothing was routed, and the parser routes the bytes.
     NotACall,
 }
 
@@ -31,7 +31,7 @@ pub struct Call {
     object: bool,
     key: Key,
     opened: bool,
-    /// Whether it is a custom tool's.
+    /// Whether the call is of a custom tool.
     custom: bool,
     arguments: Option<ArgumentsSpan>,
     input: Input,
@@ -41,18 +41,18 @@ pub struct Call {
 /// The string `input` of arguments that may be a custom tool's.
 #[derive(Debug, Default)]
 enum Input {
-    /// Nothing of the kind is looked for.
+    /// No string `input` is searched for.
     #[default]
     No,
-    /// It may yet begin; the arguments of an open call are held as long.
+    /// The string may still begin; meanwhile the arguments of an open call are held.
     Sought(Seek),
-    /// It is being read.
+    /// The string is being read.
     Inside(ArgumentsSpan),
-    /// It has been read, and the call's name isn't known yet.
+    /// The string has been read, and the call's name isn't known yet.
     Read(ArgumentsSpan),
 }
 
-/// Where the arguments stand in the call, quotes excluded, and how they are routed.
+/// Offsets of the arguments in the call, quotes excluded, and their route.
 #[derive(Debug, Clone, Copy)]
 struct ArgumentsSpan {
     route: Route,
@@ -61,18 +61,18 @@ struct ArgumentsSpan {
 }
 
 impl Call {
-    /// A call before whose JSON the `held` bytes of markup stand that are held already, and nothing else.
+    /// A call whose JSON comes after `held` bytes of markup, which are the only bytes held so far.
     pub fn after(held: usize) -> Self {
         Self { read: held, ..Self::default() }
     }
 
-    /// The same with other keys than `name` and `arguments`.
+    /// The call with other keys than `name` and `arguments`.
     #[must_use]
     pub fn with_keys(self, name: &str, arguments: &str) -> Self {
         Self { keys: Keys::new(name, arguments), ..self }
     }
 
-    /// Whether the call is open to the client; there is no way back then.
+    /// Whether the call was opened in the output, which can't be undone.
     pub fn is_opened(&self) -> bool {
         self.opened
     }
@@ -82,7 +82,7 @@ impl Call {
         self.arguments.as_ref().is_some_and(|arguments| arguments.end.is_some())
     }
 
-    /// Whether it has begun as an object.
+    /// Whether the object has begun.
     pub fn is_object(&self) -> bool {
         self.object
     }
@@ -97,7 +97,7 @@ impl Call {
         self.scanner.in_string()
     }
 
-    /// Reads on; `tools` are those that may be called.
+    /// Reads `text`; `tools` are the tools that may be called.
     pub fn read(&mut self, text: &[u8], tools: &Tools, out: &mut Output) -> Progress {
         if let Some(stops) = self.inside(text) {
             out.until_byte(self.route(), stops);
@@ -146,14 +146,14 @@ impl Call {
         Progress::Unfinished
     }
 
-    /// Where `text` is nothing but the inside of an open call's arguments, as most of a call is: the bytes that something may
-    /// be decided at. What the host then routes by itself isn't counted in `read`: no more than the order of places counts by now.
+    /// The bytes at which the host has to ask again, if `text` is nothing but the inside of an open call's arguments, as most of a call
+    /// is. Bytes that the host then routes by itself aren't counted in `read`: once a call is open, only the order of offsets matters.
     fn inside(&self, text: &[u8]) -> Option<&'static str> {
         let may_pass = self.opened && matches!(self.input, Input::No | Input::Inside(_));
         self.scanner.stops().filter(|_| may_pass && self.scanner.skip(text) == text.len())
     }
 
-    /// Completes the call, with `{}` where the model wrote no arguments. To be called before the markup behind it is dropped.
+    /// Completes the call, with `{}` where the model wrote no arguments. To be called before the markup behind the call is dropped.
     pub fn close(&mut self, out: &mut Output) {
         self.release(out);
         let written = self.arguments.as_ref().is_some_and(|arguments| {
@@ -165,7 +165,7 @@ impl Call {
         out.close();
     }
 
-    /// Routes what an open call holds of its arguments: no more of them will come. [`Call::close`] does it too.
+    /// Routes the held bytes of an open call's arguments, at the end of the arguments. [`Call::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         if let (Input::Sought(_), Some(arguments)) = (&self.input, &self.arguments) {
             if self.opened {
@@ -175,7 +175,7 @@ impl Call {
         }
     }
 
-    /// The same before prose: the call is over, and incomplete. No later `close` is taken for its end.
+    /// Ends the call as incomplete, because prose follows. The new message keeps a later `close` from completing the call.
     pub fn give_up(&mut self, out: &mut Output) {
         self.release(out);
         out.message(Phase::Unspecified);
@@ -215,8 +215,8 @@ impl Call {
         }
     }
 
-    /// Takes the next bytes of arguments in which the string `input` is looked for or read: one byte, or the inside of a string.
-    /// Returns whether they must be held because it may yet begin.
+    /// Takes the next bytes of arguments in which the string `input` is looked for or read: one byte, or bytes that
+    /// the scanner skips. Returns whether they must be held because the string may still begin.
     fn seek(&mut self, bytes: &[u8], out: &mut Output) -> bool {
         let ended = self.has_arguments();
         match &mut self.input {
@@ -242,7 +242,7 @@ impl Call {
         false
     }
 
-    /// The present byte is the opening quote of the string `input`.
+    /// Begins the string `input`, whose opening quote is the present byte.
     fn begin_input(&mut self, out: &mut Output) {
         let start = self.read + 1;
         let input = ArgumentsSpan { route: Route::ArgumentsUnescaped, start, end: None };
@@ -253,7 +253,7 @@ impl Call {
         }
     }
 
-    /// Opens the call if its name is one, and routes what was read before the present byte.
+    /// Opens the call if it has a usable name, and routes the bytes read before the present byte.
     fn open(&mut self, tools: &Tools, out: &mut Output) {
         let Some(name) = self.name(tools) else { return };
         let payload = tools.payload(&name);
@@ -272,7 +272,7 @@ impl Call {
         }
     }
 
-    /// The name as declared, or else as written: the host looks for it in the dropped bytes.
+    /// The name, decoded if a tool of that name is declared, else as written, since the host looks for it in the dropped bytes.
     fn name(&self, tools: &Tools) -> Option<String> {
         let name = self.scanner.string().filter(|name| !name.is_empty())?;
         if tools.contains(&name) {
@@ -281,7 +281,7 @@ impl Call {
         self.scanner.raw_string().map(|raw| String::from_utf8_lossy(raw).into_owned())
     }
 
-    /// Where the present byte goes.
+    /// Route of the present byte, which is at offset `read`.
     fn route(&self) -> Route {
         match &self.arguments {
             Some(ArgumentsSpan { route, start, end })

@@ -1,39 +1,39 @@
-//! What stands between the markers of a format whose calls are JSON: one object or several, in a list or not, each a call; or the arguments
-//! of a call whose name stood in the opening marker. [`Calls`] reads either.
+//! The region between the markers of a format whose calls are JSON: one object or several, in a list or not, each a call; or the arguments
+//! of a call whose name came before the region. [`Calls`] reads either.
 //!
-//! Invariant: what turns out to be no call is left to the parser as text, with every byte since the last call held.
+//! Invariant: a region that turns out to be no call is left to the parser as text, with every byte since the last call held.
 
 use super::{Call, Object, Progress};
 use crate::{Output, Payload, Tools};
 
-/// A region of calls being read.
+/// Reader of one region of calls.
 #[derive(Debug)]
 pub struct Calls {
     state: State,
-    /// Keys of name and arguments.
+    /// Keys of a call's name and of its arguments.
     keys: (String, String),
 }
 
 #[derive(Debug)]
 enum State {
-    /// Before an object; so much is held.
+    /// Before an object: number of held bytes of markup in front of it.
     Before(usize),
     Object(Call),
     /// After an object, where another one may follow.
     Between,
     Arguments(Object),
-    /// After arguments: nothing counts.
+    /// After the arguments: the rest of the region is dropped.
     Done,
     Text,
 }
 
 impl Calls {
-    /// Calls that are objects with these keys; so much markup is held before them.
+    /// Calls that are objects with the keys `name` and `arguments`; `held` bytes of markup are held before the first object.
     pub fn objects(held: usize, name: &str, arguments: &str) -> Self {
         Self { state: State::Before(held), keys: (name.to_owned(), arguments.to_owned()) }
     }
 
-    /// The arguments of a call that was opened.
+    /// The arguments of a call that is open already.
     pub fn arguments(payload: Payload) -> Self {
         Self { state: State::Arguments(Object::new(payload)), keys: <(String, String)>::default() }
     }
@@ -43,7 +43,7 @@ impl Calls {
         Self { state: State::Text, keys: <(String, String)>::default() }
     }
 
-    /// Whether what was read last is no call.
+    /// Whether the rest of the region is text, because what was read last is no call.
     pub fn is_text(&self) -> bool {
         matches!(self.state, State::Text)
     }
@@ -57,7 +57,7 @@ impl Calls {
         }
     }
 
-    /// Whether brackets of a call's JSON are open: the next bracket that closes is its own, not the region's.
+    /// Whether brackets of a call's JSON are open: the next closing bracket belongs to the call, not to the region.
     pub fn is_open(&self) -> bool {
         match &self.state {
             State::Object(call) => call.is_open(),
@@ -66,7 +66,7 @@ impl Calls {
         }
     }
 
-    /// Reads on. Returns whether it is calls; if not, all that is held and the rest of the region is text.
+    /// Reads `text`. Returns whether it belongs to calls; if not, all held bytes and the rest of the region are text.
     pub fn read(&mut self, mut text: &[u8], tools: &Tools, out: &mut Output) -> bool {
         while !text.is_empty() {
             let Some(read) = self.step(text, tools, out) else {
@@ -78,7 +78,7 @@ impl Calls {
         true
     }
 
-    /// Reads some bytes, and returns how many if they are of a call.
+    /// Reads the first bytes of `text`. Returns how many, or `None` if they are no call.
     fn step(&mut self, text: &[u8], tools: &Tools, out: &mut Output) -> Option<usize> {
         let after = |separators: &[u8]| text.iter().take_while(|byte| separators.contains(byte)).count();
         let mut read = text.len();
@@ -114,8 +114,9 @@ impl Calls {
         Some(read)
     }
 
-    /// What is open ends: by the region's own end, if it `is_closed`; else with the turn, by itself or not. What is held, but for the last
-    /// `bytes`, is text where no call is open; an empty region's is markup, and at the turn's end it is the opening of a broken call.
+    /// Ends the region: at its own end if it `is_closed`, else with the turn, which the model ended `by_itself` or not. The `bytes`
+    /// youngest bytes stay held. Where no call is open, the other held bytes are text, or markup if the region is empty; at the turn's end
+    /// they are the opening of a broken call.
     pub fn end(&mut self, is_closed: bool, by_itself: bool, bytes: usize, out: &mut Output) {
         match &mut self.state {
             State::Object(call) if !call.is_opened() && is_closed => out.content(out.held() - bytes),

@@ -1,10 +1,10 @@
-//! Custom tools in JSON formats: the model is shown a function with one string, `input`, and what it writes there is the tool's text.
+//! Custom tools in JSON formats: the model is shown a function with one string, `input`, whose value is the tool's text.
 //!
-//! [`Seek`] finds where that string begins; `Call` and `Body` hold the object's bytes until it has.
+//! [`Seek`] finds where that string begins; `Call` and `Body` hold the object's bytes until the search has ended.
 
 use super::{Event, Scanner};
 
-/// Bytes of an object that are looked at; a string `input` that begins later isn't found. It bounds what is held.
+/// Number of bytes that are searched; a string `input` that begins later isn't found. It bounds what is held.
 const LOOKED_AT: usize = 64;
 
 /// A search through the first bytes of what may be an object.
@@ -15,14 +15,14 @@ pub(super) struct Seek {
     at_input: bool,
 }
 
-/// What a search has come to.
+/// Result of a search so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
     /// Not decided yet.
     Seeking,
-    /// The next byte is the first of the string's inside.
+    /// The next byte is the first inside the string `input`.
     Found,
-    /// There is no such string here.
+    /// The bytes searched have no string `input`.
     Missing,
 }
 

@@ -1,6 +1,6 @@
-//! Keys of the object that a call is: its name and its arguments, as a format calls them. [`super::Call`] asks of each key once.
+//! Keys of a call's object: under which keys a format has the tool's name and the arguments. [`super::Call`] asks for each key once.
 
-/// What a key is.
+/// What the value of a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Key {
     Name,
@@ -19,7 +19,7 @@ impl Keys {
         Self((!usual).then(|| (name.to_owned(), arguments.to_owned())))
     }
 
-    /// What this key is; one that was too long to be kept is none of them.
+    /// What the value of `key` is. `None` is a key that was too long to be kept.
     pub(super) fn key(&self, key: Option<&str>) -> Key {
         match (key, &self.0) {
             (Some(key), Some((name, _))) if key == name => Key::Name,

@@ -1,8 +1,8 @@
-//! JSON as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string,
-//! [`Call`] routes a call that is one JSON object, [`Body`] arguments that stand alone, [`Object`] those that end by themselves, [`Calls`]
-//! what stands between the markers of calls; [`Bare`] decides whether an object without markup is a call.
+//! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string,
+//! [`Call`] routes a call that is one JSON object, [`Body`] routes arguments that stand alone, [`Object`] routes arguments that end
+//! without a marker, [`Calls`] routes all between the markers of calls; [`Bare`] decides whether an object without markup is a call.
 //!
-//! All do constant work per byte, keep no text but a short string, and can be cut anywhere.
+//! Each does constant work per byte, keeps no text but one short string, and accepts text cut at any byte.
 
 mod bare;
 mod body;
@@ -24,10 +24,10 @@ pub use object::Object;
 pub use scanner::{Event, Scanner};
 pub use unescape::{Unescape, unescape};
 
-/// A whole JSON text as a value. All of a component that reads one calls this, so that it holds one such reader.
+/// Parses a whole JSON text. Every place of a component that needs it calls this function, so that a component has one copy of the reader.
 ///
 /// # Errors
-/// It is no JSON: what is wrong, and where.
+/// `text` is no JSON: what is wrong, and where.
 pub fn value(text: &str) -> serde_json::Result<serde_json::Value> {
     serde_json::from_str(text)
 }

@@ -1,4 +1,4 @@
-//! Arguments that are one JSON object whose end is the call's: a name stood before them, and no marker need follow.
+//! Arguments of a call whose name came before them: one JSON object, whose last bracket ends the call without a marker.
 
 use super::{Body, Scanner};
 use crate::{Output, Payload, Route};
@@ -11,7 +11,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// The arguments of a call that carries this.
+    /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
         Self { body: Body::new(payload), scanner: Scanner::default() }
     }
@@ -21,12 +21,12 @@ impl Object {
         self.scanner.in_string()
     }
 
-    /// Whether brackets are open.
+    /// Whether brackets of the object are open.
     pub fn is_open(&self) -> bool {
         self.scanner.depth() > 0
     }
 
-    /// Reads on up to the object's end, where the call is closed: after how many bytes that came.
+    /// Reads `text` up to the object's end, where the call is closed. Returns the number of bytes read if the end came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
         let end = self.scanner.read(text);
         self.body.read(&text[..end.unwrap_or(text.len())], out);
@@ -38,7 +38,7 @@ impl Object {
         end
     }
 
-    /// The call ends without the object's end: it is whole if the model came this far by itself and no bracket is open. Returns whether it is.
+    /// Ends a call whose object didn't end. Returns whether the call is complete: the model stopped by itself, and no bracket is open.
     pub fn end(&mut self, by_itself: bool, out: &mut Output) -> bool {
         let is_whole = by_itself && !self.is_open();
         if is_whole {
@@ -54,7 +54,7 @@ impl Object {
         self.body.close(out);
     }
 
-    /// Routes what is still held ([`Body::release`]).
+    /// Routes the bytes that are still held ([`Body::release`]).
     pub fn release(&mut self, out: &mut Output) {
         self.body.release(out);
     }

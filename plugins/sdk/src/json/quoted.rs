@@ -1,6 +1,6 @@
 //! The inside of a JSON string, up to the quote that ends it.
 
-/// A string between two of its bytes.
+/// Reader of the inside of a string. Its state says whether the byte read last was an unescaped backslash.
 #[derive(Debug, Default)]
 pub(super) struct Quoted {
     escaped: bool,
@@ -12,7 +12,7 @@ impl Quoted {
         self.escaped
     }
 
-    /// Reads on; how many of these bytes stand before the quote, if it is among them.
+    /// Reads `text`. Returns the offset of the closing quote, if it is in `text`.
     pub(super) fn read(&mut self, text: &[u8]) -> Option<usize> {
         text.iter().position(|byte| {
             let is_plain = !std::mem::take(&mut self.escaped);

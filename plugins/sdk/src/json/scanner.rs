@@ -11,14 +11,14 @@ use super::unescape;
 /// Longest string at depth 1 that is kept, in bytes as written. A name is shorter.
 const KEPT: usize = 256;
 
-/// What a byte was.
+/// What a byte begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing to note.
+    /// No event at this byte.
     Nothing,
     /// The object's opening brace.
     Object,
-    /// Neither white space nor an opening brace, where the object should begin. The scanner says nothing more.
+    /// Neither white space nor an opening brace, where the object should begin. No other event follows.
     NotAnObject,
     /// The closing quote of a key at depth 1; [`Scanner::string`] has it.
     Key,
@@ -28,22 +28,23 @@ pub enum Event {
     ValueEnd,
     /// A value at depth 1 (a number or literal) ended before this byte.
     ValueEndBefore,
-    /// The object's closing brace; it also ends a number or literal before it. The scanner says nothing more.
+    /// The object's closing brace; it also ends a number or literal before it. No other event follows.
     End,
 }
 
-/// A scanner between two bytes of an object.
+/// Scanner of one object; its state after the bytes read so far.
 #[derive(Debug, Clone, Default)]
 pub struct Scanner {
     place: Place,
     depth: usize,
     string: InString,
-    /// Whether the string is at depth 1, and so to be kept.
+    /// Whether the open string is at depth 1, so that `kept` takes its bytes.
     keep: bool,
+    /// The last string at depth 1 with its opening quote, as written.
     kept: Vec<u8>,
 }
 
-/// Where in the object at depth 1.
+/// Position in the object, at depth 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     #[default]
@@ -68,7 +69,7 @@ enum InString {
 }
 
 impl Scanner {
-    /// A scanner of a value that stands alone: what it says of it ends with [`Event::ValueEnd`].
+    /// A scanner of a value that stands alone; the value's end is [`Event::ValueEnd`].
     pub fn at_value() -> Self {
         Self { place: Place::Colon, depth: 1, ..Self::default() }
     }
@@ -78,7 +79,7 @@ impl Scanner {
         self.string != InString::No
     }
 
-    /// Open braces and brackets.
+    /// Number of open braces and brackets.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -89,14 +90,14 @@ impl Scanner {
         (self.kept.len() <= KEPT && !self.kept.is_empty()).then(|| &self.kept[1..])
     }
 
-    /// The same, decoded.
+    /// [`Self::raw_string`] with its escapes decoded.
     pub fn string(&self) -> Option<Cow<'_, str>> {
         let raw = self.raw_string()?;
         Some(if raw.contains(&b'\\') { unescape(raw).into() } else { String::from_utf8_lossy(raw) })
     }
 
-    /// How many of the next bytes mean nothing below depth 1, inside a string or between strings and brackets: these need not be
-    /// pushed.
+    /// Number of leading `bytes` that need not be pushed: below depth 1 they mean nothing, inside a string or between strings and
+    /// brackets.
     pub fn skip(&self, bytes: &[u8]) -> usize {
         let skipped = match self.string {
             InString::Yes if !self.keep => bytes.iter().position(|byte| matches!(byte, b'"' | b'\\')),
@@ -117,13 +118,14 @@ impl Scanner {
         }
     }
 
-    /// The same where `text`, which was just read, ended in a string or meant nothing.
+    /// [`Self::stops`] where `text`, which was just read, ended in a string or has none of these bytes.
     pub fn stops_behind(&self, text: &[u8]) -> Option<&'static str> {
         self.stops().filter(|_| self.in_string() || self.skip(text) == text.len())
     }
 
-    /// Hands the container at depth 1 over to somebody who follows it to its last bracket, which is the byte to be pushed next: how many brackets
-    /// of it are open, and whether a string is. None where no container is open, or the next byte is escaped.
+    /// Hands the container at depth 1 over to another reader, such as the host, up to its last bracket: that is the byte to be pushed
+    /// next. Returns the number of the container's open brackets, and whether a string is open; `None` where no container is open, or the
+    /// next byte is escaped.
     pub fn hand_over(&mut self) -> Option<(u32, bool)> {
         if self.depth < 2 || self.place != Place::Value || self.string == InString::AfterBackslash {
             return None;
@@ -134,18 +136,18 @@ impl Scanner {
         Some((open, in_string))
     }
 
-    /// The one who follows it: a scanner of a value that stands alone, between two bytes of it.
+    /// A scanner inside a value that stands alone, with the state that [`Self::hand_over`] returned.
     pub fn inside_value(open: u32, in_string: bool) -> Self {
         let string = if in_string { InString::Yes } else { InString::No };
         Self { place: Place::Value, depth: open as usize + 1, string, ..Self::default() }
     }
 
-    /// Takes the next bytes up to the object's end; after how many of them it came.
+    /// Reads `bytes` up to the object's end. Returns the number of bytes read if the end came.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
         self.read_to(Event::End, bytes)
     }
 
-    /// Takes the next bytes up to one that is this; after how many of them it came.
+    /// Reads `bytes` up to the first byte that is `event`. Returns the number of bytes read if that byte came.
     pub fn read_to(&mut self, event: Event, bytes: &[u8]) -> Option<usize> {
         let mut read = 0;
         loop {
@@ -205,7 +207,7 @@ impl Scanner {
         }
     }
 
-    /// A byte that isn't in the object yet.
+    /// Takes a byte before the object, or the object's first byte.
     fn before(&mut self, byte: u8) -> Event {
         match byte {
             b' ' | b'\n' | b'\r' | b'\t' => Event::Nothing,
@@ -220,7 +222,7 @@ impl Scanner {
         }
     }
 
-    /// A value begins if one is due here.
+    /// Begins a value if the last key has none yet.
     fn begin_value(&mut self, place: Place) -> Event {
         if self.place != Place::Colon {
             return Event::Nothing;

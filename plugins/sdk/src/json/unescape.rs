@@ -2,7 +2,7 @@
 //!
 //! Lenient: an escape that JSON doesn't know stays as it is, half a surrogate pair becomes U+FFFD.
 
-/// A decoder between two bytes of a string.
+/// Decoder of one string; its state after the bytes pushed so far.
 #[derive(Debug, Clone, Default)]
 pub struct Unescape {
     state: State,
@@ -15,7 +15,7 @@ enum State {
     #[default]
     Plain,
     Backslash,
-    /// `\u` and so many digits, which amount to so much.
+    /// After `\u` and `digits` of its four digits, whose value is `value`.
     Unicode {
         digits: u8,
         value: u32,
@@ -63,7 +63,7 @@ impl Unescape {
         }
     }
 
-    /// One UTF-16 unit of a `\uhhhh`.
+    /// Takes the UTF-16 code unit of a `\uhhhh`.
     fn unit(&mut self, unit: u32, decoded: &mut Vec<u8>) {
         let code = match (self.high, unit) {
             (Some(high), 0xdc00..=0xdfff) => {

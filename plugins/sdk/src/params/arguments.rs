@@ -1,7 +1,7 @@
 //! The arguments of one call, written value by value to an [`Output`].
 //!
 //! Invariant: while a value is being read, the bytes held are those of the value that aren't decided yet, and markup after them.
-//! A string costs nothing per chunk: it goes out until the next marker.
+//! A string costs nothing per chunk: the host routes it up to the next marker.
 //!
 //! A parameter given twice counts once: the first is out already, so the second is dropped. A call whose arguments are plain text
 //! (a custom tool) is given the parameter `input`, or its body as it is.
@@ -16,7 +16,7 @@ use crate::{Output, Payload, Route};
 /// The parameter that carries the input of a custom tool.
 const INPUT: &str = "input";
 
-/// A call's arguments being written.
+/// Writer of one call's arguments.
 #[derive(Debug)]
 pub struct ArgumentsWriter {
     schema: Rc<Schema>,
@@ -26,12 +26,12 @@ pub struct ArgumentsWriter {
     line: Line,
 }
 
-/// The end of a line that the format puts before a value.
+/// Line ending, LF or CRLF, that the format puts before a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// It may follow.
+    /// The line ending may follow.
     Due,
-    /// A carriage return came, and is held: it may be the first half.
+    /// A carriage return came, and is held: it may be the first half of CRLF.
     Return,
     Passed,
 }
@@ -39,11 +39,11 @@ enum Line {
 /// The value being read.
 #[derive(Debug)]
 enum Value {
-    /// None.
+    /// No value is being read.
     No,
-    /// One that goes this way as it comes.
+    /// A value that goes to this route as it comes.
     Flowing(Route),
-    /// One that may be something else than a string: its text so far, all held, and its first byte that isn't white space.
+    /// A value that may be something else than a string: its text so far, all held, and its first byte that isn't white space.
     Waiting { types: Types, text: String, first: Option<u8> },
 }
 
@@ -52,7 +52,7 @@ impl ArgumentsWriter {
         Self { schema, payload, given: BTreeSet::new(), value: Value::No, line: Line::Passed }
     }
 
-    /// Whether they are plain text.
+    /// Whether the arguments are plain text.
     pub fn is_text(&self) -> bool {
         self.payload == Payload::Text
     }
@@ -62,18 +62,18 @@ impl ArgumentsWriter {
         self.is_text() && self.given.is_empty()
     }
 
-    /// Whether a parameter of this name would be no surprise: not given yet, and not beside those that the schema lists.
+    /// Whether a parameter of this name may come: it wasn't given yet, and the schema lists it or lists none.
     pub fn expects(&self, key: &str) -> bool {
         let key = unquoted(key);
         !self.is_text() && !key.is_empty() && !self.given.contains(key) && self.schema.expects(key)
     }
 
-    /// Whether the value of a parameter of this name would go nowhere in a call that is plain text.
+    /// Whether the value of a parameter of this name would be dropped, in a call whose arguments are plain text and haven't begun.
     pub fn is_misplaced(&self, key: &str) -> bool {
         unquoted(key) != INPUT && self.is_untouched()
     }
 
-    /// A value of parameter `key` begins; what markup is held was dropped. Quotes around the key aren't its own.
+    /// Begins the value of parameter `key`, of which quotes are removed. The held markup in front of the value was dropped before.
     pub fn begin(&mut self, key: &str, out: &mut Output) {
         let key = unquoted(key);
         let is_first = self.given.is_empty();
@@ -96,18 +96,18 @@ impl ArgumentsWriter {
         };
     }
 
-    /// The body of a call that is plain text begins, as it is.
+    /// Begins the body of a call whose arguments are plain text: all of it goes out as it is.
     pub fn begin_body(&mut self) {
         self.given.insert(INPUT.to_owned());
         self.value = Value::Flowing(Route::Arguments);
     }
 
-    /// The end of a line, LF or CRLF, that stands before the value isn't its own.
+    /// Leaves out a line ending, LF or CRLF, in front of the value.
     pub fn skip_line(&mut self) {
         self.line = Line::Due;
     }
 
-    /// More of the value: all that is held, but for the `keep` youngest bytes, is the value's.
+    /// Reads `more` text of the value: all held bytes but the `keep` youngest belong to the value.
     pub fn text(&mut self, more: &str, keep: usize, out: &mut Output) {
         let Some(more) = self.behind_line(more, out) else { return };
         if let Value::Waiting { types, text, first } = &mut self.value {
@@ -124,7 +124,7 @@ impl ArgumentsWriter {
         }
     }
 
-    /// What of a value's text stands behind the line's end before it; none while that isn't clear.
+    /// The part of `more` behind the line ending in front of the value; `None` while that ending may still come or go on.
     fn behind_line<'a>(&mut self, more: &'a str, out: &mut Output) -> Option<&'a str> {
         let line = std::mem::replace(&mut self.line, Line::Passed);
         if line == Line::Due && matches!(more, "" | "\r") {
@@ -145,7 +145,7 @@ impl ArgumentsWriter {
         Some(behind.unwrap_or(more))
     }
 
-    /// The value ends, and the markup held after it is dropped, but for the `keep` youngest bytes.
+    /// Ends the value, and drops the markup held after the value, but for the `keep` youngest bytes.
     pub fn end(&mut self, keep: usize, out: &mut Output) {
         let value = std::mem::replace(&mut self.value, Value::No);
         self.line = Line::Passed;

@@ -5,13 +5,14 @@
 //! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
 //! - the end of a call inside a value (whose own end the model left out) counts if something outside calls follows, or the turn ends;
 //! - a key inside a value counts if it is whole, [expected](ArgumentsWriter::expects), and not that of a call that began inside the value;
-//! - where values or calls began inside the value, as its text, ends are theirs first: of a value, unless an expected key or the end of a call
-//!   that didn't begin there follows; of a call, unless the turn ends behind it.
+//! - where values or calls began inside the value, as part of its text, an end belongs to them first: the end of a value, unless an
+//!   expected key or the end of a call that didn't begin there follows; the end of a call, unless the turn ends behind it.
 //!
-//! Until that is seen the few bytes are held; if it isn't, they are the value's. So a value may speak of the format, and holds at most
-//! what might end it: the cost per byte is constant. What text can't tell apart, and is taken for markup: the end of a value and a key behind
-//! it, or the end of the call, that nothing in the value began; a key inside a value that the schema lists, or whose schema lists none. Taken
-//! for text: the end of a call, and another call behind it, after a value that began a call and a parameter and ended neither.
+//! Until that is decided the few bytes are held; if they aren't markup, they are part of the value. So a value may contain the format's
+//! markup, only what might end it is held, and the cost per byte is constant. Ambiguous text is taken for markup if it is the end of a
+//! value and a key behind it, or the end of the call, that nothing in the value began; or a key inside a value that the schema lists, or
+//! any key if the schema lists none. It is taken for text if it is the end of a call, and another call behind it, after a value that began
+//! a call and a parameter and ended neither.
 
 use super::coerce::white;
 use super::doubt::DOUBT;
@@ -31,14 +32,14 @@ pub struct Body {
     key: String,
     /// Held text that isn't decided: a marker inside a value, and what came since.
     doubt: Doubt,
-    /// Values and calls that began inside the value, as its text, and haven't ended there.
+    /// Numbers of values and of calls that began inside the value, as part of its text, and haven't ended there.
     values: usize,
     calls: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Between parameters, or after what ends a value if that is what it is.
+    /// Between parameters, or after a marker that may end the value.
     Between,
     Key,
     /// In a key that stands inside a value.
@@ -46,32 +47,32 @@ enum State {
     /// After a key, before its value.
     Before,
     Value,
-    /// After the end of the call inside a value, if that is what it is.
+    /// After a marker inside a value that may end the call.
     Ended,
-    /// After the end of a call that began inside the value, if it isn't the end of the call itself.
+    /// After a marker that may end a call that began inside the value, or else ends the call itself.
     InnerEnded,
 }
 
 impl Body {
-    /// A call just opened, its header dropped.
+    /// Reader of a call that was just opened, its header dropped.
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());
         let (ends_anywhere, is_whole, values, calls) = (false, false, 0, 0);
         Self { style, ends_anywhere, is_whole, arguments, state, key, doubt, values, calls }
     }
 
-    /// Nothing surrounds the call that could go on: its end inside a value counts whatever follows.
+    /// Makes the end of the call count inside a value whatever follows, for a call without markup around it.
     pub fn end_anywhere(&mut self) {
         self.ends_anywhere = true;
     }
 
-    /// Its first key has begun, whose text so far was dropped with the header.
+    /// Continues in the first key, whose text so far is `key` and was dropped with the header.
     pub fn begin_in_key(&mut self, key: &str) {
         self.state = State::Key;
         key.clone_into(&mut self.key);
     }
 
-    /// Text. Before the first parameter it is white space, or the call's body where the arguments are plain text.
+    /// Reads text. Before the first parameter it is white space, or the call's body where the arguments are plain text.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -88,7 +89,7 @@ impl Body {
         }
     }
 
-    /// A marker; its `literal` is what was held last.
+    /// Reads a marker, whose `literal` is the youngest held text.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
         match (self.state, mark) {
             (State::Ended | State::InnerEnded, Mark::Stop)
@@ -98,7 +99,7 @@ impl Body {
             }
             (_, Mark::Stop) => {
                 out.drop(out.held() - literal.len());
-                // The call is over, and incomplete: no later `close` may be taken for its end.
+                // The call is over and incomplete; a new message keeps a later `close` from completing it.
                 out.message(Phase::Unspecified);
                 Progress::Left
             }
@@ -132,7 +133,7 @@ impl Body {
         }
     }
 
-    /// The turn ends. What is undecided is dropped: nobody knows what it was.
+    /// Ends the turn: closes the call where the model stopped behind the call's end. Other undecided text is dropped.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         if matches!(self.state, State::Ended | State::InnerEnded) && reason == FinishReason::Stop {
             self.close(0, out);
@@ -140,7 +141,7 @@ impl Body {
         out.drop_all();
     }
 
-    /// Reads on in a key; returns how many bytes it took, as the next two do.
+    /// Reads `text` of a key. Returns the number of bytes read, as [`Self::before`] and [`Self::after`] do.
     fn read_key(&mut self, text: &str, out: &mut Output) -> usize {
         let end = match self.style {
             Style::Attribute | Style::Quoted => text.find(['>', '\n']),
@@ -163,7 +164,7 @@ impl Body {
         read
     }
 
-    /// Skips what stands between a key's element and its value's.
+    /// Skips white space between a key's element and its value's.
     fn before(&mut self, text: &str, out: &mut Output) -> usize {
         let read = leading_white(text);
         out.drop(read);
@@ -174,7 +175,7 @@ impl Body {
         read
     }
 
-    /// White space may stand after what ends a value or the call; anything else shows that it was the value's.
+    /// Reads text after a marker that may end the value or the call. Anything but white space makes both part of the value.
     fn after(&mut self, text: &str, out: &mut Output) -> usize {
         if !self.doubt.goes_on(text) {
             if self.arguments.is_untouched() {
@@ -185,13 +186,13 @@ impl Body {
         text.len()
     }
 
-    /// Waits for what follows `literal`.
+    /// Puts `literal` in doubt until it is known what follows.
     fn doubt(&mut self, state: State, literal: &str) -> Progress {
         self.doubt.clear();
         self.doubt_more(state, literal)
     }
 
-    /// The same, and for what follows the doubt before it.
+    /// Adds `literal` to the text in doubt.
     fn doubt_more(&mut self, state: State, literal: &str) -> Progress {
         self.state = state;
         self.key.clear();
@@ -206,7 +207,7 @@ impl Body {
         if mark == Mark::Value { self.flow(out) } else { Progress::Inside }
     }
 
-    /// Whether the key inside a value is one.
+    /// Whether the key inside a value is a parameter's key and not part of the value.
     fn key_counts(&self) -> bool {
         let key = self.key.trim();
         let is_inner = self.calls > self.values;
@@ -214,7 +215,7 @@ impl Body {
         is_word && !is_inner && self.arguments.expects(key)
     }
 
-    /// The key is whole: its value begins. The `keep` youngest bytes are behind it.
+    /// Begins the value of the key, which is whole. The `keep` youngest held bytes are behind the key.
     fn begin_value(&mut self, keep: usize, out: &mut Output) {
         if self.arguments.is_misplaced(self.key.trim()) {
             let white = leading_white(self.doubt.text());
@@ -232,13 +233,13 @@ impl Body {
         }
     }
 
-    /// Whatever comes up to the end of the call is its argument.
+    /// Makes all text up to the end of the call its argument.
     fn begin_body(&mut self) {
         self.is_whole = true;
         self.arguments.begin_body();
     }
 
-    /// A marker inside a value.
+    /// Reads a marker inside a value.
     fn in_value(&mut self, mark: Mark, literal: &str, out: &mut Output) -> Progress {
         self.state = State::Value;
         match mark {
@@ -256,7 +257,7 @@ impl Body {
         }
     }
 
-    /// What was in doubt is the value's, and ends what began there, but for the `keep` youngest bytes held.
+    /// Makes the text in doubt part of the value, but not the `keep` youngest held bytes. Its marker ends what began inside the value.
     fn resume(&mut self, keep: usize, out: &mut Output) {
         match std::mem::replace(&mut self.state, State::Value) {
             State::Between => self.values = self.values.saturating_sub(1),
@@ -270,14 +271,14 @@ impl Body {
         self.doubt.clear();
     }
 
-    /// A value's text begins here, with nothing held.
+    /// Begins a value's text, with nothing held.
     fn flow(&mut self, out: &mut Output) -> Progress {
         self.state = State::Value;
         self.arguments.text("", 0, out);
         Progress::Inside
     }
 
-    /// The call is whole; the `keep` youngest bytes are behind it.
+    /// Completes the call, behind which the `keep` youngest bytes are held.
     fn close(&mut self, keep: usize, out: &mut Output) -> Progress {
         self.arguments.end(keep, out);
         self.arguments.close(out);

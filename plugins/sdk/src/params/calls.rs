@@ -11,24 +11,24 @@ use crate::{FinishReason, Output, Prose, Request, Tools};
 pub struct Calls {
     /// The tools that may be called.
     pub tools: Tools,
-    /// What they may be given.
+    /// Parameter schemas of the tools.
     pub schemas: Schemas,
-    /// What surrounds calls.
+    /// The prose around calls.
     pub prose: Prose,
     style: Style,
     open: Option<Body>,
-    /// In the line behind a turn's marker, which says whose it is.
+    /// Whether the next text is in the line behind a turn's marker, which names the turn's role.
     in_role: bool,
 }
 
 impl Calls {
-    /// For one stream of a format that spells parameters so.
+    /// Reader of one stream of a format that spells parameters in this style.
     pub fn new(request: &Request, style: Style) -> Self {
         let (tools, schemas) = (Tools::callable(request), Schemas::new(request));
         Self { tools, schemas, prose: Prose::default(), style, open: None, in_role: false }
     }
 
-    /// Text that is no header's.
+    /// Reads text that isn't part of a call's header.
     pub fn text(&mut self, text: &str, out: &mut Output) {
         match &mut self.open {
             Some(call) => call.text(text, out),
@@ -43,14 +43,14 @@ impl Calls {
         }
     }
 
-    /// The marker came, and is held, with which a turn begins: the line behind it is dropped, and content follows.
+    /// Drops the held marker that begins a turn. The line behind the marker is dropped as well, and content follows.
     pub fn begin_turn(&mut self, out: &mut Output) {
         out.drop_all();
         self.prose.turn_to_content();
         self.in_role = true;
     }
 
-    /// A marker; its `literal` is what was held last. Returns whether that settles it: it doesn't outside calls.
+    /// Reads a marker, whose `literal` is the youngest held text. Returns whether the marker is dealt with; outside calls it never is.
     pub fn mark(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         self.in_role = false;
         let Some(call) = &mut self.open else { return false };
@@ -64,7 +64,7 @@ impl Calls {
         progress != Progress::Left
     }
 
-    /// Opens a call, behind whose header the `keep` youngest bytes are held. What was open before it is open after it.
+    /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind the call as it was before.
     pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut Body {
         let payload = self.tools.payload(name);
         out.drop(out.held() - keep);
@@ -72,7 +72,7 @@ impl Calls {
         self.open.insert(Body::new(self.style, self.schemas.arguments(name, payload)))
     }
 
-    /// The turn ends.
+    /// Ends the stream.
     pub fn finish(&mut self, reason: FinishReason, out: &mut Output) {
         match &mut self.open {
             Some(call) => call.finish(reason, out),

@@ -13,18 +13,18 @@ const WORD: usize = 64;
 /// Longest text of a number: it is held until it is whole.
 const NUMBER: usize = 4096;
 
-/// What a text is.
+/// What a parameter's text becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Coerced {
     /// JSON as it stands, but for the white space around it.
     Verbatim,
-    /// This JSON.
+    /// This JSON instead of the text.
     As(String),
     /// A string.
     Text,
 }
 
-/// What `text` is among `types`.
+/// What `text` becomes if its value may have any of `types`.
 pub fn coerce(text: &str, types: Types) -> Coerced {
     let text = text.trim_matches(white);
     let is_json = || serde_json::from_str::<IgnoredAny>(text).is_ok();
@@ -56,12 +56,12 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E') || white(char::from(byte))
 }
 
-/// Bytes of the longest null, boolean or number that begins so.
+/// Length in bytes of the longest null, boolean or number whose first byte is `first`.
 fn longest(first: u8) -> usize {
     if matches!(first, b'-' | b'0'..=b'9') { NUMBER } else { WORD }
 }
 
-/// What JSON takes for white space.
+/// Whether JSON takes `character` for white space.
 pub(super) fn white(character: char) -> bool {
     matches!(character, ' ' | '\n' | '\r' | '\t')
 }
@@ -83,7 +83,7 @@ fn scalar(text: &str, types: Types) -> Coerced {
     }
 }
 
-/// A number that JSON can write; `number` is about its value.
+/// What a number in JSON's syntax becomes; `number` is its value, perhaps rounded.
 fn numeric(text: &str, number: f64, types: Types) -> Coerced {
     if types.allows(Types::INTEGER)
         && let Some(integer) = integer(text, number)

@@ -1,11 +1,12 @@
-//! What a parser tells [`super::Body`] of its format, and what that answers.
+//! What a parser tells [`super::Body`] about its format (style, meaning of markers), and what `Body` answers.
 
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't the value's; one before the end should be part of the marker.
+    /// `<parameter=KEY>VALUE</parameter>`. A newline (CRLF too) after `>` isn't part of the value; one before the end should be part of
+    /// the marker.
     Attribute,
-    /// `<parameter name="KEY">VALUE</parameter>`, the value to the byte.
+    /// `<parameter name="KEY">VALUE</parameter>`: every byte between the tags is part of the value.
     Quoted,
     /// `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>`.
     Elements,
@@ -26,26 +27,26 @@ pub enum Mark {
     End,
     /// A call begins, which can't be inside another.
     Call,
-    /// What surrounds calls begins or ends.
+    /// Markup around calls begins or ends.
     Outside,
     /// The turn ends.
     Stop,
-    /// Nothing.
+    /// Text, inside a call.
     Other,
 }
 
 /// Whether the call goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It does.
+    /// The call goes on.
     Inside,
-    /// It ended with this marker.
+    /// The call ended with this marker.
     Closed,
-    /// It ended before this marker, complete or not; the marker is held, and nothing else.
+    /// The call ended before this marker, complete or not; the marker is held, and nothing else.
     Left,
 }
 
-/// A name or key as it is meant: without white space around it, and without the quotes that a model may put there.
+/// A name or key without the white space around it, and without the quotes that a model may put there.
 pub fn unquoted(name: &str) -> &str {
     name.trim().trim_matches(['"', '\''])
 }

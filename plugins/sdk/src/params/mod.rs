@@ -1,12 +1,12 @@
 //! Calls whose parameters are written one by one as text, each typed by the tool's JSON schema (Qwen3-Coder, GLM):
-//! [`Schemas`] says what each may be, [`Body`] reads a call from its first parameter on, [`ArgumentsWriter`] writes the JSON. [`Calls`] joins them
-//! for the whole stream.
+//! [`Schemas`] has each parameter's types, [`Body`] reads a call from its first parameter on, [`ArgumentsWriter`] writes the JSON.
+//! [`Calls`] joins them for the whole stream.
 //!
 //! Invariant: the arguments written so far are a prefix of the call's final JSON, whatever the model writes. A value that is a string
 //! goes out as it comes; one that may be something else waits until that is excluded, or for its end.
 //!
-//! What a type is taken for, in this order, over the types that the schema allows: null, integer, number, boolean, object, array,
-//! string. See [`coerce`](fn@coerce).
+//! A value is tried as each type that the schema allows, in this order: null, integer, number, boolean, object, array, string.
+//! See [`coerce`](fn@coerce).
 
 mod arguments;
 mod body;

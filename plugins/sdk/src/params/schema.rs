@@ -27,7 +27,7 @@ impl Schema {
         Self { root: if bounded { crate::json::value(json).ok() } else { None } }
     }
 
-    /// What a value of parameter `key` may be; string alone where the schema doesn't say.
+    /// Types that the value of parameter `key` may have; string alone where the schema doesn't say.
     pub fn types(&self, key: &str) -> Types {
         let walk = |root| Walk { root, visits: VISITS }.parameter(root, key, DEPTH);
         let types = self.root.as_ref().and_then(walk);
@@ -41,14 +41,14 @@ impl Schema {
     }
 }
 
-/// One way through a schema.
+/// One look-up in a schema, with the number of subschemas that it may still visit.
 struct Walk<'a> {
     root: &'a Value,
     visits: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// The types of property `key` of the objects that `schema` describes; none where it says nothing of it.
+    /// The types of property `key` of the objects that `schema` describes; `None` where `schema` doesn't say.
     fn parameter(&mut self, schema: &'a Value, key: &str, depth: usize) -> Option<Types> {
         let depth = self.step(depth)?;
         if let Some(property) = schema.get("properties").and_then(|properties| properties.get(key)) {
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// `type`: a name or a list of names.
+/// Types that the keyword `type` names, by one name or a list of names.
 fn named(names: Option<&Value>) -> Option<Types> {
     let types = match names? {
         Value::String(name) => Types::named(name),
@@ -112,7 +112,7 @@ fn named(names: Option<&Value>) -> Option<Types> {
     (types != Types::NONE).then_some(types)
 }
 
-/// What keywords of one type alone say where `type` is missing.
+/// The type that type-specific keywords imply where `type` is missing.
 fn implied(schema: &Value) -> Option<Types> {
     let has = |keyword| schema.get(keyword).is_some();
     if has("properties") || has("additionalProperties") {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{ArgumentsWriter, Schema};
 use crate::{Payload, Request};
 
-/// What the tools of one request may be given.
+/// Parameter schemas of one request's tools, by the tool's name.
 #[derive(Debug)]
 pub struct Schemas(Vec<(String, Source)>);
 
@@ -16,13 +16,13 @@ enum Source {
 }
 
 impl Schemas {
-    /// Those of a request's tools.
+    /// Takes the schemas of a request's tools as text.
     pub fn new(request: &Request) -> Self {
         let source = |tool: &crate::Tool| (tool.name.clone(), Source::Text(tool.parameters_json.clone()));
         Self(request.tools.iter().map(source).collect())
     }
 
-    /// The arguments of a call of `name`, none written yet. A tool that isn't declared has no schema.
+    /// Writer of the arguments of a call of `name`. A tool that isn't declared has no schema.
     pub fn arguments(&mut self, name: &str, payload: Payload) -> ArgumentsWriter {
         let schema = if payload == Payload::Json { self.schema(name) } else { None };
         ArgumentsWriter::new(schema.unwrap_or_default(), payload)

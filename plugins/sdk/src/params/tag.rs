@@ -1,21 +1,21 @@
 //! The tag that opens a call and names its tool, `<function=NAME>` or `<invoke name="NAME">`, from behind its marker up to `>`.
 //!
-//! Invariant: what it amounts to doesn't depend on how it was cut, and no more of it is kept than a bounded length.
+//! Invariant: the result doesn't depend on how the tag was cut into chunks, and no more of the tag is kept than a bounded length.
 
 use super::unquoted;
 
-/// Such a tag as far as it has come; all its bytes are held.
+/// A tag as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
 pub struct Tag(String);
 
-/// What a tag amounts to.
+/// Result of reading a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tagged {
-    /// More is to come.
+    /// The tag goes on.
     Unfinished,
-    /// It is whole: after so many bytes of the text just read.
+    /// The tag is whole after this number of bytes of the text just read.
     Whole(usize),
-    /// It is none.
+    /// The text is no tag.
     Nothing,
 }
 
@@ -23,17 +23,17 @@ impl Tag {
     /// Longest name of a tool with what stands around it, in bytes.
     pub const LONGEST: usize = 256;
 
-    /// Begins.
+    /// Begins a new tag.
     pub fn begin(&mut self) {
         self.0.clear();
     }
 
-    /// The name in it.
+    /// The name in the tag, as far as it has been read.
     pub fn name(&self) -> &str {
         unquoted(&self.0)
     }
 
-    /// Reads on; `fits` says whether a name is one, or may become one as long as it isn't whole.
+    /// Reads `text`; `fits(name, is_whole)` says whether a whole name is a tool's, or whether a name that goes on may become one.
     pub fn read(&mut self, text: &str, fits: impl Fn(&str, bool) -> bool) -> Tagged {
         let end = text.find('>');
         self.0.push_str(&text[..end.unwrap_or(text.len())]);

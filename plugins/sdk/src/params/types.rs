@@ -24,8 +24,8 @@ impl Types {
     /// `string`.
     pub const STRING: Self = Self(1 << 6);
 
-    /// The type of this name, JSON's or Python's (`float`, `List[str]`): tools that are described from code say those. None for a name that
-    /// isn't one.
+    /// The type of this name, JSON's or Python's (`float`, `List[str]`): tools that are described from code use those.
+    /// [`Self::NONE`] for an unknown name.
     pub fn named(name: &str) -> Self {
         let name = name.split('[').next().unwrap_or(name).trim().to_ascii_lowercase();
         match name.as_str() {
@@ -53,18 +53,18 @@ impl Types {
         }
     }
 
-    /// Whether any of `types` is among them.
+    /// Whether any of `types` is in this set.
     pub fn allows(self, types: Self) -> bool {
         self.0 & types.0 != 0
     }
 
-    /// Those of either.
+    /// Types of either set.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those of both; an integer is a number.
+    /// Types of both sets; an integer is a number.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let integers = (self.allows(Self::NUMBER) && other.allows(Self::INTEGER))

@@ -1,27 +1,27 @@
-//! The arguments of an open call: a marker ends them, or in formats without one their own last bracket. [`super::Sections`] feeds them.
+//! Arguments of an open call: a marker ends them or, in formats without an end marker, their last bracket. [`super::Sections`] feeds them.
 //!
-//! Invariant: a marker inside a string of theirs is text, unless it ends the turn.
+//! Invariant: a marker inside a string of the arguments is text, unless it ends the turn.
 
 use super::Mark;
 use crate::json::{Body, Object};
 use crate::{Output, Payload, Phase};
 
-/// Arguments being read.
+/// Reader of one call's arguments.
 #[derive(Debug)]
 pub(super) enum ArgumentsReader {
-    /// A marker ends them.
+    /// A marker ends the arguments.
     Marked(Body),
-    /// They end by themselves.
+    /// The arguments end at their last bracket.
     Alone(Object),
 }
 
 impl ArgumentsReader {
-    /// Those of a call just opened, which carries this; `has_end` says whether the format has a marker that ends a call.
+    /// Arguments of a call that was just opened with this payload; `has_end` says whether the format has a marker that ends a call.
     pub(super) fn new(payload: Payload, has_end: bool) -> Self {
         if has_end { Self::Marked(Body::new(payload)) } else { Self::Alone(Object::new(payload)) }
     }
 
-    /// Reads on up to their own end, if they have one, where the call is closed: after how many bytes that came.
+    /// Reads `text`. If the arguments end at their last bracket, closes the call there and returns the number of bytes read.
     pub(super) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         match self {
             Self::Marked(body) => {
@@ -32,7 +32,7 @@ impl ArgumentsReader {
         }
     }
 
-    /// Whether such a marker is text here.
+    /// Whether a marker of this meaning is text here.
     pub(super) fn is_text(&self, mark: Mark) -> bool {
         let in_string = match self {
             Self::Marked(body) => body.in_string(),
@@ -47,14 +47,14 @@ impl ArgumentsReader {
         }
     }
 
-    /// A marker came that is text here.
+    /// Reports a marker that is text here, before its literal is read as text.
     pub(super) fn interrupt(&mut self) {
         if let Self::Marked(body) = self {
             body.interrupt();
         }
     }
 
-    /// Another marker; returns whether that settles it.
+    /// Reads a marker that isn't text. Returns whether the marker is dealt with.
     pub(super) fn mark(&mut self, mark: Mark, out: &mut Output) -> bool {
         match self {
             Self::Marked(_) if mark == Mark::Separator => {
@@ -65,7 +65,7 @@ impl ArgumentsReader {
             Self::Marked(body) => body.close(out),
             Self::Alone(object) => {
                 if !object.end(true, out) {
-                    // The call is over, and incomplete: no later `close` may be taken for its end.
+                    // The call is over and incomplete; a new message keeps a later `close` from completing it.
                     out.message(Phase::Unspecified);
                 }
             }
@@ -81,7 +81,7 @@ impl ArgumentsReader {
         }
     }
 
-    /// The turn ends, by itself or not.
+    /// Ends the arguments with the turn, which the model ended `by_itself` or not.
     pub(super) fn finish(&mut self, by_itself: bool, out: &mut Output) {
         match self {
             Self::Marked(body) if body.has_ended() && by_itself => body.close(out),

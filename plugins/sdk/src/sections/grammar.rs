@@ -6,7 +6,7 @@ use super::{Format, Mark, Sections};
 use crate::Request;
 use crate::grammar::{Lark, Markers, NO_GRAMMAR, Turn, literal};
 
-/// Called by `constrain`.
+/// The grammar of the request's turns; `None` where the model is left free. Called by `constrain`.
 pub(super) fn of<F: Format>(request: &Request) -> Result<Option<String>, String> {
     let Some(turn) = Turn::of(request)? else { return Ok(None) };
     let mut lark = Lark::new(&Sections::<F>::markers(), Markers::Tokens)?;

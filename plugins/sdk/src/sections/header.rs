@@ -1,44 +1,44 @@
 //! The header of a call between a marker and its arguments, however much of it the model left out. [`super::Sections`] feeds it.
 //!
-//! Invariant: what it amounts to doesn't depend on how it was cut, nor on anything beyond its bound.
+//! Invariant: the result depends neither on how the header was cut into chunks nor on any text beyond its greatest length.
 
 use crate::is_plausible;
 
-/// Bytes that a header may have; a name is shorter.
+/// Greatest length of a header, in bytes; a name is shorter.
 const HEADER: usize = 256;
 const FENCE: &str = "```";
 /// What may end a name that no marker ends: its line, or the first byte of its arguments.
 const ENDS: [char; 3] = ['\n', '{', '`'];
 
-/// A call's header as far as it has come; all its bytes are held.
+/// A call's header as far as it has been read; all its bytes are held.
 #[derive(Debug, Default)]
 pub(super) struct Header {
-    /// Bytes of the marker before it.
+    /// Length in bytes of the marker before the header.
     pub(super) opening: usize,
     pub(super) text: String,
-    /// Where the separator stands in it.
+    /// Offset in `text` of the separator.
     pub(super) separator: Option<usize>,
-    /// A marker came behind which none of it can follow.
+    /// Whether a marker came that ends the header.
     pub(super) ended: bool,
 }
 
-/// What a header amounts to.
+/// Result of reading a header.
 #[derive(Debug)]
 pub(super) enum Head<'a> {
     Unfinished,
-    /// It says this, and the arguments begin so far into its text.
+    /// The header says this, and the arguments begin at this offset in its text.
     Says(&'a str, usize),
     Nothing,
 }
 
 impl Header {
-    /// Takes more of it; whether [`Self::head`] may say something else than before.
+    /// Adds `chunk`. Returns whether [`Self::head`] may have another result than before.
     pub(super) fn push(&mut self, chunk: &str) -> bool {
         self.text.push_str(chunk);
         self.text.len() > HEADER || self.text.bytes().any(|byte| ENDS.contains(&char::from(byte)))
     }
 
-    /// What it amounts to; `kind` is what may stand before the separator instead of the name.
+    /// Reads the header; `kind` is the word that may stand before the separator instead of the name.
     pub(super) fn head(&self, kind: Option<&str>) -> Head<'_> {
         let known = &self.text[..self.text.floor_char_boundary(HEADER)];
         let (before, behind) = match self.separator {
@@ -59,18 +59,19 @@ impl Header {
         }
     }
 
-    /// Whether nothing stands in it.
+    /// Whether the header has no separator, and no text but white space.
     pub(super) fn is_empty(&self) -> bool {
         self.separator.is_none() && self.text.trim().is_empty()
     }
 
-    /// Whether it is how a call begins, if nothing follows: as far as it goes it says a plausible name, and isn't a marker that prose mentions.
+    /// Whether the header counts as the opening of a call if nothing follows, and not as prose that mentions a marker: it has a separator,
+    /// or no text, or a plausible name.
     pub(super) fn is_opening(&self) -> bool {
         let name = self.text.trim_start().split(ENDS).next().unwrap_or_default();
         self.separator.is_some() || self.is_empty() || is_plausible(name.trim_end())
     }
 
-    /// A name without a separator is one word, or else the marker was only mentioned.
+    /// Accepts a name without a separator only if it is one word: else prose mentioned the marker.
     fn unless_prose<'a>(&self, head: Head<'a>) -> Head<'a> {
         match head {
             Head::Says(name, _) if self.separator.is_none() && name.contains(char::is_whitespace) => {
@@ -81,7 +82,7 @@ impl Header {
     }
 }
 
-/// A header that says this, white space aside.
+/// A header that says `name`, without the white space around it.
 fn says(name: &str, at: usize) -> Head<'_> {
     match name.trim() {
         "" => Head::Nothing,
@@ -89,7 +90,7 @@ fn says(name: &str, at: usize) -> Head<'_> {
     }
 }
 
-/// A name that its line or its arguments, an object or a fence, end.
+/// Reads a name that ends with its line or where its arguments begin, an object or a fence.
 fn arguments(text: &str) -> Head<'_> {
     let name = text.trim_start();
     let Some(end) = name.find(ENDS) else { return Head::Unfinished };

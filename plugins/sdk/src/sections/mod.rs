@@ -1,15 +1,15 @@
 //! Formats with a token for each part of a call (Kimi K2, DeepSeek): a section of calls, and in each call a header, a separator and
-//! arguments. A format may lack the markers around sections, around reasoning, and the one that ends a call: its arguments then end with their
-//! JSON object. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
+//! arguments. A format may lack the markers around sections, around reasoning, and the one that ends a call: its arguments then end with
+//! their JSON object. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
 //!
 //! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
-//! bounded length, and what [`crate::json::Body`] must, is held. Inside arguments all markers that don't end them are text, and inside a string of
-//! theirs all but the end of the turn. A header that becomes none goes out as the text that it is; in a section, whose own markers are
-//! dropped, without the marker before it. One that the turn's end cuts off is the opening of a broken call, and dropped, as is a call without
+//! bounded length is held, and what [`crate::json::Body`] holds. Inside arguments all markers that don't end them are text, and inside a
+//! string all but the turn's end. Text that turns out to be no header goes out as prose; in a section, whose own markers are dropped,
+//! without the marker before it. A header that the turn's end cuts off is the opening of a broken call and is dropped, as is a call without
 //! anything in it. Where no tool may be called, calls are text.
 //!
-//! A section inside reasoning doesn't end it: what was open before is open after it, up to its own end marker. Where a model leaves that out,
-//! what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
+//! A section inside reasoning doesn't end the reasoning, which goes on behind the section up to its own end marker. Where a model leaves
+//! that marker out, what it writes after the section stays reasoning: the client has the calls, and the answer comes in a later turn.
 
 mod arguments;
 mod grammar;
@@ -47,7 +47,7 @@ pub enum Mark {
     Markup,
 }
 
-/// A format.
+/// A format with a token for each part of a call; [`Sections`] is its parser.
 ///
 /// ```
 /// use parser_sdk::sections::{Format, Mark, Sections};
@@ -74,18 +74,18 @@ pub enum Mark {
 pub trait Format {
     /// The markers' literals and meanings. Where several mean the same, the first is the one that grammars allow.
     const MARKS: &'static [(&'static str, Mark)];
-    /// What stands before the separator where the name follows it (DeepSeek V3: `function`).
+    /// The word before the separator, in formats where the name follows the separator (DeepSeek V3: `function`).
     const KIND: Option<&'static str> = None;
-    /// What may open the model's turn, marker by marker and text by text.
+    /// Markers and texts that may open the model's turn, in order.
     const OPENING: &'static [&'static str];
     /// Whether a prompt may end reasoning that it didn't begin.
     const ENDS_THOUGHT: bool = false;
 
-    /// Who the parser is: what its descriptor says beside markers, stops and white space.
+    /// The parser's descriptor; [`Sections`] fills in its markers, stops and trim.
     fn describe() -> Descriptor;
 
-    /// A call of `tool` between the markers that begin and end it, for grammars: a Lark expression, in which `separator` is one too. Without it
-    /// (the default) the format has no grammar, and demanded calls are refused.
+    /// Lark expression of a call of `tool`, without the markers that begin and end a call; `separator` is the expression of the separator.
+    /// By default the format has no grammar, and demanded calls are refused.
     ///
     /// # Errors
     /// The tool's name can't be written in this format.
@@ -94,20 +94,20 @@ pub trait Format {
         Err(NO_GRAMMAR.into())
     }
 
-    /// The name that a header says; never empty.
+    /// The tool's name, given what a header says; never empty.
     fn name(header: &str, tools: &Tools) -> String {
         let _ = tools;
         header.to_owned()
     }
 }
 
-/// The parser of such a format, for one stream.
+/// The parser of a [`Format`], for one stream.
 #[derive(Debug)]
 pub struct Sections<F> {
     tools: Tools,
     prose: Prose,
     state: State,
-    /// Between the markers of a section.
+    /// Whether a section is open.
     in_section: bool,
     format: PhantomData<F>,
 }
@@ -115,7 +115,7 @@ pub struct Sections<F> {
 #[derive(Debug)]
 enum State {
     Prose,
-    /// After a header that was none: the rest of its markup is text too.
+    /// After text that was no header: markers that would belong to its call are text, too.
     Mentioned,
     Role,
     Header(Header),
@@ -202,7 +202,7 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// Opens the call if its header is whole. The `keep` youngest bytes are a marker's.
+    /// Opens the call if its header is whole. The `keep` youngest bytes belong to a marker.
     fn read_header(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
         match header.head(F::KIND) {
@@ -226,7 +226,7 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// Returns whether that settles it, as the next does.
+    /// Reads a marker in a header. Returns whether the marker is dealt with.
     fn mark_in_header(&mut self, mark: Mark, literal: &str, out: &mut Output) -> bool {
         let State::Header(header) = &mut self.state else { return false };
         match mark {
@@ -257,7 +257,7 @@ impl<F: Format> Sections<F> {
         }
     }
 
-    /// What is held is no call, and prose, but for the `keep` youngest bytes.
+    /// Releases the held bytes as prose, since they are no call, but for the `keep` youngest bytes.
     fn deny(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
         if self.in_section {

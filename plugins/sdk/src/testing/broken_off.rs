@@ -1,15 +1,15 @@
-//! A stream that breaks off anywhere: its calls are how those of the whole stream begin. An oracle of property tests and fuzz targets.
+//! A stream that breaks off anywhere: its calls are prefixes of the whole stream's calls. An oracle of property tests and fuzz targets.
 
 use super::case::{MarkerMode, Piece, by_marker};
 use super::{Head, Item, Script};
 use crate::{FinishReason, Parser, Payload, Request};
 
 /// Breaks `output` off at up to `breaks` places, evenly spread (never inside a marker), as the token limit does: every call with JSON
-/// arguments has the name of the whole stream's, and its arguments are how those begin. The last one need not be if it is incomplete:
-/// what the parser held undecided, half a fence say, went out with it.
+/// arguments has the name of the whole stream's call, and its arguments are a prefix of that call's. An incomplete last call is exempt:
+/// bytes that the parser held undecided, half a fence say, went out with it.
 ///
 /// # Panics
-/// They aren't, or the parser breaks the contract.
+/// A call isn't such a prefix, or the parser breaks the contract.
 pub fn check_broken_off<P: Parser>(request: &Request, prompt: &str, output: &str, breaks: usize) {
     let pieces = by_marker(output, &P::describe(&request.options).expect("describe").markers);
     let whole = play_tokens::<P>(request, prompt, &pieces);
@@ -43,7 +43,7 @@ pub(super) fn json_calls(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(is_json).collect()
 }
 
-/// Places where the stream may break off before the end of this piece.
+/// Number of places where the stream may break off before the end of this piece.
 fn places(piece: &Piece) -> usize {
     match piece {
         Piece::Text(text) => text.chars().count(),
@@ -51,7 +51,7 @@ fn places(piece: &Piece) -> usize {
     }
 }
 
-/// What comes before `place`.
+/// The part of the stream before `place`.
 fn break_off(pieces: &[Piece], mut place: usize) -> Vec<Piece> {
     let mut part = Vec::new();
     for piece in pieces {

@@ -6,7 +6,7 @@ use super::case::{MarkerMode, Piece, by_marker};
 use super::{Item, Player};
 use crate::{FinishReason, Parser, Request};
 
-/// A turn, less the way it is cut.
+/// A turn, without the way it is cut into chunks.
 #[derive(Debug, Clone)]
 pub struct Script<'a> {
     /// What the parser is told of the request.
@@ -15,9 +15,9 @@ pub struct Script<'a> {
     pub prompt: &'a str,
     /// What the model writes.
     pub output: Vec<Piece>,
-    /// How markers are found in it.
+    /// How markers are found in the output.
     pub markers: MarkerMode,
-    /// Why it ends.
+    /// Why the turn ends.
     pub reason: FinishReason,
 }
 
@@ -43,7 +43,7 @@ pub fn agree<P: Parser>(
 }
 
 impl Script<'_> {
-    /// Its items in pieces of `sizes` characters, over and over; pieces of the output are not joined.
+    /// The turn's items, with texts cut in pieces of `sizes` characters, over and over; pieces of the output are not joined.
     pub fn play<P: Parser>(&self, sizes: &[usize], always: bool) -> Vec<Item> {
         let player = Player::<P>::start(self.request);
         let mut player = if always { player.asking_always() } else { player };
@@ -64,7 +64,7 @@ impl Script<'_> {
         player.finish(self.reason)
     }
 
-    /// Whether every way of cutting it gives `expected`.
+    /// Checks that every way of cutting the turn gives `expected`.
     pub(super) fn check<P: Parser>(&self, sizes: &[usize], expected: &[Item]) -> Result<(), String> {
         let joined = self.joined();
         for sizes in [sizes, &[usize::MAX], &[1], &[3], &[7]] {
@@ -82,7 +82,7 @@ impl Script<'_> {
         Ok(())
     }
 
-    /// The same, with neighbouring texts made one.
+    /// The turn with neighbouring texts made one.
     fn joined(&self) -> Self {
         let mut output: Vec<Piece> = Vec::new();
         for piece in &self.output {
@@ -94,7 +94,7 @@ impl Script<'_> {
         Self { output, ..self.clone() }
     }
 
-    /// The same, with every marker that its text spells made a token.
+    /// The turn with every marker that its text spells made a token.
     fn by_tokens<P: Parser>(&self) -> Self {
         let markers = P::describe(&self.request.options).expect("describe").markers;
         let found = |piece: &Piece| match piece {
@@ -119,7 +119,7 @@ pub fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<&'a str> {
     pieces
 }
 
-/// Equal, or what the difference is.
+/// Compares items; the error shows both lists.
 pub(super) fn compare(how: &str, got: &[Item], expected: &[Item]) -> Result<(), String> {
     if got == expected {
         return Ok(());

@@ -1,16 +1,16 @@
-//! Draws things, tries a property of each, and shows the shortest for which it doesn't hold: the frame of the test kit's properties.
+//! Draws random inputs, checks a property of each, and shows the shortest input that fails: the base of the test kit's property tests.
 //!
-//! Invariant: thing `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that every run draws the same; the variable
+//! Invariant: input `n` of a run depends on the run's seed and on `n` alone. The seed is 0, so that every run draws the same; the variable
 //! `PARSER_TEST_SEED` of the environment sets another, and `PARSER_TEST_SEED=random` a new one each time, which a failure names.
 
 use std::fmt::Debug;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The variable that chooses what is drawn.
+/// Environment variable with the seed of a run.
 const SEED: &str = "PARSER_TEST_SEED";
 
-/// What is drawn from.
+/// A run: its seed, and the number of inputs.
 #[derive(Debug)]
 pub(super) struct Explorer {
     seed: u64,
@@ -18,7 +18,7 @@ pub(super) struct Explorer {
 }
 
 impl Explorer {
-    /// The seed of the environment, and so many things.
+    /// A run of `count` inputs with the seed of the environment.
     ///
     /// # Panics
     /// `PARSER_TEST_SEED` is set, and neither a number nor `random`.
@@ -31,10 +31,10 @@ impl Explorer {
         Self { seed, count }
     }
 
-    /// Tries `holds` on everything drawn. What `shorter` makes of something that fails is tried in its place.
+    /// Runs `holds` on every input. If one fails, the shorter inputs that `shorter` makes of it are tried in its place.
     ///
     /// # Panics
-    /// `holds` does; the shortest is shown.
+    /// `holds` panics; the shortest input that fails is shown.
     pub(super) fn each<T: Debug>(
         &self,
         draw: impl Fn(&mut Random) -> T,
@@ -68,24 +68,24 @@ impl Random {
         usize::try_from((mixed ^ (mixed >> 31)) >> 33).expect("31 bits") % bound
     }
 
-    /// One of them.
+    /// One element of `all`.
     pub(super) fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 
-    /// A text of at most so many of these characters.
+    /// A text of at most `longest` characters of `alphabet`.
     pub(super) fn text(&mut self, alphabet: &str, longest: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         (0..self.below(longest + 1)).map(|_| *self.of(&alphabet)).collect()
     }
 
-    /// How a stream is cut: up to so many sizes, each up to `largest` characters.
+    /// Sizes to cut a stream by: 1 to `count` sizes, each of 1 to `largest` characters.
     pub(super) fn sizes(&mut self, count: usize, largest: usize) -> Vec<usize> {
         (0..=self.below(count)).map(|_| 1 + self.below(largest)).collect()
     }
 }
 
-/// What is left of a list without each of its parts in turn.
+/// The list without one of its parts, for each part.
 pub(super) fn without_one<T: Clone>(parts: &[T]) -> impl Iterator<Item = Vec<T>> {
     (0..parts.len()).map(|left_out| [&parts[..left_out], &parts[left_out + 1..]].concat())
 }

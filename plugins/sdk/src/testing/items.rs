@@ -8,15 +8,15 @@ use crate::{FinishReason, Payload, Phase, Route, ToolCall, Trim};
 /// One item of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Kind of the item.
     pub head: Head,
-    /// Its text, or a call's arguments.
+    /// Text of the item, or arguments of the call.
     pub text: String,
-    /// Whether it ended properly.
+    /// Whether the item is complete, not cut off.
     pub complete: bool,
 }
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Head {
     /// Reasoning.
@@ -44,7 +44,7 @@ impl Item {
         Self { head, text: arguments.into(), complete: true }
     }
 
-    /// The same, cut off.
+    /// The item, cut off.
     #[must_use]
     pub fn incomplete(self) -> Self {
         Self { complete: false, ..self }
@@ -61,7 +61,7 @@ pub(super) struct Items {
     /// Bytes of the prompt that are still to be routed.
     prompt: usize,
     in_prompt: bool,
-    /// The turn ended inside a string of a call's JSON: whatever closes the call, it is incomplete.
+    /// Whether the turn ended inside a string of a call's JSON: the call is incomplete then, whatever closes it.
     pub(super) cut: bool,
     /// Markup dropped since the last byte shown.
     dropped: String,
@@ -74,7 +74,7 @@ struct OpenItem {
     unescape: Unescape,
     derived: usize,
     dropped: usize,
-    /// It is a call, and the parser went on with prose.
+    /// Whether the item is a call behind which the parser went on with prose.
     left: bool,
 }
 
@@ -139,7 +139,7 @@ impl Items {
         self.open = Some(OpenItem { dropped, ..OpenItem::new(Head::ToolCall(call)) });
     }
 
-    /// Text to come goes this way.
+    /// Notes that text to come goes to `route`.
     pub(super) fn flow(&mut self, route: Route) {
         if let Some(open) = &mut self.open {
             let is_call = matches!(open.head, Head::ToolCall(_));
@@ -147,7 +147,7 @@ impl Items {
         }
     }
 
-    /// Completes what is open. A call behind which the parser went on with prose was given up: the `close` isn't meant for it.
+    /// Completes the open item. A call behind which the parser went on with prose was given up: a `close` of it is an error.
     pub(super) fn close(&mut self) {
         if let Some(open) = self.open.take() {
             assert!(!open.left, "a call that was given up is closed as if it were whole: {open:?}");
@@ -202,7 +202,7 @@ impl Items {
         open.expect("arguments without an open call")
     }
 
-    /// Ends what is open without a `close`: a call is incomplete then.
+    /// Ends the open item without a `close`: a call is incomplete then.
     fn end(&mut self, complete: bool) {
         if let Some(open) = self.open.take() {
             let is_call = matches!(open.head, Head::ToolCall(_));

@@ -70,14 +70,14 @@ pub fn request(tools: &[&str]) -> Request {
     }
 }
 
-/// The same, and the custom tool `custom` behind them.
+/// [`request`] with the custom tool `custom` behind the functions.
 pub fn request_with_custom(functions: &[&str], custom: &str) -> Request {
     let mut request = request(&[functions, &[custom]].concat());
     request.tools[functions.len()].kind = ToolKind::Custom;
     request
 }
 
-/// A turn being played to a parser.
+/// A host that plays one turn to a parser.
 #[derive(Debug)]
 pub struct Player<P> {
     stream: Stream<P>,
@@ -91,7 +91,7 @@ pub struct Player<P> {
     fed: usize,
     stops: Vec<u32>,
     in_prompt: bool,
-    /// A stop marker came: what follows is no part of the turn.
+    /// Whether a stop marker came: what follows isn't part of the turn.
     ended: bool,
 }
 
@@ -115,8 +115,8 @@ impl<P: Parser> Player<P> {
         }
     }
 
-    /// Asks the parser for every chunk, also where it said `until-marker` or `until-byte`: the items must be the same. JSON that it handed over
-    /// by `until-json` it can't be asked about.
+    /// Asks the parser for every chunk, also where it said `until-marker` or `until-byte`: the items must be the same. The parser
+    /// can't be asked about JSON that it handed over by `until-json`.
     #[must_use]
     pub fn asking_always(mut self) -> Self {
         self.ask_always = true;
@@ -133,7 +133,7 @@ impl<P: Parser> Player<P> {
         self.items.end_prompt();
     }
 
-    /// What the model writes next, cut anywhere; markers are found in it by their text.
+    /// Feeds what the model writes next, cut anywhere; markers are found by their text.
     pub fn feed(&mut self, chunk: &str) {
         self.markers.push(chunk);
         while let Some(found) = self.markers.next(false) {
@@ -141,14 +141,14 @@ impl<P: Parser> Player<P> {
         }
     }
 
-    /// A marker that came as a token of its own.
+    /// Feeds a marker that came as a token of its own.
     pub fn marker(&mut self, index: u32) {
         self.flush();
         let literal = self.markers.literal(index).to_owned();
         self.hand_over(Found::Marker(index, literal));
     }
 
-    /// Text of ordinary tokens: a marker spelt in it is text.
+    /// Feeds text of ordinary tokens: a marker spelt in it is text.
     pub fn text(&mut self, text: &str) {
         self.flush();
         if !text.is_empty() {
@@ -156,7 +156,7 @@ impl<P: Parser> Player<P> {
         }
     }
 
-    /// Ends the turn; its items.
+    /// Ends the turn, and returns its items.
     pub fn finish(mut self, reason: FinishReason) -> Vec<Item> {
         self.flush();
         let reason = if self.ended { FinishReason::Stop } else { reason };
@@ -168,7 +168,7 @@ impl<P: Parser> Player<P> {
         self.items.finish(reason)
     }
 
-    /// Hands over what could still have become a marker.
+    /// Hands over pending text that could still have become a marker.
     fn flush(&mut self) {
         while let Some(found) = self.markers.next(true) {
             self.hand_over(found);

@@ -1,5 +1,5 @@
-//! What formats keep that write parameters one by one as text, each typed by the tool's schema ([`crate::params`]): strings flow, JSON is routed
-//! and not written anew, and neither length nor number is too much. A parser's test says how its format spells them.
+//! Checks of formats that write parameters one by one as text, each typed by the tool's schema ([`crate::params`]): strings go out as they
+//! come, JSON is routed and not written anew, and long values and many parameters pass. A parser's test says how its format spells them.
 
 use serde_json::Value;
 
@@ -13,17 +13,18 @@ const NUMBERS: usize = 15_000;
 const REPEATED: usize = 25_000;
 const PARAMETERS: usize = 5_000;
 
-/// A request with `add`, whose parameters are of each kind (`i`, `a`, `s`, `t`), `get_weather`, which declares none, and the custom tool `patch`.
+/// A request with `add`, whose parameters are of each kind (`i`, `a`, `s`, `t`), `get_weather`, which declares none, and the custom tool
+/// `patch`.
 pub fn typed_request() -> Request {
     let mut request = request_with_custom(&["add", "get_weather"], "patch");
     request.tools[0].parameters_json = SCHEMA.into();
     request
 }
 
-/// A string goes out up to the next marker from the last part of `head` on (markers and texts): the host isn't told again.
+/// Checks that a string goes out up to the next marker from the last part of `head` on (markers and texts), without further ops.
 ///
 /// # Panics
-/// It doesn't.
+/// The string is held, or needs further ops.
 pub fn check_string_flows<P: Parser>(request: &Request, head: &[&str]) {
     let mut steps = steps::<P>(request, &[head, &["lo"]].concat());
     assert_eq!(steps[..2], [Step::Hold, Step::Hold]);
@@ -32,10 +33,10 @@ pub fn check_string_flows<P: Parser>(request: &Request, head: &[&str]) {
     assert_eq!(ops.last(), Some(&Op::UntilMarker(Route::ArgumentsEscaped)), "{ops:?}");
 }
 
-/// A large array, behind `head` and before `end`, waits for its end and goes out as it was written.
+/// Checks that a large array, behind `head` and before `end`, is held up to its end and goes out as it was written.
 ///
 /// # Panics
-/// It doesn't.
+/// Part of the array goes out earlier, or not as it was written.
 pub fn check_array_is_routed<P: Parser>(request: &Request, head: &[&str], end: [&str; 2]) {
     let array = format!("[{}0]", "12345, ".repeat(NUMBERS));
     let pieces = cut(&array, &[4]);
@@ -46,19 +47,20 @@ pub fn check_array_is_routed<P: Parser>(request: &Request, head: &[&str], end: [
     assert!(ops.contains(&Op::Bytes(whole)), "{ops:?}");
 }
 
-/// A string of a third of a megabyte, the parameter `s` of the call that `output` spells, comes back whole.
+/// Checks that a string of a third of a megabyte, the parameter `s` of the call that `output` spells, comes back whole.
 ///
 /// # Panics
-/// It doesn't.
+/// Another string comes back.
 pub fn check_long_string<P: Parser>(request: &Request, output: impl Fn(&str) -> String) {
     let value = "<a href=\"x\">\n".repeat(REPEATED);
     assert_eq!(arguments::<P>(request, &output(&value))["s"], value);
 }
 
-/// Very many parameters, each of a key that JSON escapes, stay within what a parser may write. `parameter` spells one, and `call` a call.
+/// Checks that 5,000 parameters, each of a key that JSON escapes, stay within what a parser may derive. `parameter` spells one, and `call`
+/// a call.
 ///
 /// # Panics
-/// They don't.
+/// They exceed it, or one is missing.
 pub fn check_many_parameters<P: Parser>(
     request: &Request,
     parameter: impl Fn(&str) -> String,

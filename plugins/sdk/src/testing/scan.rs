@@ -8,14 +8,14 @@ use serde_json::value::RawValue;
 
 use crate::json::{Event, Scanner, Unescape, unescape};
 
-/// What stands in an object: each key, decoded, with its value as written. None for a key too long to be kept.
+/// Members of an object: each key, decoded, with its value as written. `None` is a key too long to be kept.
 type Members = Vec<(Option<String>, String)>;
 
-/// Scans `bytes` byte by byte and in pieces of `sizes` bytes (over and over), which must come to the same; where serde reads an object
-/// in them, the members found are serde's: names, order, spans; and every string's inside is decoded as serde decodes it.
+/// Scans `bytes` byte by byte and in pieces of `sizes` bytes (over and over), which must give the same events; where serde reads an
+/// object in them, the members found are serde's: names, order, spans; and every string's inside is decoded as serde decodes it.
 ///
 /// # Panics
-/// They differ.
+/// Events, members or strings differ.
 pub fn check_scan(bytes: &[u8], sizes: &[usize]) {
     let mut scanner = Scanner::default();
     let each: Vec<(Event, Option<String>)> = bytes.iter().map(|byte| pushed(&mut scanner, *byte)).collect();
@@ -31,12 +31,12 @@ pub fn check_scan(bytes: &[u8], sizes: &[usize]) {
     }
 }
 
-/// What a byte is, and the string that is known after it.
+/// Pushes a byte. Returns its event, and the string that is known after it.
 fn pushed(scanner: &mut Scanner, byte: u8) -> (Event, Option<String>) {
     (scanner.push(byte), scanner.string().map(Cow::into_owned))
 }
 
-/// Bytes that may be skipped say nothing, and those after them say the same as if none had been skipped.
+/// Checks that bytes that may be skipped have no event, and that the bytes after them have the events that they have without skipping.
 fn check_pieces(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)]) {
     let (mut scanner, mut at) = (Scanner::default(), 0);
     for size in sizes.iter().cycle() {
@@ -59,7 +59,7 @@ fn check_pieces(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)])
     }
 }
 
-/// Reading finds the object's end where it stands, however it is cut.
+/// Checks that reading finds the object's end, however the bytes are cut.
 fn check_end(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)]) {
     let expected = each.iter().position(|(event, _)| *event == Event::End).map(|at| at + 1);
     let (mut scanner, mut rest, mut read) = (Scanner::default(), bytes, 0);
@@ -77,7 +77,7 @@ fn check_end(bytes: &[u8], sizes: &[usize], each: &[(Event, Option<String>)]) {
     assert_eq!(expected, None);
 }
 
-/// A string's inside is decoded alike in pieces and whole, to text, and as serde decodes it.
+/// Checks that a string's inside is decoded alike in pieces and whole, to UTF-8, and as serde decodes it.
 fn check_unescape(bytes: &[u8], sizes: &[usize]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let (mut decoder, mut out) = (Unescape::default(), Vec::new());
@@ -117,7 +117,7 @@ fn members(bytes: &[u8], each: &[(Event, Option<String>)]) -> Members {
     members
 }
 
-/// An object's members as serde finds them, in their order, double ones too.
+/// An object's members as serde finds them, in their order, with duplicates.
 struct Object(Vec<(String, String)>);
 
 impl<'de> serde::Deserialize<'de> for Object {

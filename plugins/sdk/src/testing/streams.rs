@@ -1,7 +1,8 @@
-//! Any stream whatever, put together from fragments that hurt: the frame of every parser's property tests. A parser's test lists its fragments;
-//! what must hold of all streams is said here, once.
+//! Random streams put together from troublesome fragments: the base of every parser's property tests. A parser's test lists its fragments;
+//! the properties of all streams are here.
 //!
-//! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others; one that fails is shown at its shortest (`explore`).
+//! Streams are the same in every run, unless `PARSER_TEST_SEED` of the environment chooses others; a stream that fails is shown at its
+//! shortest (`explore`).
 
 use super::broken_off::{json_calls, play_tokens};
 use super::case::by_marker;
@@ -9,44 +10,44 @@ use super::explore::{Explorer, Random, without_one};
 use super::{agree, check_broken_off, play};
 use crate::{FinishReason, Parser, Request};
 
-/// Streams of a parser's test, and the most fragments of one.
+/// Number of streams of a parser's test, and most fragments of one stream.
 const COUNT: u64 = 1_000;
 const LONGEST: usize = 40;
-/// Characters of a chunk at most, and sizes that a stream is cut in, over and over.
+/// Most characters of a chunk, and most sizes that a stream is cut in, over and over.
 const CHUNK: usize = 29;
 const SIZES: usize = 7;
-/// Places at which a stream is broken off.
+/// Most places at which a stream is broken off.
 const BREAKS: usize = 8;
 
 /// What streams are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'a> {
-    /// What the parser may be told.
+    /// Requests that the parser may be given.
     pub requests: &'a [Request],
-    /// What a turn may be opened with.
+    /// Generation prompts that may open a turn.
     pub prompts: &'a [&'a str],
-    /// What the model may write.
+    /// Fragments that the model may write.
     pub fragments: &'a [&'a str],
-    /// How many of them.
+    /// Number of streams.
     pub count: u64,
-    /// Fragments of a stream, at most.
+    /// Most fragments of one stream.
     pub longest: usize,
-    /// What never reaches the output: the literals that end the turn.
+    /// Literals that end the turn, which never reach the output.
     pub ends: &'a [&'a str],
 }
 
-/// One of them.
+/// One random stream.
 #[derive(Debug, Clone)]
 pub struct Drawn<'a> {
-    /// What the parser is told.
+    /// The request that the parser is given.
     pub request: &'a Request,
-    /// What opens the turn.
+    /// The generation prompt.
     pub prompt: &'a str,
-    /// What the model writes.
+    /// Fragments that the model writes, in order.
     pub fragments: Vec<&'a str>,
-    /// How it is cut, in characters, over and over.
+    /// Sizes in characters that the stream is cut in, over and over.
     pub sizes: Vec<usize>,
-    /// Why it ends.
+    /// Why the stream ends.
     pub reason: FinishReason,
 }
 
@@ -58,7 +59,7 @@ impl Drawn<'_> {
 }
 
 impl<'a> Streams<'a> {
-    /// As many as a parser's test needs, of up to 40 fragments each.
+    /// As many streams as a parser's test needs, of up to 40 fragments each.
     pub fn of(
         requests: &'a [Request],
         prompts: &'a [&'a str],
@@ -68,11 +69,11 @@ impl<'a> Streams<'a> {
         Self { requests, prompts, fragments, count: COUNT, longest: LONGEST, ends }
     }
 
-    /// Of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
+    /// Checks of any stream: any cut, with markers as text and as tokens, gives the same items ([`agree`]); one that breaks off
     /// anywhere begins as the whole does ([`check_broken_off`]); what ends the turn is never shown.
     ///
     /// # Panics
-    /// One of them doesn't hold.
+    /// One of these properties doesn't hold.
     pub fn check<P: Parser>(&self) {
         self.each(|drawn| {
             let output = drawn.output();
@@ -84,11 +85,11 @@ impl<'a> Streams<'a> {
         });
     }
 
-    /// The same for a parser that writes JSON itself, so that it is always sound: a call's arguments are an object if, and only if, it is
-    /// complete; and those of a stream that ends after any marker are how the whole stream's begin, of an incomplete call too.
+    /// Checks of a parser that writes JSON itself: a call's arguments are an object if, and only if, the call is complete; and the
+    /// arguments of a stream that ends after any piece are a prefix of the whole stream's arguments, of an incomplete call too.
     ///
     /// # Panics
-    /// One of them doesn't hold.
+    /// One of these properties doesn't hold.
     pub fn check_written_arguments<P: Parser>(&self) {
         self.each(|drawn| {
             let output = drawn.output();
@@ -108,10 +109,10 @@ impl<'a> Streams<'a> {
         });
     }
 
-    /// Any property of all streams.
+    /// Checks any property of all streams.
     ///
     /// # Panics
-    /// `holds` does; the shortest such stream is shown.
+    /// `holds` panics; the shortest such stream is shown.
     pub fn each(&self, holds: impl Fn(&Drawn<'a>)) {
         let shorter = |drawn: &Drawn<'a>| {
             let less = without_one(&drawn.fragments);

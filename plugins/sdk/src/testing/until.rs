@@ -1,9 +1,9 @@
-//! Where text goes without the parser being asked, as the test kit's player keeps it.
+//! Text that the test kit's player routes without asking the parser.
 
 use crate::json::{Event, Scanner};
 use crate::types::{self, JsonRest, Route};
 
-/// A parser's word on the text up to the next marker, or up to something before that.
+/// Route of the text up to the next marker, or up to an end before that.
 #[derive(Debug)]
 pub(super) struct Until {
     pub(super) route: Route,
@@ -33,17 +33,17 @@ impl Until {
         Self { route: rest.route, end: End::Json(Scanner::inside_value(rest.depth, rest.in_string)) }
     }
 
-    /// Whether it is JSON that is followed.
+    /// Whether the end is that of a JSON value.
     pub(super) fn is_json(&self) -> bool {
         matches!(self.end, End::Json(_))
     }
 
-    /// Whether the next byte is inside a string of it.
+    /// Whether the next byte is inside a string of that JSON value.
     pub(super) fn in_string(&self) -> bool {
         matches!(&self.end, End::Json(scanner) if scanner.in_string())
     }
 
-    /// Bytes of `text`, which comes next, before what ends it.
+    /// Reads `text`. Returns the number of its bytes before the end.
     pub(super) fn goes(&mut self, text: &str) -> usize {
         let end = match &mut self.end {
             End::Bytes(bytes) => text.bytes().position(|byte| bytes.as_bytes().contains(&byte)),

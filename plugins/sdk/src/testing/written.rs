@@ -1,4 +1,5 @@
-//! What a model writes as it should comes back as it was: turns of reasoning, text and calls, parameters of any text, arguments of any length.
+//! Round trips: what a model writes in its format comes back unchanged: turns of reasoning, text and calls, parameters of any text, long
+//! arguments.
 //! A parser's test says how its format spells them.
 
 use serde_json::Value;
@@ -7,17 +8,17 @@ use super::explore::{Explorer, Random, without_one};
 use super::{Item, cut, play};
 use crate::{FinishReason, JsonRest, Op, Parser, Request, Route, Run, Step, Stream, Until};
 
-/// How many are drawn.
+/// Number of inputs drawn.
 const COUNT: u64 = 1_000;
 /// Characters of prose, of the strings in arguments, and of parameters that look like markup.
 const PROSE: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZü ,.";
 const STRING: &str = "abcdefghijklmnopqrstuvwxyz<>/ü` ";
 const MARKUP: &str = "abcdefghijklmnopqrstuvwxyz<>/=[]{}\"\\ü😀 \n\t";
-/// Sizes of pieces in characters, and how many of them.
+/// Largest size of a piece in characters, and most sizes of one turn.
 const LARGEST: usize = 11;
 const SIZES: usize = 4;
 
-/// A turn: what it thinks and says, and after each call of it what it says then.
+/// A turn: reasoning, text, calls (arguments, and the text behind the call), and sizes that it is cut in.
 #[derive(Debug, Clone)]
 struct Turn {
     reasoning: String,
@@ -68,12 +69,12 @@ fn arguments(random: &mut Random) -> String {
 /// call of this number with these arguments.
 ///
 /// # Panics
-/// One doesn't; the shortest is shown.
+/// A turn comes back otherwise; the shortest is shown.
 pub fn check_turns<P: Parser>(request: &Request, call: impl Fn(usize, &str) -> String) {
     check_turns_between::<P>(["<think>", "</think>"], request, call);
 }
 
-/// The same for a format with these markers around reasoning.
+/// [`check_turns`] for a format with these markers around reasoning.
 ///
 /// # Panics
 /// Those of [`check_turns`].
@@ -95,7 +96,7 @@ pub fn check_turns_between<P: Parser>(
 /// its name and value, and `call` a call with these parameters.
 ///
 /// # Panics
-/// One doesn't; the shortest are shown.
+/// A parameter comes back otherwise; the shortest parameters that fail are shown.
 pub fn check_string_parameters<P: Parser>(
     request: &Request,
     parameter: impl Fn(&str, &str) -> String,
@@ -124,10 +125,10 @@ pub fn check_string_parameters<P: Parser>(
 }
 
 /// A call of the function `add` with a quarter of a megabyte of arguments comes back whole, cut small and large. `output` is what the model
-/// writes for these arguments; nothing comes of the rest of it.
+/// writes for these arguments; any text that it has around the call gives no item.
 ///
 /// # Panics
-/// It doesn't.
+/// Another call comes back.
 pub fn check_long_arguments<P: Parser>(request: &Request, prompt: &str, output: impl Fn(&str) -> String) {
     let arguments = format!("{{\"a\": \"{}\"}}", "0123456789🦀`</t> \\n".repeat(12 << 10));
     let output = output(&arguments);
@@ -137,11 +138,11 @@ pub fn check_long_arguments<P: Parser>(request: &Request, prompt: &str, output: 
     }
 }
 
-/// The string `input` of a custom tool, inside which the stream stands after `head` (markers and texts), is out with every piece, and the
-/// host is told where it may end.
+/// Checks that the string `input` of a custom tool goes out with every piece, and that the host is told which bytes may end it. Behind
+/// `head` (markers and texts) the stream is inside that string.
 ///
 /// # Panics
-/// It isn't.
+/// A piece is answered by another step.
 pub fn check_input_flows<P: Parser>(request: &Request, head: &[&str]) {
     let pieces = [head, &["y\\n{ "; 1_000]].concat();
     for step in steps::<P>(request, &pieces).split_off(head.len()) {
@@ -153,12 +154,12 @@ pub fn check_input_flows<P: Parser>(request: &Request, head: &[&str]) {
     }
 }
 
-/// A parser of marked sections is asked once for prose and for reasoning, which go out up to the next marker, and for the inside of a
-/// string of the arguments behind a call's `head` (marker, name, marker), which the host follows up to their last bracket from the first piece on.
-/// The head waits.
+/// Checks that a parser of marked sections is asked once about prose and about reasoning, which go out up to the next marker, and about the
+/// arguments behind a call's `head` (marker, name, marker), which the host follows from the first piece up to their last bracket. The head
+/// is held.
 ///
 /// # Panics
-/// It isn't so.
+/// The parser is asked more often, or the head isn't held.
 pub fn check_asked_once<P: Parser>(request: &Request, head: [&str; 3]) {
     let prose = ["Hi", " there", "<think>"];
     let steps = steps::<P>(request, &[&prose[..], &head, &[" {\"a\": \"x"]].concat());

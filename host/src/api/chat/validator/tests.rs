@@ -1,4 +1,4 @@
-//! The validator notices what breaks its grammar.
+//! The validator reports streams that break the grammar of chat chunks.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn call(index: u64, head: bool, arguments: &str) -> Value {
     delta(&json!({ "tool_calls": [call] }), &Value::Null)
 }
 
-/// Of a custom tool.
+/// Chunk that begins a call of a custom tool.
 fn custom(index: u64) -> Value {
     let call = json!({ "index": index, "id": "c", "type": "custom", "custom": { "name": "g", "input": "" } });
     delta(&json!({ "tool_calls": [call] }), &Value::Null)

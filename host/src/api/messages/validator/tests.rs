@@ -1,4 +1,4 @@
-//! A good stream passes, and nothing that is missing, repeated, swapped or spoilt does.
+//! A good stream passes; streams with an event that is missing, repeated, swapped or spoilt don't.
 
 use serde_json::{Value, json};
 

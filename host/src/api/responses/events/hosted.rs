@@ -11,7 +11,7 @@ pub(in super::super) struct Progress<'a> {
     output_index: usize,
 }
 
-/// A step in the life of an item, without more to say.
+/// Progress of an item, reported by an event that has only the item's id and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Step {
     ListBegun,

@@ -17,7 +17,7 @@ pub(in super::super) struct OutputTextDelta<'a> {
     obfuscation: Option<&'a str>,
 }
 
-/// `response.output_text.delta`; `logprobs` of the tokens that begin in it, empty where not asked for.
+/// `response.output_text.delta`; `logprobs` are of the tokens that begin in the delta, empty where not asked for.
 pub(in super::super) fn text_delta<'a>(
     at: At<'a>,
     content_index: usize,
@@ -39,7 +39,7 @@ pub(in super::super) struct OutputTextDone<'a> {
     logprobs: &'a [TokenLogprob],
 }
 
-/// `response.output_text.done`; `logprobs` of all tokens.
+/// `response.output_text.done`; `logprobs` are of all tokens of the text.
 pub(in super::super) fn text_done<'a>(
     at: At<'a>,
     content_index: usize,

@@ -1,8 +1,9 @@
-//! Leaf builders: plain values in, one typed event out, each with every field of its type but `sequence_number`,
-//! which [`SequenceNumbers`] sets, and nothing else does. Texts are borrowed: an event lives until it is encoded.
+//! Leaf builders: each takes plain values and returns one typed event, with every field of its type but `sequence_number`,
+//! which only [`SequenceNumbers`] sets. Texts are borrowed: an event lives until it is encoded.
 //!
 //! Invariant: no type of the turn, parser, engine or model room appears in here or in `items` and `resource` (`tests/layers.rs`
-//! reads the sources): whatever has plain values may build any event. This file has what all items share, the others one kind each.
+//! reads the sources). So any code with plain values can build any event. This file has the events that all items share, each other
+//! file those of one kind.
 
 mod calls;
 pub(super) mod hosted;
@@ -22,7 +23,7 @@ pub(super) use reasoning::{
     reasoning_delta, reasoning_done, summary_added, summary_done, summary_text_delta, summary_text_done,
 };
 
-/// An event without its number.
+/// An event without its sequence number.
 #[derive(Debug)]
 pub(super) struct Event<B> {
     kind: &'static str,
@@ -30,13 +31,13 @@ pub(super) struct Event<B> {
 }
 
 impl<B> Event<B> {
-    /// Its `type`.
+    /// The event's `type`.
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }
 }
 
-/// The numbers of one stream.
+/// Counter of one stream's sequence numbers.
 #[derive(Debug, Default)]
 pub(super) struct SequenceNumbers(u64);
 
@@ -50,7 +51,7 @@ struct Numbered<'a, B> {
 }
 
 impl SequenceNumbers {
-    /// Encodes the event under the next number.
+    /// Encodes the event with the next number.
     #[expect(clippy::needless_pass_by_value, reason = "an event is sent once")]
     pub(super) fn send<B: Serialize>(&mut self, event: Event<B>, frames: &mut Frames) {
         let numbered = Numbered { kind: event.kind, sequence_number: self.0, body: &event.body };
@@ -68,12 +69,12 @@ pub(super) struct At<'a> {
     pub(super) output_index: usize,
 }
 
-/// More of a text.
+/// Text that an item grows by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextDelta<'a> {
     /// The text; never empty.
     pub(super) delta: &'a str,
-    /// Padding that hides how long it is; none where the client doesn't want it.
+    /// Padding that hides the length of the text; `None` if the client doesn't want it.
     pub(super) obfuscation: Option<&'a str>,
 }
 
@@ -82,7 +83,7 @@ pub(super) struct Lifecycle<'a> {
     response: &'a Resource,
 }
 
-/// The response as a whole: `kind` is `response.created`, `response.in_progress` or a terminal one.
+/// An event with the whole response. `kind` is `response.created`, `response.in_progress` or a terminal event's type.
 pub(super) fn response<'a>(kind: &'static str, response: &'a Resource) -> Event<Lifecycle<'a>> {
     Event { kind, body: Lifecycle { response } }
 }

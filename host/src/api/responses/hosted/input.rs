@@ -1,5 +1,5 @@
-//! Items of tools that the server ran, in the input of a later request: calls and their outputs as the conversation has them, and
-//! the client's answers to requests for approval.
+//! Reader of input items of tools that the server ran for earlier requests: calls with their outputs, and the client's answers to
+//! requests for approval.
 
 use std::collections::HashMap;
 
@@ -13,20 +13,20 @@ use crate::api::json::{Object, Path, Value};
 use crate::api::warnings::Warnings;
 use crate::prompt::HistoryCall;
 
-/// Said to the model of a call that the client didn't agree to.
+/// Result that the model sees of a call that the client didn't approve.
 const REFUSED: &str = "The user did not allow this call.";
 
-/// The items of one input that answer or are answered by others of it.
+/// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
 #[derive(Debug, Default)]
 pub(in super::super) struct Exchanges<'a> {
-    /// Whether the client agreed, by id of the request for approval; and why.
+    /// Whether the client approved, and the reason, by id of the request for approval.
     answers: HashMap<&'a str, (bool, Option<&'a str>)>,
-    /// Requests for approval whose call has run already, by id: the call's item.
+    /// Items of approved calls that have run already, by id of the request for approval.
     run: HashMap<&'a str, Object<'a>>,
 }
 
 impl<'a> Exchanges<'a> {
-    /// Looks through the input of `body`.
+    /// Collects them from the input of `body`.
     pub(in super::super) fn of(body: &Object<'a>) -> Result<Self, ApiError> {
         let mut exchanges = Self::default();
         for item in items(body) {
@@ -45,7 +45,7 @@ impl<'a> Exchanges<'a> {
         Ok(exchanges)
     }
 
-    /// Takes one item into the history; false if it isn't of a tool that a server runs.
+    /// Adds one item to the history. Returns false if it isn't an item of a tool that a server runs.
     pub(in super::super) fn item(
         &self,
         kind: &str,
@@ -57,14 +57,14 @@ impl<'a> Exchanges<'a> {
             "mcp_call" => self.call(item, history)?,
             "mcp_approval_request" => self.request(item, history, warnings)?,
             "code_interpreter_call" => code(item, history)?,
-            // The tools are listed again, and the answer to a request stands with the request.
+            // Tools are listed again, and an answer is read together with its request.
             "mcp_list_tools" | "mcp_approval_response" => {}
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    /// A call that ran; one that was agreed to stands where it was asked for.
+    /// Adds a call that ran, with its result. An approved call is added where its request for approval is.
     fn call(&self, item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
         let asked = item.string("approval_request_id")?.is_some_and(|id| self.answers.contains_key(id));
         if asked {
@@ -75,7 +75,7 @@ impl<'a> Exchanges<'a> {
         Ok(())
     }
 
-    /// A call that the client was asked for: with its result, where it has one already, or room for it, where it runs now.
+    /// Adds a call that needed approval, with its result if it has run, or with an empty one if it is going to run in this answer.
     fn request(
         &self,
         item: Object<'_>,
@@ -98,7 +98,7 @@ impl<'a> Exchanges<'a> {
     }
 }
 
-/// Calls that the client has agreed to and that haven't run, in order.
+/// Calls that the client has approved and that haven't run, in the order of the input.
 pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
     let exchanges = Exchanges::of(body)?;
     let path = body.at("input");
@@ -119,7 +119,7 @@ pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
     Ok(approved)
 }
 
-/// Labels of servers whose tools the client has listed already.
+/// Labels of the servers whose list of tools is in the input, without an error.
 pub(super) fn listed_servers<'a>(body: &Object<'a>) -> Vec<&'a str> {
     let listed =
         |item: &Value<'a>| is_of(*item, "mcp_list_tools") && item.field("error").is_none_or(Value::is_null);
@@ -136,7 +136,7 @@ fn written(item: Object<'_>, id: &str) -> Result<HistoryCall, ApiError> {
     })
 }
 
-/// What the model was told of a call.
+/// The result of a call as the model saw it.
 fn outcome(item: Object<'_>) -> String {
     match (item.get("output").and_then(Value::as_str), item.get("error")) {
         (Some(output), _) => output.to_owned(),
@@ -150,7 +150,7 @@ fn outcome(item: Object<'_>) -> String {
     }
 }
 
-/// Code that ran, and what it printed.
+/// Adds code that ran, and its output.
 fn code(item: Object<'_>, history: &mut History) -> Result<(), ApiError> {
     let id = item.required_string("id")?;
     let code = item.string("code")?.unwrap_or_default();

@@ -104,7 +104,7 @@ pub(in super::super) enum HostedItem {
 }
 
 impl HostedItem {
-    /// Its id.
+    /// The item's id.
     pub(in super::super) fn id(&self) -> &str {
         let (Self::McpListTools { id, .. }
         | Self::McpCall { id, .. }
@@ -114,7 +114,7 @@ impl HostedItem {
         id
     }
 
-    /// Whether more is to come.
+    /// Whether the item isn't finished yet.
     pub(in super::super) fn is_open(&self) -> bool {
         match self {
             Self::McpListTools { open, .. } => *open,

@@ -1,5 +1,5 @@
-//! From what happens with the server's tools to their events. Items stand in the output from the moment they begin, so that several
-//! may be open; each is told done once.
+//! Makes events and items of tools that the server runs. An item is in the output from its beginning, so that several may be open at
+//! once. Each item has one `done` event.
 
 use std::collections::HashMap;
 
@@ -13,28 +13,28 @@ use crate::api::frames::Frames;
 use crate::api::ids::Ids;
 use crate::mcp::McpTool;
 
-/// Calls and lists that are open.
+/// Calls and lists of tools that are open.
 #[derive(Debug, Default)]
 pub(in super::super) struct HostedCalls {
-    /// Lists, by label of the server: the item's place.
+    /// Output indices of the open lists, by label of the server.
     lists: HashMap<String, usize>,
-    /// Calls, by id.
+    /// Open calls, by id.
     calls: HashMap<String, OpenCall>,
-    /// The one container that code of this response runs in.
+    /// Id of the container in which all code of this response runs.
     container: Option<String>,
 }
 
 #[derive(Debug)]
 struct OpenCall {
     called: Called,
-    /// The item's place; none while the client can't be asked yet, because the arguments aren't whole.
+    /// The item's output index. `None` if the call needs approval and the arguments, which the request for approval holds, are incomplete.
     place: Option<usize>,
-    /// The arguments, where the item doesn't hold them as they are.
+    /// The arguments so far, if the item doesn't hold their text.
     arguments: String,
     written: bool,
 }
 
-/// Where events and items of one response go.
+/// Destination of the events and items of one response.
 pub(in super::super) struct Out<'a> {
     pub(in super::super) output: &'a mut Vec<Item>,
     pub(in super::super) sequence: &'a mut SequenceNumbers,
@@ -43,7 +43,7 @@ pub(in super::super) struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// Announces an item; its place.
+    /// Adds an item and announces it. Returns its output index.
     fn add(&mut self, item: HostedItem) -> usize {
         let place = self.output.len();
         self.output.push(Item::Hosted(item));
@@ -67,7 +67,7 @@ impl Out<'_> {
 }
 
 impl HostedCalls {
-    /// Tells of `event`.
+    /// Writes the events for `event`.
     pub(in super::super) fn event(&mut self, event: &ServerEvent, mut out: Out<'_>) {
         match event {
             ServerEvent::ListBegun { server } => self.list_begun(server, &mut out),
@@ -154,7 +154,7 @@ impl HostedCalls {
 
     fn call_ended(&mut self, call_id: &str, result: &Result<String, String>, out: &mut Out<'_>) {
         let Some(call) = self.calls.remove(call_id) else { return };
-        // A call that was cut off before the client could be asked for it leaves nothing.
+        // A call that was cut off before the client could be asked for approval leaves no item.
         let Some(place) = call.place else { return };
         if !call.written {
             call.end_text(place, out);
@@ -168,7 +168,7 @@ impl HostedCalls {
         match (call.called.kind, now) {
             (kind, CallStatus::Completed) => out.progress(place, completed(kind)),
             (CallKind::Mcp, _) => out.progress(place, Step::McpFailed),
-            // The others have no event for it: the item says so.
+            // Other kinds have no event for a failure: the item's status says it.
             _ => {}
         }
         out.done(place);
@@ -195,7 +195,7 @@ impl OpenCall {
         }
     }
 
-    /// The item's own text is whole. Code inside an object is told as one delta: it can't be told from the object before.
+    /// Ends the item's text. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
     fn end_text(&self, place: usize, out: &mut Out<'_>) {
         let (sequence, frames) = (&mut *out.sequence, &mut *out.frames);
         let Item::Hosted(item) = &mut out.output[place] else { return };

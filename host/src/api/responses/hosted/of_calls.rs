@@ -1,4 +1,4 @@
-//! What calls are as items: how one begins, what its end leaves in it, what its arguments mean.
+//! Items of calls: makes new ones, sets results, and reads the arguments.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Log
 use crate::agent::{CallKind, Called, Consent};
 use crate::mcp::McpTool;
 
-/// A tool as a list shows it.
+/// A tool as a list of tools shows it.
 pub(super) fn shown(tool: &McpTool) -> ListedTool {
     let McpTool { name, description, input_schema, annotations } = tool.clone();
     ListedTool { name, description, input_schema, annotations }
 }
 
-/// A call that begins.
+/// Item of a call that begins. `container` returns the id of the container for code.
 pub(super) fn new_item(called: &Called, id: String, container: impl FnOnce() -> String) -> HostedItem {
     let status = CallStatus::InProgress;
     match called.kind {
@@ -38,7 +38,7 @@ pub(super) fn new_item(called: &Called, id: String, container: impl FnOnce() -> 
     }
 }
 
-/// Puts a call's end into its item.
+/// Sets the status and the result of a call's item.
 pub(super) fn set_result(item: &mut HostedItem, now: CallStatus, result: &Result<String, String>) {
     match item {
         HostedItem::McpCall { status, output, error, .. } => {
@@ -58,7 +58,7 @@ pub(super) fn set_result(item: &mut HostedItem, now: CallStatus, result: &Result
     }
 }
 
-/// What a call of `browser.*` with these arguments does.
+/// The action of a call of `browser.*` with these arguments.
 pub(super) fn web_action(kind: CallKind, arguments: &str) -> WebAction {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let text = |name: &str| arguments[name].as_str().map(str::to_owned);
@@ -72,13 +72,13 @@ pub(super) fn web_action(kind: CallKind, arguments: &str) -> WebAction {
     }
 }
 
-/// The code in a call's object; all of it where it is no such object.
+/// The code in the arguments: the field `code` of an object, or the whole text if it is no such object.
 pub(super) fn code_of(arguments: &str) -> String {
     let object: Value = serde_json::from_str(arguments).unwrap_or_default();
     object["code"].as_str().unwrap_or(arguments).to_owned()
 }
 
-/// How the ids of such items begin.
+/// Prefix of the ids of items of this kind.
 pub(super) fn prefix(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Mcp => "mcp_",
@@ -87,7 +87,7 @@ pub(super) fn prefix(kind: CallKind) -> &'static str {
     }
 }
 
-/// The first step of a call.
+/// The first progress event of a call.
 pub(super) fn begun(kind: CallKind) -> Step {
     match kind {
         CallKind::Mcp => Step::McpBegun,
@@ -96,7 +96,7 @@ pub(super) fn begun(kind: CallKind) -> Step {
     }
 }
 
-/// The last step of a call that does well.
+/// The last progress event of a call that succeeds.
 pub(super) fn completed(kind: CallKind) -> Step {
     match kind {
         CallKind::Mcp => Step::McpCompleted,

@@ -1,5 +1,5 @@
-//! Tools of a request that the server runs: `mcp`, `web_search` and `code_interpreter`. One that can't be run here is left aside
-//! with a warning, as every tool that the server doesn't know: clients offer all they have.
+//! Reader of a request's tools that the server runs: `mcp`, `web_search` and `code_interpreter`. A tool that can't be run here is ignored
+//! with a warning, like any unknown tool, since clients offer all the tools that they know.
 
 use super::input;
 use crate::agent::{ApprovalRule, Hosted, HostedTools, Purpose};
@@ -12,11 +12,11 @@ use crate::api::warnings::Warnings;
 use crate::mcp::{Approval, McpServer, McpServers, RequestServerError, UrlError};
 use std::sync::Arc;
 
-/// Fields of an `mcp` tool that the response repeats; what may hold a secret isn't among them.
+/// Fields of an `mcp` tool that the response repeats. Fields that may hold secrets aren't among them.
 const SHOWN: [&str; 6] =
     ["type", "server_label", "server_url", "server_description", "allowed_tools", "require_approval"];
 
-/// What `tools` and `input` say of tools that the server runs, and how the response shows those tools; none if it runs none.
+/// Reads the tools that the server runs from `tools` and `input`, `None` if there are none; and those tools as the response shows them.
 pub(in super::super) fn read(
     body: &Object<'_>,
     max_calls: Option<u32>,
@@ -59,7 +59,8 @@ pub(in super::super) fn read(
     Ok(((!hosted.tools.is_empty()).then_some(hosted), shown))
 }
 
-/// Leaves what the model may call, and nothing if that is nothing; servers of calls that the client has agreed to stay, unseen.
+/// Removes the tools that the model may not call; `None` if no server is left. Servers of calls that the client has approved stay,
+/// without being shown to the model.
 pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Option<Hosted> {
     let ToolChoiceField::Allowed(allowed) = choice else { return Some(hosted) };
     let Hosted { mut tools, max_calls, approved } = hosted;
@@ -71,7 +72,7 @@ pub(in super::super) fn choose(hosted: Hosted, choice: &ToolChoiceField) -> Opti
     (!tools.is_empty()).then_some(Hosted { tools, max_calls, approved })
 }
 
-/// The tools of a server that are allowed; none: all.
+/// Names of a server's tools that are allowed; `None`: all.
 fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     let by_kind = |fits: fn(&str) -> bool| {
         if allowed.kinds.iter().any(|kind| fits(kind)) { None } else { Some(Vec::new()) }
@@ -79,7 +80,7 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     match tools.purpose {
         Purpose::WebSearch => by_kind(is_web_search),
         Purpose::CodeInterpreter => by_kind(|kind| kind == "code_interpreter"),
-        // An entry without a name makes all of them none.
+        // An entry without a name makes the whole `Option` `None`: all tools are allowed.
         Purpose::Mcp => {
             let of_server = allowed.servers.iter().filter(|(label, _)| label == tools.server.label());
             of_server.map(|(_, name)| name.clone()).collect()
@@ -87,12 +88,12 @@ fn chosen(tools: &HostedTools, allowed: &Allowed) -> Option<Vec<String>> {
     }
 }
 
-/// Whether tools of this type are read here.
+/// Whether the server runs tools of this type.
 pub(in super::super) fn is_hosted(kind: &str) -> bool {
     kind == "mcp" || kind == "code_interpreter" || is_web_search(kind)
 }
 
-/// `web_search`, `web_search_preview`, and both with a date.
+/// Whether the type is `web_search`, `web_search_preview`, or one of them with a date.
 fn is_web_search(kind: &str) -> bool {
     kind.strip_prefix("web_search")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("_preview") || rest.starts_with("_20"))
@@ -126,7 +127,7 @@ fn mcp(
     Ok(Some(HostedTools { server, purpose: Purpose::Mcp, allowed, chosen: None, approval, listed }))
 }
 
-/// The configured server of this label, else the one at the tool's URL, where requests may name any.
+/// The configured server with the label, else the one at the tool's URL, if the operator lets requests name servers.
 fn server(
     label: &str,
     tool: &Object<'_>,
@@ -152,7 +153,7 @@ fn server(
     }
 }
 
-/// `headers`, and `authorization` as the token that it is.
+/// `headers`, and `authorization` as a header with a bearer token.
 fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     let mut headers = Vec::new();
     if let Some(object) = tool.object("headers")? {
@@ -166,7 +167,7 @@ fn headers(tool: &Object<'_>) -> Result<Vec<(String, String)>, ApiError> {
     Ok(headers)
 }
 
-/// `["a"]` or `{"tool_names": ["a"]}`.
+/// Reads names of tools: `["a"]` or `{"tool_names": ["a"]}`.
 fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>, ApiError> {
     let path = tool.at(field);
     let list = match value {
@@ -179,7 +180,8 @@ fn names(value: Value<'_>, tool: &Object<'_>, field: &str) -> Result<Vec<String>
     list.iter().map(name).collect::<Option<_>>().ok_or_else(|| path.expected("a list of strings", value))
 }
 
-/// `"always"`, `"never"`, or lists of tools for both; tools in neither are asked for unless only `always` is given.
+/// Reads `require_approval`: `"always"`, `"never"`, or lists of tools for both. Tools in neither list need approval, unless only
+/// `always` is given.
 fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiError> {
     let path = tool.at("require_approval");
     let filter = match tool.get("require_approval") {
@@ -198,7 +200,7 @@ fn approval(tool: &Object<'_>, default: Approval) -> Result<ApprovalRule, ApiErr
     Ok(ApprovalRule { always, never, others })
 }
 
-/// How the response shows a tool.
+/// The tool as the response shows it.
 fn echo(kind: &str, tool: Value<'_>, fields: Object<'_>) -> Json {
     if kind != "mcp" {
         return tool.to_json();

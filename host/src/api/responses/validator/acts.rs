@@ -1,10 +1,10 @@
-//! Events inside items, and the bodies of items: the vocabulary.
+//! Tables of the kinds of items and parts, and of the events inside items.
 
 use super::Rule;
 use super::logprobs;
 use super::shape::{CheckedObject, Fault, FieldType};
 
-/// A series of parts in an item.
+/// A list of parts in an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Series {
     Content,
@@ -20,7 +20,7 @@ impl Series {
         }
     }
 
-    /// Field of events that counts them.
+    /// Field of events that holds a part's index.
     pub(super) fn index(self) -> &'static str {
         match self {
             Self::Content => "content_index",
@@ -29,7 +29,7 @@ impl Series {
     }
 }
 
-/// A kind of part: its `type`, the field that holds its text, the series it stands in, and whether it has log probabilities.
+/// A kind of part: its `type`, the field of its text, its series, and whether it has log-probabilities and annotations.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PartKind {
     pub(super) name: &'static str,
@@ -46,19 +46,19 @@ static PARTS: [PartKind; 4] = [
 ];
 
 impl PartKind {
-    /// The kind called `name`.
+    /// The kind of parts of type `name`.
     pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
         let kind = PARTS.iter().find(|kind| kind.name == name);
         kind.ok_or_else(|| Fault::new(Rule::Vocabulary, format!("unknown part type {name:?}")))
     }
 }
 
-/// A step in the life of an item that is neither reasoning nor a message.
+/// A step of an item that is neither reasoning nor a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// `response.NAME.delta`* and `response.NAME.done`, which grow this field of the item.
+    /// Any number of `response.NAME.delta` and one `response.NAME.done`, for NAME in `events`: they write the item's field `field`.
     Written { events: &'static str, field: &'static str },
-    /// One of these: `response.TYPE.NAME`.
+    /// One event `response.TYPE.NAME`, with one of these names.
     Progress(&'static [&'static str]),
 }
 
@@ -66,13 +66,13 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct ItemKind {
     pub(super) name: &'static str,
-    /// Whether it consists of parts, and of which.
+    /// Types of the item's parts; empty if it has no parts.
     pub(super) parts: &'static [&'static str],
-    /// Else its steps.
+    /// Steps of an item without parts.
     pub(super) steps: &'static [Step],
-    /// Whether the model writes it whole: then nothing may come between.
+    /// Whether the model writes the item until it is done: then no other item may begin before.
     pub(super) model: bool,
-    /// Fields that it must have beside `id` and `type`.
+    /// Required fields beside `id` and `type`.
     pub(super) fields: &'static [(&'static str, FieldType)],
 }
 
@@ -165,12 +165,12 @@ static ITEMS: [ItemKind; 9] = [
 ];
 
 impl ItemKind {
-    /// Whether it is filled step by step, or whole when it begins.
+    /// Whether events fill the item. Other items are complete when they begin.
     pub(super) fn grows(&self) -> bool {
         !self.steps.is_empty() || !self.parts.is_empty()
     }
 
-    /// The kind called `name`.
+    /// The kind of items of type `name`.
     pub(super) fn of(name: &str) -> Result<&'static Self, Fault> {
         let kind = ITEMS.iter().find(|kind| kind.name == name);
         kind.ok_or_else(|| Fault::new(Rule::Vocabulary, format!("unknown item type {name:?}")))
@@ -182,24 +182,24 @@ impl ItemKind {
 pub(super) enum Act<'a> {
     /// A part begins.
     PartAdded(Series),
-    /// It grows.
+    /// The part's text grows.
     PartDelta(&'static PartKind),
-    /// Its text is whole.
+    /// The part's text is complete.
     PartText(&'static PartKind),
-    /// It cites something.
+    /// The part gets a citation.
     Annotation,
-    /// It ends.
+    /// The part ends.
     PartDone(Series),
-    /// The item's own text grows; the events' name.
+    /// The item's own text grows. Holds the events' name ([`Step::Written`]).
     Delta(&'a str),
-    /// It is whole; also the field that holds it.
+    /// The item's own text is complete. Holds the events' name, and the field of the item that has the text.
     Text(&'a str, &'static str),
-    /// Something happened to an item of this type.
+    /// An item makes progress. Holds the item's type, and the name of the progress.
     Progress(&'a str, &'a str),
 }
 
 impl<'a> Act<'a> {
-    /// The act of events of type `kind`; none if the protocol has no such event.
+    /// The act of events of type `kind`; `None` if the protocol has no such event.
     pub(super) fn of(kind: &'a str) -> Option<Self> {
         let name = kind.strip_prefix("response.")?;
         match name {
@@ -233,7 +233,7 @@ impl<'a> Act<'a> {
         )
     }
 
-    /// The fields that such events must have.
+    /// Checks that an event has the required fields.
     pub(super) fn check_fields(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
         fields.require(&[("item_id", FieldType::Text), ("output_index", FieldType::Count)])?;
         match self {
@@ -259,7 +259,7 @@ impl<'a> Act<'a> {
         }
     }
 
-    /// Padding stands on deltas, and is a text.
+    /// Checks that padding is a text, and that only deltas have it.
     pub(super) fn check_obfuscation(self, fields: CheckedObject<'_>) -> Result<(), Fault> {
         let grows = matches!(self, Self::PartDelta(_) | Self::Delta(_));
         match fields.map.get("obfuscation") {

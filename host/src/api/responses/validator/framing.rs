@@ -1,4 +1,4 @@
-//! The validator reads bytes as strictly as it reads events.
+//! Tests of the framing: the validator refuses bytes that aren't the strict form of server-sent events.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! One item: what may come when, and that everything said about it agrees.
+//! Checker of one item: its events come in order, and agree with each other and with the finished item.
 
 use serde_json::{Map, Value};
 
@@ -7,35 +7,35 @@ use super::acts::{Act, ItemKind, PartKind, Series, Step};
 use super::part::{OpenPart, equal_text, is_empty};
 use super::shape::{CheckedObject, Fault, FieldType};
 
-/// Fields that the events inside fill: empty when an item begins, checked against the events when it is done.
+/// Fields that events inside the item fill. They are empty when an item begins, and agree with the events when it is done.
 const FILLED: [&str; 5] = ["content", "summary", "arguments", "input", "code"];
 
 /// Fields that may first appear, or change, when an item is done.
 const LATE: [&str; 5] = ["output", "outputs", "error", "results", "encrypted_content"];
 
-/// Fields that change on the way without an event that says what to.
+/// Fields that may change without an event that tells the new value.
 const CHANGING: [&str; 3] = ["status", "tools", "action"];
 
 /// An item between `added` and `done`.
 #[derive(Debug)]
 pub(super) struct OpenItem {
-    /// Its place in the output.
+    /// The item's `output_index`.
     pub(super) index: usize,
-    /// Its id.
+    /// The item's id.
     pub(super) id: String,
     kind: &'static ItemKind,
     added: Map<String, Value>,
-    /// Parts that are done; an item has one series only.
+    /// Parts that are done, all of one series.
     parts: Vec<Value>,
     series: Option<Series>,
     part: Option<OpenPart>,
-    /// Steps done, for items that have steps.
+    /// Number of steps that are done.
     step: usize,
     text: String,
 }
 
 impl OpenItem {
-    /// The item as announced.
+    /// Checks the item that `response.output_item.added` announces.
     pub(super) fn new(index: usize, item: CheckedObject<'_>) -> Result<Self, Fault> {
         item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         let kind = ItemKind::of(item.text("type")?)?;
@@ -45,7 +45,7 @@ impl OpenItem {
         if item.map.get("status").is_some_and(|status| status != "in_progress") {
             return Err(Fault::new(Rule::Status, "an item that begins is in_progress"));
         }
-        // An item without steps is whole from the first.
+        // Only items that grow begin empty.
         let grows = kind.grows();
         if let Some(field) = FILLED.iter().find(|field| grows && !is_empty(item.map.get(**field))) {
             return Err(Fault::new(Rule::Text, format!("{field} isn't empty when the item begins")));
@@ -63,18 +63,18 @@ impl OpenItem {
         })
     }
 
-    /// Its ids: its own, and that of a call.
+    /// The item's id, and its `call_id` if it has one.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.id.as_str()).chain(self.added.get("call_id").and_then(Value::as_str))
     }
 
-    /// Whether the model is still writing it.
+    /// Whether the model is still writing the item.
     pub(super) fn is_written(&self) -> bool {
         let steps_left = &self.kind.steps[self.step..];
         self.kind.model || steps_left.iter().any(|step| matches!(step, Step::Written { .. }))
     }
 
-    /// An event inside it.
+    /// Checks an event inside the item.
     pub(super) fn act(&mut self, act: Act<'_>, event: CheckedObject<'_>) -> Result<(), Fault> {
         match act {
             Act::PartAdded(series) => self.part_added(series, event),
@@ -97,7 +97,7 @@ impl OpenItem {
         }
     }
 
-    /// The item as it is at its end.
+    /// Checks the finished item of `response.output_item.done`.
     pub(super) fn finish(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
         item.require(&[("type", FieldType::Text), ("id", FieldType::Text)])?;
         self.check_constant(item)?;
@@ -143,14 +143,14 @@ impl OpenItem {
         Ok(())
     }
 
-    /// The open part, which the event must mean.
+    /// The open part. Fails if the event isn't of this part.
     fn part(&mut self, kind: &'static PartKind, event: CheckedObject<'_>) -> Result<&mut OpenPart, Fault> {
         check_index(event, kind.series, self.parts.len())?;
         let open = self.part.as_mut().filter(|part| part.kind == kind);
         open.ok_or_else(|| Fault::new(Rule::Order, format!("no {} part is open", kind.name)))
     }
 
-    /// The item must be at the step where these events write it.
+    /// Checks that the item is at the step whose events are called `name`.
     fn written(&self, name: &str) -> Result<(), Fault> {
         match self.kind.steps.get(self.step) {
             Some(Step::Written { events, .. }) if *events == name => Ok(()),
@@ -168,7 +168,7 @@ impl OpenItem {
         }
     }
 
-    /// Some servers repeat the call's name when its arguments are done.
+    /// Checks the call's name, which some servers repeat when the arguments are done.
     fn check_call_name(&self, event: CheckedObject<'_>) -> Result<(), Fault> {
         match event.map.get("name") {
             Some(name) if Some(name) != self.added.get("name") => {
@@ -195,7 +195,7 @@ impl OpenItem {
         }
     }
 
-    /// All steps are done; those that the server runs may be cut short, those that the model writes may not.
+    /// Checks that all steps are done. Steps in which the server runs the tool may be cut off, steps that the model writes may not.
     fn check_steps(&self, status: Option<&str>) -> Result<(), Fault> {
         let cut = matches!(status, Some("incomplete" | "failed")) && self.step > 0;
         if self.step == self.kind.steps.len() || (cut && !self.is_written()) {
@@ -231,7 +231,7 @@ fn may_change(field: &str) -> bool {
     FILLED.contains(&field) || LATE.contains(&field) || CHANGING.contains(&field)
 }
 
-/// Fields that an item has or leaves out: they are never null or empty.
+/// Checks optional fields, which are left out rather than null or empty.
 fn check_optional(item: CheckedObject<'_>) -> Result<(), Fault> {
     for field in ["namespace", "encrypted_content"] {
         if item.map.contains_key(field) && item.text(field)?.is_empty() {

@@ -1,11 +1,11 @@
-//! Lists of log-probabilities: what each token in them must say.
+//! Checker of lists of log-probabilities.
 
 use serde_json::Value;
 
 use super::Rule;
 use super::shape::{CheckedObject, Fault, FieldType};
 
-/// The list `logprobs` of an event or part.
+/// Checks the list `logprobs` of an event or part.
 pub(super) fn check(fields: CheckedObject<'_>) -> Result<(), Fault> {
     fields.require(&[("logprobs", FieldType::List)])?;
     fields.list("logprobs")?.iter().try_for_each(|token| {

@@ -1,11 +1,11 @@
-//! The grammar of the Responses stream, as a checker of any such stream, ours or another's: tests and debug builds run it on every stream.
+//! Checker of the grammar of Responses streams, from this server or another. Tests and debug builds run it on every stream.
 //!
 //! ```text
 //! stream := created [queued] in_progress item* terminal          in_progress may come again anywhere before the terminal event
 //! item   := output_item.added body output_item.done              items that the model writes don't overlap; those that the server runs may
 //! ```
-//! `acts` says what the events inside items are, `item` checks one item, `response` the response object, `stream` the SSE framing.
-//! A checker stops at the first violation: what follows one is noise.
+//! `acts` declares the events inside items, `item` checks one item, `response` the response object, `stream` the SSE framing.
+//! A checker stops at the first violation: later ones may only follow from it.
 
 mod acts;
 mod item;
@@ -32,41 +32,41 @@ use item::OpenItem;
 use shape::{CheckedObject, Fault, FieldType};
 pub use stream::{ResponsesValidator, check_sse};
 
-/// What a stream has to keep to.
+/// A rule that streams must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// SSE framing; `event:` equals `type`; `[DONE]` comes last.
     Framing,
-    /// Only event, item and part types of the protocol.
+    /// Types of events, items and parts are those of the protocol.
     Vocabulary,
-    /// Required fields are there and have their type.
+    /// Required fields are present and have their type.
     Fields,
     /// `sequence_number` is 0, 1, 2, …
     Sequence,
-    /// Created, in progress, items, one terminal event, in this order.
+    /// `response.created`, `response.in_progress`, items, one terminal event: in this order.
     Lifecycle,
-    /// Ids are never empty, unique, and constant; so is everything else that doesn't grow.
+    /// Ids aren't empty, are unique, and don't change. Other fields that don't grow don't change either.
     Identity,
     /// `output_index`, `content_index` and `summary_index` count from 0.
     Index,
-    /// The order of events inside an item.
+    /// Events inside an item come in the item's order.
     Order,
-    /// Done texts equal their deltas, parts, items and the final output.
+    /// A text is the same in its deltas, its `done` event, its part, its item and the final output.
     Text,
-    /// Statuses agree with what happened.
+    /// Statuses agree with the events.
     Status,
     /// Token counts add up.
     Usage,
 }
 
-/// A rule that was broken: where, and how.
+/// Error of a stream that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Number of the event in the stream, from 0.
     pub event: u64,
-    /// Its type; empty where it has none.
+    /// The event's type; empty if it has none.
     pub kind: String,
-    /// The rule.
+    /// The rule that is broken.
     pub rule: Rule,
     /// What is wrong.
     pub what: String,
@@ -80,7 +80,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// How far the stream is.
+/// Part of the stream that is being checked.
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
     Start,
@@ -96,10 +96,10 @@ enum Stage {
 pub struct Validator {
     events: u64,
     stage: Stage,
-    /// The object of `response.created`; what doesn't change must stay as it is there.
+    /// The object of `response.created`: constant fields keep its values.
     created: Map<String, Value>,
     open: Vec<OpenItem>,
-    /// Items of the output, by place; null while an item is open.
+    /// Items of the output, by `output_index`; null while an item is open.
     done: Vec<Value>,
     ids: HashSet<String>,
 }
@@ -111,7 +111,7 @@ impl Default for Validator {
 }
 
 impl Validator {
-    /// Before the first event.
+    /// A validator that has seen no event.
     pub fn new() -> Self {
         Self {
             events: 0,
@@ -132,7 +132,7 @@ impl Validator {
         checked
     }
 
-    /// Checks that the stream has ended as it should.
+    /// Checks that the stream ended with a terminal event.
     pub fn finish(&self) -> Result<(), Violation> {
         if self.stage == Stage::Ended {
             return Ok(());
@@ -269,7 +269,7 @@ impl Validator {
         item.act(act, fields)
     }
 
-    /// Where in `open` the item of this event stands.
+    /// Index in `open` of the item that the event belongs to.
     fn position(&self, fields: CheckedObject<'_>) -> Result<usize, Fault> {
         let index = fields.index("output_index")?;
         let position = self.open.iter().position(|item| item.index == index);

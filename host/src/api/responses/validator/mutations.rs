@@ -1,4 +1,4 @@
-//! The validator is itself under test: it takes every sample as it is, and refuses every way of spoiling one event of it.
+//! Tests of the validator: it accepts every sample stream, and refuses every way of spoiling one event of a sample.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn refused(events: &[Value], how: &str) {
     assert!(check(events).is_err(), "not noticed: {how}");
 }
 
-/// A heartbeat may come again or be left out.
+/// Whether the event is a heartbeat, which may be repeated or left out.
 fn is_heartbeat(events: &[Value], at: usize) -> bool {
     events[at]["type"] == "response.in_progress" && at > 1
 }
@@ -54,7 +54,8 @@ fn pointers(value: &Value) -> Vec<String> {
     found
 }
 
-/// Applies `spoil` to each field of each event for which it gives something, and expects a refusal each time; counts them.
+/// Replaces each field of each event by each value that `spoil` returns for it (`None` removes the field), and expects a refusal each
+/// time. Returns the number of replacements.
 fn spoil_fields(spoil: impl Fn(&Value, &str, &str) -> Vec<Option<Value>>) -> usize {
     let mut count = 0;
     for sample in samples() {
@@ -116,7 +117,7 @@ fn a_repeated_event_is_noticed() {
 
 #[test]
 fn two_events_that_change_places_are_noticed() {
-    /// Items that the server runs may overlap with others.
+    /// Whether the item is of a tool that the server runs, and so may overlap with other items.
     fn is_server_run(sample: &[Value], index: &Value) -> bool {
         let output = &sample.last().unwrap()["response"]["output"];
         let kind =
@@ -219,14 +220,14 @@ fn a_wrong_status_is_noticed() {
 
 #[test]
 fn a_missing_field_is_noticed() {
-    // Insides that are the client's or a tool's, and what a server may repeat or not.
+    // Objects whose fields the client or a tool decides.
     let free = ["/annotation/", "/action/", "/outputs/", "/tools/", "/annotations/"];
     let count = spoil_fields(|_, _, at| {
         let open = free.iter().any(|part| at.contains(part))
             && (at.starts_with("response.output_item") || at.contains("/annotation/"));
         let repeated = at == "response.function_call_arguments.done/name";
         let late = at.starts_with("response.output_item.added") && at.ends_with("/outputs");
-        // What only some servers send, or only to who asks.
+        // Fields that only some servers send, or only on request.
         let extra = at.ends_with("/obfuscation");
         if open || repeated || late || extra { vec![] } else { vec![None] }
     });

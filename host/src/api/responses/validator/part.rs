@@ -1,4 +1,4 @@
-//! One part of an item: its text, its log-probabilities and its citations agree in all events.
+//! Checker of one part of an item: its text, log-probabilities and citations agree in all events.
 
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn check_part(kind: &PartKind, part: CheckedObject<'_>) -> Result<(), Fault> {
     if part.map.contains_key("logprobs") { logprobs::check(part) } else { Ok(()) }
 }
 
-/// What is done says what its deltas said.
+/// Checks that a finished text is the sum of its deltas; `name` is its name in messages.
 pub(super) fn equal_text(name: &str, given: &str, deltas: &str) -> Result<(), Fault> {
     if given == deltas {
         return Ok(());
@@ -110,7 +110,7 @@ pub(super) fn equal_text(name: &str, given: &str, deltas: &str) -> Result<(), Fa
     Err(Fault::new(Rule::Text, what))
 }
 
-/// Whether a field that grows hasn't grown yet.
+/// Whether a field that grows is absent or still empty.
 pub(super) fn is_empty(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => true,

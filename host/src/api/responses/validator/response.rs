@@ -1,11 +1,11 @@
-//! The response object inside events: its fields, and what they must say at each stage.
+//! Checker of the response object inside events: its fields, and their values at each stage.
 
 use serde_json::{Map, Value};
 
 use super::Rule;
 use super::shape::{CheckedObject, Fault, FieldType};
 
-/// All fields; every one must always be there.
+/// All fields. Each is required in every event.
 const FIELDS: [(&str, FieldType); 31] = [
     ("id", FieldType::Text),
     ("object", FieldType::Text),
@@ -40,11 +40,11 @@ const FIELDS: [(&str, FieldType); 31] = [
     ("prompt_cache_key", FieldType::OptionalText),
 ];
 
-/// Those that may change from event to event.
+/// Fields that may change from event to event.
 const CHANGING: [&str; 7] =
     ["status", "output", "usage", "completed_at", "incomplete_details", "error", "service_tier"];
 
-/// The turns' own tokens: a field of vLLM's that may appear at the end.
+/// Fields of the turns' tokens, of vLLM, which may appear at the end.
 const RAW: [&str; 2] = ["input_messages", "output_messages"];
 
 /// Fields of `usage`.
@@ -56,7 +56,7 @@ const USAGE: [(&str, FieldType); 5] = [
     ("total_tokens", FieldType::Count),
 ];
 
-/// The response of an event, with all its fields.
+/// The response object of an event. Checks that it has all fields.
 pub(super) fn of(event: CheckedObject<'_>) -> Result<CheckedObject<'_>, Fault> {
     event.require(&[("response", FieldType::Object)])?;
     let response = event.object("response")?;
@@ -68,7 +68,7 @@ pub(super) fn of(event: CheckedObject<'_>) -> Result<CheckedObject<'_>, Fault> {
     Ok(response)
 }
 
-/// What doesn't change is as it was at the beginning.
+/// Checks that constant fields have the values of `response.created`.
 pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObject<'_>) -> Result<(), Fault> {
     let changed = |(field, value): &(&String, &Value)| {
         !CHANGING.contains(&field.as_str()) && response.map.get(field.as_str()) != Some(*value)
@@ -79,7 +79,7 @@ pub(super) fn check_constant(created: &Map<String, Value>, response: CheckedObje
     }
 }
 
-/// Before the end: nothing of what the end will say; the output is empty or what is done so far.
+/// Checks the object of an event before the end: fields of the end are unset, and the output is empty or has the items done so far.
 pub(super) fn check_running(kind: &str, response: CheckedObject<'_>, done: &[Value]) -> Result<(), Fault> {
     let status = response.text("status")?;
     let queued = status == "queued" && kind != "response.in_progress";
@@ -98,7 +98,7 @@ pub(super) fn check_running(kind: &str, response: CheckedObject<'_>, done: &[Val
     Err(Fault::new(Rule::Text, "output differs from the items that are done"))
 }
 
-/// `response.completed` and `response.incomplete`.
+/// Checks the object of `response.completed` or `response.incomplete`. `last` is the last item of the output.
 pub(super) fn check_unfailed(
     kind: &str,
     response: CheckedObject<'_>,
@@ -152,7 +152,7 @@ const ERROR_CODES: [&str; 21] = [
     "image_file_not_found",
 ];
 
-/// `response.failed`, after an `error` event with this code and message.
+/// Checks the object of `response.failed`, after an `error` event with `code` and `message`.
 pub(super) fn check_failed(response: CheckedObject<'_>, code: &Value, message: &Value) -> Result<(), Fault> {
     if response.text("status")? != "failed" {
         return Err(Fault::new(Rule::Status, "a failed response has status failed"));
@@ -169,7 +169,7 @@ pub(super) fn check_failed(response: CheckedObject<'_>, code: &Value, message: &
     Ok(())
 }
 
-/// Token counts, where there are any.
+/// Checks the counts of tokens, if there are any.
 pub(super) fn check_usage(response: CheckedObject<'_>) -> Result<(), Fault> {
     if response.map["usage"].is_null() {
         return Ok(());
@@ -187,7 +187,7 @@ pub(super) fn check_usage(response: CheckedObject<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The turns' own tokens, where the response has them: as many outputs as inputs.
+/// Checks the turns' tokens, if the response has them: there are as many outputs as inputs.
 pub(super) fn check_raw(response: CheckedObject<'_>) -> Result<(), Fault> {
     let mut counts = [0; 2];
     for (field, count) in RAW.into_iter().zip(&mut counts) {

@@ -1,4 +1,4 @@
-//! Streams of the protocol written out by hand, apart from the machine, so that machine and validator can't be wrong together.
+//! Sample streams written by hand, independent of the machine, so that machine and validator can't share a mistake.
 
 mod prose;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use prose::{message, reasoning, refusal, scored_message, summary};
 
-/// Gathers events and numbers them.
+/// Collects a stream's events and numbers them.
 #[derive(Default)]
 struct Sample {
     events: Vec<Value>,
@@ -34,7 +34,7 @@ impl Sample {
         );
     }
 
-    /// An item: as added, the events inside, as done.
+    /// Adds an item: announced as `added`, with the events `inside`, finished as `done`.
     fn item(&mut self, added: &Value, inside: &[(&str, Value)], done: Value) {
         let index = self.output.len();
         self.push("response.output_item.added", json!({ "output_index": index, "item": added }));
@@ -173,7 +173,7 @@ fn web(sample: &mut Sample) {
     sample.item(&added, &inside, with(&added, &json!({ "status": "completed" })));
 }
 
-/// Every kind of item, with a heartbeat in the middle; completed.
+/// A completed response with every kind of item, and a heartbeat in the middle.
 pub(super) fn everything() -> Vec<Value> {
     let mut sample = Sample::begin();
     reasoning(&mut sample, "rs_1");
@@ -195,7 +195,7 @@ pub(super) fn everything() -> Vec<Value> {
     events
 }
 
-/// Cut off in a message.
+/// A response that was cut off in a message.
 pub(super) fn truncated() -> Vec<Value> {
     let mut sample = Sample::begin();
     summary(&mut sample, "rs_1");
@@ -203,7 +203,7 @@ pub(super) fn truncated() -> Vec<Value> {
     sample.end("incomplete")
 }
 
-/// Failed in a call.
+/// A response that failed in a call.
 pub(super) fn failed() -> Vec<Value> {
     let mut sample = Sample::begin();
     reasoning(&mut sample, "rs_1");
@@ -211,7 +211,7 @@ pub(super) fn failed() -> Vec<Value> {
     sample.end("failed")
 }
 
-/// No output at all.
+/// A response without output.
 pub(super) fn empty() -> Vec<Value> {
     Sample::begin().end("completed")
 }

@@ -1,20 +1,20 @@
-//! Required fields and their types.
+//! Access to the fields of events, with checks of presence and type.
 
 use serde_json::{Map, Value};
 
 use super::Rule;
 
-/// A broken rule, before it is known where in the stream.
+/// A broken rule, without the event that broke it.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// The rule.
+    /// The rule that is broken.
     pub(super) rule: Rule,
     /// What is wrong.
     pub(super) what: String,
 }
 
 impl Fault {
-    /// `rule` is broken in the way that `what` says.
+    /// A fault against `rule`; `what` says what is wrong.
     pub(super) fn new(rule: Rule, what: impl Into<String>) -> Self {
         Self { rule, what: what.into() }
     }
@@ -35,7 +35,7 @@ pub(super) enum FieldType {
     OptionalObject,
     /// Anything but null.
     Some,
-    /// Anything, null too; but it must be there.
+    /// Anything, null too. The field must be present.
     Any,
 }
 
@@ -58,23 +58,23 @@ impl FieldType {
     }
 }
 
-/// An object under inspection.
+/// An object of an event, with access that checks types.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CheckedObject<'a> {
-    /// Its fields.
+    /// The object's fields.
     pub(super) map: &'a Map<String, Value>,
     name: &'a str,
 }
 
 impl<'a> CheckedObject<'a> {
-    /// `value`, called `name` in what is said about it.
+    /// The object `value`, which messages call `name`.
     pub(super) fn new(value: &'a Value, name: &'a str) -> Result<Self, Fault> {
         let map =
             value.as_object().ok_or_else(|| Fault::new(Rule::Fields, format!("{name} is not an object")))?;
         Ok(Self { map, name })
     }
 
-    /// All of `fields` must be there.
+    /// Checks that all of `fields` are present and have their type.
     pub(super) fn require(&self, fields: &[(&str, FieldType)]) -> Result<(), Fault> {
         fields.iter().try_for_each(|(field, kind)| match self.map.get(*field) {
             Some(value) if kind.fits(value) => Ok(()),
@@ -83,25 +83,25 @@ impl<'a> CheckedObject<'a> {
         })
     }
 
-    /// A text.
+    /// The text in `field`.
     pub(super) fn text(&self, field: &str) -> Result<&'a str, Fault> {
         let text = self.map.get(field).and_then(Value::as_str);
         text.ok_or_else(|| self.fault(field, format_args!("is not a text")))
     }
 
-    /// A list.
+    /// The list in `field`.
     pub(super) fn list(&self, field: &str) -> Result<&'a Vec<Value>, Fault> {
         let list = self.map.get(field).and_then(Value::as_array);
         list.ok_or_else(|| self.fault(field, format_args!("is not a list")))
     }
 
-    /// An index.
+    /// The index or count in `field`.
     pub(super) fn index(&self, field: &str) -> Result<usize, Fault> {
         let index = self.map.get(field).and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
         index.ok_or_else(|| self.fault(field, format_args!("is not an index")))
     }
 
-    /// An object.
+    /// The object in `field`.
     pub(super) fn object(&self, field: &'a str) -> Result<Self, Fault> {
         Self::new(self.map.get(field).unwrap_or(&Value::Null), field)
     }

@@ -1,11 +1,11 @@
-//! A stream as bytes: framing, then events.
+//! Checker of a stream of bytes: the framing, and then the events.
 
 use serde_json::Value;
 
 use super::super::super::sse;
 use super::{Rule, Validator, Violation};
 
-/// Checks a stream as it goes out; what is fed must be whole events, as one or more writes.
+/// Checks a stream while it is sent. It is fed whole events, in one or more pieces.
 #[derive(Debug, Default)]
 pub struct ResponsesValidator {
     validator: Validator,
@@ -19,7 +19,7 @@ impl ResponsesValidator {
         events.into_iter().try_for_each(|event| self.event(event))
     }
 
-    /// Checks the end.
+    /// Checks that the stream is whole.
     pub fn finish(&self) -> Result<(), Violation> {
         self.validator.finish()?;
         if self.done { Ok(()) } else { Err(self.framing("", "the stream ends without [DONE]")) }

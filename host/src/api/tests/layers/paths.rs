@@ -1,18 +1,18 @@
-//! Paths in Rust sources, followed as far as modules go: enough of the language for files that keep to it, and what it can't follow
+//! Paths in Rust sources, followed through modules. It reads only the part of the language that the leaves use; code that it can't follow
 //! (globs, aliases, `include!`) is a violation by itself.
 
-/// Crates of plain values.
+/// Crates that leaves may use.
 const CRATES: [&str; 5] = ["std", "serde", "serde_json", "schemars", "bytes"];
-/// First segments that are types of the language, or a tool's.
+/// First segments of paths that are built-in types, or a tool's name.
 const BUILT_IN: [&str; 10] = ["clippy", "u8", "u16", "u32", "u64", "usize", "i64", "f64", "str", "char"];
 
-/// The module that is in the file `name`, which is given from `src` on.
+/// The module in the file `name`, a path below `src`.
 pub(super) fn module_of(name: &str) -> Vec<String> {
     let name = name.strip_suffix(".rs").unwrap();
     name.split('/').filter(|part| *part != "mod").map(str::to_owned).collect()
 }
 
-/// The first path in the code of `module`, tests and comments apart, that leads out of the modules `inside`; or what hides one.
+/// The first path in the code of `module`, tests and comments apart, that leads out of the modules `inside`; or code that could hide one.
 pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>]) -> Option<String> {
     let code = code(source);
     for word in ["include!", "extern crate", "macro_rules!", "#[path"] {
@@ -34,7 +34,7 @@ pub(super) fn violation(module: &[String], source: &str, inside: &[Vec<String>])
     paths.into_iter().find(|path| !allowed(path, module, &declared(&rest), inside))
 }
 
-/// The source without comments, tests, and `pub(in …)`, whose path says who sees and not what is seen.
+/// The source without comments, tests, and `pub(in …)`, whose path is about visibility and refers to no type.
 fn code(source: &str) -> String {
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = source.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
@@ -44,7 +44,7 @@ fn code(source: &str) -> String {
     parts.fold(first, |code, part| code + "pub " + part.split_once(')').map_or(part, |(_, rest)| rest))
 }
 
-/// What each `use` says, and the code without them.
+/// The tree of each `use`, and the code without them.
 fn split_uses(code: &str) -> (Vec<String>, String) {
     let (mut uses, mut rest) = (Vec::new(), String::new());
     for statement in code.split_inclusive(';') {
@@ -91,14 +91,14 @@ fn expand(before: &str, tree: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// Modules that the code declares.
+/// Names of the modules that the code declares.
 fn declared(code: &str) -> Vec<String> {
     let words: Vec<&str> = code.split_whitespace().collect();
     let modules = words.windows(2).filter(|pair| pair[0] == "mod");
     modules.map(|pair| pair[1].trim_end_matches([';', '{']).to_owned()).collect()
 }
 
-/// The paths of several segments in the code, but those that begin with a type, or with a name in `known`.
+/// The paths of several segments in the code, except those that begin with a type, or with a name in `known`.
 fn written(code: &str, known: &[String]) -> Vec<String> {
     let of_path = |character: char| character.is_alphanumeric() || "_:".contains(character);
     let paths = code.split(|character| !of_path(character)).map(|path| path.trim_end_matches(':'));
@@ -115,7 +115,7 @@ fn last(path: &str) -> String {
     path.rsplit("::").next().unwrap_or_default().to_owned()
 }
 
-/// Whether a path stays among the modules `inside`, or leads to a crate that anybody may know.
+/// Whether a path stays in the modules `inside`, or leads to a crate in `CRATES`.
 fn allowed(path: &str, module: &[String], declared: &[String], inside: &[Vec<String>]) -> bool {
     let mut at = module.to_vec();
     let mut segments = path.split("::").peekable();

@@ -1,6 +1,6 @@
-//! A definition, read and checked; [`Definition::nested`] and [`Definition::flat`] write it anew.
+//! A grammar's definition, read and checked; [`Definition::nested`] and [`Definition::flat`] write it anew.
 //!
-//! Invariant: every name in it is defined, once.
+//! Invariant: every name in a definition is defined, once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use super::lexemes::lexemes;
 use super::{reader, regex};
 
-/// A definition whose names all lead somewhere.
+/// A definition, all of whose names are defined.
 #[derive(Debug, Default)]
 pub(super) struct Definition {
-    /// What each name stands for.
+    /// Bodies of rules and terminals, by name.
     pub(super) bodies: BTreeMap<String, Vec<Part>>,
-    /// Local names of what is imported, and the names in `common`.
+    /// Imported terminals: names in `common`, by local name.
     pub(super) imports: BTreeMap<String, String>,
     pub(super) ignored: Vec<Vec<Part>>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Definition {
 #[derive(Debug)]
 pub(super) enum Part {
     Name(String),
-    /// Anything else, as it is to be written.
+    /// Any other text, as it is to be written.
     Lark(String),
 }
 
@@ -64,7 +64,7 @@ impl Definition {
         }
     }
 
-    /// A name among these that leads back to itself, or to one that does.
+    /// A name that `counts` and refers to itself through such names, or to a name that does.
     fn recursive(&self, counts: fn(&str) -> bool) -> Option<&str> {
         let (mut open, mut users) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
         for (name, body) in self.bodies.iter().filter(|(name, _)| counts(name)) {
@@ -74,7 +74,7 @@ impl Definition {
                 others.inspect(|other| users.entry(other).or_default().push(name)).count(),
             );
         }
-        // What leads nowhere but to settled names is settled; what remains leads around.
+        // A name that refers to settled names only is settled; a name that remains refers to a cycle.
         let mut settled: Vec<&str> =
             open.iter().filter(|(_, others)| **others == 0).map(|(name, _)| *name).collect();
         while let Some(name) = settled.pop() {
@@ -90,7 +90,7 @@ impl Definition {
         open.into_keys().next()
     }
 
-    /// The lines of a grammar of its own.
+    /// The lines of a nested grammar.
     pub(super) fn nested(&self) -> String {
         let mut lines = String::new();
         for (local, name) in &self.imports {
@@ -105,10 +105,10 @@ impl Definition {
         lines
     }
 
-    /// Lines that define it as terminals, of which [`flat_name`] of `start` is the whole.
+    /// Lines that write every rule as a terminal; [`flat_name`] of `start` is the terminal of the whole definition.
     ///
     /// # Errors
-    /// It can't be written so.
+    /// The definition is recursive or has `%ignore`.
     pub(super) fn flat(&self, prefix: &str) -> Result<String, String> {
         if let Some(name) = self.recursive(|_| true) {
             return Err(format!(
@@ -134,7 +134,7 @@ impl Definition {
     }
 }
 
-/// What a rule or terminal is called as a terminal beside others'.
+/// Name of a rule or terminal when it is written as a terminal, beside those of other definitions.
 pub(super) fn flat_name(prefix: &str, name: &str) -> String {
     let kind = if is_terminal(name) { 'T' } else { 'R' };
     format!("{prefix}_{kind}_{}", name.to_ascii_uppercase())

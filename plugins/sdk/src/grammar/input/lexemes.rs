@@ -1,15 +1,15 @@
-//! The words of a Lark definition. White space within a line and comments are none.
+//! The lexemes of a Lark definition. White space within a line and comments are skipped.
 
-/// A word.
+/// A lexeme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lexeme {
-    /// Of a rule or a terminal, with the `?` and `!` before it that only shape trees.
+    /// Name of a rule or a terminal, with the `?` and `!` before it that only shape trees.
     Name(String),
     /// `"…"` with its flag, as written.
     Text(String),
-    /// Between the slashes, and the flags behind them.
+    /// Regular expression: the text between the slashes, and the flags behind them.
     Regex(String, String),
-    /// A count.
+    /// Count of a repetition.
     Number(u16),
     /// `%import` and the like, without the `%`.
     Directive(String),
@@ -22,10 +22,10 @@ pub(super) enum Lexeme {
 /// Signs, the longer ones first.
 const SIGNS: [&str; 16] = ["->", "..", ":", "|", "(", ")", "[", "]", "{", "}", "*", "+", "?", "~", ".", ","];
 
-/// The words of `text`.
+/// The lexemes of `text`.
 ///
 /// # Errors
-/// What stands there that is no word, and in which line.
+/// The text that is no lexeme, and its line.
 pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme>, String> {
     let (mut lexemes, mut rest) = (Vec::new(), text);
     loop {
@@ -48,7 +48,7 @@ pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme>, String> {
     }
 }
 
-/// The word with which `text` begins, and its bytes.
+/// The first lexeme of `text`, and its length in bytes.
 fn lexeme(text: &str) -> Option<(Lexeme, usize)> {
     let run = |from: usize, is_in: fn(char) -> bool| {
         from + text[from..].find(|char| !is_in(char)).unwrap_or(text.len() - from)
@@ -78,7 +78,7 @@ fn lexeme(text: &str) -> Option<(Lexeme, usize)> {
     }
 }
 
-/// Whether it names a rule or a terminal; all its letters are of one case.
+/// Whether `word` is a name of a rule or a terminal, whose letters are all of one case.
 fn is_name(word: &str) -> bool {
     let letters = word.strip_prefix('_').unwrap_or(word);
     letters.starts_with(|char: char| char.is_ascii_alphabetic())

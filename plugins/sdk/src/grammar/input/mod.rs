@@ -17,26 +17,26 @@ use super::lark::{Lark, literal};
 use crate::{Grammar, Tool};
 use definition::Definition;
 
-/// Bytes of one definition.
+/// Greatest length of a definition, in bytes.
 const BYTES: usize = 64 << 10;
 
 /// The grammar of a custom tool's input, or of an answer.
 #[derive(Debug)]
 pub struct Input {
-    /// Whose, for errors.
+    /// What the grammar is of, for errors: a tool or the response.
     of: String,
     rule: String,
     definition: Definition,
 }
 
 impl Input {
-    /// That of a custom tool, if it has one; `index` sets its rules apart from other tools'.
+    /// The grammar of a custom tool, if it has one; `index` keeps the names of its rules apart from other tools'.
     pub(super) fn of(tool: &Tool, index: usize) -> Result<Option<Self>, String> {
         let Some(grammar) = &tool.grammar else { return Ok(None) };
         Self::new(grammar, format!("tool {:?}", tool.name), format!("input_{index}")).map(Some)
     }
 
-    /// That of an answer.
+    /// The grammar of an answer.
     pub(super) fn answer(grammar: &Grammar) -> Result<Self, String> {
         Self::new(grammar, "the response".into(), "answer".into())
     }
@@ -54,7 +54,7 @@ impl Input {
         }
     }
 
-    /// The whole as a Lark expression: a nested grammar.
+    /// The grammar as a Lark expression: a nested grammar.
     pub(super) fn nested(&self) -> String {
         format!("%lark {{\n{}}}", self.definition.nested())
     }
@@ -71,7 +71,7 @@ impl Lark {
         self.rule(&input.rule, &input.nested());
     }
 
-    /// Defines the rule of an input together with the marker `end` behind it, which is text. It spells none of `markers`.
+    /// Defines the rule of an input together with the marker `end` behind it, which is text. The input spells none of `markers`.
     ///
     /// # Errors
     /// The definition is recursive or has `%ignore`.

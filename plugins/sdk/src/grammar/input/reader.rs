@@ -1,4 +1,4 @@
-//! Reads the words of a Lark definition: Lark as its reference has it, without templates, priorities and any directive but
+//! Reads the lexemes of a Lark definition: Lark as its reference has it, without templates, priorities and any directive but
 //! `%import common.…` and `%ignore`. Aliases only shape trees, and are left out.
 //!
 //! Invariant: brackets in what is read are balanced, so a body can stand anywhere.
@@ -35,10 +35,10 @@ const COMMON: [&str; 25] = [
     "C_COMMENT",
     "SQL_COMMENT",
 ];
-/// Brackets inside brackets.
+/// Deepest nesting of brackets.
 const DEPTH: usize = 20;
 
-/// The definition that these words make; whether its names lead somewhere isn't known yet.
+/// Reads a definition. Whether its names are defined isn't checked here.
 ///
 /// # Errors
 /// What isn't understood.
@@ -53,7 +53,7 @@ pub(super) fn read(lexemes: &[Lexeme]) -> Result<Definition, String> {
     Ok(reader.definition)
 }
 
-/// Takes words off the front.
+/// A reader that takes lexemes off the front.
 struct Reader<'a> {
     lexemes: &'a [Lexeme],
     definition: Definition,
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Alternatives, up to what can't be of them.
+    /// Reads alternatives, up to the first lexeme that can't belong to them.
     fn alternatives(&mut self, body: &mut Vec<Part>, depth: usize) -> Result<(), String> {
         if depth > DEPTH {
             return Err(format!("brackets are nested more than {DEPTH} deep"));
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A name, a text, a range of characters, a regular expression or a group; whether there is one.
+    /// Reads a name, a text, a range of characters, a regular expression or a group. Returns whether there is one.
     fn value(&mut self, body: &mut Vec<Part>, depth: usize) -> Result<bool, String> {
         let (part, rest) = match self.lexemes {
             [Lexeme::Name(name), rest @ ..] => (Part::Name(name.clone()), rest),

@@ -1,6 +1,6 @@
-//! Regular expressions that stand in a definition: those that can't mean what they say in a grammar engine without look-around are refused here.
+//! Regular expressions in a definition: those that a grammar engine without look-around can't express are refused here.
 //!
-//! What is left is the engine's to parse: Rust's syntax. Each is one terminal, so it can't reach what stands around it.
+//! The engine parses the others, in Rust's syntax. Each is one terminal, so it can't reach what stands around it.
 
 /// Checks brackets and constructs.
 ///
@@ -46,12 +46,12 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     if groups + classes > 0 { error("leaves a bracket open") } else { Ok(()) }
 }
 
-/// The expression as it stands between slashes.
+/// The expression as it is written between slashes.
 pub(super) fn between_slashes(text: &str) -> String {
     let (mut written, mut escaped) = (String::with_capacity(text.len()), false);
     for char in text.chars() {
         match char {
-            // The lexer of grammars takes no line's end after a backslash.
+            // The lexer of grammars accepts no line feed after a backslash.
             '\n' if escaped => written.push('n'),
             '/' if !escaped => written.push_str("\\/"),
             _ => written.push(char),

@@ -1,30 +1,30 @@
-//! The items of a case as it spells them, and as the test kit has them.
+//! Items as case files spell them, and their conversion to and from [`Item`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::testing::{Head, Item};
 use crate::{Payload, Phase, ToolCall};
 
-/// An item as cases spell it.
+/// An item as case files spell it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum CaseItem {
     /// Reasoning.
     Reasoning {
-        /// All of it.
+        /// The whole text.
         text: String,
-        /// How it ended.
+        /// How the item ended.
         #[serde(default, skip_serializing_if = "Status::is_completed")]
         status: Status,
     },
     /// A message.
     Message {
-        /// Its part in the answer, where the format says.
+        /// Phase of the message, where the format says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<CasePhase>,
-        /// All of it.
+        /// The whole text.
         text: String,
-        /// How it ended.
+        /// How the item ended.
         #[serde(default, skip_serializing_if = "Status::is_completed")]
         status: Status,
     },
@@ -32,12 +32,12 @@ pub enum CaseItem {
     ToolCall {
         /// Name of the tool.
         name: String,
-        /// Its arguments, to the byte.
+        /// Arguments of the call, to the byte.
         arguments: String,
-        /// Whether they are plain text.
+        /// Kind of the arguments.
         #[serde(default, skip_serializing_if = "CasePayload::is_json")]
         payload: CasePayload,
-        /// How it ended.
+        /// How the item ended.
         #[serde(default, skip_serializing_if = "Status::is_completed")]
         status: Status,
     },
@@ -47,10 +47,10 @@ pub enum CaseItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Whole.
+    /// The item is complete.
     #[default]
     Completed,
-    /// Cut off.
+    /// The item was cut off.
     Incomplete,
 }
 
@@ -58,7 +58,7 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CasePhase {
-    /// A preamble beside calls.
+    /// A preamble that the model writes beside tool calls.
     Commentary,
     /// The answer.
     Final,

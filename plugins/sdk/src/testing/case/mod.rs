@@ -1,4 +1,4 @@
-//! A case: one recorded turn and the items that must come of it. `docs/cases.md` describes the format.
+//! A case: one recorded turn and the items that a parser must make of it. `docs/cases.md` describes the format.
 //!
 //! The one format of everything that plays turns: native tests ([`super::check_cases`]) and `host parser test`, `run`, `trace`.
 
@@ -16,7 +16,7 @@ use self::tools::{CaseTool, Choice};
 use super::Item;
 use crate::{FinishReason, Request};
 
-/// One turn and what it must come to.
+/// One recorded turn and its expected result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -45,7 +45,7 @@ pub struct Case {
     pub markers: MarkerMode,
     #[serde(default)]
     finish: Finish,
-    /// What must come of it.
+    /// Expected items, and how the response ends.
     pub expect: Expect,
 }
 
@@ -53,9 +53,9 @@ pub struct Case {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Chunk {
-    /// Text; where markers are found by id, it holds none, whatever it looks like.
+    /// Text; where markers are found by id, this text has no markers, whatever it looks like.
     Text(String),
-    /// Text of these tokens; each marker literal in it is the token of that marker.
+    /// Text and ids of tokens; each marker literal in the text is the token of that marker.
     Tokens(Tokens),
 }
 
@@ -63,9 +63,9 @@ pub enum Chunk {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tokens {
-    /// Their text.
+    /// Text of the tokens.
     pub text: String,
-    /// Their ids, for the reader's sake.
+    /// Ids of the tokens, for people who read the case.
     pub ids: Vec<u32>,
 }
 
@@ -73,7 +73,7 @@ pub struct Tokens {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkerMode {
-    /// By their text, wherever it stands.
+    /// By the text of their literals, wherever it stands.
     #[default]
     Text,
     /// By token id, in chunks that have ids.
@@ -89,7 +89,7 @@ pub enum Piece {
     Marker(u32, String),
 }
 
-/// What must come of a turn.
+/// Expected result of a turn.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -128,16 +128,16 @@ impl Case {
     /// Reads a case.
     ///
     /// # Errors
-    /// One line naming the file, and what is wrong in it where.
+    /// One line naming the file, and what is wrong in it and where.
     pub fn load(file: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         Self::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The same, of a case's text.
+    /// Reads a case from its text.
     ///
     /// # Errors
-    /// What is wrong in it where.
+    /// What is wrong in the text, and where.
     pub fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }

@@ -1,4 +1,4 @@
-//! The tools of a case, and which of them may be called, as it spells them.
+//! Tools and tool choice as case files spell them.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Items of prose: reasoning in both dialects, messages, refusals.
+//! Sample items of prose: reasoning in both encodings, messages, refusals.
 
 use serde_json::{Value, json};
 
