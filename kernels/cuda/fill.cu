@@ -1,6 +1,6 @@
 // Fills memory with one repeated word, or with random weights, the same as host/engine/src/models/random.rs draws.
 //
-// Draws are those of splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2714064.2660195) at an index of its sequence, so each
+// Draws are those of splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195) at an index of its sequence, so each
 // thread computes its own draw of eight bytes. Bytes: only what is written.
 
 DEVICE u64 draw(u64 seed, u64 at) {

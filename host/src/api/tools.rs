@@ -18,16 +18,16 @@ pub(crate) use choice::{Allowed, ToolChoiceField, choice};
 /// Fields of a function that templates see.
 const FUNCTION_FIELDS: [&str; 4] = ["name", "description", "parameters", "strict"];
 
-/// The tools that a request declares: functions and custom tools.
+/// The tools of a request that the client runs: functions and custom tools.
 #[derive(Debug, Default)]
-pub(crate) struct Functions {
+pub(crate) struct ClientTools {
     /// The tools, for the parser.
     pub(crate) tools: Vec<Tool>,
     /// The tools, for the template.
     pub(crate) declarations: Vec<ToolDeclaration>,
 }
 
-impl Functions {
+impl ClientTools {
     /// Adds a function that the model knows as `name`. `function` has the description, `strict`, and in the field `schema` the schema of
     /// the arguments. Templates get `declaration` unchanged.
     pub(crate) fn add(

@@ -10,11 +10,11 @@ pub(super) struct AccessArguments {
     /// Key that clients must send as `Authorization: Bearer KEY` or `x-api-key: KEY` (repeatable).
     #[arg(long, env = "SLUICE_API_KEY", hide_env_values = true, value_delimiter = ',', value_parser = key)]
     api_key: Vec<String>,
-    /// Host name that requests may be sent to beside loopback names and the listen address (repeatable). Others get 403 on a loopback
-    /// address without a key, and everywhere once this is given.
+    /// Host name that requests may be addressed to, besides loopback names and the listen address (repeatable). Requests to other names get
+    /// 403 on a loopback address without a key, and on every address once this is given.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<HostName>,
-    /// Origin whose web pages may use the server from a browser (repeatable), or `*` for all [default: none].
+    /// Origin of web pages that may call the server from a browser (repeatable), or `*` for all [default: none].
     #[arg(long, value_name = "ORIGIN|*")]
     cors_origin: Vec<CorsOrigin>,
 }

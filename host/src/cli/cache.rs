@@ -8,7 +8,7 @@ use host::parser::CompileCache;
 /// The switch of the commands that work on parsers.
 #[derive(clap::Args)]
 pub(super) struct CacheArgument {
-    /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
+    /// Cache folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
 }

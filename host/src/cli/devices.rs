@@ -17,8 +17,8 @@ pub(super) struct DevicesArguments {
 /// Where CUDA's libraries are that the loader doesn't find by itself.
 #[derive(clap::Args)]
 pub(super) struct CudaLibraries {
-    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start: that of the wheel nvidia-cuda-nvrtc==13.0.88
-    /// [default: where the system's loader looks].
+    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start; the wheel nvidia-cuda-nvrtc==13.0.88 has it
+    /// [default: the system's library path].
     #[arg(long, value_name = "DIR")]
     cuda_libs: Option<PathBuf>,
 }

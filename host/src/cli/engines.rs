@@ -11,13 +11,14 @@ use super::values::{parsed, text};
 
 #[derive(clap::Args)]
 pub(super) struct EngineArguments {
-    /// What the engines behind URLs are: `auto` finds out, `openai` is `/v1/completions` with token ids [default: auto].
+    /// Kind of the engines at the URLs: `auto` asks each engine, `openai` is any server of `/v1/completions` that takes token ids [default:
+    /// auto].
     #[arg(long, value_name = "[NAME=]auto|openai|vllm|sglang|llamacpp", value_parser = for_model(kind))]
     engine_kind: Vec<ForModel<Option<EngineKind>>>,
-    /// Where the key is that they ask for.
+    /// API key that is sent to the engines: an environment variable or a file that holds it.
     #[arg(long, value_name = "[NAME=]env:VARIABLE|file:PATH", value_parser = for_model(parsed::<EngineKey>))]
     engine_key: Vec<ForModel<EngineKey>>,
-    /// Certificates (PEM) that they are trusted by, and no others [default: the system's].
+    /// PEM file of the only certificate authorities that the engines are trusted by [default: the system's].
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
     engine_ca: Vec<ForModel<String>>,
     #[command(flatten)]

@@ -9,9 +9,9 @@ use host::api::Protocol;
 
 #[derive(clap::Args)]
 pub(super) struct LintArguments {
-    /// The recorded stream; `-` is standard input.
+    /// File of the recorded stream; `-` is standard input.
     file: PathBuf,
-    /// The protocol it claims to speak.
+    /// Protocol of the stream.
     #[arg(long, value_parser = super::values::protocol(), default_value = "responses")]
     protocol: Protocol,
 }

@@ -14,45 +14,45 @@ use super::values::{dtype, kv_cache_dtype, load_format, number, parsed, quantize
 
 #[derive(clap::Args)]
 pub(super) struct LoadArguments {
-    /// Where weights come from: `auto` is the model's files, `dummy` makes random ones of the types that its config.json says, to
-    /// measure without a download [default: auto].
+    /// Source of the weights: `auto` reads the model's files, `dummy` makes random weights of the types in its config.json, to measure a
+    /// model without downloading it [default: auto].
     #[arg(long, value_name = "[NAME=]auto|dummy", value_parser = for_model(load_format))]
     load_format: Vec<ForModel<LoadFormat>>,
-    /// What computes: `cuda` or `cuda:N` is a GPU (`host devices` lists them), `auto` the first one that can be used, else the CPU
-    /// [default: cpu].
+    /// Device that runs the model: `cpu`, a GPU (`cuda` or `cuda:N`, listed by `host devices`), or `auto`, the first usable GPU, else the
+    /// CPU [default: cpu].
     #[arg(long, value_name = "[NAME=]auto|cpu|cuda[:N]", value_parser = for_model(parsed::<DeviceChoice>))]
     device: Vec<ForModel<DeviceChoice>>,
     #[command(flatten)]
     cuda: CudaLibraries,
-    /// Folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the user's cache folder].
+    /// Cache folder for the compiled kernels of GPUs, or `none` [default: sluice/kernels in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     kernel_cache: Option<PathBuf>,
-    /// On GPUs, only kernels whose sums don't depend on what else is computed: the same request with the same seed is answered the same
-    /// whoever else asks, as it always is on the CPU. Slower.
+    /// On GPUs, use only kernels whose sums don't depend on the rest of the batch: the same request with the same seed then gets the same
+    /// answer under any load, as it always does on the CPU. Slower.
     #[arg(long)]
     pub(super) deterministic: bool,
-    /// Threads of the CPU, which models take turns at, 1 to 512 [default: all cores].
+    /// CPU threads, shared by all models, 1 to 512 [default: all cores].
     #[arg(long, value_name = "THREADS", value_parser = number::<usize>(1..=MAX_THREADS as u64))]
     threads: Option<usize>,
-    /// Memory of the KV caches of all models together, in MiB [default: 1024 on the CPU; on a GPU, what it has left].
+    /// Memory of the KV caches of all models together, in MiB [default: 1024 on the CPU; on a GPU, what is free after loading].
     #[arg(long, value_name = "MIB", value_parser = number::<usize>(1..=MAX_KV_CACHE_MIB))]
     kv_cache: Option<usize>,
-    /// What the CPU keeps keys and values in: `f16`, or `f32` in twice the memory [default: f16].
+    /// Type of keys and values in the KV cache on the CPU: `f16`, or `f32` with twice the memory [default: f16].
     #[arg(long, value_name = "[NAME=]f16|f32", value_parser = for_model(kv_cache_dtype))]
     kv_cache_dtype: Vec<ForModel<KvDtype>>,
-    /// What linear layers on the CPU round their inputs to: `auto` to bf16 where weights are bf16, MXFP4 or FP8, as such models were
-    /// trained or finer; `f32` to nothing, which is slower [default: auto].
+    /// Type that linear layers on the CPU round their inputs to: `auto` is bf16 for weights in bf16, MXFP4 or FP8, no coarser than such
+    /// models were trained with; `f32` doesn't round and is slower [default: auto].
     #[arg(long, value_name = "[NAME=]auto|f32", value_parser = for_model(dtype))]
     dtype: Vec<ForModel<InputDtype>>,
-    /// Fewer bits for the weights on the CPU, made at the start: 8 or 4, and scales; the head has 8. Takes less memory and less time for
-    /// each token (docs/quantization.md says what it costs) [default: as they are stored].
+    /// Quantise the weights on the CPU while loading: 8 or 4 bits with scales; the head gets 8. Less memory and less time per token (costs:
+    /// docs/quantization.md) [default: as stored].
     #[arg(long, value_name = "[NAME=]q8|q4", value_parser = for_model(quantize))]
     quantize: Vec<ForModel<QuantizeTo>>,
-    /// Whether bf16 weights are repacked at the start, on CPUs whose instructions want that: prompts and several sequences at a time are
-    /// faster then. `never` leaves them in the mapped file, so that the start takes no time and processes share them [default: auto].
+    /// Whether bf16 weights are repacked while loading, on CPUs with bf16 instructions: faster prompts and batches. `never` uses them from
+    /// the mapped file, so that loading takes no time and processes share the memory [default: auto].
     #[arg(long, value_name = "[NAME=]auto|never", value_parser = for_model(repack))]
     repack: Vec<ForModel<Repack>>,
-    /// Tokens of prompt and answer together, no more than the model has [default: what it has].
+    /// Context length: most tokens of prompt and answer together, at most the model's own [default: the model's own].
     #[arg(long, value_name = "[NAME=]TOKENS", value_parser = for_model(number::<usize>(1..=MAX_CONTEXT)))]
     context: Vec<ForModel<usize>>,
 }

@@ -35,22 +35,22 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve a model over HTTP (Responses API, Chat Completions).
+    /// Serve models over HTTP: Responses API, Chat Completions, Messages, Completions.
     Serve(Box<serve::ServeArguments>),
-    /// Measure a model on this machine, or a server.
+    /// Measure a model on this machine, or a running server.
     Bench(Box<bench::BenchArguments>),
-    /// List what models can be computed on: the CPU, GPUs, and what is missing for them.
+    /// List the devices that models can run on: the CPU and GPUs, and for each GPU what is missing to use it.
     Devices(devices::DevicesArguments),
-    /// Work on output parsers.
+    /// List, create, test and measure output parsers.
     Parser(Box<parser::ParserCommandArguments>),
-    /// Work on recorded event streams.
+    /// Check recorded event streams.
     #[command(subcommand)]
     Stream(StreamCommand),
 }
 
 #[derive(Subcommand)]
 enum StreamCommand {
-    /// Check a recorded stream (SSE, as `curl -N` prints it) of any server against the event grammar.
+    /// Check a recorded SSE stream of any server, as `curl -N` prints it, against the event grammar.
     Lint(lint::LintArguments),
 }
 

@@ -18,55 +18,55 @@ use super::values::{key_value, number, parsed, speculation, text};
 #[derive(clap::Args)]
 pub(super) struct ModelArguments {
     /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache (repeatable) [default: the tiny test
-    /// model inside the binary]. NAME is what clients ask for: letters, digits, `-`, `_` and `.`; a directory with a `=` in its name
-    /// needs a slash before it (`./a=b`).
+    /// model inside the binary]. NAME is the model's name in requests: letters, digits, `-`, `_` and `.`. A directory with a `=` in its
+    /// name needs a slash before it (`./a=b`).
     #[arg(long, value_name = "[NAME=]DIR|ORG/NAME", value_parser = for_model(text))]
     model: Vec<ForModel<String>>,
-    /// Output parser: `auto` takes the one that claims the model; else a file, or a name in the plugins folder or among the
-    /// shipped ones; `none` treats all text as content [default: auto].
+    /// Output parser: `auto` takes the parser that claims the model; otherwise a file, or a name in the plugins folder or among the shipped
+    /// parsers; `none` treats all text as content [default: auto].
     #[arg(long, value_name = "[NAME=]auto|FILE|PARSER|none", value_parser = for_model(text))]
     parser: Vec<ForModel<String>>,
-    /// Folder that parsers are looked up in; a file that changes there is loaded anew while the server runs.
+    /// Folder of parsers. A file that changes there is reloaded while the server runs.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
-    /// Setting handed to the parser (repeatable).
+    /// Setting that is passed to the parser (repeatable).
     #[arg(long, value_name = "[NAME=]KEY=VALUE", value_parser = pair_for_model(key_value))]
     parser_option: Vec<ForModel<(String, String)>>,
-    /// SHA-256 that the parser of this file or name must have (repeatable).
+    /// SHA-256 that the parser with this file or name must have (repeatable).
     #[arg(long, value_name = "[NAME=]PARSER=HEX", value_parser = pair_for_model(parsed::<Pin>))]
     parser_sha256: Vec<ForModel<Pin>>,
     /// Folder for compiled parsers, or `none` [default: sluice/parsers in the user's cache folder].
     #[arg(long, value_name = "DIR|none")]
     parser_cache: Option<PathBuf>,
-    /// When a parser fails outside a tool call: go on with the rest as text, or fail the response.
+    /// What happens when a parser fails outside a tool call: `continue` sends the rest as text, `fail` fails the response.
     #[arg(long, value_parser = super::values::fault_policy(), default_value = "continue")]
     parser_fault: FaultPolicy,
-    /// What generates: `local`, this machine (`--device`); vLLM, SGLang or llama.cpp at these URLs, or at those of a file, one a line, which is read again when it
-    /// changes; or `replay:FILE` for scripted outputs [default: local].
+    /// Engine: `local` runs the model on this machine (`--device`); URLs are of vLLM, SGLang or llama.cpp servers; @FILE has such URLs, one
+    /// a line, and is read again when it changes; `replay:FILE` plays scripted outputs [default: local].
     #[arg(long, value_name = "[NAME=]local|URL[,URL…]|@FILE|replay:FILE", value_parser = for_model(parsed::<EngineChoice>))]
     engine: Vec<ForModel<EngineChoice>>,
     #[command(flatten)]
-    engines_elsewhere: EngineArguments,
+    remote_engines: EngineArguments,
     #[command(flatten)]
     load: LoadArguments,
-    /// A model's part of that memory, beside the parts of the others [default: 1].
+    /// Share of `--kv-cache` for this model, in proportion to the shares of the others [default: 1].
     #[arg(long, value_name = "[NAME=]PARTS", value_parser = for_model(number::<u32>(1..=MAX_KV_PARTS)))]
     kv_share: Vec<ForModel<u32>>,
-    /// Compute every prompt from its beginning, also what the KV cache has of earlier ones.
+    /// Compute every prompt from its first token, without reusing KV blocks of earlier prompts.
     #[arg(long)]
     no_enable_prefix_caching: bool,
-    /// Drafts, which save steps where an answer repeats the prompt or itself, and never change a token: `auto` drafts at most 8
-    /// tokens, fewer where few are accepted; a number is another bound; `off`: none [default: auto].
+    /// Speculative decoding: drafts are taken from the prompt and the answer so far; they save steps and never change a token. `auto`
+    /// drafts at most 8 tokens, fewer where few are accepted; a number sets another maximum; `off` drafts none [default: auto].
     #[arg(long, value_name = "[NAME=]auto|off|TOKENS", value_parser = for_model(speculation))]
     speculation: Vec<ForModel<SpeculationOptions>>,
-    /// Time after which a request that still waits for the CPU is refused (429); its answer's head is sent when it begins [default: it
-    /// waits for as long as its client does].
+    /// Longest time that a request may be queued for the local engine before it is refused with 429. With a timeout the response's head is
+    /// sent only when the answer begins [default: no limit while the client waits].
     #[arg(long, value_name = "[NAME=]SECONDS", value_parser = for_model(number::<u32>(1..=MAX_QUEUE_SECONDS)))]
     queue_timeout: Vec<ForModel<u32>>,
-    /// Chat template to use instead of the model's.
+    /// Chat template that replaces the model's own.
     #[arg(long, value_name = "[NAME=]FILE", value_parser = for_model(text))]
     chat_template: Vec<ForModel<String>>,
-    /// Name that clients ask for (repeatable) [default: the model's]. Beside a NAME of `--model` it is another.
+    /// Name of the model in requests (repeatable) [default: the model's own name]. With a NAME in `--model` it is an additional name.
     #[arg(long, value_name = "[NAME=]ALIAS", value_parser = for_model(text))]
     served_model_name: Vec<ForModel<String>>,
 }
@@ -89,7 +89,7 @@ impl ModelArguments {
 
     /// Bounds of remote engines.
     pub(super) fn remote_limits(&self) -> RemoteLimits {
-        self.engines_elsewhere.limits()
+        self.remote_engines.limits()
     }
 
     /// Options of the first model, and of the others.
@@ -103,7 +103,7 @@ impl ModelArguments {
         let parser_options = PerModel::list("--parser-option", &self.parser_option, &names)?;
         let pins = PerModel::list("--parser-sha256", &self.parser_sha256, &names)?;
         let engine = PerModel::single("--engine", &self.engine, &names)?;
-        let elsewhere = self.engines_elsewhere.per_model(&names)?;
+        let remote = self.remote_engines.per_model(&names)?;
         let load = self.load.per_model(&names)?;
         let speculation = PerModel::single("--speculation", &self.speculation, &names)?;
         let queue_timeout = PerModel::single("--queue-timeout", &self.queue_timeout, &names)?;
@@ -120,9 +120,9 @@ impl ModelArguments {
                 parser_pins: pins.all(model).cloned().collect(),
                 fault_policy: self.parser_fault,
                 engine: engines[model].clone(),
-                engine_kind: elsewhere.kind(model),
-                engine_key: elsewhere.key(model),
-                engine_ca: elsewhere.ca_file(model),
+                engine_kind: remote.kind(model),
+                engine_key: remote.key(model),
+                engine_ca: remote.ca_file(model),
                 load_format: load.load_format(model),
                 device: load.device(model),
                 kv_cache_bytes: self.load.kv_cache_of(caches[model]),

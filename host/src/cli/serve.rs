@@ -31,28 +31,27 @@ pub(super) struct ServeArguments {
     /// Template argument that requests may set in `chat_template_kwargs` (repeatable).
     #[arg(long, value_name = "NAME", default_values = ["enable_thinking", "reasoning_effort"], value_parser = NonEmptyStringValueParser::new())]
     template_argument: Vec<String>,
-    /// How the Responses API shows reasoning where the request doesn't say.
+    /// How the Responses API shows reasoning if the request doesn't choose.
     #[arg(long, value_parser = super::values::reasoning_events(), default_value = "text")]
     reasoning_events: ReasoningEvents,
-    /// File of the key that seals what clients keep for this server (encrypted reasoning), made if it isn't there; `none`: a key
-    /// of this process alone [default: sluice/seal.key in the user's data folder, or a key of this process alone, with a warning,
-    /// where there can be no such file].
+    /// File of the key that encrypts reasoning which clients store for this server; it is created if missing. `none` uses a key that lasts
+    /// as long as the process [default: sluice/seal.key in the user's data folder; if that isn't possible, `none`, with a warning].
     #[arg(long, value_name = "FILE|none")]
     seal_key: Option<PathBuf>,
     #[command(flatten)]
     mcp: McpArguments,
-    /// Address to listen on: a port alone is one of the loopback interface, a host's name is looked up.
+    /// Address to listen on. A port alone means the loopback interface; a host name is looked up.
     #[arg(long, value_name = "[HOST:]PORT", default_value = "127.0.0.1:8000")]
     listen: ListenAddress,
-    /// Address for operators: parsers and their reload, metrics [default: none]. It asks for the same keys; keep it local.
+    /// Address for operators: metrics, list and reload of parsers [default: none]. It requires the same API keys; don't expose it.
     #[arg(long, value_name = "[HOST:]PORT")]
     admin_listen: Option<ListenAddress>,
     #[command(flatten)]
     access: AccessArguments,
-    /// Check every stream against the event grammar while it is sent (costs CPU; on in debug builds).
+    /// Check every stream against the event grammar while it is sent. Costs CPU; on in debug builds.
     #[arg(long, default_value_t = cfg!(debug_assertions))]
     check_streams: bool,
-    /// Log as JSON lines.
+    /// Write logs as JSON lines.
     #[arg(long)]
     log_json: bool,
     #[command(flatten)]

@@ -21,28 +21,28 @@ pub(super) fn install() {
 }
 
 fn describe() {
-    metrics::describe_counter!("sluice_requests_total", "Answers, by route and status.");
+    metrics::describe_counter!("sluice_requests_total", "Responses, by route and status.");
     metrics::describe_counter!("sluice_prompt_tokens_total", "Prompt tokens of answers.");
     metrics::describe_counter!("sluice_generated_tokens_total", "Generated tokens of answers.");
     metrics::describe_counter!("sluice_parser_faults_total", "Streams whose parser failed, by parser.");
-    metrics::describe_counter!("sluice_parser_reloads_total", "Looks at the parser's files, by result.");
+    metrics::describe_counter!("sluice_parser_reloads_total", "Checks of parsers' files for changes, by result.");
     metrics::describe_counter!("sluice_stream_violations_total", "Streams that broke the event grammar.");
-    metrics::describe_counter!("sluice_slow_readers_total", "Streams cut because their client read nothing.");
+    metrics::describe_counter!("sluice_slow_readers_total", "Streams cut off because their client read nothing.");
     metrics::describe_counter!(
         "sluice_overdrawn_total",
-        "Requests refused for what they would use, by what."
+        "Requests refused because a budget was spent, by budget."
     );
     metrics::describe_counter!(
         "sluice_connections_refused_total",
-        "Connections beyond those that there may be at a time."
+        "Connections refused beyond the limit of concurrent ones."
     );
-    metrics::describe_gauge!("sluice_request_memory_bytes", "Memory that requests hold while they are read.");
-    metrics::describe_gauge!("sluice_streams", "Answers under way.");
+    metrics::describe_gauge!("sluice_request_memory_bytes", "Memory for requests that are being read.");
+    metrics::describe_gauge!("sluice_streams", "Answers in progress.");
     metrics::describe_histogram!(
         "sluice_first_token_seconds",
-        "Time from request to first event of the turn."
+        "Time from a request to the first event of its turn."
     );
-    metrics::describe_histogram!("sluice_answer_seconds", "Time from request to the answer's end.");
+    metrics::describe_histogram!("sluice_answer_seconds", "Time from a request to the end of its answer.");
     metrics::describe_gauge!("sluice_engine", "State of the engine, by figure.");
     crate::remote::describe();
 }

@@ -34,7 +34,7 @@ impl Drop for AbortGuard {
         runtime.spawn(async move {
             let sent = upstream.post(path, body).timeout(TIME).send().await;
             if sent.is_err_and(|error| !error.is_timeout()) {
-                tracing::warn!(engine = %upstream.name(), "a request couldn't be given up at an engine elsewhere");
+                tracing::warn!(engine = %upstream.name(), "a request couldn't be given up at a remote engine");
             }
         });
     }

@@ -53,7 +53,9 @@ pub(super) async fn open(
             Err(error) => return (Err(last.unwrap_or(error)), excluded),
         };
         let name = Arc::clone(lease.name());
-        let upstream = Arc::clone(lease.engine());
+        if !excluded.is_empty() {
+            lease.engine().metrics.retries.increment(1);
+        }
         match ask(lease, &pool, &request).await {
             Ok(attempt) => return (Ok(attempt), excluded),
             Err(Refusal::Final(error)) => return (Err(error), excluded),
@@ -62,7 +64,6 @@ pub(super) async fn open(
                 if excluded.len() > pool.limits.retries {
                     return (Err(error), excluded);
                 }
-                upstream.metrics.retried.increment(1);
                 last = Some(error);
             }
         }
@@ -126,7 +127,7 @@ async fn ask(
     };
     lease.failed(Instant::now());
     upstream.metrics.failed.increment(1);
-    tracing::warn!(engine = %upstream.name(), reason = failure, "an engine elsewhere failed to begin an answer");
+    tracing::warn!(engine = %upstream.name(), reason = failure, "a remote engine failed to begin an answer");
     Err(unavailable())
 }
 
@@ -154,7 +155,7 @@ async fn refusal(response: Response, upstream: &Upstream, request: &RemoteReques
     };
     // An engine's words about a request may quote the request's text, which no log may hold.
     let reason = if is_about_request(status) { "" } else { &words };
-    tracing::warn!(engine = %upstream.name(), %status, reason, "an engine elsewhere refused a request");
+    tracing::warn!(engine = %upstream.name(), %status, reason, "a remote engine refused a request");
     let (refusal, is_fault) = match status {
         StatusCode::TOO_MANY_REQUESTS => (Refusal::Elsewhere(SubmitError::Overloaded { retry_after }), false),
         StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {

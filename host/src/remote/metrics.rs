@@ -11,8 +11,8 @@ pub(super) struct UpstreamMetrics {
     pub(super) refused: Counter,
     pub(super) failed: Counter,
     pub(super) cancelled: Counter,
-    /// Failed attempts after which another engine was tried.
-    pub(super) retried: Counter,
+    /// Requests sent to this engine after another engine had failed to begin the answer.
+    pub(super) retries: Counter,
     /// Requests sent to the engine that served the previous request of the same affinity key.
     pub(super) affinity_hits: Counter,
     /// Prompt tokens that the engine had in its cache.
@@ -29,7 +29,7 @@ impl UpstreamMetrics {
             refused: outcome("refused"),
             failed: outcome("failed"),
             cancelled: outcome("cancelled"),
-            retried: figure("sluice_upstream_retries_total"),
+            retries: figure("sluice_upstream_retries_total"),
             affinity_hits: figure("sluice_upstream_affinity_hits_total"),
             cached_tokens: figure("sluice_upstream_cached_tokens_total"),
             first_token: histogram!("sluice_upstream_first_token_seconds", "model" => Arc::clone(model), "upstream" => Arc::clone(engine)),
@@ -46,15 +46,15 @@ impl UpstreamMetrics {
 pub(crate) fn describe() {
     metrics::describe_counter!(
         "sluice_upstream_requests_total",
-        "Requests to engines elsewhere, by engine and outcome."
+        "Requests to remote engines, by engine and outcome."
     );
     metrics::describe_counter!(
         "sluice_upstream_retries_total",
-        "Requests that another engine was asked for after this one."
+        "Requests sent to this engine after another had failed to begin the answer."
     );
     metrics::describe_counter!(
         "sluice_upstream_affinity_hits_total",
-        "Requests that went to the engine that had those of their key before."
+        "Requests sent to the engine that served the previous request of their affinity key."
     );
     metrics::describe_counter!(
         "sluice_upstream_cached_tokens_total",
@@ -62,7 +62,7 @@ pub(crate) fn describe() {
     );
     metrics::describe_histogram!(
         "sluice_upstream_first_token_seconds",
-        "Time from the request to an engine to its first token."
+        "Time from a request to an engine to its first token."
     );
-    metrics::describe_gauge!("sluice_upstream", "State of an engine elsewhere, by figure.");
+    metrics::describe_gauge!("sluice_upstream", "State of a remote engine, by figure.");
 }

@@ -132,7 +132,7 @@ impl RemoteStream {
             return Some(Err(attempt::client_error(words, &upstream, &self.request)));
         }
         let name = reading.attempt.fail();
-        tracing::warn!(engine = %name, reason, begun = self.has_begun, "an answer of an engine elsewhere broke off");
+        tracing::warn!(engine = %name, reason, begun = self.has_begun, "an answer of a remote engine broke off");
         if !self.has_begun && fault == Fault::Engine && self.excluded.len() < self.pool.limits.retries {
             let mut excluded = std::mem::take(&mut self.excluded);
             excluded.push(name);

@@ -93,7 +93,7 @@ impl Parser for Glm {
                 Mark::Stop if self.names_a_tool() => self.open("", literal.len(), out),
                 Mark::Stop => out.broken_call(literal.len()),
                 Mark::KeyEnd => self.split_name(literal.len(), out),
-                _ => self.deny(literal.len(), out),
+                _ => self.release_as_prose(literal.len(), out),
             }
         }
         if !self.calls.mark(mark, literal, out) {
@@ -131,7 +131,7 @@ impl Glm {
                 self.state = State::Name;
                 self.name.clear();
             }
-            CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.go_on(out),
+            CALL_END if !self.calls.tools.is_empty() && !was_mentioned => prose.drop_markup(out),
             THINK_END | 8.. => prose.content(out),
             _ => prose.flow(out),
         }
@@ -154,7 +154,7 @@ impl Glm {
         let has_words = second.trim_end().contains(char::is_whitespace);
         let may_be = if second.is_empty() { tools.may_begin(name) } else { tools.contains(name) };
         if has_words || self.name.len() > NAME || !may_be {
-            self.deny(0, out);
+            self.release_as_prose(0, out);
         }
     }
 
@@ -178,7 +178,7 @@ impl Glm {
                 return self.open(&key, keep, out);
             }
         }
-        self.deny(keep, out);
+        self.release_as_prose(keep, out);
     }
 
     /// Opens the call, inside its first key if `key` isn't empty. The `keep` youngest held bytes stand after the header.
@@ -191,7 +191,7 @@ impl Glm {
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
-    fn deny(&mut self, keep: usize, out: &mut Output) {
+    fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         self.state = State::Mentioned;
         self.calls.prose.release(keep, out);
     }

@@ -6,8 +6,8 @@
 use parser_sdk::Request;
 use parser_sdk::grammar::{ArgumentsRule, Callable, Lark, Markers, Turn, literal};
 
-use crate::header::Words;
-use crate::{CHANNEL, CONSTRAIN, END, Harmony, MARKERS, MESSAGE, START};
+use crate::header::RAW;
+use crate::{CHANNEL, CONSTRAIN, END, MARKERS, MESSAGE, START};
 
 /// Longest name of a tool, in bytes, since the parser bounds the length of headers.
 const NAME: usize = 128;
@@ -45,7 +45,7 @@ fn call(lark: &Lark, tool: &Callable<'_>) -> Result<String, String> {
     let message = lark.marker(MESSAGE);
     Ok(match &tool.arguments {
         ArgumentsRule::Text(Some(input)) => {
-            format!("{head} \" \" {constrain} {} {message} {}", literal(Harmony::RAW), input.rule())
+            format!("{head} \" \" {constrain} {} {message} {}", literal(RAW), input.rule())
         }
         arguments => format!("{head} (\" \" {constrain} \"json\")? {message} {}", arguments.json()),
     })

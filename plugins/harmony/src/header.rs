@@ -1,10 +1,8 @@
 //! Message headers, well-formed or not: words, with markers between them, that name the role, the channel, the recipient and the type of
-//! content (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`). A format lists its words ([`Words`]); its parser feeds
-//! a [`Header`] and decides what message the header opens.
+//! content (`assistant<|channel|>commentary to=NAME<|constrain|>json<|message|>`). The parser feeds a [`Header`] and decides
+//! what message the header opens.
 //!
 //! Invariant: a header's length is bounded, and the result of reading a header doesn't depend on how the stream is cut into chunks.
-
-use std::marker::PhantomData;
 
 /// Most words that a header has between two markers; longer text is prose. Well-formed headers have three: `commentary to=functions.x
 /// json`.
@@ -14,19 +12,23 @@ const BYTES: usize = 256;
 /// Prefix of a recipient.
 const TO: &str = "to=";
 
-/// The words of a format's headers.
-pub(crate) trait Words {
-    /// Words that a header may contain besides names.
-    const KNOWN: &'static [(&'static str, Word)];
-    /// Roles other than the model's. A name with a dot in place of a role counts as one, too.
-    const OTHERS: &'static [&'static str];
-    /// Recipients that are no tool.
-    const NOBODY: &'static [&'static str];
-    /// Prefix of a tool's name, wherever the name stands.
-    const TOOL: &'static str;
-    /// Type of content that says that a call's body is plain text; the default is JSON.
-    const RAW: &'static str;
-}
+/// Words that a header may contain besides names.
+const KNOWN: [(&str, Word); 6] = [
+    ("analysis", Word::Channel),
+    ("commentary", Word::Channel),
+    ("final", Word::Channel),
+    ("assistant", Word::Model),
+    ("json", Word::Type),
+    ("code", Word::Type),
+];
+/// Roles other than the model's. A name with a dot in place of a role counts as one, too.
+const FOREIGN_ROLES: [&str; 5] = ["user", "system", "developer", "tool", "python"];
+/// Recipients that are no tool.
+const NON_TOOL_RECIPIENTS: [&str; 3] = ["assistant", "user", "all"];
+/// Prefix of a tool's name, wherever the name stands.
+pub(crate) const TOOL: &str = "functions.";
+/// Type of content that says that a call's body is plain text; the default is JSON.
+pub(crate) const RAW: &str = "text";
 
 /// Kind of a known word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,40 +56,29 @@ pub(crate) enum Part {
 
 /// A header that is being read.
 #[derive(Debug)]
-pub(crate) struct Header<W> {
-    /// Recipient as written, unless it is one of [`Words::NOBODY`].
+pub(crate) struct Header {
+    /// Recipient as written, unless it is one of [`NON_TOOL_RECIPIENTS`].
     pub(crate) recipient: Option<String>,
     /// Name that stands where a channel should be, and may be a tool's.
     pub(crate) misplaced: Option<String>,
     /// Channel, if the format knows it; otherwise empty.
     pub(crate) channel: &'static str,
-    /// Whether the role is one of [`Words::OTHERS`] or a name with a dot.
+    /// Whether the role is one of [`FOREIGN_ROLES`] or a name with a dot.
     pub(crate) is_foreign: bool,
     /// Whether the content is plain text.
     pub(crate) is_raw: bool,
-    words: PhantomData<W>,
     part: Part,
     text: String,
     in_word: bool,
     count: usize,
 }
 
-impl<W: Words> Header<W> {
+impl Header {
     /// A header that begins with `part`.
     pub(crate) fn new(part: Part) -> Self {
-        let (recipient, misplaced, text, words) = (None, None, String::new(), PhantomData);
-        Self {
-            recipient,
-            misplaced,
-            channel: "",
-            is_foreign: false,
-            is_raw: false,
-            words,
-            part,
-            text,
-            in_word: false,
-            count: 0,
-        }
+        let (recipient, misplaced, text) = (None, None, String::new());
+        let (is_foreign, is_raw, in_word) = (false, false, false);
+        Self { recipient, misplaced, channel: "", is_foreign, is_raw, part, text, in_word, count: 0 }
     }
 
     /// Whether a marker of the header has come.
@@ -110,12 +101,12 @@ impl<W: Words> Header<W> {
         next == '{' || is_letter || self.count > WORDS || self.text.len() + at >= BYTES
     }
 
-    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which only a recipient and [`Words::RAW`]
+    /// Reads the text before a marker that begins `part`. What `read` leaves is garbage, in which only a recipient and [`RAW`]
     /// count.
-    pub(crate) fn go_on(&mut self, part: Part) {
+    pub(crate) fn begin_part(&mut self, part: Part) {
         let garbage = self.read(false);
         if !garbage.is_empty() {
-            self.is_raw |= self.part == Part::Type && garbage.trim() == W::RAW;
+            self.is_raw |= self.part == Part::Type && garbage.trim() == RAW;
             self.word(garbage.rfind(TO).map_or("", |at| &garbage[at..]));
         }
         (self.part, self.count) = (part, 0);
@@ -134,12 +125,12 @@ impl<W: Words> Header<W> {
         let is_prose = matches!(self.part, Part::Nothing | Part::Role) && self.recipient.is_none();
         if is_prose && !rest.is_empty() {
             self.channel = "";
-            rest = match first::<W>(named) {
+            rest = match first(named) {
                 Some((_, Word::Model, behind)) => behind.trim_start(),
                 _ => named,
             };
         }
-        let mut known = W::KNOWN.iter().map(|(word, _)| *word).chain([TO, W::TOOL]);
+        let mut known = KNOWN.iter().map(|(word, _)| *word).chain([TO, TOOL]);
         let mut is_begun = || rest.starts_with('<') || known.any(|word| word.starts_with(rest));
         let is_cut = is_cut && self.has_begun() && is_begun();
         if is_cut { String::new() } else { rest.to_owned() }
@@ -148,29 +139,29 @@ impl<W: Words> Header<W> {
     /// Reads a name that stands in place of a role or a channel; returns the text that is still to be read.
     fn name<'a>(&mut self, text: &'a str) -> &'a str {
         let name = name_of(text);
-        if text.starts_with(TO) || first::<W>(text).is_some() {
+        if text.starts_with(TO) || first(text).is_some() {
             return text;
         }
         if self.part == Part::Role {
-            self.is_foreign = W::OTHERS.contains(&name) || name.contains('.');
+            self.is_foreign = FOREIGN_ROLES.contains(&name) || name.contains('.');
         } else if self.part == Part::Channel && !name.is_empty() {
             self.misplaced = Some(name.into());
         }
-        let is_read = self.part == Part::Role || name.starts_with(W::TOOL);
+        let is_read = self.part == Part::Role || name.starts_with(TOOL);
         if is_read { text[name.len()..].trim_start() } else { text }
     }
 
     /// Reads a recipient or a known word; returns the text after it, or `None` if there is neither.
     fn word<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let Some(rest) = text.strip_prefix(TO) else {
-            let (word, kind, rest) = first::<W>(text)?;
+            let (word, kind, rest) = first(text)?;
             if kind == Word::Channel {
                 self.channel = word;
             }
             return Some(rest);
         };
         let name = name_of(rest);
-        if !name.is_empty() && !W::NOBODY.contains(&name) {
+        if !name.is_empty() && !NON_TOOL_RECIPIENTS.contains(&name) {
             self.recipient = Some(name.into());
         }
         Some(&rest[name.len()..])
@@ -179,8 +170,8 @@ impl<W: Words> Header<W> {
 
 /// The known word that `text` begins with, its kind, and the text after it. A lowercase letter right after a word makes it another word,
 /// except after the model's role and in `to=`.
-fn first<W: Words>(text: &str) -> Option<(&'static str, Word, &str)> {
-    let (word, kind) = *W::KNOWN.iter().find(|(word, _)| text.starts_with(word))?;
+fn first(text: &str) -> Option<(&'static str, Word, &str)> {
+    let (word, kind) = *KNOWN.iter().find(|(word, _)| text.starts_with(word))?;
     let rest = &text[word.len()..];
     let ends = kind == Word::Model || rest.starts_with(TO) || !rest.starts_with(char::is_lowercase);
     ends.then_some((word, kind, rest))

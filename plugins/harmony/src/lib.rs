@@ -22,7 +22,7 @@ use parser_sdk::{
     Descriptor, FinishReason, Output, Parser, Payload, Phase, Request, Route, ToolChoice, Tools,
 };
 
-use header::{Header, Part, Word, Words};
+use header::{Header, Part, TOOL};
 
 /// Markers, without their `<|` and `|>`.
 const MARKERS: [&str; 8] = ["start", "end", "message", "channel", "constrain", "return", "call", "endoftext"];
@@ -43,23 +43,8 @@ pub struct Harmony {
     /// Tools that may be called; `None` where the request forbids calls.
     tools: Option<Tools>,
     /// Header that is being read; `None` inside a body.
-    header: Option<Header<Harmony>>,
+    header: Option<Header>,
     body: Body,
-}
-
-impl Words for Harmony {
-    const KNOWN: &'static [(&'static str, Word)] = &[
-        ("analysis", Word::Channel),
-        ("commentary", Word::Channel),
-        ("final", Word::Channel),
-        ("assistant", Word::Model),
-        ("json", Word::Type),
-        ("code", Word::Type),
-    ];
-    const OTHERS: &'static [&'static str] = &["user", "system", "developer", "tool", "python"];
-    const NOBODY: &'static [&'static str] = &["assistant", "user", "all"];
-    const TOOL: &'static str = "functions.";
-    const RAW: &'static str = "text";
 }
 
 /// Where a message's text goes.
@@ -67,7 +52,7 @@ impl Words for Harmony {
 enum Body {
     /// Reasoning or content; `Route::Drop` if no message is open.
     Prose(Route),
-    Call(json::Body),
+    Call(json::ArgumentsText),
 }
 
 impl Parser for Harmony {
@@ -117,7 +102,7 @@ impl Parser for Harmony {
         }
         match &mut self.header {
             Some(header) if goes_on => {
-                header.go_on(part(index));
+                header.begin_part(part(index));
                 if index == MESSAGE {
                     self.open("", 0, true, out);
                 }
@@ -180,18 +165,22 @@ impl Harmony {
     }
 
     /// The name and the payload of the tool that a header calls, and the reader of the call's arguments.
-    fn callee(&self, header: &Header<Self>) -> Option<(String, Payload, json::Body)> {
+    fn callee(&self, header: &Header) -> Option<(String, Payload, json::ArgumentsText)> {
         let tools = self.tools.as_ref().filter(|_| !header.is_foreign)?;
-        let is_tool = |name: &&String| name.starts_with(Self::TOOL) || tools.contains(name);
+        let is_tool = |name: &&String| name.starts_with(TOOL) || tools.contains(name);
         let name = header.recipient.as_ref().or(header.misplaced.as_ref().filter(is_tool))?;
         if name == "python" && !tools.contains(name) {
-            return Some((name.clone(), Payload::Text, json::Body::raw()));
+            return Some((name.clone(), Payload::Text, json::ArgumentsText::raw()));
         }
-        let bare = name.strip_prefix(Self::TOOL).filter(|bare| !bare.is_empty() && !tools.contains(name));
+        let bare = name.strip_prefix(TOOL).filter(|bare| !bare.is_empty() && !tools.contains(name));
         let name = bare.unwrap_or(name);
         let payload = tools.payload(name);
         let is_raw = header.is_raw && payload == Payload::Text;
-        Some((name.into(), payload, if is_raw { json::Body::raw() } else { json::Body::new(payload) }))
+        Some((
+            name.into(),
+            payload,
+            if is_raw { json::ArgumentsText::raw() } else { json::ArgumentsText::new(payload) },
+        ))
     }
 }
 
@@ -227,7 +216,7 @@ impl Body {
 }
 
 /// The header that begins with this marker, if one does.
-fn header(index: usize) -> Option<Header<Harmony>> {
+fn header(index: usize) -> Option<Header> {
     let begun = matches!(index, START | CHANNEL | END);
     begun.then(|| Header::new(part(index)))
 }

@@ -114,7 +114,7 @@ impl Parser for Llama3 {
         }
         match index {
             TAG | FUNCTION if !self.tools.is_empty() => self.state = State::Head(index, String::new()),
-            TAG | FUNCTION | FUNCTION_END => self.go_on(false, out),
+            TAG | FUNCTION | FUNCTION_END => self.read_as_prose(false, out),
             _ => {
                 out.drop_all();
                 self.state = if index == HEADER { State::Role } else { START };
@@ -169,7 +169,7 @@ impl Llama3 {
     }
 
     /// Reads the held bytes, which are no call, as prose or code.
-    fn go_on(&mut self, is_code: bool, out: &mut Output) {
+    fn read_as_prose(&mut self, is_code: bool, out: &mut Output) {
         self.state = State::Prose;
         if is_code {
             self.code(out);
@@ -190,7 +190,7 @@ impl Llama3 {
             }
             Verdict::Content => {
                 let is_code = *before > 0;
-                self.go_on(is_code, out);
+                self.read_as_prose(is_code, out);
             }
         }
         text.len()
@@ -219,7 +219,7 @@ impl Llama3 {
                 let call = State::Call(OpenCall::Keywords(Keywords::default()), Name::Any);
                 self.open(name, Payload::Json, call, &text[read..], out);
             }
-            _ => self.go_on(marker == TAG, out),
+            _ => self.read_as_prose(marker == TAG, out),
         }
     }
 

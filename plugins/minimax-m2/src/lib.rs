@@ -3,8 +3,8 @@
 //! `<minimax:tool_call>\n<invoke name="NAME">\n<parameter name="KEY">VALUE</parameter>\n…</invoke>\n…</minimax:tool_call>`, as the models'
 //! chat template and tool calling guide have it; one block holds all calls of a turn. The prompt opens the turn with `]~b]ai\n<think>\n`,
 //! and `[e~[` ends it. The tags around reasoning and around a block, and the markers of turns, are tokens; the tags inside a block are
-//! text. A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::Body` says what is markup
-//! inside a value, and where markup and text can't be told apart.
+//! text. A string is raw text and kept to the byte, as the template writes it; other values are JSON. `params::CallReader` says what is
+//! markup inside a value, and where markup and text can't be told apart.
 //!
 //! A call opens when its tag is complete and the name in it is declared or plausible. A block that begins with anything but `<invoke name=`
 //! goes out as prose. An empty block is dropped; an opening that the turn's end cuts off is dropped as a broken call. Outside a block, or
@@ -89,7 +89,7 @@ impl Parser for MiniMaxM2 {
         match self.state {
             State::Announced if matches!(index, CALL | BLOCK_END) => {}
             State::Announced | State::Name if index == TURN_END => out.broken_call(literal.len()),
-            State::Announced | State::Name => self.deny(literal.len(), out),
+            State::Announced | State::Name => self.release_as_prose(literal.len(), out),
             State::Between => {}
         }
         if !self.calls.mark(mark(index), literal, out) {
@@ -125,7 +125,7 @@ impl MiniMaxM2 {
                 self.state = State::Name;
                 self.tag.begin();
             }
-            BLOCK_END | CALL_END.. if was_in_block => prose.go_on(out),
+            BLOCK_END | CALL_END.. if was_in_block => prose.drop_markup(out),
             _ => prose.flow(out),
         }
     }
@@ -135,7 +135,7 @@ impl MiniMaxM2 {
         match self.state {
             State::Between => self.calls.text(text, out),
             State::Announced if text.trim_start().is_empty() => {}
-            State::Announced => self.deny(0, out),
+            State::Announced => self.release_as_prose(0, out),
             State::Name => return self.read_tag(text, out),
         }
         text.len()
@@ -150,14 +150,14 @@ impl MiniMaxM2 {
                 self.state = State::Between;
                 return read;
             }
-            Tagged::Nothing => self.deny(0, out),
+            Tagged::Nothing => self.release_as_prose(0, out),
             Tagged::Unfinished => {}
         }
         text.len()
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
-    fn deny(&mut self, keep: usize, out: &mut Output) {
+    fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         (self.state, self.in_block) = (State::Between, false);
         self.calls.prose.release(keep, out);
     }

@@ -147,7 +147,7 @@ impl Mistral {
             }
             State::List(calls) => {
                 if !calls.read(text.as_bytes(), &self.tools, out) {
-                    self.deny(out);
+                    self.release_as_prose(out);
                 }
             }
         }
@@ -171,7 +171,7 @@ impl Mistral {
                 text.len()
             }
             Head::Other => {
-                self.deny(out);
+                self.release_as_prose(out);
                 text.len()
             }
         }
@@ -203,7 +203,7 @@ impl Mistral {
     }
 
     /// Routes the held bytes as prose, since they begin no call.
-    fn deny(&mut self, out: &mut Output) {
+    fn release_as_prose(&mut self, out: &mut Output) {
         self.state = State::Prose;
         self.prose.flow(out);
     }

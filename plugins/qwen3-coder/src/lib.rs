@@ -2,7 +2,7 @@
 //!
 //! `<tool_call>\n<function=NAME>\n<parameter=KEY>\nVALUE\n</parameter>…\n</function>\n</tool_call>`, as in the models' chat templates.
 //! The host routes prose and string values up to the next marker without calling the parser. A tag's marker includes the newline before the
-//! tag, so that no text is held to trim that newline. Inside a call, `params::Body` tells markup from values that look like markup.
+//! tag, so that no text is held to trim that newline. Inside a call, `params::CallReader` tells markup from values that look like markup.
 //!
 //! A call opens when its header is complete and what follows can continue a call. Until then its bytes are held: they go out as prose if
 //! something else follows, and are dropped as a broken call if the turn ends. Empty blocks are dropped. In a `<tool_call>` block the call's
@@ -122,7 +122,7 @@ impl Parser for Qwen3Coder {
             }
             State::Named if in_block && matches!(index, CALL_END | TURN_END) => self.open(literal.len(), out),
             _ if index == TURN_END => out.broken_call(literal.len()),
-            _ => self.deny(literal.len(), out),
+            _ => self.release_as_prose(literal.len(), out),
         }
         if !self.calls.mark(mark, literal, out) {
             self.outside(index, out);
@@ -156,12 +156,12 @@ impl Qwen3Coder {
             THINK_END | TURN_END => prose.content(out),
             TURN => self.calls.begin_turn(out),
             CALL if calls => (self.state, self.block) = (State::Announced, Block::Open),
-            CALL_END if calls && block != Block::Mentioned => prose.go_on(out),
+            CALL_END if calls && block != Block::Mentioned => prose.drop_markup(out),
             FUNCTION if calls => {
                 self.state = State::Name;
                 self.tag.begin();
             }
-            7.. if block == Block::Open => prose.go_on(out),
+            7.. if block == Block::Open => prose.drop_markup(out),
             _ => prose.flow(out),
         }
     }
@@ -174,7 +174,7 @@ impl Qwen3Coder {
         match rest {
             0 => {}
             _ if self.state == State::Named && takes_text => self.open(rest, out),
-            _ => self.deny(rest, out),
+            _ => self.release_as_prose(rest, out),
         }
         text.len() - rest
     }
@@ -188,7 +188,7 @@ impl Qwen3Coder {
                 self.state = State::Named;
                 return read;
             }
-            Tagged::Nothing => self.deny(0, out),
+            Tagged::Nothing => self.release_as_prose(0, out),
             Tagged::Unfinished => {}
         }
         text.len()
@@ -215,7 +215,7 @@ impl Qwen3Coder {
     }
 
     /// Routes the held bytes but the `keep` youngest as prose, since they begin no call.
-    fn deny(&mut self, keep: usize, out: &mut Output) {
+    fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         if self.block == Block::Open {
             self.block = Block::Mentioned;
         }

@@ -99,7 +99,7 @@ impl Parser for Qwen3 {
                 self.state = State::Call;
                 self.call = Call::after(MARKERS[CALL].len());
             }
-            CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.go_on(out),
+            CALL_END if !self.tools.is_empty() && !was_mentioned => self.prose.drop_markup(out),
             TURN => {
                 out.drop_all();
                 self.prose.turn_to_content();

@@ -142,8 +142,8 @@ impl ResponseTemplate {
     fn act(&mut self, meaning: Meaning, group: String, written: &str, keep: usize, out: &mut Output) {
         match meaning {
             Meaning::Open(field) => self.open(field, group, keep, out),
-            Meaning::Again => out.drop(out.held() - keep),
-            Meaning::Close | Meaning::End => {
+            Meaning::MessageStart => out.drop(out.held() - keep),
+            Meaning::Close | Meaning::TurnEnd => {
                 let is_text = matches!(&self.call, InCall::Json(calls) if calls.is_text());
                 self.end_call(meaning == Meaning::Close, true, written.len() + keep, out);
                 if is_text && meaning == Meaning::Close {
@@ -152,7 +152,7 @@ impl ResponseTemplate {
                 out.drop(out.held() - keep);
                 if matches!(self.call, InCall::No) {
                     out.close();
-                } else if meaning == Meaning::End {
+                } else if meaning == Meaning::TurnEnd {
                     // The item of a call that is still open ends here, incomplete, so that a later `close` doesn't complete it.
                     out.message(Phase::Unspecified);
                 }

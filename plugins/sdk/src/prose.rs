@@ -25,7 +25,7 @@ impl Prose {
     }
 
     /// Drops all held bytes as markup; prose of the same kind follows.
-    pub fn go_on(self, out: &mut Output) {
+    pub fn drop_markup(self, out: &mut Output) {
         out.drop_all();
         self.flow(out);
     }
@@ -33,7 +33,7 @@ impl Prose {
     /// Drops all held bytes as markup; reasoning follows.
     pub fn reasoning(&mut self, out: &mut Output) {
         self.0 = Route::Reasoning;
-        self.go_on(out);
+        self.drop_markup(out);
     }
 
     /// Drops all held bytes as markup; content follows. Closes reasoning, if that is the present kind.

@@ -61,7 +61,7 @@ impl Parser for {{type}} {
             THINK => self.prose.reasoning(out),
             THINK_END | TURN_END => self.prose.content(out),
             // What was open before the call is open after it.
-            CALL_END => self.prose.go_on(out),
+            CALL_END => self.prose.drop_markup(out),
             CALL if !self.tools.is_empty() => self.call = Some(Call::after(out.held())),
             _ => self.prose.flow(out),
         }

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the driver's version is checked before any other call, since functions that an older driver lacks would end the process.
 
+use cuda_kernels::Arch;
+
 use super::CudaError;
 use super::version::CudaVersion;
 
@@ -23,12 +25,9 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Architecture that kernels are compiled for, such as `sm_90a`.
-    pub fn architecture(&self) -> String {
-        let (major, minor) = self.compute;
-        // The suffix "a" allows instructions that only this architecture has.
-        let own = if (major, minor) == (9, 0) { "a" } else { "" };
-        format!("sm_{major}{minor}{own}")
+    /// Architecture that kernels are compiled for.
+    pub(super) fn arch(&self) -> Arch {
+        Arch { major: self.compute.0, minor: self.compute.1 }
     }
 
     /// Checks that the kernels run on the GPU: it needs compute capability 8.0.

@@ -8,7 +8,7 @@ use super::super::options;
 use super::super::printable::printable;
 use super::super::request::{ApiRequest, Defaults};
 use super::super::structured_outputs::{self, StructuredOutput};
-use super::super::tools::{self, Functions, ToolBounds};
+use super::super::tools::{self, ClientTools, ToolBounds};
 use super::super::warnings::Warnings;
 use super::machine::{ChatMachine, OutputOptions};
 use super::{fields, messages};
@@ -64,7 +64,7 @@ pub(in crate::api) fn job(
     defaults: &Defaults,
     warnings: &mut Warnings,
 ) -> Result<Job, ApiError> {
-    refuse_what_is_not_there(body)?;
+    refuse_unsupported(body)?;
     let format = format::read(
         body.get("response_format"),
         body.at("response_format"),
@@ -82,16 +82,16 @@ pub(in crate::api) fn job(
         Some(StructuredOutput::Schema(schema)) => (Some(schema), None),
         Some(StructuredOutput::Grammar(grammar)) => (None, Some(grammar)),
     };
-    let mut functions = functions(body, ToolBounds::new(defaults), warnings)?;
-    let tool_choice = functions.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
+    let mut client_tools = client_tools(body, ToolBounds::new(defaults), warnings)?;
+    let tool_choice = client_tools.choose(&tools::choice(body)?, false, body.at("tool_choice"))?;
     let messages = messages::messages(body, defaults, warnings)?;
     let effort = options::effort(body, "reasoning_effort")?;
     let max_tokens = body.count("max_tokens", 1)?;
     let n = Some(options::choices(body, 1, &defaults.limits)?);
     Ok(Job {
-        conversation: Conversation { messages, tools: functions.declarations },
+        conversation: Conversation { messages, tools: client_tools.declarations },
         beginning: beginning(body)?,
-        tools: functions.tools,
+        tools: client_tools.tools,
         tool_choice,
         parallel_tool_calls: body.boolean("parallel_tool_calls")?.unwrap_or(true),
         template_arguments: options::template_arguments(body, effort, &defaults.template_arguments)?,
@@ -121,7 +121,7 @@ pub(crate) fn read(
     Ok(ApiRequest { stream, job, hosted: None, warnings, machine })
 }
 
-fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
+fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
     for name in ["functions", "function_call"] {
         if body.get(name).is_some() {
             return Err(body.at(name).unsupported("superseded in the protocol: use tools and tool_choice"));
@@ -159,12 +159,12 @@ fn beginning(body: &Object<'_>) -> Result<Beginning, ApiError> {
     }
 }
 
-fn functions(
+fn client_tools(
     body: &Object<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
-) -> Result<Functions, ApiError> {
-    let mut functions = Functions::default();
+) -> Result<ClientTools, ApiError> {
+    let mut client_tools = ClientTools::default();
     let path = body.at("tools");
     for (index, value) in tools::list(body, &mut bounds)?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
@@ -172,14 +172,19 @@ fn functions(
             "function" => {
                 let function =
                     tool.object("function")?.ok_or_else(|| tool.at("function").missing("an object"))?;
-                functions.add(function.required_string("name")?, function, "parameters", value.to_json())?;
+                client_tools.add(
+                    function.required_string("name")?,
+                    function,
+                    "parameters",
+                    value.to_json(),
+                )?;
             }
             "custom" => {
                 let custom = tool.object("custom")?.ok_or_else(|| tool.at("custom").missing("an object"))?;
-                functions.add_custom(custom.required_string("name")?, custom)?;
+                client_tools.add_custom(custom.required_string("name")?, custom)?;
             }
             other => warnings.add(format!("tool of type {} ignored", printable(other))),
         }
     }
-    Ok(functions)
+    Ok(client_tools)
 }

@@ -26,7 +26,7 @@ pub(crate) fn read(
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let prompts = prompts(body, defaults.limits.prompts, defaults)?;
     let n = options::choices(body, prompts.len(), &defaults.limits)?;
-    refuse_what_is_not_there(body, n)?;
+    refuse_unsupported(body, n)?;
     let stream_options = options::StreamOptions::read(body, &mut warnings)?;
     let asked = OutputOptions {
         echo: echo(body, &prompts)?,
@@ -66,7 +66,7 @@ fn job(body: &Object<'_>, defaults: &Defaults, n: u32, prompts: Vec<RawPrompt>) 
     })
 }
 
-fn refuse_what_is_not_there(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
+fn refuse_unsupported(body: &Object<'_>, n: u32) -> Result<(), ApiError> {
     if body.integer("best_of", 1..=i64::from(u32::MAX))?.is_some_and(|best_of| best_of != i64::from(n)) {
         return Err(body.at("best_of").unsupported("choosing the best of several is not there: send n"));
     }

@@ -84,15 +84,15 @@ pub(crate) fn count(body: &Object<'_>, defaults: &Defaults) -> Result<CountReque
 fn prompt(body: &Object<'_>, defaults: &Defaults) -> Result<CountRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
     let format = format(body, defaults)?;
-    let mut functions = tools::functions(body, ToolBounds::new(defaults), &mut warnings)?;
+    let mut client_tools = tools::client_tools(body, ToolBounds::new(defaults), &mut warnings)?;
     let (choice, parallel_tool_calls) = tools::choice(body)?;
-    let tool_choice = functions.choose(&choice, false, body.at("tool_choice"))?;
+    let tool_choice = client_tools.choose(&choice, false, body.at("tool_choice"))?;
     let messages = input::messages(body, defaults, &mut warnings)?;
     let beginning = beginning(&messages);
     let job = Job {
-        conversation: Conversation { messages, tools: functions.declarations },
+        conversation: Conversation { messages, tools: client_tools.declarations },
         beginning,
-        tools: functions.tools,
+        tools: client_tools.tools,
         tool_choice,
         parallel_tool_calls,
         template_arguments: template_arguments(body, defaults, &mut warnings)?,

@@ -4,32 +4,32 @@
 use super::super::error::ApiError;
 use super::super::json::{Object, Path};
 use super::super::printable::printable;
-use super::super::tools::{Functions, ToolBounds, ToolChoiceField, function, list};
+use super::super::tools::{ClientTools, ToolBounds, ToolChoiceField, function, list};
 use super::super::warnings::Warnings;
 
 /// The field that holds a tool's schema.
 const SCHEMA: &str = "input_schema";
 
-/// Reads the functions of a request.
-pub(super) fn functions(
+/// Reads the tools of a request that the client runs.
+pub(super) fn client_tools(
     body: &Object<'_>,
     mut bounds: ToolBounds,
     warnings: &mut Warnings,
-) -> Result<Functions, ApiError> {
-    let mut functions = Functions::default();
+) -> Result<ClientTools, ApiError> {
+    let mut client_tools = ClientTools::default();
     let path = body.at("tools");
     for (index, value) in list(body, &mut bounds)?.iter().enumerate() {
         let tool = Object::new(value, path.element(index))?;
         match tool.string("type")? {
-            None | Some("custom") => add(tool, &mut functions)?,
+            None | Some("custom") => add(tool, &mut client_tools)?,
             Some(other) => warnings.add(format!("tool of type {} ignored", printable(other))),
         }
     }
-    Ok(functions)
+    Ok(client_tools)
 }
 
 /// Adds a tool in the shape that templates know: name, description, parameters and strict, in this order, without absent ones.
-fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
+fn add(tool: Object<'_>, client_tools: &mut ClientTools) -> Result<(), ApiError> {
     let fields = [
         ("name", tool.get("name")),
         ("description", tool.get("description")),
@@ -37,7 +37,7 @@ fn add(tool: Object<'_>, functions: &mut Functions) -> Result<(), ApiError> {
         ("strict", tool.get("strict")),
     ];
     let declaration = function(fields.into_iter().filter_map(|(name, value)| Some((name, value?.to_json()))));
-    functions.add(tool.required_string("name")?, tool, SCHEMA, declaration)
+    client_tools.add(tool.required_string("name")?, tool, SCHEMA, declaration)
 }
 
 /// Reads `tool_choice`. Returns the choice, and whether several calls in one turn are allowed.

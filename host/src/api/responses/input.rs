@@ -11,7 +11,7 @@ use super::super::printable::printable;
 use super::super::request::Defaults;
 use super::super::seal::Seal;
 use super::super::warnings::Warnings;
-use super::hosted::input::Exchanges;
+use super::hosted::input::Approvals;
 use super::names::flat;
 use crate::prompt::{HistoryCall, Message, Role};
 
@@ -38,10 +38,10 @@ pub(super) fn messages(
         Some(Value::String(text)) => history.message(Role::User, text.get().to_owned()),
         Some(Value::List(items)) => {
             history::check_count(items, defaults.limits.messages, path)?;
-            let exchanges = Exchanges::of(body)?;
+            let approvals = Approvals::of(body)?;
             for (index, value) in items.iter().enumerate() {
                 let value = Object::new(value, path.element(index))?;
-                item(value, (&defaults.seal, &exchanges), &mut history, warnings)?;
+                item(value, (&defaults.seal, &approvals), &mut history, warnings)?;
             }
         }
         Some(other) => return Err(path.expected("a string or a list of items", other)),
@@ -61,7 +61,7 @@ pub(super) fn messages(
 /// Adds one item of the input to the history.
 fn item(
     item: Object<'_>,
-    (seal, exchanges): (&Seal, &Exchanges<'_>),
+    (seal, approvals): (&Seal, &Approvals<'_>),
     history: &mut History,
     warnings: &mut Warnings,
 ) -> Result<(), ApiError> {
@@ -96,7 +96,7 @@ fn item(
         // `tools::declared` reads these.
         "additional_tools" => {}
         "item_reference" => return Err(item.path.unsupported(STORES_NOTHING)),
-        other if exchanges.item(other, item, history, warnings)? => {}
+        other if approvals.item(other, item, history, warnings)? => {}
         other => warnings.add(format!("input item of type {} ignored", printable(other))),
     }
     Ok(())

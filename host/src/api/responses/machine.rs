@@ -13,7 +13,7 @@ use super::hosted::{self, HostedCalls};
 use super::input::REASONING;
 use super::items::{Item, Likelihood, MessagePhase, Status, TokenLogprob};
 use super::names::Namespaces;
-use super::open_item::{OpenItem, Out};
+use super::open_item::{EventSink, OpenItem};
 use super::resource::{
     IncompleteDetails, RawMessage, Resource, ResponseError, ResponseStatus, ResponseUsage,
 };
@@ -64,14 +64,14 @@ impl ResponsesMachine {
     fn open(&mut self, head: &ItemHead, frames: &mut Frames) {
         debug_assert!(self.open.is_none(), "items never overlap");
         let item = self.new_item(head);
-        let out = Out { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, frames };
         self.open = Some(OpenItem::begin(item, self.response.output.len(), out));
     }
 
     fn text(&mut self, delta: &Delta, frames: &mut Frames) {
         debug_assert!(self.open.is_some(), "text belongs to an open item");
         let Some(written) = &mut self.open else { return };
-        let out = Out { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, frames };
         let logprobs = delta.tokens.iter().map(|token| token_logprob(&token.logprobs)).collect();
         written.text(delta, logprobs, self.obfuscation.as_mut(), out);
     }
@@ -85,7 +85,7 @@ impl ResponsesMachine {
         };
         let seal = self.options.seal.as_ref().zip(written.reasoning());
         let encrypted = seal.map(|(seal, text)| seal.seal(REASONING, text));
-        let out = Out { sequence: &mut self.sequence, frames };
+        let out = EventSink { sequence: &mut self.sequence, frames };
         self.response.output.push(written.end(status, encrypted, out));
     }
 
@@ -145,7 +145,7 @@ impl Machine for ResponsesMachine {
 
     fn server(&mut self, event: &ServerEvent, frames: &mut Frames) {
         let output = &mut self.response.output;
-        let out = hosted::Out { output, sequence: &mut self.sequence, ids: &mut self.ids, frames };
+        let out = hosted::OutputSink { output, sequence: &mut self.sequence, ids: &mut self.ids, frames };
         self.hosted.event(event, out);
     }
 

@@ -19,16 +19,16 @@ pub(super) struct OpenItem {
 
 /// Destination of events.
 #[derive(Debug)]
-pub(super) struct Out<'a> {
+pub(super) struct EventSink<'a> {
     pub(super) sequence: &'a mut SequenceNumbers,
     pub(super) frames: &'a mut Frames,
 }
 
 impl OpenItem {
     /// Announces `item`, which has no text yet, and its part, if items of its kind have parts.
-    pub(super) fn begin(item: Item, index: usize, out: Out<'_>) -> Self {
+    pub(super) fn begin(item: Item, index: usize, out: EventSink<'_>) -> Self {
         let mut written = Self { item, index };
-        let Out { sequence, frames } = out;
+        let EventSink { sequence, frames } = out;
         sequence.send(events::item_added(index, &written.item), frames);
         let output_index = index;
         match &mut written.item {
@@ -58,14 +58,14 @@ impl OpenItem {
         delta: &str,
         logprobs: Vec<TokenLogprob>,
         obfuscation: Option<&mut Obfuscation>,
-        out: Out<'_>,
+        out: EventSink<'_>,
     ) {
         self.append(delta);
         let secret = || encoded_len(delta) + encoded_bytes(&logprobs);
         let obfuscation = obfuscation.map(|padding| padding.pad(secret()));
         let text_delta = TextDelta { delta, obfuscation };
         let at = At { item_id: self.item.id(), output_index: self.index };
-        let Out { sequence, frames } = out;
+        let EventSink { sequence, frames } = out;
         match &self.item {
             Item::Message { .. } => {
                 sequence.send(events::text_delta(at, FIRST, text_delta, &logprobs), frames);
@@ -87,8 +87,8 @@ impl OpenItem {
     }
 
     /// Sends the item's last events and returns the finished item.
-    pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: Out<'_>) -> Item {
-        let Out { sequence, frames } = out;
+    pub(super) fn end(mut self, status: Status, encrypted: Option<String>, out: EventSink<'_>) -> Item {
+        let EventSink { sequence, frames } = out;
         end_texts(&self.item, self.index, sequence, frames);
         self.item.set_status(status);
         if let Item::Reasoning { encrypted_content, .. } = &mut self.item {

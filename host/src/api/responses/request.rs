@@ -43,7 +43,7 @@ impl ResponsesRequest {
 /// Reads and checks a request's body.
 pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesRequest, ApiError> {
     let mut warnings = Warnings::of_fields(body, fields::TABLES);
-    refuse_what_is_not_there(body)?;
+    refuse_unsupported(body)?;
     body.boolean("store")?;
 
     let max_calls = body.count("max_tool_calls", 1)?;
@@ -54,7 +54,7 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
     let hosted = hosted.and_then(|hosted| hosted::request::choose(hosted, &choice));
     let is_callable = |hosted: &Hosted| hosted.tools.iter().any(HostedTools::may_be_called);
     let others = hosted.as_ref().is_some_and(is_callable);
-    let tool_choice = declared.functions.choose(&choice, others, body.at("tool_choice"))?;
+    let tool_choice = declared.client_tools.choose(&choice, others, body.at("tool_choice"))?;
     declared.shown.extend(shown);
     let format = echo::format(body, &defaults.limits)?;
     let echo = echo::read(body, std::mem::take(&mut declared.shown), &format, defaults)?;
@@ -62,10 +62,10 @@ pub(crate) fn parse(body: &Object<'_>, defaults: &Defaults) -> Result<ResponsesR
     let job = Job {
         conversation: Conversation {
             messages: input::messages(body, defaults, &mut warnings)?,
-            tools: declared.functions.declarations,
+            tools: declared.client_tools.declarations,
         },
         beginning: Beginning::default(),
-        tools: declared.functions.tools,
+        tools: declared.client_tools.tools,
         tool_choice,
         parallel_tool_calls: echo.parallel_tool_calls,
         template_arguments: template_arguments(body, &echo, defaults)?,
@@ -154,7 +154,7 @@ pub(crate) fn read(
 }
 
 /// Refuses fields that can't be ignored without giving another answer than the one asked for.
-fn refuse_what_is_not_there(body: &Object<'_>) -> Result<(), ApiError> {
+fn refuse_unsupported(body: &Object<'_>) -> Result<(), ApiError> {
     for name in ["previous_response_id", "conversation", "prompt"] {
         if body.get(name).is_some() {
             return Err(body

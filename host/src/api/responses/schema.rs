@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use super::super::openapi::AnswerSchemas;
-use super::events::hosted::{self, Step};
+use super::events::hosted::{self, ItemProgress};
 use super::events::{self, At, Event, Lifecycle, TextDelta};
 use super::items::{OutputText, ReasoningText, SummaryText};
 use super::resource::Resource;
@@ -17,19 +17,19 @@ const LIFECYCLE: [&str; 5] = [
     "response.failed",
 ];
 
-const STEPS: [Step; 12] = [
-    Step::ListBegun,
-    Step::ListCompleted,
-    Step::ListFailed,
-    Step::McpBegun,
-    Step::McpCompleted,
-    Step::McpFailed,
-    Step::SearchBegun,
-    Step::Searching,
-    Step::SearchCompleted,
-    Step::CodeBegun,
-    Step::Interpreting,
-    Step::CodeCompleted,
+const PROGRESS: [ItemProgress; 12] = [
+    ItemProgress::ListBegun,
+    ItemProgress::ListCompleted,
+    ItemProgress::ListFailed,
+    ItemProgress::McpBegun,
+    ItemProgress::McpCompleted,
+    ItemProgress::McpFailed,
+    ItemProgress::SearchBegun,
+    ItemProgress::Searching,
+    ItemProgress::SearchCompleted,
+    ItemProgress::CodeBegun,
+    ItemProgress::Interpreting,
+    ItemProgress::CodeCompleted,
 ];
 
 /// Schemas of the response object and of the events.
@@ -77,8 +77,8 @@ impl Events<'_> {
 
     fn add_hosted(&mut self) {
         let at = At { item_id: "", output_index: 0 };
-        for step in STEPS {
-            self.add(&hosted::progress(step, at));
+        for progress in PROGRESS {
+            self.add(&hosted::progress(progress, at));
         }
         self.add(&hosted::mcp_arguments_delta(at, ""));
         self.add(&hosted::mcp_arguments_done(at, ""));

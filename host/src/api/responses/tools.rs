@@ -5,7 +5,7 @@ use super::super::error::ApiError;
 use super::super::json::{Object, Value};
 use super::super::printable::printable;
 use super::super::raw::{self, Json};
-use super::super::tools::{self, Functions, ToolBounds, ToolChoiceField};
+use super::super::tools::{self, ClientTools, ToolBounds, ToolChoiceField};
 use super::super::warnings::Warnings;
 use super::names::{Namespaces, flat};
 use super::{hosted, input_items};
@@ -14,7 +14,7 @@ use super::{hosted, input_items};
 #[derive(Debug, Default)]
 pub(super) struct Declared {
     /// The tools for parser and template, under flat names.
-    pub(super) functions: Functions,
+    pub(super) client_tools: ClientTools,
     /// Namespaces and names that the flat names stand for.
     pub(super) namespaces: Namespaces,
     /// The tools as the response object repeats them.
@@ -55,7 +55,7 @@ impl Declared {
 
     /// The flat name of the tool that `name` stands for. Returns `name` unchanged if a tool has it, or if it stands for none or several.
     fn flat_name(&self, name: String) -> String {
-        if self.functions.tools.iter().any(|tool| tool.name == name) {
+        if self.client_tools.tools.iter().any(|tool| tool.name == name) {
             return name;
         }
         let mut meant = self.namespaces.meant_by(&name);
@@ -89,7 +89,7 @@ impl Declared {
                 kind if hosted::request::is_hosted(kind) => {}
                 other => warnings.add(format!("tool of type {} ignored", printable(other))),
             }
-            if self.functions.tools.len() > max {
+            if self.client_tools.tools.len() > max {
                 return Err(path.invalid(format_args!("at most {max} tools, namespaces and all")));
             }
         }
@@ -135,15 +135,15 @@ impl Declared {
 
     /// Refuses a flat name that another tool has: the model's calls couldn't be told apart.
     fn check_free(&self, name: &str, tool: Object<'_>) -> Result<(), ApiError> {
-        if self.functions.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
+        if self.client_tools.tools.iter().any(|other| other.name == name) { Err(taken(tool)) } else { Ok(()) }
     }
 
     /// Adds a tool that clients run, a function or a custom tool, under the name that the model knows.
     fn add(&mut self, name: &str, tool: Object<'_>, kind: &str) -> Result<(), ApiError> {
         if kind == "custom" {
-            return self.functions.add_custom(name, tool);
+            return self.client_tools.add_custom(name, tool);
         }
-        self.functions.add(name, tool, "parameters", tools::nested_declaration(name, tool))
+        self.client_tools.add(name, tool, "parameters", tools::nested_declaration(name, tool))
     }
 }
 

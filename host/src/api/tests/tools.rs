@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 
 use super::super::json::{Document, Object, Path, with_value};
 use super::super::request::ReadRequest;
-use super::super::tools::{Allowed, Functions, ToolChoiceField, choice};
+use super::super::tools::{Allowed, ClientTools, ToolChoiceField, choice};
 use super::super::{chat, messages, responses};
 use super::{job, refusal};
 use crate::limits::Limits;
 use crate::parser::contract::{Grammar, Tool, ToolChoice, ToolKind};
 
 fn custom(declared: &Value) -> Result<(Tool, Value), String> {
-    let mut functions = Functions::default();
+    let mut client_tools = ClientTools::default();
     with_value(declared, |declared| {
         let object = Object::new(declared, Path::Body.field("custom"))?;
-        functions.add_custom(object.required_string("name")?, object)
+        client_tools.add_custom(object.required_string("name")?, object)
     })
     .map_err(|error| error.message)?;
-    let declaration = functions.declarations.remove(0).declaration;
-    Ok((functions.tools.remove(0), serde_json::from_str(&declaration).unwrap()))
+    let declaration = client_tools.declarations.remove(0).declaration;
+    Ok((client_tools.tools.remove(0), serde_json::from_str(&declaration).unwrap()))
 }
 
 fn chosen(choice_of: &Value) -> Result<ToolChoiceField, String> {
@@ -170,7 +170,9 @@ fn tools_that_are_not_allowed_are_neither_shown_nor_known() {
 fn of_no_tools_none_can_be_called() {
     let path = Path::Body;
     let chosen = |choice: &ToolChoiceField, others| {
-        Functions::default().choose(choice, others, path.field("tool_choice")).map_err(|error| error.message)
+        ClientTools::default()
+            .choose(choice, others, path.field("tool_choice"))
+            .map_err(|error| error.message)
     };
     let allowed = |required| {
         let names = vec!["f".to_owned()];

@@ -2,7 +2,7 @@
 
 use super::super::error::ApiError;
 use super::super::json::{Object, Path, Value};
-use super::Functions;
+use super::ClientTools;
 use crate::parser::contract::ToolChoice;
 
 /// Value of `tool_choice`.
@@ -97,7 +97,7 @@ impl Allowed {
     }
 }
 
-impl Functions {
+impl ClientTools {
     /// Removes the tools that the model must not see, and returns the choice for the parser. With `none`, templates get no tool; with
     /// allowed tools, neither templates nor the parser get the others. `others`: the request has callable tools that the server runs.
     ///

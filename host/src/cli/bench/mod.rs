@@ -16,9 +16,9 @@ pub(super) struct BenchArguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure a model on this machine, without HTTP: prompts, answers, memory bandwidth, where a step's time goes.
+    /// Measure a model on this machine, without HTTP: speed of prompts and of generation, memory bandwidth, time by part of a step.
     Model(model::BenchModelArguments),
-    /// Measure a server behind a URL, any that speaks OpenAI's API: latencies and throughput under a load.
+    /// Measure any server of the OpenAI API under a load: latencies and throughput.
     Serve(serve::BenchServeArguments),
 }
 

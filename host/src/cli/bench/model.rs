@@ -18,28 +18,29 @@ use crate::cli::values::number;
 
 #[derive(clap::Args)]
 pub(super) struct BenchModelArguments {
-    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache; of a directory only config.json is
-    /// read with `--load-format dummy` [default: the tiny test model inside the binary].
+    /// Model: a directory in Hugging Face's layout, or ORG/NAME from the local Hugging Face cache. With `--load-format dummy` only its
+    /// config.json is read [default: the tiny test model inside the binary].
     #[arg(long, value_name = "DIR|ORG/NAME")]
     model: Option<String>,
     #[command(flatten)]
     load: LoadArguments,
-    /// Lengths of prompts; 0: none.
+    /// Lengths of prompts; 0 skips this test.
     #[arg(short = 'p', long, value_name = "TOKENS,…", value_delimiter = ',', default_value = "128,512", value_parser = number::<usize>(0..=MAX_TOKENS))]
     n_prompt: Vec<usize>,
-    /// Tokens that each sequence generates; 0: none.
+    /// Tokens that each sequence generates; 0 skips this test.
     #[arg(short = 'n', long, value_name = "TOKENS", default_value = "64", value_parser = number::<usize>(0..=MAX_TOKENS))]
     n_gen: usize,
-    /// Sequences that generate at a time; 0: none.
+    /// Numbers of concurrent sequences; 0 skips this test.
     #[arg(long, value_name = "SEQUENCES,…", value_delimiter = ',', default_value = "1,4,16", value_parser = number::<usize>(0..=1024))]
     parallel: Vec<usize>,
-    /// Lengths of contexts behind which one sequence generates, too; they are computed first, which takes its time [default: none].
+    /// Lengths of contexts at which one sequence is measured in addition. Each context is computed first, which takes its time [default:
+    /// none].
     #[arg(short = 'd', long, value_name = "TOKENS,…", value_delimiter = ',', value_parser = number::<usize>(1..=MAX_TOKENS))]
     n_depth: Vec<usize>,
-    /// How often each test is timed.
+    /// Number of times that each test is run.
     #[arg(short = 'r', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
     repetitions: usize,
-    /// Memory that is read to measure the bandwidth: more than the caches hold.
+    /// Memory that is read to measure the bandwidth; it should exceed the CPU's caches.
     #[arg(long, value_name = "MIB", default_value = "1024", value_parser = number::<usize>(1..=1 << 20))]
     read_buffer: usize,
     #[command(flatten)]

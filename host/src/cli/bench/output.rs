@@ -8,10 +8,10 @@ use anyhow::Context;
 
 #[derive(clap::Args)]
 pub(super) struct OutputArguments {
-    /// File of comma-separated values to write.
+    /// Write the results to this file as comma-separated values.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// File to draw a plot to.
+    /// Write a plot to this file as SVG.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }

@@ -23,37 +23,38 @@ pub(super) struct BenchServeArguments {
     /// Base URL of the server, with or without `/v1`.
     #[arg(long, value_name = "URL", value_parser = parsed::<EngineUrl>)]
     url: EngineUrl,
-    /// Model to ask for [default: the first that the server lists].
+    /// Model named in the requests [default: the first that the server lists].
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Where the key is that the server asks for.
+    /// API key that is sent to the server: an environment variable or a file that holds it.
     #[arg(long, value_name = "env:VARIABLE|file:PATH", value_parser = parsed::<EngineKey>)]
     key: Option<EngineKey>,
-    /// Certificates (PEM) that the server is trusted by, and no others [default: the system's].
+    /// PEM file of the only certificate authorities that the server is trusted by [default: the system's].
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// API to speak, always streamed.
+    /// API of the requests, which are always streamed.
     #[arg(long, value_parser = api(), default_value = "chat")]
     api: Api,
-    /// Requests to send.
+    /// Number of requests.
     #[arg(long, value_name = "REQUESTS", default_value = "100", value_parser = number::<usize>(1..=10_000_000))]
     num_prompts: usize,
-    /// Requests per second, which come at random times (Poisson) and wait for nobody; `inf`: as soon as they may.
+    /// Requests per second at random times (a Poisson process), whether or not earlier ones have ended; `inf` sends them as early as
+    /// `--max-concurrency` allows.
     #[arg(long, value_name = "RATE", default_value = "inf", value_parser = rate)]
     request_rate: Rate,
-    /// Most requests at a time [default: any number].
+    /// Most concurrent requests [default: no limit].
     #[arg(long, value_name = "REQUESTS", value_parser = number::<usize>(1..=100_000))]
     max_concurrency: Option<usize>,
-    /// Instead of single requests: conversations at a time, which grow turn by turn, each with one request at a time.
+    /// Number of concurrent conversations, in place of single requests: each grows turn by turn and has one request at a time.
     #[arg(long, value_name = "CONVERSATIONS", value_parser = number::<usize>(1..=100_000), conflicts_with_all = ["num_prompts", "request_rate", "max_concurrency"])]
     conversations: Option<usize>,
-    /// Tokens of prompt and answer with which a conversation ends.
+    /// Length in tokens of prompt and answer at which a conversation ends.
     #[arg(long, value_name = "TOKENS", default_value = "4096", value_parser = number::<u64>(1..=1 << 24), requires = "conversations")]
     grow_to: u64,
-    /// Words of a system prompt that all requests share; 0: there is none.
+    /// Words of a system prompt that all requests share; 0 means no system prompt.
     #[arg(long, value_name = "WORDS", default_value = "0", value_parser = number::<usize>(0..=1 << 24))]
     system_len: usize,
-    /// Words of a question, about as many tokens; the server's count is what is reported.
+    /// Words of a question; a word is about a token, and the report has the server's count of tokens.
     #[arg(long, value_name = "WORDS", default_value = "128", value_parser = number::<usize>(1..=1 << 24))]
     input_len: usize,
     /// Most tokens of an answer.
@@ -62,13 +63,13 @@ pub(super) struct BenchServeArguments {
     /// Temperature of all requests.
     #[arg(long, value_name = "T", default_value = "0", value_parser = temperature)]
     temperature: f64,
-    /// Fields of all requests, instead of the usual ones: a JSON object, such as `{"ignore_eos": true}`.
+    /// JSON object of fields to add to each request or to replace, such as `{"ignore_eos": true}`.
     #[arg(long, value_name = "JSON", value_parser = object)]
     extra_body: Option<Map<String, Value>>,
-    /// What words and times of arrival follow from.
+    /// Seed of the random words and arrival times.
     #[arg(long, value_name = "N", default_value = "0", value_parser = number::<u64>(0..=u64::MAX))]
     seed: u64,
-    /// Time that an answer may take.
+    /// Most seconds that an answer may take.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = number::<u64>(1..=86_400))]
     timeout: u64,
     #[command(flatten)]

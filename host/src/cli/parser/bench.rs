@@ -13,7 +13,8 @@ use crate::cli::table::Table;
 pub(super) struct BenchParserArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// Folder of the cases, the longer strings of which are made long [default: the folder `cases` beside the parser's sources].
+    /// Folder of the cases; their longer strings are lengthened for the measurement [default: the folder `cases` beside the parser's
+    /// sources].
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
 }

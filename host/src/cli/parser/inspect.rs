@@ -11,7 +11,7 @@ use super::source::ParserArguments;
 pub(super) struct InspectArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// Setting handed to the parser (repeatable): markers may depend on it.
+    /// Setting that is passed to the parser (repeatable). Markers may depend on it.
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::cli::values::key_value)]
     option: Vec<(String, String)>,
     /// Print JSON.

@@ -22,19 +22,19 @@ pub(super) struct ParserCommandArguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show the parsers of the plugins folder and those inside the binary.
+    /// List the parsers of the plugins folder and those inside the binary.
     List(list::ListArguments),
-    /// Show what a parser says of itself, and how it was built.
+    /// Show a parser's description of itself, and how it was built.
     Inspect(inspect::InspectArguments),
-    /// Make a crate for a new parser, which builds and passes its tests at once.
+    /// Create a crate for a new parser, which builds and passes its tests at once.
     New(new::NewArguments),
-    /// Play a folder of cases to a parser and prove what every parser must keep.
+    /// Run a folder of cases through a parser and check the properties that every parser must have.
     Test(test::TestArguments),
-    /// Play one case and print its items as JSON.
+    /// Run cases through a parser and print the resulting items as JSON.
     Run(run::RunArguments),
-    /// Show one turn step by step: delta, markers, ops, items, events.
+    /// Show one turn step by step: deltas, markers, operations, items, events.
     Trace(trace::TraceArguments),
-    /// Measure what a delta costs in a parser.
+    /// Measure the cost of a delta in a parser.
     Bench(bench::BenchParserArguments),
 }
 

@@ -21,7 +21,7 @@ pub(super) struct NewArguments {
     /// Name of the parser: lower-case letters, digits and single hyphens, e.g. `my-model`.
     #[arg(value_parser = name)]
     name: String,
-    /// Folder to make it in [default: NAME].
+    /// Folder to create the crate in [default: NAME].
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

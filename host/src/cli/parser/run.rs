@@ -14,11 +14,11 @@ use super::source::ParserArguments;
 pub(super) struct RunArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// The cases (repeatable), which need not say what they expect. Of one the object is printed, of more than one an object per line,
-    /// with its file as `case`.
+    /// Files of the cases (repeatable); expected items may be missing. The result of one case is printed as an object, of several as one
+    /// object per line with the file's name in `case`.
     #[arg(long, value_name = "CASE.json", num_args = 1.., required = true)]
     case: Vec<PathBuf>,
-    /// The events of this protocol, too.
+    /// Print the events of this protocol too.
     #[arg(long, value_parser = crate::cli::values::protocol())]
     events: Option<Protocol>,
 }

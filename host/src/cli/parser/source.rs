@@ -15,10 +15,10 @@ use crate::cli::limits::Switches;
 /// Which parser: what every command about one has.
 #[derive(clap::Args)]
 pub(super) struct ParserArguments {
-    /// The parser: a file, or a name in the plugins folder or among the shipped ones.
+    /// Parser: a file, or a name in the plugins folder or among the shipped parsers.
     #[arg(value_name = "FILE|NAME")]
     file: String,
-    /// Folder that parsers are looked up in.
+    /// Folder of parsers.
     #[arg(long, value_name = "DIR", default_value = "plugins")]
     plugins: PathBuf,
     #[command(flatten)]

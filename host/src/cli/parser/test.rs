@@ -18,16 +18,16 @@ pub(super) struct TestArguments {
     /// Folder of the cases [default: the folder `cases` beside the parser's sources].
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
-    /// Only the cases of these names.
+    /// Run only the cases with these names.
     #[arg(long, value_name = "NAME", num_args = 1..)]
     case: Vec<String>,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
-    /// What the random chunkings are made of.
+    /// Seed of the random chunkings.
     #[arg(long, value_name = "N", default_value = "1", value_parser = crate::cli::values::number::<u64>(0..=u64::MAX))]
     seed: u64,
-    /// Print this case as a Responses and a Chat Completions stream instead.
+    /// Instead of testing, print this case as a Responses and a Chat Completions stream.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["case", "json"])]
     show: Option<String>,
 }

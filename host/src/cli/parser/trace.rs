@@ -18,28 +18,28 @@ use super::source::ParserArguments;
 pub(super) struct TraceArguments {
     #[command(flatten)]
     parser: ParserArguments,
-    /// What the model wrote, as it wrote it.
+    /// File of the model's raw output.
     #[arg(long, value_name = "RAW.txt", required_unless_present = "case")]
     input: Option<PathBuf>,
-    /// A case instead, cut as it is.
+    /// File of a case, with its own chunks, in place of `--input`.
     #[arg(long, value_name = "CASE.json", conflicts_with_all = ["input", "tools", "step", "option", "generation_prompt", "finish"])]
     case: Option<PathBuf>,
-    /// Tools that the request declares, as in a case.
+    /// File of the tools that the request declares, in the format of a case.
     #[arg(long, value_name = "TOOLS.json")]
     tools: Option<PathBuf>,
-    /// Characters that come in one step.
+    /// Characters of each delta.
     #[arg(long, value_name = "N", default_value = "4", value_parser = crate::cli::values::number::<u16>(1..=65_535))]
     step: u16,
-    /// Setting handed to the parser (repeatable).
+    /// Setting that is passed to the parser (repeatable).
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::cli::values::key_value)]
     option: Vec<(String, String)>,
-    /// What the chat template opens the turn with.
+    /// Generation prompt: the text by which the chat template opens the turn.
     #[arg(long, value_name = "TEXT", default_value = "")]
     generation_prompt: String,
-    /// Why the turn ends.
+    /// Finish reason of the turn.
     #[arg(long, value_parser = ["stop", "length"], default_value = "stop")]
     finish: String,
-    /// The events of this protocol, too.
+    /// Print the events of this protocol too.
     #[arg(long, value_parser = crate::cli::values::protocol())]
     events: Option<Protocol>,
 }

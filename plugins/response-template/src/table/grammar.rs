@@ -19,19 +19,23 @@ impl Table {
     /// What can't be expressed in the format of this table.
     pub(crate) fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
         let Some(turn) = Turn::of(request)? else { return Ok(None) };
-        let lark = Lark::hearing(&self.markers.0, Markers::Any(&request.token_markers), self.heard(&turn))?;
+        let lark = Lark::with_active(
+            &self.markers.0,
+            Markers::Any(&request.token_markers),
+            self.active_markers(&turn),
+        )?;
         Writer { table: self, turn: &turn, lark }.whole().map(Some)
     }
 
     /// Indices of the markers that no message contains: those that begin a delimiter that counts there, and those that look like special
     /// tokens.
-    fn heard(&self, turn: &Turn<'_>) -> Vec<usize> {
+    fn active_markers(&self, turn: &Turn<'_>) -> Vec<usize> {
         let calls = !turn.tools.is_empty() || self.implicit.is_none();
         let opens =
             self.fields.iter().filter(|field| calls || field.kind.is_text()).flat_map(|field| &field.open);
         match self.message().filter(|message| !message.open.is_empty()) {
-            Some(delimited) => self.unshown(self.triggers(&delimited.close)),
-            None => self.unshown(self.triggers(opens)),
+            Some(delimited) => self.with_special_tokens(self.triggers(&delimited.close)),
+            None => self.with_special_tokens(self.triggers(opens)),
         }
     }
 
@@ -40,11 +44,11 @@ impl Table {
         delimiters.into_iter().chain(self.ends()).map(|delimiter| delimiter.trigger).collect()
     }
 
-    /// Adds to the markers `heard` all that look like special tokens, which no message shows.
-    fn unshown(&self, heard: Vec<usize>) -> Vec<usize> {
+    /// Adds to the markers `active` all that look like special tokens, which no message shows.
+    fn with_special_tokens(&self, active: Vec<usize>) -> Vec<usize> {
         let all = self.markers.0.iter().enumerate();
         let tokens = all.filter(|(_, literal)| literal.len() > 1 && literal.starts_with(['<', '[']));
-        let mut triggers: Vec<usize> = tokens.map(|(index, _)| index).chain(heard).collect();
+        let mut triggers: Vec<usize> = tokens.map(|(index, _)| index).chain(active).collect();
         triggers.sort_unstable();
         triggers.dedup();
         triggers
@@ -68,7 +72,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn whole(mut self) -> Result<String, String> {
-        if self.table.is_anchored_somehow {
+        if self.table.has_unsupported_anchor {
             return Err("start_anchor_pattern can't be part of a grammar".into());
         }
         let anchors = self.table.anchors.iter().map(|anchor| &anchor.pattern);
@@ -97,8 +101,8 @@ impl Writer<'_> {
                 _ => continue,
             }
             let rule = format!("thoughts_{index}");
-            let heard = field.close.iter().chain(field.open.iter().filter(|_| is_first));
-            self.lark.text(&rule, self.table.unshown(self.table.triggers(heard)))?;
+            let active = field.close.iter().chain(field.open.iter().filter(|_| is_first));
+            self.lark.text(&rule, self.table.with_special_tokens(self.table.triggers(active)))?;
             let (open, close) = (self.any(&field.open), self.any(&field.close));
             all.push(match (is_first, field.repeats) {
                 (true, _) if field.open.is_empty() => format!("{rule} ({close})"),
@@ -176,10 +180,10 @@ impl Writer<'_> {
                 self.each(field, |tool| Ok(format!("gap? {} gap? ({close})", tool.arguments.json())))?
             }
             Kind::Named(Some(parameter)) => {
-                let heard = self.table.triggers(field.close.iter().chain(&parameter.end));
-                self.lark.text("value", heard.iter().copied())?;
+                let active = self.table.triggers(field.close.iter().chain(&parameter.end));
+                self.lark.text("value", active.iter().copied())?;
                 self.each(field, |tool| {
-                    Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &heard)?))
+                    Ok(format!("gap? {} ({close})", self.parameters(tool, parameter, &active)?))
                 })?
             }
             Kind::Content | Kind::Reasoning => return Err("the table has no calls".into()),
@@ -219,7 +223,7 @@ impl Writer<'_> {
         &self,
         tool: &Callable<'_>,
         parameter: &Parameter,
-        heard: &[usize],
+        active: &[usize],
     ) -> Result<String, String> {
         let is_fit = |piece: &Piece| match piece {
             Piece::Run { except, word, .. } => {
@@ -240,7 +244,7 @@ impl Writer<'_> {
             };
             format!("{} {line} {value} {end} gap?", self.pattern(&parameter.key.pattern, key))
         };
-        parameters(&self.lark, tool, &Spelling { text: "value", markers: heard, write: &write })
+        parameters(&self.lark, tool, &Spelling { text: "value", markers: active, write: &write })
     }
 
     /// One of these delimiters.

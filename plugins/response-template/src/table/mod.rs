@@ -34,7 +34,7 @@ pub(crate) struct Table {
     /// Alternatives of the start anchor that begin with plain text.
     plain_anchors: Vec<Pattern>,
     /// Whether the start anchor is a pattern that `parse` refuses.
-    is_anchored_somehow: bool,
+    has_unsupported_anchor: bool,
     /// Kinds of text that lose white space at their ends.
     pub(crate) trim: Trim,
 }

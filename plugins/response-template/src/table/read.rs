@@ -23,9 +23,9 @@ const FIELD: [&str; 11] = [
 const ARGS: [&str; 4] = ["strip", "allow_non_json", "tag_pattern", "value_parser"];
 
 /// An object of the table's JSON.
-struct Written<'a>(&'a Value);
+struct JsonObject<'a>(&'a Value);
 
-impl<'a> Written<'a> {
+impl<'a> JsonObject<'a> {
     fn get(&self, key: &str) -> Option<&'a Value> {
         self.0.get(key).filter(|value| !value.is_null())
     }
@@ -88,14 +88,14 @@ impl Table {
         for (name, field) in fields {
             table.field(name, field).map_err(|error| format!("field '{name}': {error}"))?;
         }
-        table.anchor(&Written(&written))?;
+        table.anchor(&JsonObject(&written))?;
         Ok(table)
     }
 
     fn field(&mut self, name: &str, field: &Value) -> Result<(), String> {
         known(field, &FIELD)?;
-        let written = Written(field);
-        let args = Written(written.get("content_args").unwrap_or(&Value::Null));
+        let written = JsonObject(field);
+        let args = JsonObject(written.get("content_args").unwrap_or(&Value::Null));
         if !args.0.is_null() {
             known(args.0, &ARGS)?;
         }
@@ -142,13 +142,13 @@ impl Table {
     }
 
     /// Reads the start anchor. A pattern that `parse` refuses is an error only in [`Table::constrain`].
-    fn anchor(&mut self, written: &Written<'_>) -> Result<(), String> {
+    fn anchor(&mut self, written: &JsonObject<'_>) -> Result<(), String> {
         let anchors = match (written.text("start_anchor")?, written.text("start_anchor_pattern")?) {
             (Some(text), _) => Ok(vec![Pattern(vec![Piece::Literal(text.to_owned())])]),
             (None, Some(regex)) => parse(regex),
             (None, None) => Ok(Vec::new()),
         };
-        self.is_anchored_somehow = anchors.is_err();
+        self.has_unsupported_anchor = anchors.is_err();
         for anchor in anchors.unwrap_or_default() {
             match anchor.0.first() {
                 Some(Piece::Literal(text)) if text.starts_with(['<', '[']) => {
@@ -166,7 +166,7 @@ impl Table {
     /// The delimiters that open or close a field, and whether the beginning of the message is one of them.
     fn delimiters(
         &mut self,
-        field: &Written<'_>,
+        field: &JsonObject<'_>,
         literal: &str,
         pattern: &str,
     ) -> Result<(Vec<Delimiter>, bool), String> {
@@ -188,10 +188,10 @@ impl Table {
         transform: &Value,
         each: bool,
         is_json: bool,
-        args: &Written<'_>,
+        args: &JsonObject<'_>,
         open: &[Delimiter],
     ) -> Result<Kind, String> {
-        let function = Written(transform.get("function").ok_or("transform has no `function`")?);
+        let function = JsonObject(transform.get("function").ok_or("transform has no `function`")?);
         if function.0 == "{content}" && is_json && !each {
             let [name, arguments] = ["name", "arguments"].map(String::from);
             return Ok(Kind::Objects { name, arguments, listed: false });
@@ -217,7 +217,7 @@ impl Table {
     }
 
     /// Reads the `tag_pattern` of `xml-inline` content: literal, key, literal, value, literal.
-    fn written_parameter(&mut self, args: &Written<'_>) -> Result<Parameter, String> {
+    fn written_parameter(&mut self, args: &JsonObject<'_>) -> Result<Parameter, String> {
         let regex = args.text("tag_pattern")?.ok_or("tag_pattern is missing")?;
         let parser = args.get("value_parser").and_then(|parser| parser["name"].as_str()).unwrap_or("text");
         if !["text", "json"].contains(&parser) {

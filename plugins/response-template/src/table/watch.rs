@@ -44,11 +44,11 @@ pub(crate) enum Meaning {
     /// The region of this field opens.
     Open(usize),
     /// The message begins: the start anchor, or the `open` of the region that is open from the beginning.
-    Again,
+    MessageStart,
     /// The region closes.
     Close,
     /// The field without `open` closes: the turn ends.
-    End,
+    TurnEnd,
     /// A parameter begins.
     Key,
     /// A parameter's value ends.
@@ -69,7 +69,7 @@ pub(crate) enum Found {
 impl Table {
     /// Whether a marker begins a delimiter that counts at `place` and, if `ends` is set, ends the turn.
     pub(crate) fn announces(&self, place: Place, marker: usize, ends: bool) -> bool {
-        let counts = |meaning| !ends || meaning == Meaning::End;
+        let counts = |meaning| !ends || meaning == Meaning::TurnEnd;
         self.watched(place).any(|(meaning, delimiter)| counts(meaning) && delimiter.trigger == marker)
     }
 
@@ -137,8 +137,8 @@ impl Table {
             .map(|parameter| &parameter.key);
         let value = parameter.filter(|_| matches!(place.within, Within::Value | Within::Ended));
         opens
-            .chain(ends.map(|end| (Meaning::End, end)))
-            .chain(again.chain(anchors).map(|open| (Meaning::Again, open)))
+            .chain(ends.map(|end| (Meaning::TurnEnd, end)))
+            .chain(again.chain(anchors).map(|open| (Meaning::MessageStart, open)))
             .chain(closes.map(|close| (Meaning::Close, close)))
             .chain(key.into_iter().map(|key| (Meaning::Key, key)))
             .chain(value.into_iter().flat_map(|parameter| &parameter.end).map(|end| (Meaning::ValueEnd, end)))

@@ -26,7 +26,7 @@ pub struct Lark {
     /// Indices of the markers that text can spell.
     spelt: Vec<usize>,
     /// Indices of the markers that count inside a message, so that text must not spell them.
-    heard: Vec<usize>,
+    active: Vec<usize>,
     rules: String,
 }
 
@@ -63,17 +63,17 @@ impl Lark {
     /// # Errors
     /// The markers are such that no text can be kept from spelling them.
     pub fn new<S: AsRef<str>>(literals: &[S], markers: Markers<'_>) -> Result<Self, String> {
-        Self::hearing(literals, markers, (0..literals.len()).collect())
+        Self::with_active(literals, markers, (0..literals.len()).collect())
     }
 
-    /// [`Lark::new`] for a format in which only the markers `heard` mean something inside a message: `text` spells none of these.
+    /// [`Lark::new`] for a format in which only the markers `active` mean something inside a message: `text` spells none of these.
     ///
     /// # Errors
     /// Those of [`Lark::new`].
-    pub fn hearing<S: AsRef<str>>(
+    pub fn with_active<S: AsRef<str>>(
         literals: &[S],
         markers: Markers<'_>,
-        heard: Vec<usize>,
+        active: Vec<usize>,
     ) -> Result<Self, String> {
         let is_token = |index: &usize| match markers {
             Markers::Any(tokens) => tokens.iter().any(|token| *token as usize == *index),
@@ -83,10 +83,10 @@ impl Lark {
             literals: literals.iter().map(|literal| literal.as_ref().to_owned()).collect(),
             marker: if markers == Markers::Tokens { "token" } else { "marker" },
             spelt: (0..literals.len()).filter(|index| !is_token(index)).collect(),
-            heard: heard.clone(),
+            active: active.clone(),
             rules: String::new(),
         };
-        lark.text("text", heard)?;
+        lark.text("text", active)?;
         lark.rule("gap", r"/[ \t\r\n]{1,8}/");
         lark.rule("key", r"/[^<>=\s]{1,64}/");
         lark.rule("INTEGER", r"/-?(?:0|[1-9][0-9]{0,15})/");
@@ -138,8 +138,8 @@ impl Lark {
     }
 
     /// Indices of the markers that a message must not spell.
-    pub(super) fn heard(&self) -> impl Iterator<Item = usize> {
-        self.heard.iter().copied()
+    pub(super) fn active(&self) -> impl Iterator<Item = usize> {
+        self.active.iter().copied()
     }
 
     /// The literals of these markers, to be kept out of text.

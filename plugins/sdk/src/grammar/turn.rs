@@ -173,7 +173,7 @@ impl<'a> Turn<'a> {
     /// # Errors
     /// The schema or grammar can't be followed among this format's markers.
     pub fn answer(&self, lark: &Lark) -> Result<Option<String>, String> {
-        let forbidden = lark.forbidden(lark.heard())?;
+        let forbidden = lark.forbidden(lark.active())?;
         match &self.answer {
             Answer::Nothing | Answer::Free => Ok(None),
             Answer::Json(schema) => {

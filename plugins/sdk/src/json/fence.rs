@@ -1,4 +1,4 @@
-//! Markdown fences around a call's arguments: which bytes may close one. [`super::Body`] holds those bytes until it is decided.
+//! Markdown fences around a call's arguments: which bytes may close one. [`super::ArgumentsText`] holds those bytes until it is decided.
 
 /// Longest opening line of a fence, and longest held text that may close a fence, in bytes.
 pub(super) const FENCE: usize = 64;

@@ -1,6 +1,6 @@
 //! Custom tools in JSON formats: the model is shown a function with one string, `input`, whose value is the tool's text.
 //!
-//! [`Seek`] finds where that string begins; `Call` and `Body` hold the object's bytes until the search has ended.
+//! [`Seek`] finds where that string begins; `Call` and `ArgumentsText` hold the object's bytes until the search has ended.
 
 use super::{Event, Scanner};
 

@@ -1,11 +1,11 @@
-//! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string,
-//! [`Call`] routes a call that is one JSON object, [`Body`] routes arguments that stand alone, [`Object`] routes arguments that end
-//! without a marker, [`Calls`] routes all between the markers of calls; [`Bare`] decides whether an object without markup is a call.
+//! JSON read as it arrives, byte by byte: [`Scanner`] finds the members of an object, [`Unescape`] decodes the inside of a string, [`Call`]
+//! routes a call that is one JSON object, [`ArgumentsText`] routes arguments that stand alone, [`Object`] routes arguments that end without
+//! a marker, [`Calls`] routes all between the markers of calls; [`Bare`] decides whether an object without markup is a call.
 //!
 //! Each does constant work per byte, keeps no text but one short string, and accepts text cut at any byte.
 
+mod arguments_text;
 mod bare;
-mod body;
 mod call;
 mod calls;
 mod fence;
@@ -16,8 +16,8 @@ mod quoted;
 mod scanner;
 mod unescape;
 
+pub use arguments_text::ArgumentsText;
 pub use bare::{Bare, Name, Verdict};
-pub use body::Body;
 pub use call::{Call, Progress};
 pub use calls::Calls;
 pub use object::Object;

@@ -1,19 +1,19 @@
 //! Arguments of a call whose name came before them: one JSON object, whose last bracket ends the call without a marker.
 
-use super::{Body, Scanner};
+use super::{ArgumentsText, Scanner};
 use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
 pub struct Object {
-    body: Body,
+    arguments: ArgumentsText,
     scanner: Scanner,
 }
 
 impl Object {
     /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
-        Self { body: Body::new(payload), scanner: Scanner::default() }
+        Self { arguments: ArgumentsText::new(payload), scanner: Scanner::default() }
     }
 
     /// Whether the next byte is inside a string.
@@ -29,10 +29,10 @@ impl Object {
     /// Reads `text` up to the object's end, where the call is closed. Returns the number of bytes read if the end came.
     pub fn read(&mut self, text: &[u8], out: &mut Output) -> Option<usize> {
         let end = self.scanner.read(text);
-        self.body.read(&text[..end.unwrap_or(text.len())], out);
+        self.arguments.read(&text[..end.unwrap_or(text.len())], out);
         if end.is_some() {
-            self.body.close(out);
-        } else if let Some(stops) = self.body.json().and_then(|json| json.stops_behind(text)) {
+            self.arguments.close(out);
+        } else if let Some(stops) = self.arguments.json().and_then(|json| json.stops_behind(text)) {
             out.until_byte(Route::Arguments, stops);
         }
         end
@@ -42,20 +42,20 @@ impl Object {
     pub fn end(&mut self, by_itself: bool, out: &mut Output) -> bool {
         let is_whole = by_itself && !self.is_open();
         if is_whole {
-            self.body.close(out);
+            self.arguments.close(out);
         } else {
-            self.body.release(out);
+            self.arguments.release(out);
         }
         is_whole
     }
 
-    /// Completes the call ([`Body::close`]).
+    /// Completes the call ([`ArgumentsText::close`]).
     pub fn close(&mut self, out: &mut Output) {
-        self.body.close(out);
+        self.arguments.close(out);
     }
 
-    /// Routes the bytes that are still held ([`Body::release`]).
+    /// Routes the bytes that are still held ([`ArgumentsText::release`]).
     pub fn release(&mut self, out: &mut Output) {
-        self.body.release(out);
+        self.arguments.release(out);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: while a call is open, all text is the call's; otherwise what isn't a header goes out as prose.
 
-use super::{Body, Mark, Progress, Schemas, Style};
+use super::{CallReader, Mark, Progress, Schemas, Style};
 use crate::{FinishReason, Output, Prose, Request, Tools};
 
 /// The tools of a stream, the call that is open, if one is, and the prose around calls.
@@ -16,7 +16,7 @@ pub struct Calls {
     /// The prose around calls.
     pub prose: Prose,
     style: Style,
-    open: Option<Body>,
+    open: Option<CallReader>,
     /// Whether the next text is in the line behind a turn's marker, which names the turn's role.
     in_role: bool,
 }
@@ -59,17 +59,17 @@ impl Calls {
             self.open = None;
         }
         if progress == Progress::Closed {
-            self.prose.go_on(out);
+            self.prose.drop_markup(out);
         }
         progress != Progress::Left
     }
 
     /// Opens a call, behind whose header the `keep` youngest bytes are held. Prose goes on behind the call as it was before.
-    pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut Body {
+    pub fn open(&mut self, name: &str, keep: usize, out: &mut Output) -> &mut CallReader {
         let payload = self.tools.payload(name);
         out.drop(out.held() - keep);
         out.tool_call(name, payload);
-        self.open.insert(Body::new(self.style, self.schemas.arguments(name, payload)))
+        self.open.insert(CallReader::new(self.style, self.schemas.arguments(name, payload)))
     }
 
     /// Ends the stream.

@@ -2,7 +2,7 @@
 //!
 //! The text is JSON as it stands, or it is spelt as Python spells it (`True`, `None`: chat templates write earlier calls that way),
 //! or it is a string. A number is JSON's number and finite; `5.0` and `1e3` count as integers. An integer may have any value, as it has in
-//! JSON. Anything else is a string, whatever the schema says: the client sees what the model wrote.
+//! JSON; if it is written with an exponent, it is at most 2^53, where doubles hold every integer. Anything else is a string, whatever the schema says: the client sees what the model wrote.
 
 use serde::de::IgnoredAny;
 

@@ -1,7 +1,7 @@
-//! Held text that may end a value: a marker and what came since, until it is known whether the format goes on behind it. [`super::Body`]
-//! and the parser of tables hold these bytes and ask.
+//! Held text that may end a value: a marker and what came since, until it is known whether the format goes on behind it.
+//! [`super::CallReader`] and the parser of tables hold these bytes and ask.
 //!
-//! Invariant: no more text is held than white space of a bounded length, so the cost per byte is constant.
+//! Invariant: the length of the white space and of the key in held text is bounded, so the cost per byte is constant.
 
 use super::coerce::white;
 

@@ -1,4 +1,4 @@
-//! What a parser tells [`super::Body`] about its format (style, meaning of markers), and what `Body` answers.
+//! What a parser tells [`super::CallReader`] about its format (style, meaning of markers), and what `CallReader` answers.
 
 /// How a format spells a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

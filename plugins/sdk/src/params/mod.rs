@@ -1,5 +1,5 @@
 //! Calls whose parameters are written one by one as text, each typed by the tool's JSON schema (Qwen3-Coder, GLM):
-//! [`Schemas`] has each parameter's types, [`Body`] reads a call from its first parameter on, [`ArgumentsWriter`] writes the JSON.
+//! [`Schemas`] has each parameter's types, [`CallReader`] reads a call from its first parameter on, [`ArgumentsWriter`] writes the JSON.
 //! [`Calls`] joins them for the whole stream.
 //!
 //! Invariant: the arguments written so far are a prefix of the call's final JSON, whatever the model writes. A value that is a string
@@ -9,7 +9,7 @@
 //! See [`coerce`](fn@coerce).
 
 mod arguments;
-mod body;
+mod call_reader;
 mod calls;
 mod coerce;
 mod doubt;
@@ -20,7 +20,7 @@ mod tag;
 mod types;
 
 pub use arguments::ArgumentsWriter;
-pub use body::Body;
+pub use call_reader::CallReader;
 pub use calls::Calls;
 pub use coerce::{Coerced, coerce};
 pub use doubt::Doubt;

@@ -3,14 +3,14 @@
 //! Invariant: a marker inside a string of the arguments is text, unless it ends the turn.
 
 use super::Mark;
-use crate::json::{Body, Object};
+use crate::json::{ArgumentsText, Object};
 use crate::{Output, Payload, Phase};
 
 /// Reader of one call's arguments.
 #[derive(Debug)]
 pub(super) enum ArgumentsReader {
     /// A marker ends the arguments.
-    Marked(Body),
+    Marked(ArgumentsText),
     /// The arguments end at their last bracket.
     Alone(Object),
 }
@@ -18,14 +18,14 @@ pub(super) enum ArgumentsReader {
 impl ArgumentsReader {
     /// Arguments of a call that was just opened with this payload; `has_end` says whether the format has a marker that ends a call.
     pub(super) fn new(payload: Payload, has_end: bool) -> Self {
-        if has_end { Self::Marked(Body::new(payload)) } else { Self::Alone(Object::new(payload)) }
+        if has_end { Self::Marked(ArgumentsText::new(payload)) } else { Self::Alone(Object::new(payload)) }
     }
 
     /// Reads `text`. If the arguments end at their last bracket, closes the call there and returns the number of bytes read.
     pub(super) fn text(&mut self, text: &str, out: &mut Output) -> Option<usize> {
         match self {
-            Self::Marked(body) => {
-                body.text(text, 0, out);
+            Self::Marked(arguments) => {
+                arguments.text(text, 0, out);
                 None
             }
             Self::Alone(object) => object.read(text.as_bytes(), out),
@@ -35,22 +35,22 @@ impl ArgumentsReader {
     /// Whether a marker of this meaning is text here.
     pub(super) fn is_text(&self, mark: Mark) -> bool {
         let in_string = match self {
-            Self::Marked(body) => body.in_string(),
+            Self::Marked(arguments) => arguments.in_string(),
             Self::Alone(object) => object.in_string(),
         };
         match mark {
             Mark::TurnEnd => false,
             _ if in_string => true,
             Mark::Section | Mark::SectionEnd | Mark::Call | Mark::CallEnd => false,
-            Mark::Separator => !matches!(self, Self::Marked(body) if body.is_empty()),
+            Mark::Separator => !matches!(self, Self::Marked(arguments) if arguments.is_empty()),
             _ => true,
         }
     }
 
     /// Reports a marker that is text here, before its literal is read as text.
     pub(super) fn interrupt(&mut self) {
-        if let Self::Marked(body) = self {
-            body.interrupt();
+        if let Self::Marked(arguments) = self {
+            arguments.interrupt();
         }
     }
 
@@ -61,8 +61,10 @@ impl ArgumentsReader {
                 out.drop_all();
                 return true;
             }
-            Self::Marked(body) if mark == Mark::TurnEnd && !body.has_ended() => body.release(out),
-            Self::Marked(body) => body.close(out),
+            Self::Marked(arguments) if mark == Mark::TurnEnd && !arguments.has_ended() => {
+                arguments.release(out)
+            }
+            Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {
                 if !object.end(true, out) {
                     // The call is over and incomplete; a new message keeps a later `close` from completing it.
@@ -76,7 +78,7 @@ impl ArgumentsReader {
     /// Completes the call.
     pub(super) fn close(&mut self, out: &mut Output) {
         match self {
-            Self::Marked(body) => body.close(out),
+            Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => object.close(out),
         }
     }
@@ -84,8 +86,8 @@ impl ArgumentsReader {
     /// Ends the arguments with the turn, which the model ended `by_itself` or not.
     pub(super) fn finish(&mut self, by_itself: bool, out: &mut Output) {
         match self {
-            Self::Marked(body) if body.has_ended() && by_itself => body.close(out),
-            Self::Marked(body) => body.release(out),
+            Self::Marked(arguments) if arguments.has_ended() && by_itself => arguments.close(out),
+            Self::Marked(arguments) => arguments.release(out),
             Self::Alone(object) => _ = object.end(by_itself, out),
         }
     }

@@ -2,8 +2,8 @@
 //! arguments. A format may lack the markers around sections, around reasoning, and the one that ends a call: its arguments then end with
 //! their JSON object. Such a parser is a [`Format`]: a table of markers, a rule for names, a spelling of calls; [`Sections`] does the rest.
 //!
-//! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of
-//! bounded length is held, and what [`crate::json::Body`] holds. Inside arguments all markers that don't end them are text, and inside a
+//! Invariant: a call opens when its header is whole, and its arguments go out until a marker says that they end; only a header of bounded
+//! length is held, and what [`crate::json::ArgumentsText`] holds. Inside arguments all markers that don't end them are text, and inside a
 //! string all but the turn's end. Text that turns out to be no header goes out as prose; in a section, whose own markers are dropped,
 //! without the marker before it. A header that the turn's end cuts off is the opening of a broken call and is dropped, as is a call without
 //! anything in it. Where no tool may be called, calls are text.
@@ -218,7 +218,7 @@ impl<F: Format> Sections<F> {
                 self.text(&arguments, out);
             }
             Head::Nothing => {
-                self.deny(keep, out);
+                self.release_as_prose(keep, out);
                 if keep == 0 {
                     self.prose.flow(out);
                 }
@@ -242,7 +242,7 @@ impl<F: Format> Sections<F> {
             Mark::Separator if header.separator.is_none() => header.separator = Some(header.text.len()),
             Mark::Separator | Mark::CallEnd | Mark::SectionEnd => header.ended = true,
             _ => {
-                self.deny(literal.len(), out);
+                self.release_as_prose(literal.len(), out);
                 return false;
             }
         }
@@ -258,7 +258,7 @@ impl<F: Format> Sections<F> {
     }
 
     /// Releases the held bytes as prose, since they are no call, but for the `keep` youngest bytes.
-    fn deny(&mut self, keep: usize, out: &mut Output) {
+    fn release_as_prose(&mut self, keep: usize, out: &mut Output) {
         let State::Header(header) = &self.state else { return };
         if self.in_section {
             out.drop(header.opening);
@@ -292,7 +292,7 @@ impl<F: Format> Sections<F> {
                 self.prose.turn_to_content();
                 self.state = State::Role;
             }
-            _ => self.prose.go_on(out),
+            _ => self.prose.drop_markup(out),
         }
     }
 }

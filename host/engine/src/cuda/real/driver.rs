@@ -52,7 +52,7 @@ impl Gpu {
     }
 
     fn arch(&self) -> Arch {
-        Arch { major: self.info.compute.0, minor: self.info.compute.1 }
+        self.info.arch()
     }
 }
 

@@ -65,7 +65,7 @@ fn a_newer_driver_will_do() {
 fn gpus_are_chosen_by_index_and_those_without_bf16_are_refused() {
     let survey = Survey::of(&whole());
     assert_eq!(survey.first_usable().unwrap().index, 1);
-    assert_eq!(survey.device(1).unwrap().architecture(), "sm_90a");
+    assert_eq!(survey.device(1).unwrap().arch().to_string(), "sm_90a");
     let error = survey.device(0).unwrap_err().to_string();
     assert!(error.contains("7.5; needs 8.0"), "{error}");
     assert_eq!(survey.device(2), Err(CudaError::NoSuchDevice { index: 2, found: 2 }));

@@ -13,7 +13,7 @@ pub(in super::super) struct Progress<'a> {
 
 /// Progress of an item, reported by an event that has only the item's id and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Step {
+pub(in super::super) enum ItemProgress {
     ListBegun,
     ListCompleted,
     ListFailed,
@@ -29,21 +29,21 @@ pub(in super::super) enum Step {
 }
 
 /// `response.mcp_list_tools.*`, `response.mcp_call.*`, `response.web_search_call.*`, `response.code_interpreter_call.*`.
-pub(in super::super) fn progress(step: Step, at: At<'_>) -> Event<Progress<'_>> {
+pub(in super::super) fn progress(progress: ItemProgress, at: At<'_>) -> Event<Progress<'_>> {
     let At { item_id, output_index } = at;
-    let kind = match step {
-        Step::ListBegun => "response.mcp_list_tools.in_progress",
-        Step::ListCompleted => "response.mcp_list_tools.completed",
-        Step::ListFailed => "response.mcp_list_tools.failed",
-        Step::McpBegun => "response.mcp_call.in_progress",
-        Step::McpCompleted => "response.mcp_call.completed",
-        Step::McpFailed => "response.mcp_call.failed",
-        Step::SearchBegun => "response.web_search_call.in_progress",
-        Step::Searching => "response.web_search_call.searching",
-        Step::SearchCompleted => "response.web_search_call.completed",
-        Step::CodeBegun => "response.code_interpreter_call.in_progress",
-        Step::Interpreting => "response.code_interpreter_call.interpreting",
-        Step::CodeCompleted => "response.code_interpreter_call.completed",
+    let kind = match progress {
+        ItemProgress::ListBegun => "response.mcp_list_tools.in_progress",
+        ItemProgress::ListCompleted => "response.mcp_list_tools.completed",
+        ItemProgress::ListFailed => "response.mcp_list_tools.failed",
+        ItemProgress::McpBegun => "response.mcp_call.in_progress",
+        ItemProgress::McpCompleted => "response.mcp_call.completed",
+        ItemProgress::McpFailed => "response.mcp_call.failed",
+        ItemProgress::SearchBegun => "response.web_search_call.in_progress",
+        ItemProgress::Searching => "response.web_search_call.searching",
+        ItemProgress::SearchCompleted => "response.web_search_call.completed",
+        ItemProgress::CodeBegun => "response.code_interpreter_call.in_progress",
+        ItemProgress::Interpreting => "response.code_interpreter_call.interpreting",
+        ItemProgress::CodeCompleted => "response.code_interpreter_call.completed",
     };
     Event { kind, body: Progress { item_id, output_index } }
 }

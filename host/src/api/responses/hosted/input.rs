@@ -18,31 +18,31 @@ const REFUSED: &str = "The user did not allow this call.";
 
 /// Items of one input that belong together: requests for approval, the client's answers, and the calls that ran.
 #[derive(Debug, Default)]
-pub(in super::super) struct Exchanges<'a> {
+pub(in super::super) struct Approvals<'a> {
     /// Whether the client approved, and the reason, by id of the request for approval.
     answers: HashMap<&'a str, (bool, Option<&'a str>)>,
     /// Items of approved calls that have run already, by id of the request for approval.
     run: HashMap<&'a str, Object<'a>>,
 }
 
-impl<'a> Exchanges<'a> {
+impl<'a> Approvals<'a> {
     /// Collects them from the input of `body`.
     pub(in super::super) fn of(body: &Object<'a>) -> Result<Self, ApiError> {
-        let mut exchanges = Self::default();
+        let mut approvals = Self::default();
         for item in items(body) {
             let text = |name| item.field(name).and_then(Value::as_str);
             match (text("type"), text("approval_request_id")) {
                 (Some("mcp_approval_response"), Some(id)) => {
                     let agreed = matches!(item.field("approve"), Some(Value::Bool(true)));
-                    exchanges.answers.insert(id, (agreed, text("reason")));
+                    approvals.answers.insert(id, (agreed, text("reason")));
                 }
                 (Some("mcp_call"), Some(id)) => {
-                    exchanges.run.insert(id, Object::new(item, Path::Body)?);
+                    approvals.run.insert(id, Object::new(item, Path::Body)?);
                 }
                 _ => {}
             }
         }
-        Ok(exchanges)
+        Ok(approvals)
     }
 
     /// Adds one item to the history. Returns false if it isn't an item of a tool that a server runs.
@@ -100,7 +100,7 @@ impl<'a> Exchanges<'a> {
 
 /// Calls that the client has approved and that haven't run, in the order of the input.
 pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
-    let exchanges = Exchanges::of(body)?;
+    let approvals = Approvals::of(body)?;
     let path = body.at("input");
     let mut approved = Vec::new();
     for (index, value) in items(body).enumerate() {
@@ -109,8 +109,8 @@ pub(super) fn approved(body: &Object<'_>) -> Result<Vec<Approved>, ApiError> {
         }
         let item = Object::new(value, path.element(index))?;
         let id = item.required_string("id")?;
-        let agreed = exchanges.answers.get(id).is_some_and(|(approve, _)| *approve);
-        if agreed && !exchanges.run.contains_key(id) {
+        let agreed = approvals.answers.get(id).is_some_and(|(approve, _)| *approve);
+        if agreed && !approvals.run.contains_key(id) {
             let HistoryCall { id, name, arguments } = written(item, id)?;
             let server = item.required_string("server_label")?.to_owned();
             approved.push(Approved { id, server, name, arguments });

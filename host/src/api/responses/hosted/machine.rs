@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::super::events::hosted::Step;
+use super::super::events::hosted::ItemProgress;
 use super::super::events::{self, At, SequenceNumbers};
 use super::super::items::Item;
 use super::items::{CallStatus, HostedItem};
@@ -35,14 +35,14 @@ struct OpenCall {
 }
 
 /// Destination of the events and items of one response.
-pub(in super::super) struct Out<'a> {
+pub(in super::super) struct OutputSink<'a> {
     pub(in super::super) output: &'a mut Vec<Item>,
     pub(in super::super) sequence: &'a mut SequenceNumbers,
     pub(in super::super) ids: &'a mut Ids,
     pub(in super::super) frames: &'a mut Frames,
 }
 
-impl Out<'_> {
+impl OutputSink<'_> {
     /// Adds an item and announces it. Returns its output index.
     fn add(&mut self, item: HostedItem) -> usize {
         let place = self.output.len();
@@ -56,9 +56,9 @@ impl Out<'_> {
         item
     }
 
-    fn progress(&mut self, place: usize, step: Step) {
+    fn progress(&mut self, place: usize, progress: ItemProgress) {
         let at = At { item_id: self.output[place].id(), output_index: place };
-        self.sequence.send(events::hosted::progress(step, at), self.frames);
+        self.sequence.send(events::hosted::progress(progress, at), self.frames);
     }
 
     fn done(&mut self, place: usize) {
@@ -68,7 +68,7 @@ impl Out<'_> {
 
 impl HostedCalls {
     /// Writes the events for `event`.
-    pub(in super::super) fn event(&mut self, event: &ServerEvent, mut out: Out<'_>) {
+    pub(in super::super) fn event(&mut self, event: &ServerEvent, mut out: OutputSink<'_>) {
         match event {
             ServerEvent::ListBegun { server } => self.list_begun(server, &mut out),
             ServerEvent::ListEnded { server, tools } => self.list_ended(server, tools, &mut out),
@@ -83,7 +83,7 @@ impl HostedCalls {
         }
     }
 
-    fn list_begun(&mut self, server: &str, out: &mut Out<'_>) {
+    fn list_begun(&mut self, server: &str, out: &mut OutputSink<'_>) {
         let (id, server_label) = (out.ids.next("mcpl_"), server.to_owned());
         let place = out.add(HostedItem::McpListTools {
             id,
@@ -92,11 +92,11 @@ impl HostedCalls {
             error: None,
             open: true,
         });
-        out.progress(place, Step::ListBegun);
+        out.progress(place, ItemProgress::ListBegun);
         self.lists.insert(server.to_owned(), place);
     }
 
-    fn list_ended(&mut self, server: &str, listed: &Result<Vec<McpTool>, String>, out: &mut Out<'_>) {
+    fn list_ended(&mut self, server: &str, listed: &Result<Vec<McpTool>, String>, out: &mut OutputSink<'_>) {
         let Some(place) = self.lists.remove(server) else { return };
         if let HostedItem::McpListTools { tools, error, open, .. } = out.item(place) {
             *open = false;
@@ -105,11 +105,14 @@ impl HostedCalls {
                 Err(reason) => *error = Some(reason.clone()),
             }
         }
-        out.progress(place, if listed.is_ok() { Step::ListCompleted } else { Step::ListFailed });
+        out.progress(
+            place,
+            if listed.is_ok() { ItemProgress::ListCompleted } else { ItemProgress::ListFailed },
+        );
         out.done(place);
     }
 
-    fn call_begun(&mut self, call_id: &str, called: &Called, out: &mut Out<'_>) {
+    fn call_begun(&mut self, call_id: &str, called: &Called, out: &mut OutputSink<'_>) {
         let place = match &called.consent {
             Consent::Asked => None,
             Consent::NotNeeded | Consent::Given(_) => {
@@ -126,7 +129,7 @@ impl HostedCalls {
         self.calls.insert(call_id.to_owned(), call);
     }
 
-    fn call_written(&mut self, call_id: &str, out: &mut Out<'_>) {
+    fn call_written(&mut self, call_id: &str, out: &mut OutputSink<'_>) {
         let Some(call) = self.calls.get_mut(call_id) else { return };
         let Some(place) = call.place else {
             let Called { server, name, .. } = &call.called;
@@ -142,17 +145,17 @@ impl HostedCalls {
         call.written = true;
         match call.called.kind {
             CallKind::Mcp => {}
-            CallKind::Code { .. } => out.progress(place, Step::Interpreting),
+            CallKind::Code { .. } => out.progress(place, ItemProgress::Interpreting),
             kind => {
                 if let HostedItem::WebSearchCall { action, .. } = out.item(place) {
                     *action = web_action(kind, &call.arguments);
                 }
-                out.progress(place, Step::Searching);
+                out.progress(place, ItemProgress::Searching);
             }
         }
     }
 
-    fn call_ended(&mut self, call_id: &str, result: &Result<String, String>, out: &mut Out<'_>) {
+    fn call_ended(&mut self, call_id: &str, result: &Result<String, String>, out: &mut OutputSink<'_>) {
         let Some(call) = self.calls.remove(call_id) else { return };
         // A call that was cut off before the client could be asked for approval leaves no item.
         let Some(place) = call.place else { return };
@@ -167,7 +170,7 @@ impl HostedCalls {
         set_result(out.item(place), now, result);
         match (call.called.kind, now) {
             (kind, CallStatus::Completed) => out.progress(place, completed(kind)),
-            (CallKind::Mcp, _) => out.progress(place, Step::McpFailed),
+            (CallKind::Mcp, _) => out.progress(place, ItemProgress::McpFailed),
             // Other kinds have no event for a failure: the item's status says it.
             _ => {}
         }
@@ -176,7 +179,7 @@ impl HostedCalls {
 }
 
 impl OpenCall {
-    fn text(&mut self, delta: &str, out: &mut Out<'_>) {
+    fn text(&mut self, delta: &str, out: &mut OutputSink<'_>) {
         let Some(place) = self.place else { return self.arguments.push_str(delta) };
         let (arguments, sequence, frames) = (&mut self.arguments, &mut *out.sequence, &mut *out.frames);
         let Item::Hosted(item) = &mut out.output[place] else { return };
@@ -196,7 +199,7 @@ impl OpenCall {
     }
 
     /// Ends the item's text. Code in an object of arguments is sent as one delta here, since it is read from the complete object.
-    fn end_text(&self, place: usize, out: &mut Out<'_>) {
+    fn end_text(&self, place: usize, out: &mut OutputSink<'_>) {
         let (sequence, frames) = (&mut *out.sequence, &mut *out.frames);
         let Item::Hosted(item) = &mut out.output[place] else { return };
         match item {

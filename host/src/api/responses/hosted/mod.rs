@@ -7,4 +7,4 @@ mod machine;
 mod of_calls;
 pub(super) mod request;
 
-pub(super) use machine::{HostedCalls, Out};
+pub(super) use machine::{HostedCalls, OutputSink};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::events::hosted::Step;
+use super::super::events::hosted::ItemProgress;
 use super::items::{CallError, CallStatus, ErrorText, HostedItem, ListedTool, Logs, WebAction};
 use crate::agent::{CallKind, Called, Consent};
 use crate::mcp::McpTool;
@@ -88,19 +88,19 @@ pub(super) fn prefix(kind: CallKind) -> &'static str {
 }
 
 /// The first progress event of a call.
-pub(super) fn begun(kind: CallKind) -> Step {
+pub(super) fn begun(kind: CallKind) -> ItemProgress {
     match kind {
-        CallKind::Mcp => Step::McpBegun,
-        CallKind::Code { .. } => Step::CodeBegun,
-        _ => Step::SearchBegun,
+        CallKind::Mcp => ItemProgress::McpBegun,
+        CallKind::Code { .. } => ItemProgress::CodeBegun,
+        _ => ItemProgress::SearchBegun,
     }
 }
 
 /// The last progress event of a call that succeeds.
-pub(super) fn completed(kind: CallKind) -> Step {
+pub(super) fn completed(kind: CallKind) -> ItemProgress {
     match kind {
-        CallKind::Mcp => Step::McpCompleted,
-        CallKind::Code { .. } => Step::CodeCompleted,
-        _ => Step::SearchCompleted,
+        CallKind::Mcp => ItemProgress::McpCompleted,
+        CallKind::Code { .. } => ItemProgress::CodeCompleted,
+        _ => ItemProgress::SearchCompleted,
     }
 }

@@ -35,14 +35,14 @@ pub(super) struct PartKind {
     pub(super) name: &'static str,
     pub(super) text: &'static str,
     pub(super) series: Series,
-    pub(super) cites: bool,
+    pub(super) annotated: bool,
 }
 
 static PARTS: [PartKind; 4] = [
-    PartKind { name: "output_text", text: "text", series: Series::Content, cites: true },
-    PartKind { name: "refusal", text: "refusal", series: Series::Content, cites: false },
-    PartKind { name: "reasoning_text", text: "text", series: Series::Content, cites: false },
-    PartKind { name: "summary_text", text: "text", series: Series::Summary, cites: false },
+    PartKind { name: "output_text", text: "text", series: Series::Content, annotated: true },
+    PartKind { name: "refusal", text: "refusal", series: Series::Content, annotated: false },
+    PartKind { name: "reasoning_text", text: "text", series: Series::Content, annotated: false },
+    PartKind { name: "summary_text", text: "text", series: Series::Summary, annotated: false },
 ];
 
 impl PartKind {
@@ -53,9 +53,9 @@ impl PartKind {
     }
 }
 
-/// A step of an item that is neither reasoning nor a message.
+/// A phase of an item that is neither reasoning nor a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ItemPhase {
     /// Any number of `response.NAME.delta` and one `response.NAME.done`, for NAME in `events`: they write the item's field `field`.
     Written { events: &'static str, field: &'static str },
     /// One event `response.TYPE.NAME`, with one of these names.
@@ -68,42 +68,42 @@ pub(super) struct ItemKind {
     pub(super) name: &'static str,
     /// Types of the item's parts; empty if it has no parts.
     pub(super) parts: &'static [&'static str],
-    /// Steps of an item without parts.
-    pub(super) steps: &'static [Step],
+    /// Phases of an item without parts.
+    pub(super) phases: &'static [ItemPhase],
     /// Whether the model writes the item until it is done: then no other item may begin before.
     pub(super) model: bool,
     /// Required fields beside `id` and `type`.
     pub(super) fields: &'static [(&'static str, FieldType)],
 }
 
-const ARGUMENTS: Step = Step::Written { events: "function_call_arguments", field: "arguments" };
-const INPUT: Step = Step::Written { events: "custom_tool_call_input", field: "input" };
-const MCP_ARGUMENTS: Step = Step::Written { events: "mcp_call_arguments", field: "arguments" };
-const CODE: Step = Step::Written { events: "code_interpreter_call_code", field: "code" };
-const BEGUN: Step = Step::Progress(&["in_progress"]);
-const COMPLETED: Step = Step::Progress(&["completed"]);
-const COMPLETED_OR_FAILED: Step = Step::Progress(&["completed", "failed"]);
+const ARGUMENTS: ItemPhase = ItemPhase::Written { events: "function_call_arguments", field: "arguments" };
+const INPUT: ItemPhase = ItemPhase::Written { events: "custom_tool_call_input", field: "input" };
+const MCP_ARGUMENTS: ItemPhase = ItemPhase::Written { events: "mcp_call_arguments", field: "arguments" };
+const CODE: ItemPhase = ItemPhase::Written { events: "code_interpreter_call_code", field: "code" };
+const BEGUN: ItemPhase = ItemPhase::Progress(&["in_progress"]);
+const COMPLETED: ItemPhase = ItemPhase::Progress(&["completed"]);
+const COMPLETED_OR_FAILED: ItemPhase = ItemPhase::Progress(&["completed", "failed"]);
 const STATUS: (&str, FieldType) = ("status", FieldType::Text);
 
 static ITEMS: [ItemKind; 9] = [
     ItemKind {
         name: "message",
         parts: &["output_text", "refusal"],
-        steps: &[],
+        phases: &[],
         model: true,
         fields: &[STATUS, ("role", FieldType::Text), ("content", FieldType::List)],
     },
     ItemKind {
         name: "reasoning",
         parts: &["reasoning_text", "summary_text"],
-        steps: &[],
+        phases: &[],
         model: true,
         fields: &[("summary", FieldType::List)],
     },
     ItemKind {
         name: "function_call",
         parts: &[],
-        steps: &[ARGUMENTS],
+        phases: &[ARGUMENTS],
         model: true,
         fields: &[
             STATUS,
@@ -115,14 +115,14 @@ static ITEMS: [ItemKind; 9] = [
     ItemKind {
         name: "custom_tool_call",
         parts: &[],
-        steps: &[INPUT],
+        phases: &[INPUT],
         model: true,
         fields: &[("call_id", FieldType::Text), ("name", FieldType::Text), ("input", FieldType::Text)],
     },
     ItemKind {
         name: "mcp_call",
         parts: &[],
-        steps: &[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED],
+        phases: &[BEGUN, MCP_ARGUMENTS, COMPLETED_OR_FAILED],
         model: false,
         fields: &[
             ("name", FieldType::Text),
@@ -133,14 +133,14 @@ static ITEMS: [ItemKind; 9] = [
     ItemKind {
         name: "mcp_list_tools",
         parts: &[],
-        steps: &[BEGUN, COMPLETED_OR_FAILED],
+        phases: &[BEGUN, COMPLETED_OR_FAILED],
         model: false,
         fields: &[("server_label", FieldType::Text), ("tools", FieldType::List)],
     },
     ItemKind {
         name: "mcp_approval_request",
         parts: &[],
-        steps: &[],
+        phases: &[],
         model: true,
         fields: &[
             ("name", FieldType::Text),
@@ -151,14 +151,14 @@ static ITEMS: [ItemKind; 9] = [
     ItemKind {
         name: "code_interpreter_call",
         parts: &[],
-        steps: &[BEGUN, CODE, Step::Progress(&["interpreting"]), COMPLETED],
+        phases: &[BEGUN, CODE, ItemPhase::Progress(&["interpreting"]), COMPLETED],
         model: false,
         fields: &[STATUS, ("container_id", FieldType::Text), ("code", FieldType::OptionalText)],
     },
     ItemKind {
         name: "web_search_call",
         parts: &[],
-        steps: &[BEGUN, Step::Progress(&["searching"]), COMPLETED],
+        phases: &[BEGUN, ItemPhase::Progress(&["searching"]), COMPLETED],
         model: false,
         fields: &[STATUS, ("action", FieldType::Object)],
     },
@@ -167,7 +167,7 @@ static ITEMS: [ItemKind; 9] = [
 impl ItemKind {
     /// Whether events fill the item. Other items are complete when they begin.
     pub(super) fn grows(&self) -> bool {
-        !self.steps.is_empty() || !self.parts.is_empty()
+        !self.phases.is_empty() || !self.parts.is_empty()
     }
 
     /// The kind of items of type `name`.
@@ -190,7 +190,7 @@ pub(super) enum Act<'a> {
     Annotation,
     /// The part ends.
     PartDone(Series),
-    /// The item's own text grows. Holds the events' name ([`Step::Written`]).
+    /// The item's own text grows. Holds the events' name ([`ItemPhase::Written`]).
     Delta(&'a str),
     /// The item's own text is complete. Holds the events' name, and the field of the item that has the text.
     Text(&'a str, &'static str),
@@ -217,15 +217,15 @@ impl<'a> Act<'a> {
             (Ok(kind), "done") => return Some(Self::PartText(kind)),
             _ => {}
         }
-        ITEMS.iter().flat_map(|kind| kind.steps.iter().map(move |step| (kind, step))).find_map(
-            |(kind, step)| match step {
-                Step::Written { events, .. } if *events == subject && verb == "delta" => {
+        ITEMS.iter().flat_map(|kind| kind.phases.iter().map(move |phase| (kind, phase))).find_map(
+            |(kind, phase)| match phase {
+                ItemPhase::Written { events, .. } if *events == subject && verb == "delta" => {
                     Some(Self::Delta(subject))
                 }
-                Step::Written { events, field } if *events == subject && verb == "done" => {
+                ItemPhase::Written { events, field } if *events == subject && verb == "done" => {
                     Some(Self::Text(subject, field))
                 }
-                Step::Progress(names) if kind.name == subject && names.contains(&verb) => {
+                ItemPhase::Progress(names) if kind.name == subject && names.contains(&verb) => {
                     Some(Self::Progress(subject, verb))
                 }
                 _ => None,
@@ -271,6 +271,6 @@ impl<'a> Act<'a> {
     }
 
     fn check_logprobs(part: &PartKind, fields: CheckedObject<'_>) -> Result<(), Fault> {
-        if part.cites { logprobs::check(fields) } else { Ok(()) }
+        if part.annotated { logprobs::check(fields) } else { Ok(()) }
     }
 }

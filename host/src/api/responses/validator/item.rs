@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Rule;
-use super::acts::{Act, ItemKind, PartKind, Series, Step};
+use super::acts::{Act, ItemKind, ItemPhase, PartKind, Series};
 use super::part::{OpenPart, equal_text, is_empty};
 use super::shape::{CheckedObject, Fault, FieldType};
 
@@ -29,8 +29,8 @@ pub(super) struct OpenItem {
     parts: Vec<Value>,
     series: Option<Series>,
     part: Option<OpenPart>,
-    /// Number of steps that are done.
-    step: usize,
+    /// Number of phases that are done.
+    phase: usize,
     text: String,
 }
 
@@ -58,7 +58,7 @@ impl OpenItem {
             parts: Vec::new(),
             series: None,
             part: None,
-            step: 0,
+            phase: 0,
             text: String::new(),
         })
     }
@@ -70,8 +70,8 @@ impl OpenItem {
 
     /// Whether the model is still writing the item.
     pub(super) fn is_written(&self) -> bool {
-        let steps_left = &self.kind.steps[self.step..];
-        self.kind.model || steps_left.iter().any(|step| matches!(step, Step::Written { .. }))
+        let phases_left = &self.kind.phases[self.phase..];
+        self.kind.model || phases_left.iter().any(|phase| matches!(phase, ItemPhase::Written { .. }))
     }
 
     /// Checks an event inside the item.
@@ -89,7 +89,7 @@ impl OpenItem {
             }
             Act::Text(name, field) => {
                 self.written(name)?;
-                self.step += 1;
+                self.phase += 1;
                 self.check_call_name(event)?;
                 equal_text(field, event.text(field)?, &self.text)
             }
@@ -150,21 +150,21 @@ impl OpenItem {
         open.ok_or_else(|| Fault::new(Rule::Order, format!("no {} part is open", kind.name)))
     }
 
-    /// Checks that the item is at the step whose events are called `name`.
+    /// Checks that the item is at the phase whose events are called `name`.
     fn written(&self, name: &str) -> Result<(), Fault> {
-        match self.kind.steps.get(self.step) {
-            Some(Step::Written { events, .. }) if *events == name => Ok(()),
-            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this step", self.kind.name))),
+        match self.kind.phases.get(self.phase) {
+            Some(ItemPhase::Written { events, .. }) if *events == name => Ok(()),
+            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this phase", self.kind.name))),
         }
     }
 
     fn progress(&mut self, item: &str, name: &str) -> Result<(), Fault> {
-        match self.kind.steps.get(self.step) {
-            Some(Step::Progress(names)) if self.kind.name == item && names.contains(&name) => {
-                self.step += 1;
+        match self.kind.phases.get(self.phase) {
+            Some(ItemPhase::Progress(names)) if self.kind.name == item && names.contains(&name) => {
+                self.phase += 1;
                 Ok(())
             }
-            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this step", self.kind.name))),
+            _ => Err(Fault::new(Rule::Order, format!("a {} isn't at this phase", self.kind.name))),
         }
     }
 
@@ -195,18 +195,18 @@ impl OpenItem {
         }
     }
 
-    /// Checks that all steps are done. Steps in which the server runs the tool may be cut off, steps that the model writes may not.
+    /// Checks that all phases are done. Phases in which the server runs the tool may be cut off, phases that the model writes may not.
     fn check_steps(&self, status: Option<&str>) -> Result<(), Fault> {
-        let cut = matches!(status, Some("incomplete" | "failed")) && self.step > 0;
-        if self.step == self.kind.steps.len() || (cut && !self.is_written()) {
+        let cut = matches!(status, Some("incomplete" | "failed")) && self.phase > 0;
+        if self.phase == self.kind.phases.len() || (cut && !self.is_written()) {
             return Ok(());
         }
         Err(Fault::new(Rule::Order, format!("events of the {} are missing", self.kind.name)))
     }
 
     fn check_texts(&self, item: CheckedObject<'_>) -> Result<(), Fault> {
-        for step in self.kind.steps {
-            if let Step::Written { field, .. } = step {
+        for phase in self.kind.phases {
+            if let ItemPhase::Written { field, .. } = phase {
                 equal_text(field, item.text(field)?, &self.text)?;
             }
         }

@@ -33,7 +33,7 @@ impl OpenPart {
     pub(super) fn delta(&mut self, event: CheckedObject<'_>) -> Result<(), Fault> {
         self.still_written()?;
         self.text.push_str(event.text("delta")?);
-        if self.kind.cites {
+        if self.kind.annotated {
             self.logprobs.extend(event.list("logprobs")?.iter().cloned());
         }
         Ok(())
@@ -53,7 +53,7 @@ impl OpenPart {
     pub(super) fn finish_text(&mut self, event: CheckedObject<'_>) -> Result<(), Fault> {
         self.still_written()?;
         self.whole = true;
-        if self.kind.cites && event.list("logprobs")? != &self.logprobs {
+        if self.kind.annotated && event.list("logprobs")? != &self.logprobs {
             return Err(Fault::new(Rule::Text, "logprobs differ from those of the deltas"));
         }
         equal_text(self.kind.text, event.text(self.kind.text)?, &self.text)
@@ -74,7 +74,7 @@ impl OpenPart {
             return Err(Fault::new(Rule::Fields, "the part has other fields than when it began"));
         }
         equal_text("part", part.text(self.kind.text)?, &self.text)?;
-        if self.kind.cites && part.list("annotations")? != &self.annotations {
+        if self.kind.annotated && part.list("annotations")? != &self.annotations {
             return Err(Fault::new(Rule::Text, "annotations differ from those that were added"));
         }
         match part.map.get("logprobs") {
@@ -92,7 +92,7 @@ impl OpenPart {
 
 fn check_part(kind: &PartKind, part: CheckedObject<'_>) -> Result<(), Fault> {
     part.require(&[(kind.text, FieldType::Text)])?;
-    if !kind.cites {
+    if !kind.annotated {
         return Ok(());
     }
     part.require(&[("annotations", FieldType::List)])?;

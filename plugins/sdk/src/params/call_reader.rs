@@ -1,5 +1,5 @@
-//! The inside of a call that is written as elements: keys, values, and what ends them. A parser tells [`Body`] what each of its markers
-//! means inside a call; the markers that mean something only there are otherwise text.
+//! The inside of a call that is written as elements: keys, values, and what ends them. A parser tells [`CallReader`] what each of its
+//! markers means inside a call; the markers that mean something only there are otherwise text.
 //!
 //! A value is raw text, so it may hold anything that looks like markup. What stands there is markup if the format goes on behind it:
 //! - the end of a value counts if, after white space, a key, the end of the call or something outside calls follows;
@@ -21,7 +21,7 @@ use crate::{FinishReason, Output, Phase};
 
 /// An open call.
 #[derive(Debug)]
-pub struct Body {
+pub struct CallReader {
     style: Style,
     /// Whether the end of the call inside a value counts whatever follows.
     ends_anywhere: bool,
@@ -53,7 +53,7 @@ enum State {
     InnerEnded,
 }
 
-impl Body {
+impl CallReader {
     /// Reader of a call that was just opened, its header dropped.
     pub fn new(style: Style, arguments: ArgumentsWriter) -> Self {
         let (state, key, doubt) = (State::Between, String::new(), Doubt::default());

@@ -1,4 +1,5 @@
-//! Arguments that stand alone, up to a marker: passed on verbatim. A marker inside a string doesn't end them ([`Body::in_string`]).
+//! Arguments that stand alone, up to a marker: passed on verbatim. A marker inside a string doesn't end them
+//! ([`ArgumentsText::in_string`]).
 //!
 //! Invariant: white space and a Markdown fence around the arguments are dropped; held is only what may belong to a fence, or precedes the
 //! string `input`. A JSON string is decoded (its inside is the JSON). Arguments of a custom tool are the decoded string `input` of their
@@ -10,7 +11,7 @@ use crate::{Output, Payload, Route};
 
 /// The arguments of one call.
 #[derive(Debug)]
-pub struct Body {
+pub struct ArgumentsText {
     payload: Payload,
     place: Place,
     /// Number of bytes held in [`Place::Fence`] and [`Place::Seek`].
@@ -40,7 +41,7 @@ enum Place {
     After,
 }
 
-impl Body {
+impl ArgumentsText {
     /// The arguments of a call with this payload.
     pub fn new(payload: Payload) -> Self {
         Self { payload, place: Place::Before, held: 0, fenced: false, tail: Vec::new(), written: false }
@@ -144,7 +145,7 @@ impl Body {
         }
     }
 
-    /// Routes the bytes that are still held, at the end of the arguments. [`Body::close`] does it too.
+    /// Routes the bytes that are still held, at the end of the arguments. [`ArgumentsText::close`] does it too.
     pub fn release(&mut self, out: &mut Output) {
         let closing = ticks(&self.tail) == TICKS;
         if !closing {
