@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use engine::cuda::{CudaError, DeviceInfo, Survey, load_libraries};
+use engine::cuda::{CudaError, CudaVersion, DeviceInfo, Survey, load_libraries};
 
 use super::table::Table;
 
@@ -17,8 +17,8 @@ pub(super) struct DevicesArguments {
 /// Where CUDA's libraries are that the loader doesn't find by itself.
 #[derive(clap::Args)]
 pub(super) struct CudaLibraries {
-    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start; the wheel nvidia-cuda-nvrtc==13.0.88 has it
-    /// [default: the system's library path].
+    /// Folder of libnvrtc.so.13, which compiles the kernels of GPUs at their first start (wheel nvidia-cuda-nvrtc==13.0.88), and of
+    /// libcublasLt.so.13, which computes prompts faster (wheel nvidia-cublas==13.0.2.14) [default: the system's library path].
     #[arg(long, value_name = "DIR")]
     cuda_libs: Option<PathBuf>,
 }
@@ -45,7 +45,8 @@ fn print(out: &mut impl Write, survey: &Survey) -> std::io::Result<()> {
     let default =
         survey.first_usable().map_or_else(|_| "cpu".to_owned(), |gpu| format!("cuda:{}", gpu.index));
     writeln!(out, "driver   {}", driver(survey))?;
-    writeln!(out, "nvrtc    {}", nvrtc(survey))?;
+    writeln!(out, "nvrtc    {}", library(&survey.nvrtc, survey))?;
+    writeln!(out, "cublaslt {}", library(&survey.cublaslt, survey))?;
     writeln!(out, "auto     {default}")?;
     let mut table = Table::new(["DEVICE", "NAME", "MEMORY", "PROCESSORS", "COMPUTE"]);
     table.row(["cpu", "", "", &cores.to_string(), ""].map(str::to_owned));
@@ -65,9 +66,9 @@ fn driver(survey: &Survey) -> String {
     survey.driver.as_ref().map_or_else(ToString::to_string, |version| format!("CUDA {version}"))
 }
 
-/// Version of NVRTC, or the error. Without a driver the error is shortened, since only GPUs need NVRTC.
-fn nvrtc(survey: &Survey) -> String {
-    match (&survey.nvrtc, &survey.driver) {
+/// Version of a library, or the error. Without a driver the error is shortened, since only GPUs need the library.
+fn library(found: &Result<CudaVersion, CudaError>, survey: &Survey) -> String {
+    match (found, &survey.driver) {
         (Ok(version), _) => format!("CUDA {version}"),
         (Err(_), Err(_)) => "not found".to_owned(),
         (Err(error), Ok(_)) => error.to_string(),
@@ -87,8 +88,6 @@ fn row(gpu: &DeviceInfo) -> [String; 5] {
 
 #[cfg(test)]
 mod tests {
-    use engine::cuda::CudaVersion;
-
     use super::*;
 
     fn printed(survey: &Survey) -> String {
@@ -108,10 +107,16 @@ mod tests {
             exclusive: index == 1,
         };
         let devices = Ok(vec![gpu(0, "old", (7, 5)), gpu(1, "new", (9, 0))]);
-        let survey = Survey { driver: Ok(CudaVersion::NEEDED), devices, nvrtc: Err(CudaError::NoNvrtc) };
+        let survey = Survey {
+            driver: Ok(CudaVersion::NEEDED),
+            devices,
+            nvrtc: Err(CudaError::NoNvrtc),
+            cublaslt: Err(CudaError::NoCublasLt),
+        };
         let text = printed(&survey);
         assert!(text.contains("driver   CUDA 13.0\n"), "{text}");
         assert!(text.contains("pip install nvidia-cuda-nvrtc==13.0.88"), "{text}");
+        assert!(text.contains("cublaslt libcublasLt.so.13 not found: own kernels"), "{text}");
         assert!(text.contains("auto     cuda:1\n"), "{text}");
         assert!(text.contains("cuda:1  new, one process at a time  81920 MiB  132         9.0\n"), "{text}");
         assert!(
@@ -129,11 +134,16 @@ mod tests {
             driver: none(),
             devices: Err(CudaError::NoDriver),
             nvrtc: Err(CudaError::NoNvrtc),
+            cublaslt: Err(CudaError::NoCublasLt),
         });
         assert!(
             text.starts_with("driver   no NVIDIA driver (libcuda.so.1 not found); --device cpu works\n"),
             "{text}"
         );
-        assert!(text.contains("nvrtc    not found\nauto     cpu\n") && !text.contains("cuda:"), "{text}");
+        assert!(
+            text.contains("nvrtc    not found\ncublaslt not found\nauto     cpu\n")
+                && !text.contains("cuda:"),
+            "{text}"
+        );
     }
 }

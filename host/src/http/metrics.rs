@@ -25,9 +25,15 @@ fn describe() {
     metrics::describe_counter!("sluice_prompt_tokens_total", "Prompt tokens of answers.");
     metrics::describe_counter!("sluice_generated_tokens_total", "Generated tokens of answers.");
     metrics::describe_counter!("sluice_parser_faults_total", "Streams whose parser failed, by parser.");
-    metrics::describe_counter!("sluice_parser_reloads_total", "Checks of parsers' files for changes, by result.");
+    metrics::describe_counter!(
+        "sluice_parser_reloads_total",
+        "Checks of parsers' files for changes, by result."
+    );
     metrics::describe_counter!("sluice_stream_violations_total", "Streams that broke the event grammar.");
-    metrics::describe_counter!("sluice_slow_readers_total", "Streams cut off because their client read nothing.");
+    metrics::describe_counter!(
+        "sluice_slow_readers_total",
+        "Streams cut off because their client read nothing."
+    );
     metrics::describe_counter!(
         "sluice_overdrawn_total",
         "Requests refused because a budget was spent, by budget."

@@ -33,7 +33,9 @@ pub use embed::{Embed, LAST, LastSamples, embed_reference};
 pub use fill::{Fill, RandomCodes, RandomWeights, random_codes_reference, random_weights_reference};
 pub use gather_rows::GatherRows;
 pub use launch::{ArgKind, Args, KernelId, Launch, MAX_ARGS};
-pub use linear::{Linear, LinearInput, LinearStore, linear_reference, swiglu_turns_reference};
+pub use linear::{
+    Linear, LinearInput, LinearStore, MatrixProduct, ProductStore, linear_reference, swiglu_turns_reference,
+};
 pub use mla::{
     MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
     mla_attention_reference, mla_keys_reference, mla_values_reference,

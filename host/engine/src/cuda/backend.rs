@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, GatherRows, Launch, Variant};
+use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant};
 
 use super::CudaError;
 use super::attention_work::{AttentionWork, WorkSizes};
@@ -244,6 +244,23 @@ impl CudaBackend {
         } else if self.failed.is_none() {
             self.failed = self.driver.launch(launch).err();
         }
+    }
+
+    /// Whether launches are collected instead of done.
+    pub(super) fn is_collecting(&self) -> bool {
+        self.collecting.is_some()
+    }
+
+    /// Enqueues a matrix product of the vendor's library; false where a kernel has to compute it. While launches are collected it is
+    /// false, so that those kernels are compiled as well.
+    pub(super) fn product(&mut self, product: &MatrixProduct) -> bool {
+        if self.is_collecting() || self.failed.is_some() {
+            return false;
+        }
+        self.driver.multiply(product).unwrap_or_else(|error| {
+            self.failed = Some(error);
+            true
+        })
     }
 
     /// Gathers the rows of the residual stream whose logits are computed into `out`; returns where they are.

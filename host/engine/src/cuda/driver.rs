@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, Variant};
+use cuda_kernels::{DevicePtr, Launch, MatrixProduct, Variant};
 
 use super::CudaError;
 
@@ -32,6 +32,12 @@ pub(super) trait Driver: Send + std::fmt::Debug {
     fn prepare(&mut self, variants: &[Variant], progress: &mut dyn FnMut(usize)) -> Result<(), CudaError>;
     /// Enqueues a launch of a kernel that `prepare` has loaded.
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError>;
+    /// Enqueues a matrix product of the vendor's library. Returns whether it was enqueued: there may be no library, or none of its
+    /// kernels may take these sizes.
+    fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {
+        let _ = product;
+        Ok(false)
+    }
     /// Creates an event that hasn't come yet.
     fn event(&mut self) -> Result<Event, CudaError>;
     /// Enqueues the event: it comes when everything enqueued before this call is done.

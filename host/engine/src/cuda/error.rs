@@ -56,6 +56,19 @@ pub enum CudaError {
         /// NVRTC's CUDA version.
         found: CudaVersion,
     },
+    /// cuBLASLt, which multiplies matrices of many rows, isn't found.
+    #[error(
+        "libcublasLt.so.13 not found: own kernels compute prompts, which takes longer; pip install nvidia-cublas==13.0.2.14, and --cuda-libs DIR with the folder that it is in"
+    )]
+    NoCublasLt,
+    /// cuBLASLt is of another major version of CUDA.
+    #[error(
+        "libcublasLt has version {found}, needs 13: own kernels compute prompts, which takes longer; --cuda-libs DIR with the folder of libcublasLt.so.13"
+    )]
+    OldCublasLt {
+        /// cuBLASLt's version, which is CUDA's.
+        found: CudaVersion,
+    },
     /// A library in the folder that `--cuda-libs` names can't be loaded.
     #[error("--cuda-libs {folder}: {reason}")]
     Library {
@@ -139,13 +152,16 @@ mod tests {
             CudaError::NoDriver,
             CudaError::OldDriver { found: CudaVersion::new(12, 4) },
             CudaError::NoNvrtc,
+            CudaError::NoCublasLt,
+            CudaError::OldCublasLt { found: CudaVersion::new(12, 9) },
             CudaError::Memory { what: "weights", needed: 3 << 20, free: 1, total: 2 << 20 },
         ];
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(lines[0], "no NVIDIA driver (libcuda.so.1 not found); --device cpu works");
         assert!(lines[1].starts_with("driver has CUDA 12.4; needs 13.0 (580)"), "{}", lines[1]);
         assert!(lines[2].contains("nvidia-cuda-nvrtc==13.0.88") && lines[2].contains("--cuda-libs"));
-        assert!(lines[3].ends_with("needed 3 MiB, free 1 MiB, total 2 MiB"), "{}", lines[3]);
+        assert!(lines[3].contains("nvidia-cublas==13.0.2.14") && lines[4].contains("version 12.9, needs 13"));
+        assert!(lines[5].ends_with("needed 3 MiB, free 1 MiB, total 2 MiB"), "{}", lines[5]);
         assert!(lines.iter().all(|line| !line.contains('\n')));
     }
 

@@ -1,4 +1,4 @@
-//! NVRTC from a folder that the loader doesn't search: once it is loaded by its path, cudarc finds it by its name.
+//! NVRTC and cuBLASLt from a folder that the loader doesn't search: once a library is loaded by its path, cudarc finds it by its name.
 #![expect(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::path::{Path, PathBuf};
@@ -12,17 +12,21 @@ const NVRTC: &str = "libnvrtc.so.13";
 /// Library that NVRTC loads, and would search for on the loader's path alone.
 const BUILTINS: &str = "libnvrtc-builtins.so.13";
 
-/// Loads NVRTC from a folder; it stays loaded as long as the process lives.
+/// Library that multiplies matrices of many rows; own kernels do without it.
+const CUBLASLT: &str = "libcublasLt.so.13";
+
+/// Loads NVRTC from a folder, and cuBLASLt if it is there; they stay loaded as long as the process lives.
 ///
 /// # Errors
-/// The library isn't in the folder, or can't be loaded.
+/// NVRTC isn't in the folder, or a library can't be loaded.
 pub fn load_libraries(folder: &Path) -> Result<(), CudaError> {
     let error = |reason| CudaError::Library { folder: folder.display().to_string(), reason };
     let files = [beginning_with(folder, BUILTINS).into_iter().next(), Some(folder.join(NVRTC))];
     if !folder.join(NVRTC).is_file() {
         return Err(error(format!("no {NVRTC} in it; it is in the wheel nvidia-cuda-nvrtc==13.0.88")));
     }
-    for file in files.into_iter().flatten() {
+    let cublaslt = Some(folder.join(CUBLASLT)).filter(|file| file.is_file());
+    for file in files.into_iter().chain([cublaslt]).flatten() {
         // SAFETY: the operator names the folder, and NVIDIA's libraries have no initialisers that need anything of this process.
         let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
         std::mem::forget(library.map_err(|reason| error(format!("{}: {}", file.display(), cause(&reason))))?);

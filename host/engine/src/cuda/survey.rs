@@ -49,6 +49,8 @@ pub struct Survey {
     pub devices: Result<Vec<DeviceInfo>, CudaError>,
     /// Version of NVRTC, which compiles kernels.
     pub nvrtc: Result<CudaVersion, CudaError>,
+    /// Version of cuBLASLt, which multiplies matrices of many rows; own kernels do without it.
+    pub cublaslt: Result<CudaVersion, CudaError>,
 }
 
 impl Survey {
@@ -63,7 +65,7 @@ impl Survey {
             Ok(_) => devices(platform),
             Err(error) => Err(error.clone()),
         };
-        Self { driver, devices, nvrtc: nvrtc(platform) }
+        Self { driver, devices, nvrtc: nvrtc(platform), cublaslt: cublaslt(platform) }
     }
 
     /// The GPU of this index.
@@ -98,6 +100,8 @@ pub(super) trait Platform {
     fn devices(&self) -> Result<Vec<DeviceInfo>, CudaError>;
     /// Version of NVRTC; `None` where its library can't be loaded.
     fn nvrtc_version(&self) -> Option<CudaVersion>;
+    /// Version of cuBLASLt; `None` where its library can't be loaded.
+    fn cublaslt_version(&self) -> Option<CudaVersion>;
 }
 
 fn driver(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
@@ -123,6 +127,14 @@ pub(super) fn nvrtc(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
     match platform.nvrtc_version() {
         None => Err(CudaError::NoNvrtc),
         Some(found) if found.major() != CudaVersion::NEEDED.major() => Err(CudaError::OldNvrtc { found }),
+        Some(found) => Ok(found),
+    }
+}
+
+pub(super) fn cublaslt(platform: &dyn Platform) -> Result<CudaVersion, CudaError> {
+    match platform.cublaslt_version() {
+        None => Err(CudaError::NoCublasLt),
+        Some(found) if found.major() != CudaVersion::NEEDED.major() => Err(CudaError::OldCublasLt { found }),
         Some(found) => Ok(found),
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct DeviceMatrix {
 }
 
 /// Rows of gate, and then of up, that lie together in an interleaved matrix.
-const INTERLEAVED: usize = 8;
+pub(super) const INTERLEAVED: usize = 8;
 
 /// A vector of f32.
 #[derive(Debug)]

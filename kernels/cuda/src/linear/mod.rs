@@ -1,9 +1,12 @@
 //! Linear layers: the parameters that all their kernels share, and the choice of the kernel.
 
+mod product;
 mod skinny;
 mod tiles;
 
 use crate::{DevicePtr, Launch, Variant, check};
+
+pub use product::{MatrixProduct, ProductStore};
 
 /// `y = x · weightᵀ + bias`, stored to `out` as `store` says.
 #[derive(Debug, Clone, Copy)]

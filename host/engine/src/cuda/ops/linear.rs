@@ -1,14 +1,20 @@
-//! Linear layers: the choice of a kernel, with the norm in front and the store behind that it includes.
+//! Linear layers: the choice of a kernel, with the norm in front and the store behind that it includes, or of the vendor's library.
+//!
+//! The library multiplies where there are many rows: its kernels use each architecture's newest instructions for matrices. For few rows
+//! the time is that of reading the weight, which the own kernel does at the speed of memory, with what comes before and behind included.
 //!
 //! The kernel for few rows divides the inner dimension among warps, the kernel for many rows adds along it. So a deterministic engine uses
 //! the kernel for many rows for any number of rows: its sums are added in one order.
 
-use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm};
+use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul};
 
 use super::size;
 use crate::cuda::backend::{CudaBackend, Tensor};
-use crate::cuda::weights::{DeviceMatrix, DeviceVector};
+use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
+
+/// Fewest rows that the library is asked for: one more than the kernel for few rows takes.
+pub(in crate::cuda) const LIBRARY_ROWS: u32 = 17;
 
 impl CudaBackend {
     /// Linear layer of all rows of the step.
@@ -33,10 +39,41 @@ impl CudaBackend {
         store: LinearStore,
         out: DevicePtr,
     ) {
-        let (outputs, inputs) = (size(weight.rows), size(weight.cols));
-        let linear = Linear { x, weight: weight.at, bias, out, store, rows, outputs, inputs };
+        self.run(&linear(rows, x, weight, bias, store, out));
+    }
+
+    fn run(&mut self, linear: &Linear) {
+        if self.multiply_by_library(linear) {
+            return;
+        }
         let by_tiles = if self.deterministic { linear.tiles() } else { None };
         self.launch(&by_tiles.unwrap_or_else(|| linear.launch()));
+    }
+
+    /// Enqueues the library's kernel for a linear layer, where it has one and there are enough rows.
+    fn multiply_by_library(&mut self, linear: &Linear) -> bool {
+        let wanted = !self.deterministic && linear.rows >= LIBRARY_ROWS;
+        wanted && linear.product().is_some_and(|product| self.product(&product))
+    }
+
+    /// Linear layer of gate and up, whose rows are interleaved, and the gate behind it. The library has no such gate: it writes gate and
+    /// up to `gate_up`.
+    pub(super) fn gated(&mut self, x: LinearInput, weight: &DeviceMatrix, gate_up: &Tensor, out: &Tensor) {
+        let fused = linear(self.tokens(), x, weight, None, LinearStore::SwiGlu, out.at);
+        let plain = Linear { store: LinearStore::Bf16, out: gate_up.at, ..fused };
+        let is_done = self.multiply_by_library(&plain);
+        if is_done || self.is_collecting() {
+            self.silu_mul_groups(gate_up, out, INTERLEAVED);
+        }
+        if !is_done {
+            self.run(&fused);
+        }
+    }
+
+    /// `silu(gate) * up` of all rows of the step; `group` columns of gate lie together.
+    pub(super) fn silu_mul_groups(&mut self, gate_up: &Tensor, out: &Tensor, group: usize) {
+        let (rows, cols, group) = (self.tokens(), size(out.cols), size(group));
+        self.launch(&SiluMul { gate_up: gate_up.at, out: out.at, rows, cols, group }.launch());
     }
 
     /// Input of a linear layer of all rows of the step: its kernel includes the norm where it can, else the norm is launched here.
@@ -75,6 +112,18 @@ impl CudaBackend {
         let cols = size(x.cols);
         self.launch(&RmsNorm { x: x.at, weight: weight.at, out: out.at, rows, cols, eps }.launch());
     }
+}
+
+fn linear(
+    rows: u32,
+    x: LinearInput,
+    weight: &DeviceMatrix,
+    bias: Option<DevicePtr>,
+    store: LinearStore,
+    out: DevicePtr,
+) -> Linear {
+    let (outputs, inputs) = (size(weight.rows), size(weight.cols));
+    Linear { x, weight: weight.at, bias, out, store, rows, outputs, inputs }
 }
 
 /// What a kernel does with its sums, for an output tensor of this role.

@@ -5,9 +5,11 @@ mod linear;
 mod mla;
 mod moe;
 
-use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite, SiluMul};
+use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite};
 
 pub(super) use attention::work_kinds;
+#[cfg(test)]
+pub(super) use linear::LIBRARY_ROWS;
 use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
@@ -119,7 +121,7 @@ impl Backend for CudaBackend {
     ) {
         let x = self.normed_or_fused(x);
         if weight.is_interleaved {
-            self.multiply(x, weight, None, LinearStore::SwiGlu, out.at);
+            self.gated(x, weight, gate_up, out);
         } else {
             self.multiply(x, weight, None, LinearStore::Bf16, gate_up.at);
             self.silu_mul(gate_up, out);
@@ -162,8 +164,7 @@ impl Backend for CudaBackend {
     }
 
     fn silu_mul(&mut self, gate_up: &Tensor, out: &mut Tensor) {
-        let (rows, cols) = (self.tokens(), size(out.cols));
-        self.launch(&SiluMul { gate_up: gate_up.at, out: out.at, rows, cols, group: cols }.launch());
+        self.silu_mul_groups(gate_up, out, out.cols);
     }
 
     fn route(&mut self, scores: &Tensor, routing: Routing<'_, DeviceVector>, out: &mut DeviceRoutes) {

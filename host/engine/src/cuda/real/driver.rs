@@ -4,12 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cuda_kernels::{Arch, DevicePtr, Launch, Variant};
+use cuda_kernels::{Arch, DevicePtr, Launch, MatrixProduct, Variant};
 use cudarc::driver::result::{self, event, graph, stream};
 use cudarc::driver::sys;
 
 use super::calls::Called;
 use super::context::Context;
+use super::cublaslt::{CublasLt, WORKSPACE_BYTES};
 use super::modules::Modules;
 use super::nvrtc::Nvrtc;
 use super::pinned::Pinned;
@@ -25,6 +26,8 @@ pub(in crate::cuda) struct Gpu {
     context: Arc<Context>,
     stream: sys::CUstream,
     modules: Modules,
+    /// `None` where the library isn't there: own kernels do its work.
+    cublaslt: Option<CublasLt>,
     events: Vec<sys::CUevent>,
     graphs: Vec<sys::CUgraphExec>,
     allocated: Vec<sys::CUdeviceptr>,
@@ -39,16 +42,25 @@ impl Gpu {
         let context = Arc::new(Context::new(info)?);
         context.enter()?;
         let stream = stream::create(stream::StreamKind::NonBlocking).of("cuStreamCreate")?;
-        Ok(Self {
+        let mut gpu = Self {
             info: info.clone(),
             cache,
             context,
             stream,
             modules: Modules::default(),
+            cublaslt: None,
             events: Vec::new(),
             graphs: Vec::new(),
             allocated: Vec::new(),
-        })
+        };
+        gpu.cublaslt = gpu.open_cublaslt().inspect_err(|error| tracing::warn!("{error}")).ok();
+        Ok(gpu)
+    }
+
+    fn open_cublaslt(&mut self) -> Result<CublasLt, CudaError> {
+        CublasLt::find()?;
+        let workspace = self.allocate("matrix products", WORKSPACE_BYTES)?;
+        CublasLt::open(workspace.0)
     }
 
     fn arch(&self) -> Arch {
@@ -128,6 +140,11 @@ impl Driver for Gpu {
         self.modules.launch(launch, overlaps, self.stream)
     }
 
+    fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {
+        self.context.enter()?;
+        Ok(self.cublaslt.as_mut().is_some_and(|library| library.multiply(product, self.stream.cast())))
+    }
+
     fn event(&mut self) -> Result<Event, CudaError> {
         self.context.enter()?;
         let event = event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).of("cuEventCreate")?;
@@ -187,6 +204,7 @@ impl Drop for Gpu {
             for graph in &self.graphs {
                 let _ = graph::exec_destroy(*graph);
             }
+            self.cublaslt = None;
             for event in &self.events {
                 let _ = event::destroy(*event);
             }

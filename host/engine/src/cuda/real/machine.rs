@@ -40,6 +40,18 @@ impl Platform for Machine {
         unsafe { nvrtcVersion(&raw mut major, &raw mut minor) }.result().ok()?;
         Some(CudaVersion::new(major.unsigned_abs(), minor.unsigned_abs()))
     }
+
+    fn cublaslt_version(&self) -> Option<CudaVersion> {
+        use cudarc::cublaslt::sys::{cublasLtGetVersion, is_culib_present};
+        // SAFETY: loads the library, which is made to be loaded by any process.
+        if !unsafe { is_culib_present() } {
+            return None;
+        }
+        // SAFETY: every version has this function, which only returns a number: 130002 is 13.0.2.
+        let number = unsafe { cublasLtGetVersion() };
+        let part = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Some(CudaVersion::new(part(number / 10_000), part(number / 100 % 100)))
+    }
 }
 
 fn device_info(ordinal: i32) -> Result<DeviceInfo, CudaError> {

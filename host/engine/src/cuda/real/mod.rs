@@ -6,6 +6,7 @@
 
 mod calls;
 mod context;
+mod cublaslt;
 mod driver;
 mod machine;
 mod modules;

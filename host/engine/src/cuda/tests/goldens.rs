@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::rig::{Part, batch, device, folder, load, options};
+use crate::cuda::driver::Driver;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::runner::Runner;
 
@@ -15,7 +16,7 @@ pub(super) struct Tolerance {
 }
 
 /// For random models, whose logits are small compared with the terms that they are sums of.
-const RANDOM: Tolerance = Tolerance { greatest: 4.5e-2, root: 3.5e-2 };
+pub(super) const RANDOM: Tolerance = Tolerance { greatest: 4.5e-2, root: 3.5e-2 };
 pub(super) const TRAINED: Tolerance = Tolerance { greatest: 5e-3, root: 1e-2 };
 
 #[derive(Deserialize)]
@@ -35,8 +36,12 @@ fn golden(name: &str) -> Golden {
 }
 
 pub(super) fn runner_on_shim(name: &str) -> CudaRunner {
+    runner_on(device(), name)
+}
+
+fn runner_on(device: Box<dyn Driver>, name: &str) -> CudaRunner {
     let options = CudaOptions { lanes: 2, ..options() };
-    load(device(), name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
+    load(device, name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Runs `tokens` on lane 1 in chunks, from position `from` on; returns the logits of the last token.
@@ -65,17 +70,30 @@ pub(super) fn check(name: &str, tolerance: Tolerance, longest: usize) {
     check_each(name, longest, |_| tolerance);
 }
 
+/// [`check`] on another device.
+pub(super) fn check_on(
+    device: impl Fn() -> Box<dyn Driver>,
+    name: &str,
+    tolerance: Tolerance,
+    longest: usize,
+) {
+    check_runner(&mut runner_on(device(), name), name, longest, |_| tolerance);
+}
+
 /// [`check`] with bounds for each length of a prompt.
 pub(super) fn check_each(name: &str, longest: usize, tolerance: impl Fn(usize) -> Tolerance) {
-    let mut runner = runner_on_shim(name);
+    check_runner(&mut runner_on_shim(name), name, longest, tolerance);
+}
+
+fn check_runner(runner: &mut CudaRunner, name: &str, longest: usize, tolerance: impl Fn(usize) -> Tolerance) {
     for Prompt { ids, logits, .. } in golden(name).prompts.iter().filter(|prompt| prompt.ids.len() <= longest)
     {
         let (what, tolerance) = (format!("{name}, {} tokens", ids.len()), tolerance(ids.len()));
         let (head, tail) = ids.split_at(ids.len().saturating_sub(3));
-        let whole = run(&mut runner, ids, 0, 64);
+        let whole = run(runner, ids, 0, 64);
         assert_close(&what, &whole, logits, tolerance);
-        run(&mut runner, head, 0, 50);
-        let decoded = run(&mut runner, tail, head.len(), 1);
+        run(runner, head, 0, 50);
+        let decoded = run(runner, tail, head.len(), 1);
         assert_close(&format!("{what}, three decoded"), &decoded, logits, tolerance);
     }
 }

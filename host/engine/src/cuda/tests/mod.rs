@@ -11,6 +11,7 @@ mod kernels;
 mod launches;
 mod loads;
 mod nvrtc;
+mod products;
 mod published;
 mod rig;
 mod sampling;

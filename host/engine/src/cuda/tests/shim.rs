@@ -1,9 +1,11 @@
-//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`).
+//! Driver for this machine's CPU: kernels are compiled as C++ and run thread by thread (`cuda-shim`). It may have a library of matrix
+//! products, which is a loop.
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, Variant};
+use cuda_kernels::{DevicePtr, Launch, MatrixProduct, ProductStore, Variant, linear_reference};
 use cuda_shim::{Shim, ShimError};
+use half::bf16;
 
 use super::fake::gpu;
 use crate::cuda::driver::{DeviceMemory, Driver, Event, Graph, HostMemory};
@@ -14,13 +16,65 @@ use crate::cuda::{CudaError, DeviceInfo};
 pub(super) struct ShimDriver {
     info: DeviceInfo,
     shim: Shim,
-    capturing: Option<Vec<Launch>>,
-    graphs: Vec<Vec<Launch>>,
+    has_library: bool,
+    capturing: Option<Vec<Enqueued>>,
+    graphs: Vec<Vec<Enqueued>>,
+}
+
+/// Work of a stream or of a graph.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Enqueued {
+    Launch(Launch),
+    Product(MatrixProduct),
 }
 
 impl ShimDriver {
     pub(super) fn new() -> Self {
-        Self { info: gpu(), shim: Shim::new(), capturing: None, graphs: Vec::new() }
+        Self { info: gpu(), shim: Shim::new(), has_library: false, capturing: None, graphs: Vec::new() }
+    }
+
+    pub(super) fn with_library() -> Self {
+        Self { has_library: true, ..Self::new() }
+    }
+
+    fn enqueue(&mut self, work: Enqueued) -> Result<(), CudaError> {
+        match &mut self.capturing {
+            Some(graph) => graph.push(work),
+            None => self.run(&work).map_err(|error| failed(&error))?,
+        }
+        Ok(())
+    }
+
+    fn run(&self, work: &Enqueued) -> Result<(), ShimError> {
+        match work {
+            Enqueued::Launch(launch) => self.shim.launch(launch),
+            Enqueued::Product(product) => self.multiply_now(product),
+        }
+    }
+
+    fn multiply_now(&self, product: &MatrixProduct) -> Result<(), ShimError> {
+        let MatrixProduct { x, weight, out, store, rows, outputs, inputs } = *product;
+        let [rows, outputs, inputs] = [rows, outputs, inputs].map(|size| size as usize);
+        let (x, weight) = (self.read_bf16(x, rows * inputs)?, self.read_bf16(weight, outputs * inputs)?);
+        let mut sums = linear_reference(&x, &weight, None, inputs);
+        if store == ProductStore::Bf16 {
+            let sums: Vec<bf16> = sums.into_iter().map(bf16::from_f64).collect();
+            return self.shim.upload(out, bytemuck::cast_slice::<bf16, u8>(&sums));
+        }
+        if store == ProductStore::AddF32 {
+            let mut before = vec![0f32; sums.len()];
+            self.shim.download(out, &mut before)?;
+            sums.iter_mut().zip(before).for_each(|(sum, before)| *sum += f64::from(before));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "rounding")]
+        let sums: Vec<f32> = sums.into_iter().map(|sum| sum as f32).collect();
+        self.shim.upload(out, &sums)
+    }
+
+    fn read_bf16(&self, at: DevicePtr, count: usize) -> Result<Vec<f32>, ShimError> {
+        let mut values = vec![bf16::ZERO; count];
+        self.shim.download(at, bytemuck::cast_slice_mut::<bf16, u8>(&mut values))?;
+        Ok(values.into_iter().map(bf16::to_f32).collect())
     }
 }
 
@@ -67,11 +121,14 @@ impl Driver for ShimDriver {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError> {
-        match &mut self.capturing {
-            Some(launches) => launches.push(*launch),
-            None => self.shim.launch(launch).map_err(|error| failed(&error))?,
+        self.enqueue(Enqueued::Launch(*launch))
+    }
+
+    fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {
+        if self.has_library {
+            self.enqueue(Enqueued::Product(*product))?;
         }
-        Ok(())
+        Ok(self.has_library)
     }
 
     fn event(&mut self) -> Result<Event, CudaError> {
@@ -101,8 +158,6 @@ impl Driver for ShimDriver {
     }
 
     fn replay(&mut self, graph: Graph) -> Result<(), CudaError> {
-        self.graphs[graph.0]
-            .iter()
-            .try_for_each(|launch| self.shim.launch(launch).map_err(|error| failed(&error)))
+        self.graphs[graph.0].iter().try_for_each(|work| self.run(work)).map_err(|error| failed(&error))
     }
 }

@@ -8,6 +8,7 @@ struct Fake {
     driver: Option<CudaVersion>,
     devices: Result<Vec<DeviceInfo>, CudaError>,
     nvrtc: Option<CudaVersion>,
+    cublaslt: Option<CudaVersion>,
 }
 
 impl Platform for Fake {
@@ -27,6 +28,10 @@ impl Platform for Fake {
     fn nvrtc_version(&self) -> Option<CudaVersion> {
         self.nvrtc
     }
+
+    fn cublaslt_version(&self) -> Option<CudaVersion> {
+        self.cublaslt
+    }
 }
 
 fn gpu(index: usize, compute: (u32, u32)) -> DeviceInfo {
@@ -36,7 +41,12 @@ fn gpu(index: usize, compute: (u32, u32)) -> DeviceInfo {
 
 fn whole() -> Fake {
     let thirteen = Some(CudaVersion::NEEDED);
-    Fake { driver: thirteen, devices: Ok(vec![gpu(0, (7, 5)), gpu(1, (9, 0))]), nvrtc: thirteen }
+    Fake {
+        driver: thirteen,
+        devices: Ok(vec![gpu(0, (7, 5)), gpu(1, (9, 0))]),
+        nvrtc: thirteen,
+        cublaslt: thirteen,
+    }
 }
 
 #[test]
@@ -86,6 +96,15 @@ fn the_compiler_of_kernels_may_be_missing_or_of_another_generation() {
     assert_eq!(Survey::of(&Fake { nvrtc: None, ..whole() }).nvrtc, Err(CudaError::NoNvrtc));
     let found = CudaVersion::new(12, 8);
     assert_eq!(Survey::of(&Fake { nvrtc: Some(found), ..whole() }).nvrtc, Err(CudaError::OldNvrtc { found }));
+}
+
+#[test]
+fn the_library_of_matrix_products_may_be_missing_or_of_another_generation() {
+    assert_eq!(Survey::of(&Fake { cublaslt: None, ..whole() }).cublaslt, Err(CudaError::NoCublasLt));
+    let found = CudaVersion::new(12, 9);
+    let survey = Survey::of(&Fake { cublaslt: Some(found), ..whole() });
+    assert_eq!(survey.cublaslt, Err(CudaError::OldCublasLt { found }));
+    assert_eq!(Survey::of(&whole()).cublaslt, Ok(CudaVersion::NEEDED));
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub(super) fn decode(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u6
         AttentionDecode { attention, work, partials, counters, blocks }.launch()
     };
     let launches = (0..copies).map(launch).collect();
-    Prepared { launches, bytes: bytes_of(rows, rows, shape), operations: 0.0 }
+    Prepared { launches, products: Vec::new(), bytes: bytes_of(rows, rows, shape), operations: 0.0 }
 }
 
 /// Attention of the last rows of one prompt.
@@ -96,6 +96,7 @@ pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u
     let pairs = u64::from(rows) * (u64::from(context) + u64::from(context - rows)) / 2;
     Prepared {
         launches: (0..copies).map(launch).collect(),
+        products: Vec::new(),
         bytes: bytes_of(1, rows, shape),
         operations: 4.0 * pairs as f64 * f64::from(heads * head_dim),
     }
@@ -129,6 +130,7 @@ pub(super) fn mla(bench: &mut Bench, rows: u32, heads: u32, context: u32, copies
     let queries_and_sums = u64::from(heads) * u64::from(2 * shape.rank + shape.rope) * 2;
     Prepared {
         launches: (0..copies).map(launch).collect(),
+        products: Vec::new(),
         bytes: u64::from(rows) * (u64::from(context) * token_bytes + queries_and_sums),
         operations: 0.0,
     }

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use cuda_kernels::{DevicePtr, Launch, RandomWeights};
+use cuda_kernels::{DevicePtr, Launch, MatrixProduct, RandomWeights};
 
+use crate::cuda::CudaError;
 use crate::cuda::driver::Driver;
 
 /// Device with a pool of random weights and caches, and buffers of activations.
@@ -22,6 +23,8 @@ pub(super) struct Bench {
 /// Launches of one case, and the work of each launch.
 pub(super) struct Prepared {
     pub(super) launches: Vec<Launch>,
+    /// The same work as products of the library; empty where it is more than products.
+    pub(super) products: Vec<MatrixProduct>,
     /// Bytes that a launch has to read and write.
     pub(super) bytes: u64,
     /// Multiplications and additions of a launch; 0 where only bytes count.
@@ -75,11 +78,29 @@ impl Bench {
     /// Seconds per launch, of the launches replayed as one graph; the best repetition.
     pub(super) fn time(&mut self, launches: &[Launch]) -> f64 {
         self.launch(&launches[0]);
+        self.time_graph(launches.len(), |driver| launches.iter().try_for_each(|launch| driver.launch(launch)))
+    }
+
+    /// Seconds per product of the library, in the same way; `None` where it doesn't take them.
+    pub(super) fn time_products(&mut self, products: &[MatrixProduct]) -> Option<f64> {
+        // The first call chooses the kernel, which must not be done while a graph is captured.
+        if !self.driver.multiply(products.first()?).unwrap() {
+            return None;
+        }
+        let multiply = |driver: &mut dyn Driver| {
+            products.iter().try_for_each(|product| driver.multiply(product).map(|_| ()))
+        };
+        Some(self.time_graph(products.len(), multiply))
+    }
+
+    fn time_graph(
+        &mut self,
+        count: usize,
+        enqueue: impl FnOnce(&mut dyn Driver) -> Result<(), CudaError>,
+    ) -> f64 {
         self.driver.synchronize().unwrap();
         self.driver.begin_capture().unwrap();
-        for launch in launches {
-            self.driver.launch(launch).unwrap();
-        }
+        enqueue(self.driver.as_mut()).unwrap();
         let graph = self.driver.end_capture().unwrap();
         let mut best = f64::INFINITY;
         for _ in 0..self.repetitions {
@@ -88,7 +109,7 @@ impl Bench {
             self.driver.synchronize().unwrap();
             best = best.min(begin.elapsed().as_secs_f64());
         }
-        best / launches.len() as f64
+        best / count as f64
     }
 
     /// Bytes per second of a copy of one half of the pool over the other, reads and writes counted.

@@ -10,7 +10,7 @@ use super::cases::{ExpertShape, LinearShape};
 pub(super) fn norm(bench: &Bench, rows: u32, cols: u32, copies: u64) -> Prepared {
     let norm = RmsNorm { x: bench.inputs, weight: bench.pool, out: bench.out, rows, cols, eps: 1e-6 };
     let bytes = u64::from(rows) * u64::from(cols) * 6;
-    Prepared { launches: vec![norm.launch(); copies as usize], bytes, operations: 0.0 }
+    Prepared { launches: vec![norm.launch(); copies as usize], products: Vec::new(), bytes, operations: 0.0 }
 }
 
 pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) -> Prepared {
@@ -18,9 +18,14 @@ pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) 
     let weight_bytes = u64::from(outputs) * u64::from(inputs) * 2;
     let normed = LinearInput::Normed { x: bench.inputs, weight: bench.pool, eps: 1e-6 };
     let x = if norm { normed } else { LinearInput::Bf16(bench.inputs) };
-    let launch = |number| {
+    let layer = |number| {
         let weight = bench.piece(number, weight_bytes);
-        Linear { x, weight, bias: None, out: bench.out, store, rows, outputs, inputs }.launch()
+        Linear { x, weight, bias: None, out: bench.out, store, rows, outputs, inputs }
+    };
+    // Of a gated layer the library's part is its product.
+    let product = |linear: Linear| {
+        let store = if store == LinearStore::SwiGlu { LinearStore::Bf16 } else { store };
+        Linear { store, ..linear }.product()
     };
     let written = u64::from(outputs)
         * match store {
@@ -32,7 +37,12 @@ pub(super) fn linear(bench: &Bench, rows: u32, shape: LinearShape, copies: u64) 
     let read = u64::from(inputs) * if norm { 4 } else { 2 };
     let bytes = weight_bytes + u64::from(rows) * (read + written);
     let operations = (weight_bytes * u64::from(rows)) as f64;
-    Prepared { launches: (0..copies).map(launch).collect(), bytes, operations }
+    Prepared {
+        launches: (0..copies).map(|number| layer(number).launch()).collect(),
+        products: (0..copies).filter_map(|number| product(layer(number))).collect(),
+        bytes,
+        operations,
+    }
 }
 
 /// Linear layer of experts; the routes go to the experts in turn.
@@ -59,6 +69,7 @@ pub(super) fn experts(bench: &mut Bench, tokens: u32, shape: ExpertShape, copies
     let exponents = if mxfp4 { u64::from(n * k / 32) } else { 0 };
     Prepared {
         launches: (0..copies).map(launch).collect(),
+        products: Vec::new(),
         bytes: u64::from(routes.min(experts)) * (bytes + exponents)
             + u64::from(routes) * u64::from(n + k) * 2,
         operations: 2.0 * f64::from(routes) * f64::from(n) * f64::from(k),

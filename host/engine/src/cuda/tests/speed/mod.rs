@@ -19,8 +19,10 @@ use std::path::PathBuf;
 
 use cuda_kernels::LinearStore;
 
-use super::rig::{device, is_a_gpu};
+use super::products::device_with_library;
+use super::rig::is_a_gpu;
 use crate::ModelFiles;
+use crate::cuda::ops::LIBRARY_ROWS;
 use crate::models::ModelConfig;
 use bench::{Bench, Prepared};
 use cases::{Work, cases, linear, shrunk};
@@ -36,14 +38,23 @@ fn prepare(bench: &mut Bench, rows: u32, work: Work, copies: u64) -> Prepared {
     }
 }
 
-/// Times the launches of a case, and prints a row of the table.
+/// Times the launches of a case, and the same products by the library from as many rows on as the engine asks it for; prints a row of
+/// the table for each.
 fn measure(bench: &mut Bench, name: &str, rows: u32, prepared: &Prepared, copy: f64) {
-    let Prepared { launches, bytes, operations } = prepared;
-    let seconds = bench.time(launches);
+    let seconds = bench.time(&prepared.launches);
+    print_row(prepared.launches[0].kernel.entry, name, rows, prepared, seconds, copy);
+    if rows >= LIBRARY_ROWS
+        && let Some(seconds) = bench.time_products(&prepared.products)
+    {
+        print_row("library", name, rows, prepared, seconds, copy);
+    }
+}
+
+fn print_row(kernel: &str, name: &str, rows: u32, prepared: &Prepared, seconds: f64, copy: f64) {
+    let Prepared { bytes, operations, .. } = prepared;
     let rate = *bytes as f64 / seconds;
     println!(
-        "{:<18} {name:<20} {rows:>5} rows {:>10.2} MB {:>9.1} us {:>8.0} GB/s {:>6.1} % of copy {:>7.1} TFLOP/s",
-        launches[0].kernel.entry,
+        "{kernel:<18} {name:<20} {rows:>5} rows {:>10.2} MB {:>9.1} us {:>8.0} GB/s {:>6.1} % of copy {:>7.1} TFLOP/s",
         *bytes as f64 / 1e6,
         seconds * 1e6,
         rate / 1e9,
@@ -57,7 +68,7 @@ fn measure(bench: &mut Bench, name: &str, rows: u32, prepared: &Prepared, copy: 
 fn table() {
     let gpu = is_a_gpu();
     let (pool, activations, matrix) = if gpu { (6 << 30, 512 << 20, 8192) } else { (16 << 20, 4 << 20, 64) };
-    let mut bench = Bench::new(device(), pool, activations, if gpu { 5 } else { 1 });
+    let mut bench = Bench::new(device_with_library(), pool, activations, if gpu { 5 } else { 1 });
     let copy = bench.copy();
     println!("copy {:.0} GB/s (read and written)", copy / 1e9);
     let rows = matrix / 2;
