@@ -1,15 +1,16 @@
 //! Completes a parser's grammar for one tokenizer: defines the rules that stand for the parser's markers.
 //!
-//! A parser writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here each becomes the token that is
-//! the literal, or the literal's text, exactly as the turn's marker table matches it. Whoever builds a mask calls it once per request.
+//! A parser writes `marker_N` for marker N of its descriptor, and nothing about tokenizers. Here each becomes the token that is the literal, or the
+//! literal's text, as the turn's marker table matches it. `model::constraint` calls it for each request with a grammar.
 
 use std::fmt::Write as _;
 
-/// `grammar`, and one rule for each marker: its literal, and its id where it is matched as one token.
+/// Appends to `grammar` the rules of each marker: `marker_N`, and `token_N` if it is a token or `MARKER_N` if it is text. `markers` are the
+/// literals, each with its id where it is matched as one token; `stops` are the indices of those that end the turn.
 ///
 /// # Errors
-/// A marker that has to be a token is none: one of the `stops` (JSON strings are free text, and could end the turn by spelling it),
-/// or one that the grammar calls `token_N`. A marker that has to be text, since the grammar calls it `MARKER_N`, is a token.
+/// A marker that must be a token is none: one of the `stops` (JSON strings are free text, and could end the turn by spelling it),
+/// or one that the grammar calls `token_N`. Or a marker that must be text, since the grammar calls it `MARKER_N`, is a token.
 pub fn define_markers(
     grammar: &str,
     markers: &[(&str, Option<u32>)],
@@ -41,7 +42,7 @@ pub fn define_markers(
     Ok(complete)
 }
 
-/// Whether the word stands in the grammar. (In a string too: a request can only refuse itself that way.)
+/// Whether `word` occurs in the grammar as a whole word. (Also inside a string: a request can only refuse itself that way.)
 fn names(grammar: &str, word: &str) -> bool {
     let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let mut places = grammar.match_indices(word);

@@ -1,19 +1,20 @@
-//! Files and folders that nobody but this user can have written: made with the modes that say so, and checked before use.
+//! Files and folders that only this user can have written: created with modes that ensure it, and checked before use.
 //!
-//! Compiled parsers (`parser::cache`) and keys (`api::seal`) lie in such. Checks look at the open file, not at its path, so that nothing can be put in its place in between.
+//! Used for compiled parsers (`parser::cache`) and keys (`api::seal`). Checks look at the open file, not at its path, so that
+//! nothing can be put in its place in between.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// The ending of a file that is still being written.
+/// Ending of the name of a file that is still being written.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// Something that can't be trusted, or can't be had.
+/// Reason why a file or folder can't be trusted or used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PrivateError {
     #[error(transparent)]
@@ -28,7 +29,7 @@ pub(crate) enum PrivateError {
     Foreign,
 }
 
-/// Makes the folder with mode 0700 where it isn't there, and checks that it is this user's alone.
+/// Creates the folder with mode 0700 if it doesn't exist, and checks that only this user has access to it.
 pub(crate) fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
@@ -46,7 +47,7 @@ pub(crate) fn prepare_folder(folder: &Path) -> Result<(), PrivateError> {
     check(&opened, 0o700)
 }
 
-/// Opens a file to read, if it is there. Links are not followed.
+/// Opens a file for reading, if it exists, and checks that only this user has access to it. Links are not followed.
 pub(crate) fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
     // O_NONBLOCK: a named pipe in the file's place would wait for a writer.
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -63,7 +64,7 @@ pub(crate) fn open_private(path: &Path) -> Result<Option<File>, PrivateError> {
     Ok(Some(file))
 }
 
-/// Writes a file whole or not at all, with mode 0600, over what had its name.
+/// Writes a file whole or not at all, with mode 0600; it replaces a file of that name.
 pub(crate) fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = folder.join(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
     let write = || {
@@ -72,12 +73,12 @@ pub(crate) fn write_private(folder: &Path, name: &str, parts: &[&[u8]]) -> io::R
         fs::rename(&unfinished, folder.join(name))
     };
     write().inspect_err(|_| {
-        // Only tidiness: it is old enough to be pruned later.
+        // The error is ignored: `parser::cache` removes unfinished files once they are old.
         let _ = fs::remove_file(&unfinished);
     })
 }
 
-/// Writes a new file whole or not at all, with mode 0600; one that is there already is left as it is.
+/// Writes a new file whole or not at all, with mode 0600; a file that exists already is left as it is.
 pub(crate) fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let unfinished = path.with_extension(format!("{}{UNFINISHED}", crate::random::hex::<16>()));
     let write = || {
@@ -89,7 +90,7 @@ pub(crate) fn create_private(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
         }
     };
     let written = write();
-    // It has its name by now, or is of no use.
+    // The file has its final name by now, or is of no use.
     let _ = fs::remove_file(&unfinished);
     written
 }

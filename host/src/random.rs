@@ -1,11 +1,11 @@
-//! Randomness for ids and seeds, from the system.
+//! Random ids and seeds, from the system's randomness.
 
 use std::cell::RefCell;
 
-/// Random bytes that a thread has in stock: the system is asked once for many ids, which it costs more than making one.
+/// Number of random bytes that a thread keeps in stock. A call of the system costs more than making an id, so one call serves many ids.
 const STOCK: usize = 384;
 
-/// The bytes, and how many of them are used up.
+/// Random bytes, and the number of them that are used up.
 struct Stock([u8; STOCK], usize);
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
 /// `N` random bytes as lower-case hex.
 ///
 /// # Panics
-/// If the system has no randomness: nothing could be served safely then.
+/// If the system has no randomness, without which nothing could be served safely.
 pub(crate) fn hex<const N: usize>() -> String {
     const { assert!(N <= STOCK) };
     let mut text = String::with_capacity(2 * N);

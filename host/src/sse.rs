@@ -1,43 +1,44 @@
-//! Server-sent events of a server elsewhere, from bytes in any pieces: the data of each event, one after the other.
+//! Reader of another server's server-sent events, from bytes in any pieces: returns the data of one event after the other.
 //!
-//! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are passed over; lines end in `\n` or `\r\n`.
-//! Invariants: no event is held that is longer than the bound, and what was read is dropped. Called for engines elsewhere, and for servers that are measured.
+//! Format: WHATWG HTML, 9.2. Comments, other fields and empty events are skipped; lines end in `\n` or `\r\n`.
+//! Invariants: an event that is longer than the bound is refused and not kept, and bytes that were read are freed. Used for
+//! remote engines and for servers that are measured.
 
 use bytes::{Buf, BytesMut};
 
-/// The longest event that is taken of a server, in bytes, beside what it may echo of the request.
+/// Maximum size of a server's event in bytes, besides what it may echo of the request.
 pub(crate) const MAX_EVENT: usize = 1 << 20;
 
-/// An event that is longer than it may be.
+/// Error: an event is longer than it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// See the module.
+/// Reader of one stream of events; see the module.
 #[derive(Debug)]
 pub(crate) struct SseReader {
-    /// Bytes of the longest event.
+    /// Maximum size of an event, in bytes.
     most: usize,
-    /// Bytes that came and weren't read.
+    /// Bytes that came and aren't read yet.
     bytes: BytesMut,
-    /// Those of them that hold no line's end.
+    /// Number of bytes at the start of `bytes` that were searched and hold no line end.
     searched: usize,
-    /// Data of the event that is under way.
+    /// Data of the event that has begun.
     data: Vec<u8>,
     has_data: bool,
 }
 
 impl SseReader {
-    /// A reader of events of at most so many bytes.
+    /// Creates a reader of events of at most `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, bytes: BytesMut::new(), searched: 0, data: Vec::new(), has_data: false }
     }
 
-    /// Takes bytes as they come.
+    /// Appends bytes as they come.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes the data of the next whole event into `data`; false if there is none yet.
+    /// Moves the data of the next whole event into `data`, in place of what was there; returns false if there is none yet.
     pub(crate) fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
         while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
             let end = self.searched + end;
@@ -57,7 +58,7 @@ impl SseReader {
         if self.bytes.len() > self.most { Err(TooLong) } else { Ok(false) }
     }
 
-    /// Reads the line that ends at `end`; says whether it is the empty one that ends an event.
+    /// Reads the line that ends at `end`. Returns whether it is the empty one that ends an event.
     fn line(&mut self, end: usize) -> bool {
         let line = &self.bytes[..end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -42,7 +42,7 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     Ok(certificates)
 }
 
-/// Fault of a server's certificate, in words without names.
+/// Description of a certificate's fault, without names.
 pub(crate) fn words(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::UnknownIssuer => "is of an issuer that is not trusted here",

@@ -1,16 +1,16 @@
-//! What one instance may use, as the data of its wasmtime store: CPU time per call and per stream, memory, tables.
+//! Limits of one instance, as the data of its wasmtime store: CPU time per call and per stream, memory, tables.
 //!
-//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait long for a core.
-//! The clock costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the
-//! count, later it is compared. A guest is therefore interrupted one to three ticks after its time is spent.
+//! CPU time is the thread's own clock, not the wall's: on a busy machine a healthy parser may wait long for a core. The clock
+//! costs a system call, so it is read only when an epoch passes inside a call: the first time it starts the count, later it is
+//! compared. A guest is therefore interrupted one to three ticks after its time is used up.
 //!
-//! The clock also counts what the machine takes: time that a hypervisor gives to others, which comes as a few long jumps, and page
-//! faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for each wait. So a call has
-//! spent its time only if it noticed as many epochs as that takes, those between which it got pages not counted. A guest that takes
-//! pages for as long as it can is stopped all the same, after [`WITH_FAULTS`] times as much.
+//! The clock also counts time that the guest doesn't compute: time that a hypervisor gives to other machines, which comes as a
+//! few long jumps, and page faults, which wait for memory. A guest in a loop notices every epoch; one that waits notices one for
+//! each wait. So a call has used up its time only if it also noticed as many epochs as that time has ticks; stretches with a page
+//! fault aren't counted. A guest that takes pages for as long as it can is still stopped, after [`WITH_FAULTS`] times as much.
 //!
-//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call, stands for a tick. A guest that takes a little
-//! less than a call may in every call is caught by that, at no cost to those that take microseconds.
+//! The CPU time of a stream is sampled: each epoch that the guest notices, in whichever call, counts as a tick. This catches a
+//! guest that takes a little less than a call's limit in every call, at no cost for calls that take microseconds.
 
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,18 @@ use super::ticker::{TICK, TickerGuard};
 use crate::cpu_clock::ThreadUsage;
 use crate::limits::ParserLimits;
 
-/// A stream may use the time of so many calls at once, before its share counts: an answer that comes as a whole is no attack.
+/// Number of calls whose time limits a stream may use at once, before its share counts: an answer that comes as a whole is no attack.
 const BURST_CALLS: u32 = 200;
 
-/// Memories, tables and core instances of a component. Rust needs one of each; interpreters come as many modules around one memory.
+/// Maximum numbers of memories, tables and core instances of a component. Rust needs one of each; interpreters come as many
+/// modules around one memory.
 const MEMORIES: usize = 1;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
-/// Elements of one table.
+/// Maximum number of elements of one table.
 const TABLE_ELEMENTS: usize = 16 << 10;
 
-/// Which bound an instance ran into; wasmtime carries it as the error of the call.
+/// Limit that an instance exceeded; wasmtime carries it as the error of the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Exceeded {
     /// CPU time of one call.
@@ -47,7 +48,7 @@ pub(super) enum Exceeded {
     Table(usize),
 }
 
-/// What a call may use in all, page faults included, as a multiple of its CPU time.
+/// Limit of a call's CPU time with page faults, as a multiple of its limit without.
 const WITH_FAULTS: u32 = 8;
 
 /// CPU time and epochs of a stretch of a call.
@@ -72,9 +73,9 @@ impl Spent {
 #[derive(Debug)]
 struct CallTime {
     allowed: Duration,
-    /// The thread's usage at the last epoch that passed in this call.
+    /// Usage of the thread at the last epoch that passed in this call.
     last: Option<ThreadUsage>,
-    /// Between epochs without a page fault.
+    /// CPU time between epochs without a page fault.
     computing: Spent,
     total: Spent,
 }
@@ -84,7 +85,7 @@ impl CallTime {
         Self { allowed, last: None, computing: Spent::default(), total: Spent::default() }
     }
 
-    /// An epoch passed inside the call, when the thread had used `now`.
+    /// Counts an epoch that passed inside the call, when the thread had used `now`.
     fn epoch(&mut self, now: ThreadUsage) -> Result<(), Exceeded> {
         let Some(last) = self.last.replace(now) else { return Ok(()) };
         let time = now.cpu.saturating_sub(last.cpu);
@@ -101,11 +102,11 @@ impl CallTime {
 #[derive(Debug)]
 struct StreamTime {
     began: Instant,
-    /// Epochs that the guest noticed.
+    /// Number of epochs that the guest noticed.
     noticed: u32,
-    /// What it may use at once, whatever its share.
+    /// CPU time that the stream may use at once, whatever its share.
     burst: Duration,
-    /// Percent of the stream's time.
+    /// CPU time that the stream may use besides, in percent of its duration.
     share: u32,
 }
 
@@ -114,7 +115,7 @@ impl StreamTime {
         Self { began, noticed: 0, burst: limits.call_time * BURST_CALLS, share: limits.stream_share }
     }
 
-    /// An epoch passed inside a call, at `now`.
+    /// Counts an epoch that passed inside a call, at `now`.
     fn epoch(&mut self, now: Instant) -> Result<(), Exceeded> {
         self.noticed = self.noticed.saturating_add(1);
         let allowed = self.burst + now.saturating_duration_since(self.began) * self.share / 100;
@@ -122,7 +123,7 @@ impl StreamTime {
     }
 }
 
-/// Data of an instance's store.
+/// Data of an instance's store: its limits and what it has used.
 pub(super) struct Budget {
     time: CallTime,
     stream: StreamTime,
@@ -133,7 +134,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget of a fresh instance.
+    /// Creates the budget of a new instance.
     pub(super) fn new(limits: &ParserLimits, running: TickerGuard) -> Self {
         Self {
             time: CallTime::new(limits.call_time),
@@ -149,12 +150,12 @@ impl Budget {
         self.memory_used
     }
 
-    /// A call begins; its time is counted from nothing.
+    /// Begins a call, whose time is counted from zero.
     pub(super) fn call_begins(&mut self) {
         self.time = CallTime::new(self.time.allowed);
     }
 
-    /// An epoch passed inside the call: go on for one more, or stop.
+    /// Counts an epoch that passed inside the call: the guest continues for one more, or is stopped.
     pub(super) fn epoch(&mut self) -> wasmtime::Result<UpdateDeadline> {
         self.time.epoch(ThreadUsage::now())?;
         self.stream.epoch(Instant::now())?;
@@ -162,7 +163,7 @@ impl Budget {
     }
 }
 
-/// Refusals are traps: the reason then reaches the log, where a guest that is merely told "no" would panic without one.
+/// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails would panic without one.
 impl ResourceLimiter for Budget {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > self.memory_bytes {
@@ -203,7 +204,7 @@ mod tests {
         ThreadUsage { cpu: ms * MS, page_faults }
     }
 
-    /// At which usage a call of at most 5 ms is stopped that notices an epoch at each.
+    /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of `usages`.
     fn stopped_at(usages: impl IntoIterator<Item = (u32, i64)>) -> Option<u32> {
         let mut time = CallTime::new(5 * MS);
         usages.into_iter().find(|(ms, faults)| time.epoch(used(*ms, *faults)).is_err()).map(|(ms, _)| ms)
@@ -267,9 +268,9 @@ mod tests {
             let mut stream = StreamTime::new(&limits, began);
             (1..100_000).find(|epoch| stream.epoch(began + period * *epoch).is_err())
         };
-        // In every tick: a second at once, and a tenth of the time meanwhile.
+        // An epoch in every tick: a second at once, and a tenth of the time meanwhile.
         assert_eq!(noticed_until(MS), Some(1112));
-        // In every second tick: more than a tenth all the same.
+        // An epoch in every second tick: more than a tenth all the same.
         assert_eq!(noticed_until(2 * MS), Some(1251));
         assert_eq!(noticed_until(10 * MS), None);
         let said = StreamTime::new(&ParserLimits { call_time: Duration::ZERO, ..limits }, began).epoch(began);

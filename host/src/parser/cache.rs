@@ -1,15 +1,15 @@
-//! Compiled parsers on disk, so that the second start takes milliseconds. Called by `load` alone.
+//! Cache of compiled parsers on disk, so that the second start takes milliseconds. `load` reads and fills it.
 //!
-//! A compiled component is machine code: loading one that somebody else made is running their program. So only what this
+//! A compiled component is machine code: loading one that somebody else made is running their program. So only code that this
 //! installation wrote is ever loaded:
-//! - the folder is mode 0700 and owned by this user, or it isn't used at all ([`CompileCache::open`] says why);
+//! - the folder is mode 0700 and owned by this user, or it isn't used at all ([`CompileCache::open`] returns the reason);
 //! - each file must be a plain file of this user's, mode 0600, checked on the open file;
 //! - each carries an HMAC-SHA-256 under a random key that lies in the folder, over its own name and its bytes: a file that
 //!   was copied from another installation, renamed, cut or damaged doesn't verify;
 //! - the name is a digest of the component's content, wasmtime's version and settings, and this program's version.
 //!
-//! Whatever doesn't hold means that the component is compiled anew: the cache never makes a load fail. It doesn't protect
-//! against this user or root, who could replace the program just as well.
+//! If one of these doesn't hold, the component is compiled anew: the cache never makes a load fail. It doesn't protect against
+//! this user or root, who could replace the program just as well.
 
 use std::fs::{self, File};
 use std::hash::{Hash as _, Hasher};
@@ -25,11 +25,11 @@ use wasmtime::component::Component;
 use super::digest::hex;
 use crate::private::{self, PrivateError, open_private, prepare_folder, write_private};
 
-/// Bytes of all entries together; the ones not used for longest go first.
+/// Maximum size of all entries together, in bytes; those unused for longest are removed first.
 const CACHE_BYTES: u64 = 512 << 20;
-/// Bytes of one entry: the largest component becomes about ten times its size.
+/// Maximum size of one entry, in bytes: compiled, the largest component takes about ten times its size.
 const ENTRY_BYTES: u64 = 384 << 20;
-/// An unfinished file older than this was left by a process that died.
+/// Age in seconds from which on an unfinished file was left by a process that died.
 const STALE_SECONDS: u64 = 3600;
 
 const KEY_FILE: &str = "key";
@@ -37,14 +37,14 @@ const KEY_BYTES: usize = 32;
 const TAG_BYTES: usize = 32;
 const ENDING: &str = ".compiled";
 
-/// A folder of compiled parsers that this installation may use.
+/// Folder of compiled parsers that this installation may use.
 #[derive(Debug, Clone)]
 pub struct CompileCache {
     folder: PathBuf,
     key: [u8; KEY_BYTES],
 }
 
-/// Why a folder isn't used.
+/// Reason why a folder isn't used.
 #[derive(Debug, thiserror::Error)]
 #[error("parser cache {folder} is not used: {reason}")]
 pub struct CacheError {
@@ -53,10 +53,10 @@ pub struct CacheError {
 }
 
 impl CompileCache {
-    /// Opens the folder; makes it and its key where they don't exist.
+    /// Opens the folder; creates it and its key if they don't exist.
     ///
     /// # Errors
-    /// The folder can't be made, or others could have written it. Serve without one then.
+    /// The folder can't be created, or others could have written to it. The caller then serves without a cache.
     pub fn open(folder: &Path) -> Result<Self, CacheError> {
         let refused = |reason| CacheError { folder: folder.display().to_string(), reason };
         prepare_folder(folder).map_err(refused)?;
@@ -64,7 +64,7 @@ impl CompileCache {
         Ok(Self { folder: folder.to_owned(), key })
     }
 
-    /// The component compiled from content of this digest for this engine, if it is here and ours.
+    /// Returns the component that was compiled for this engine from content of this digest, if this installation cached it.
     pub(super) fn get(&self, engine: &Engine, content: &str) -> Option<Component> {
         let name = entry_name(engine, content);
         match self.read(engine, &name) {
@@ -76,7 +76,7 @@ impl CompileCache {
         }
     }
 
-    /// Keeps a component for the next start. What goes wrong is logged; the next start then compiles.
+    /// Writes a component for the next start. Errors are logged; the next start then compiles.
     pub(super) fn put(&self, engine: &Engine, content: &str, component: &Component) {
         let name = entry_name(engine, content);
         let written = component.serialize().map_err(io::Error::other).and_then(|code| {
@@ -96,7 +96,7 @@ impl CompileCache {
         let entry = read_whole(&file, ENTRY_BYTES)?;
         let (tag, code) = entry.split_at_checked(TAG_BYTES).ok_or(PrivateError::Foreign)?;
         self.tag(name, code).verify_slice(tag).map_err(|_| PrivateError::Foreign)?;
-        // Marks the entry as used; one that can't be marked is only forgotten sooner.
+        // Marks the entry as used. If that fails, it is only removed sooner.
         let _ = file.set_modified(SystemTime::now());
         deserialize(engine, code).map(Some)
     }
@@ -106,7 +106,7 @@ impl CompileCache {
         mac.chain_update(name).chain_update(code)
     }
 
-    /// Removes the entries unused for longest until the rest fits, and what dead processes left unfinished.
+    /// Removes the entries unused for longest until the rest has at most `limit` bytes, and files that dead processes left unfinished.
     fn prune(&self, limit: u64) -> io::Result<()> {
         let mut entries = Vec::new();
         for entry in self.folder.read_dir()? {
@@ -135,17 +135,17 @@ impl CompileCache {
     }
 }
 
-/// Machine code that this installation wrote → a component.
+/// Makes a component of machine code that this installation wrote.
 fn deserialize(engine: &Engine, code: &[u8]) -> Result<Component, PrivateError> {
-    // SAFETY: `code` must come from wasmtime's own serialisation, unaltered. Its HMAC under this installation's key has just
-    // been verified over these very bytes in memory, and only `put` makes such tags, of what `Component::serialize` gave.
-    // Engines of another version or with other settings are told apart by the name, and again by wasmtime's own check.
+    // SAFETY: `code` must come from wasmtime's own serialisation, unaltered. Its HMAC under this installation's key has just been
+    // verified over these very bytes in memory, and only `put` makes such tags, over what `Component::serialize` returned. The
+    // entry's name differs for engines of another version or with other settings, which wasmtime checks as well.
     #[allow(unsafe_code, reason = "the one place where compiled code is loaded")]
     let component = unsafe { Component::deserialize(engine, code) };
     component.map_err(|error| PrivateError::Io(io::Error::other(error.to_string())))
 }
 
-/// The folder's key. One that others could know, or that is damaged, is replaced: what it vouched for is then compiled anew.
+/// Returns the folder's key. A key that others could know, or that is damaged, is replaced; entries under it are then compiled anew.
 fn own_key(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     if let Some(key) = read_key(folder) {
         return Ok(key);
@@ -153,7 +153,7 @@ fn own_key(folder: &Path) -> io::Result<[u8; KEY_BYTES]> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
     write_private(folder, KEY_FILE, &[&key])?;
-    // Of two processes that start at once the later one's key stays, for both.
+    // Read back, since another process that starts at the same time may have replaced it.
     read_key(folder).ok_or_else(|| io::Error::other("its key can't be read back"))
 }
 
@@ -162,7 +162,7 @@ fn read_key(folder: &Path) -> Option<[u8; KEY_BYTES]> {
     read_whole(&file, KEY_BYTES as u64).ok()?.try_into().ok()
 }
 
-/// All of a file, if that is no more than `limit` bytes.
+/// Reads a whole file of at most `limit` bytes.
 fn read_whole(file: &File, limit: u64) -> Result<Vec<u8>, PrivateError> {
     let size = file.metadata()?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
@@ -170,7 +170,7 @@ fn read_whole(file: &File, limit: u64) -> Result<Vec<u8>, PrivateError> {
     if bytes.len() as u64 > limit { Err(PrivateError::Foreign) } else { Ok(bytes) }
 }
 
-/// The file name of an entry: everything that the compiled bytes depend on.
+/// Returns the file name of an entry: a digest of everything that the compiled bytes depend on.
 fn entry_name(engine: &Engine, content: &str) -> String {
     let mut hasher = Sha256Hasher(Sha256::new());
     (env!("CARGO_PKG_VERSION"), content).hash(&mut hasher);
@@ -178,7 +178,7 @@ fn entry_name(engine: &Engine, content: &str) -> String {
     hex(&hasher.0.finalize()) + ENDING
 }
 
-/// Collects what is hashed into a digest that nobody can steer.
+/// Hasher whose result is a cryptographic digest, so that nobody can construct two contents of one name.
 struct Sha256Hasher(Sha256);
 
 impl Hasher for Sha256Hasher {
@@ -186,7 +186,7 @@ impl Hasher for Sha256Hasher {
         self.0.update(bytes);
     }
 
-    /// Not asked for: the digest is taken whole.
+    /// Not called: `entry_name` takes the whole digest.
     fn finish(&self) -> u64 {
         let digest = self.0.clone().finalize();
         digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))

@@ -1,6 +1,6 @@
 //! Contract 0.1 as a component: bindings generated from the WIT file, and their translation to [`contract`]'s types.
 //!
-//! Nothing is copied that needn't be: a chunk is written straight into the guest's memory, strings that come back move.
+//! Copies are avoided: a chunk is written straight into the guest's memory, and returned strings are moved.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ mod bindings {
 
 use bindings::{Plugin, PluginPre};
 
-/// A compiled parser.
+/// Compiled and linked component of a parser.
 pub(super) struct Program {
     pre: PluginPre<Budget>,
     sandbox: Arc<Sandbox>,
@@ -41,7 +41,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Links the component against nothing at all.
+    /// Links the component with no imports at all.
     pub(super) fn link(sandbox: &Arc<Sandbox>, component: &Component) -> Result<Self, LoadProblem> {
         let mismatch = |error: wasmtime::Error| LoadProblem::Mismatch(one_line(&error.to_string()));
         let pre = Linker::new(&sandbox.engine).instantiate_pre(component).map_err(mismatch)?;
@@ -49,12 +49,12 @@ impl Program {
         Ok(Self { pre, sandbox: Arc::clone(sandbox), parser: Arc::from("") })
     }
 
-    /// The same, with the name that faults bear.
+    /// Sets the parser's name, which faults carry.
     pub(super) fn named(self, name: &str) -> Self {
         Self { parser: Arc::from(name), ..self }
     }
 
-    /// Asks an instance what the parser is; the instance is then dropped.
+    /// Calls `describe` of a fresh instance, which is then dropped.
     pub(super) fn describe(&self, options: &[(String, String)]) -> Result<contract::Descriptor, LoadProblem> {
         let mut store = self.sandbox.store();
         let instance = self.pre.instance_pre().instantiate(&mut store);
@@ -70,10 +70,10 @@ impl Program {
         }
     }
 
-    /// A fresh instance that has had its `start`.
+    /// Creates an instance and calls its `start`.
     ///
     /// # Errors
-    /// One line: what the guest ran into, or what it says against the request.
+    /// One line: why the guest failed, or why it refuses the request.
     fn start(&self, request: &Request) -> Result<Live<Plugin>, String> {
         let mut live = self.instance(self.sandbox.store())?;
         let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
@@ -86,10 +86,10 @@ impl Program {
         }
     }
 
-    /// What a fresh instance, which is then dropped, says of the turns that satisfy the request.
+    /// Calls `constrain` of a fresh instance, which is then dropped.
     ///
     /// # Errors
-    /// One line: why it has no grammar of them, or what it ran into.
+    /// One line: why the guest has no grammar for the request, or why it failed.
     fn constrain(&self, request: &Request) -> Result<Option<String>, String> {
         let mut live = self.instance(self.sandbox.grammar_store())?;
         let tools: Vec<_> = request.tools.iter().map(Into::into).collect();

@@ -1,11 +1,11 @@
 //! The parser contract in plain Rust: the types of `wit/parser-0.1/parser.wit`, under the same names, without Wasm.
 //!
 //! `turn` and the API know parsers only through this file; `parser::component` translates it to and from a component.
-//! The meaning of each field and case stands in the WIT file and is not repeated here.
+//! The WIT file gives the full meaning of each field and case.
 
 use serde::Deserialize;
 
-/// What a parser is, and what it wants the host to recognise for it. As JSON it is a component's section `sluice-descriptor`.
+/// Description of a parser, with the markers that the host finds for it. As JSON it is a component's section `sluice-descriptor`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Descriptor {
@@ -13,15 +13,15 @@ pub struct Descriptor {
     pub name: String,
     /// Version of the plugin (semver).
     pub version: String,
-    /// `model_type` values of `config.json` that it serves.
+    /// `model_type` values of `config.json` that the parser serves.
     pub models: Vec<String>,
-    /// Literals that carry structure.
+    /// Marker literals, which carry structure.
     pub markers: Vec<String>,
     /// Indices of the markers that end the model's turn.
     pub stops: Vec<u32>,
     /// Items whose white space at both ends is dropped by the host.
     pub trim: Trim,
-    /// How ids of earlier calls are spelt for this model (`{name}`, `{index}`).
+    /// Pattern for the ids of earlier calls in this model's prompts (`{name}`, `{index}`); `None` leaves them as they are.
     pub history_call_ids: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct Trim {
     pub content: bool,
 }
 
-/// How a tool takes its input.
+/// Kind of a tool's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     /// JSON arguments by a schema.
@@ -49,16 +49,16 @@ pub enum ToolKind {
 pub struct Grammar {
     /// `lark` or `regex`.
     pub syntax: String,
-    /// The grammar itself.
+    /// Text of the grammar.
     pub definition: String,
 }
 
 /// A tool declared by the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// Name, as the model is to write it.
+    /// Name of the tool, as the model is to write it.
     pub name: String,
-    /// What it does.
+    /// Description of what the tool does.
     pub description: String,
     /// Function or custom.
     pub kind: ToolKind,
@@ -80,26 +80,26 @@ pub enum ToolChoice {
     None,
     /// At least one call.
     Required,
-    /// This tool.
+    /// A call of this tool.
     Named(String),
 }
 
-/// What a parser is told of the request it serves.
+/// Parts of a request that its parser is given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// Declared tools.
     pub tools: Vec<Tool>,
-    /// Which of them may or must be called.
+    /// Which of the tools may or must be called.
     pub tool_choice: ToolChoice,
     /// Whether several calls in one turn are allowed.
     pub parallel_tool_calls: bool,
     /// JSON schema of the final message (for `constrain`).
     pub response_schema: Option<String>,
-    /// Grammar that it must satisfy instead, `lark` or `regex` (for `constrain`).
+    /// Grammar that the final message must satisfy instead, `lark` or `regex` (for `constrain`).
     pub response_grammar: Option<Grammar>,
     /// Indices of the markers that the model's tokenizer has as tokens: text can't spell them (for `constrain`).
     pub token_markers: Vec<u32>,
-    /// Settings of the operator and allowed template arguments.
+    /// Settings of the operator, and template arguments that the operator lets requests set.
     pub options: Vec<(String, String)>,
 }
 
@@ -115,7 +115,7 @@ pub enum Phase {
     Final,
 }
 
-/// What a call's arguments are once decoded.
+/// Kind of a call's arguments, once decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
     /// JSON text.
@@ -124,16 +124,16 @@ pub enum Payload {
     Text,
 }
 
-/// The head of a tool call.
+/// Head of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// Name, without the format's own prefix; never empty.
+    /// Name of the tool, without the format's own prefix; never empty.
     pub name: String,
-    /// Kind of its arguments.
+    /// Kind of the arguments.
     pub payload: Payload,
 }
 
-/// Where bytes go.
+/// Destination of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// Text of a message.
@@ -150,117 +150,116 @@ pub enum Route {
     Drop,
 }
 
-/// The next `bytes` held bytes go to `route`.
+/// Run: the next held bytes, and their route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Where to.
+    /// Route of the bytes.
     pub route: Route,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
 }
 
-/// What to do with the bytes that the host holds for this stream, oldest first.
+/// Operation on the bytes that the host holds for this stream, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
-    /// Routes bytes; what no run takes stays held.
+    /// Routes the next bytes; bytes that no run takes stay held.
     Bytes(Run),
-    /// All text up to the next marker goes this way, without asking again.
+    /// Routes all text up to the next marker, without asking the parser again.
     UntilMarker(Route),
-    /// Closes what is open; content that follows is a new message of this phase.
+    /// Closes the open item; content that follows is a new message of this phase.
     Message(Phase),
-    /// Closes what is open and opens a tool call.
+    /// Closes the open item and opens a tool call.
     ToolCall(ToolCall),
-    /// The open item is complete.
+    /// Closes the open item, which is complete.
     Close,
     /// Argument text that the parser writes itself (bounded).
     DerivedArguments(String),
-    /// All text up to the next marker or the first of these bytes goes this way, without asking again.
+    /// Routes all text up to the next marker or the first of these bytes, without asking the parser again.
     UntilByte(Until),
-    /// The model began a call and broke off before its name: where it ended the turn by itself, the turn fails.
+    /// The model began a call and broke off before its name: if it ended the turn by itself, the turn fails.
     BrokenCall,
-    /// The rest of a JSON value goes this way, up to the bracket that closes it or a marker outside of its strings, without asking again.
+    /// Routes the rest of a JSON value, up to the bracket that closes it or a marker outside of its strings, without asking the parser again.
     UntilJson(JsonRest),
 }
 
-/// Where text goes up to the first of `bytes`.
+/// Route of the text up to the first of `bytes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Until {
-    /// Where to.
+    /// Route of the text.
     pub route: Route,
-    /// ASCII, 1 to 16 of them.
+    /// 1 to 16 ASCII characters.
     pub bytes: String,
 }
 
-/// The rest of a JSON object or list.
+/// Route of the rest of a JSON object or list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonRest {
-    /// Where to.
+    /// Route of the rest.
     pub route: Route,
-    /// Brackets of it that are open, 1 or more.
+    /// Number of its brackets that are open, 1 or more.
     pub depth: u32,
-    /// Whether a string is, too.
+    /// Whether a string is open, too.
     pub in_string: bool,
 }
 
-/// A parser's answer to one delta.
+/// A parser's answer to one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// All held bytes go where the last run went.
+    /// Routes all held bytes where the last run went.
     Pass,
-    /// Nothing yet.
+    /// Decides nothing yet; the bytes stay held.
     Hold,
-    /// Several things in order.
+    /// Operations, applied in order.
     Ops(Vec<Op>),
-    /// The parser can't go on.
+    /// The parser can't go on, for this reason.
     Fault(String),
 }
 
-/// Why the stream ends.
+/// Reason why the stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
     /// The model ended its turn (or a stop string was met).
     Stop,
-    /// The token limit.
+    /// The token limit was reached.
     Length,
     /// The client went away or the server stops.
     Cancelled,
 }
 
-/// A parser that failed: it said so, broke the contract, trapped, or used up a limit. It is never called again.
+/// Failure of a parser: it gave up, broke the contract, trapped, or used up a limit. The parser is never called again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("parser {parser}: {reason}")]
 pub struct Fault {
     /// Name of the parser.
     pub parser: String,
-    /// What happened, in one line, without text of the stream.
+    /// Reason in one line, without text of the stream.
     pub reason: String,
 }
 
 impl Fault {
-    /// The fault of `parser` for `reason`.
     pub(super) fn new(parser: &str, reason: impl Into<String>) -> Self {
         Self { parser: parser.to_owned(), reason: reason.into() }
     }
 }
 
-/// What one instance has used, for the tools that judge parsers; nothing is counted where streams are served.
+/// Resources that one instance has used, for the tools that test parsers. Instances that serve streams aren't metered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Used {
-    /// Instructions run, about.
+    /// Approximate number of instructions run.
     pub fuel: u64,
-    /// Bytes of linear memory, the most so far.
+    /// Largest size of linear memory so far, in bytes.
     pub memory: usize,
 }
 
 /// The parser of one stream, after its `start`. Calls come in stream order; `finish` is the last.
 pub trait StreamParser: Send {
-    /// Text without any marker in it, never empty.
+    /// Takes text without any marker in it, never empty.
     fn text(&mut self, chunk: &str) -> Result<Step, Fault>;
-    /// Marker `index` of the descriptor.
+    /// Takes marker `index` of the descriptor.
     fn marker(&mut self, index: u32) -> Result<Step, Fault>;
-    /// The last step.
+    /// Ends the stream and returns the last step.
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault>;
-    /// What it has used so far, where its runtime counts ([`super::Runtime::pooled`]) and it can still be called.
+    /// Resources used so far, if the runtime meters instances ([`super::Runtime::pooled`]) and this one can still be called.
     fn used(&self) -> Option<Used> {
         None
     }

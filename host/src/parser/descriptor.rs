@@ -1,23 +1,22 @@
-//! Checks what a parser says of itself. A descriptor that passes can be used without further thought:
-//! names are short, markers are distinct and not empty, stops are markers.
+//! Check of the descriptor that a parser returns. In one that passes, names are short, markers are distinct and not empty, and stops are markers.
 
 use std::collections::HashSet;
 
 use super::contract::Descriptor;
 use super::error::one_line;
 
-/// Bytes of a name, a version, an entry of `models`, a call id's spelling.
+/// Maximum size of a name, a version, an entry of `models`, and the pattern of call ids, in bytes.
 const NAME_BYTES: usize = 256;
-/// Entries of `models`.
+/// Maximum number of entries of `models`.
 const MODELS: usize = 256;
-/// Markers, and bytes of one.
+/// Maximum number of markers, and maximum size of one in bytes.
 const MARKERS: usize = 256;
 const MARKER_BYTES: usize = 4 << 10;
 
 /// Checks a descriptor.
 ///
 /// # Errors
-/// The first thing that is wrong, in one line.
+/// The first problem found, in one line.
 pub(super) fn check(descriptor: &Descriptor) -> Result<(), String> {
     check_name("its name", &descriptor.name)?;
     check_name("its version", &descriptor.version)?;
@@ -86,7 +85,7 @@ mod tests {
         }
     }
 
-    /// What `check` says of a good descriptor after `change`.
+    /// Error of `check` for a good descriptor after `change`.
     fn changed(change: impl FnOnce(&mut Descriptor)) -> String {
         let mut descriptor = good();
         change(&mut descriptor);

@@ -1,4 +1,4 @@
-//! SHA-256 in hex: how plugins are named by content, in pins, logs and the cache.
+//! SHA-256 in hex, which identifies plugins by content in pins, logs and the cache.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Lower-case hex.
+/// `bytes` in lower-case hex.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");

@@ -1,4 +1,4 @@
-//! Why a plugin can't be loaded, and how wasmtime's errors become one line of a log.
+//! Errors of loading a plugin, and wasmtime's errors as one line of a log.
 //!
 //! Names and messages that come from a plugin are cut and stripped of control characters before they enter an error.
 
@@ -10,81 +10,81 @@ use wasmtime::Trap;
 use super::budget::Exceeded;
 use super::version::{CONTRACT, INTERFACE};
 
-/// Characters of a plugin's own words that an error repeats.
+/// Maximum number of characters of a plugin's own words that an error quotes.
 const QUOTED: usize = 200;
-/// Names that an error lists.
+/// Maximum number of names that an error lists.
 const LISTED: usize = 8;
 
-/// A plugin that can't be used: which, and why, in one line.
+/// Error of loading a plugin: the plugin and the problem, in one line.
 #[derive(Debug, thiserror::Error)]
 #[error("parser {plugin}: {problem}")]
 pub struct PluginLoadError {
-    /// The plugin, as the operator named it.
+    /// Name of the plugin, as the operator gave it.
     pub plugin: String,
-    /// What is wrong with it.
+    /// Reason why the plugin can't be used.
     pub problem: LoadProblem,
 }
 
-/// What is wrong with a plugin.
+/// Reason why a plugin can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadProblem {
     /// The file can't be read.
     #[error("can't be read: {0}")]
     Unreadable(#[source] io::Error),
-    /// A directory, a FIFO, a socket or a device.
+    /// It is a directory, a FIFO, a socket or a device.
     #[error("is {0}, not a parser file")]
     NotAFile(&'static str),
     /// The file is larger than the limit.
     #[error("the file has more than {limit} bytes, the most that a parser may have")]
     TooLarge {
-        /// `ParserLimits::file_bytes`.
+        /// Value of `ParserLimits::file_bytes`.
         limit: u64,
     },
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// No WebAssembly magic number.
+    /// The file has no WebAssembly magic number.
     #[error("not a WebAssembly component: the file doesn't begin with \"\\0asm\"")]
     NotWasm,
-    /// A core module, or something newer.
+    /// The file is a core module.
     #[error(
         "a WebAssembly core module, not a component: link it with wasm-component-ld, or convert it with \
          `wasm-tools component new`"
     )]
     CoreModule,
-    /// Damaged, or beyond what is accepted of WebAssembly.
+    /// The component is damaged, or uses WebAssembly features that aren't accepted.
     #[error("not a valid component: {0}")]
     Invalid(String),
-    /// It wants something of the host.
+    /// The component has imports.
     #[error("imports {}, but a parser may import nothing: build it for wasm32-unknown-unknown", list(.0))]
     Imports(Vec<String>),
-    /// It isn't a parser.
+    /// The component exports no parser.
     #[error("exports no sluice:parser/parser{}", and_what(.0))]
     NoParser(Vec<String>),
-    /// It is a parser for another host.
+    /// The component exports a parser of another contract version.
     #[error("exports {}, this host speaks {CONTRACT}", list(.0))]
     Version(Vec<String>),
-    /// It asks for too much, or its own initialisation fails.
+    /// The component needs more than the limits allow, or its own initialisation fails.
     #[error("can't be instantiated: {0}")]
     Instantiate(String),
-    /// Its functions have other types than the contract's.
+    /// The component's functions have other types than the contract's.
     #[error("doesn't fit {INTERFACE}: {0}; build it against this version's WIT file")]
     Mismatch(String),
-    /// It failed when it was asked what it is.
+    /// The component failed in `describe`.
     #[error("failed in `describe`: {0}")]
     Describe(String),
-    /// It doesn't accept the operator's options.
+    /// The component refuses the operator's options, or needs some.
     #[error("refuses its options: {0}")]
     Options(String),
-    /// What the build wrote of it isn't what it is.
+    /// The section that the build wrote can't be read, or differs from the component's own `describe`.
     #[error("its section sluice-descriptor {0}; build the component again")]
     Section(String),
-    /// It says something of itself that the contract forbids.
+    /// The component's descriptor breaks the contract.
     #[error("describes itself badly: {0}")]
     Descriptor(String),
 }
 
-/// Names in one line, the first few of them.
+/// The first few names in one line.
 fn list(names: &[String]) -> String {
     let mut line = names.iter().take(LISTED).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     if names.len() > LISTED {
@@ -97,7 +97,7 @@ fn and_what(exports: &[String]) -> String {
     if exports.is_empty() { String::new() } else { format!(", only {}", list(exports)) }
 }
 
-/// Words from outside, fit for one line of a log: no control characters or line ends, and not long.
+/// Makes one line of a log from words of a plugin: without control characters or line ends, and not long.
 pub(super) fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let mut line = words.collect::<Vec<_>>().join(" ");
@@ -108,7 +108,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Why a call into a guest failed, without addresses and backtraces.
+/// Reason why a call into a guest failed, without addresses and backtraces.
 pub(super) fn reason(error: &wasmtime::Error) -> String {
     if let Some(exceeded) = error.downcast_ref::<Exceeded>() {
         return exceeded.to_string();

@@ -1,7 +1,7 @@
-//! The parser of one stream: an instance of a guest, called within its bounds.
+//! Parser of one stream: an instance of a guest, called within its limits.
 //!
-//! Invariant: an instance that trapped, broke the contract, said `fault` or has finished is dropped on the spot, so it
-//! can't be entered again. Later calls answer with a fault of their own.
+//! Invariant: an instance that trapped, broke the contract, answered `fault` or has finished is dropped at once, so that it can't
+//! be called again. Later calls return a fault.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use super::contract::{Fault, FinishReason, Step, StreamParser, Used};
 use super::error::{one_line, reason};
 use super::sandbox::FUEL;
 
-/// The calls of a guest after its `start`, whatever version of the contract it speaks.
+/// Exported functions of a guest that are called after `start`, for any version of the contract.
 pub(super) trait Exports: Send {
     fn text(&self, store: &mut Store<Budget>, chunk: &str) -> wasmtime::Result<Step>;
     fn marker(&self, store: &mut Store<Budget>, index: u32) -> wasmtime::Result<Step>;
     fn finish(&self, store: &mut Store<Budget>, reason: FinishReason) -> wasmtime::Result<Step>;
 }
 
-/// A guest that may be entered.
+/// Guest that can still be called.
 pub(super) struct Live<E> {
     pub(super) store: Store<Budget>,
     pub(super) exports: E,
 }
 
 impl<E> Live<E> {
-    /// Enters the guest with a fresh allowance of CPU time. After an error it must not be entered again.
+    /// Calls the guest with a full allowance of CPU time. After an error it must not be called again.
     pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<Budget>) -> T) -> T {
         self.store.data_mut().call_begins();
         self.store.set_epoch_deadline(1);
@@ -34,7 +34,7 @@ impl<E> Live<E> {
     }
 }
 
-/// A stream's parser.
+/// Parser of one stream.
 pub(super) struct Instance<E> {
     live: Option<Live<E>>,
     parser: Arc<str>,
@@ -42,7 +42,7 @@ pub(super) struct Instance<E> {
 }
 
 impl<E: Exports> Instance<E> {
-    /// A guest of the plugin `parser`, started, that may answer with at most `ops` ops at a time.
+    /// Makes the parser of a guest that was started. `parser` is the plugin's name; an answer may have at most `ops` ops.
     pub(super) fn new(live: Live<E>, parser: Arc<str>, ops: usize) -> Self {
         Self { live: Some(live), parser, ops }
     }
@@ -84,7 +84,7 @@ impl<E: Exports> StreamParser for Instance<E> {
 
     fn used(&self) -> Option<Used> {
         let store = &self.live.as_ref()?.store;
-        // Without metering there is no fuel to ask for.
+        // `get_fuel` fails where the engine isn't metered.
         let left = store.get_fuel().ok()?;
         Some(Used { fuel: FUEL - left, memory: store.data().memory_used() })
     }

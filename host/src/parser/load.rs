@@ -1,4 +1,4 @@
-//! A plugin's bytes → a [`Plugin`]: cheap checks first, then the compiler, then the guest's own words.
+//! Loads a plugin: cheap checks first, then the compiler, then the component's own `describe`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,14 +38,14 @@ pub(super) fn load(
     Ok(Arc::new(Plugin::new(described, digest, bytes.len(), program)))
 }
 
-/// What a plugin is without options, as far as that can be known without compiling it; see [`super::Runtime::describe`].
+/// Returns a plugin's descriptor without options, if it can be read without compiling the plugin; see [`super::Runtime::describe`].
 pub(super) fn describe(sandbox: &Sandbox, source: &PluginSource) -> Result<Option<Descriptor>, LoadProblem> {
     let bytes = source.read(sandbox.limits.file_bytes)?;
     stamp::check(&bytes)?;
     Section::read(&bytes)?.map(Section::descriptor).transpose()
 }
 
-/// The component's own words, with which its section must agree.
+/// Calls the component's `describe`, with which its section must agree.
 fn described(
     program: &Program,
     bytes: &[u8],
@@ -62,7 +62,7 @@ fn described(
     described
 }
 
-/// The component as machine code: from the cache, else from the compiler and into the cache.
+/// Returns the component as machine code: from the cache, else from the compiler, and then writes it to the cache.
 fn compiled(
     sandbox: &Sandbox,
     cache: Option<&CompileCache>,

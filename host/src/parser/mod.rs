@@ -1,10 +1,10 @@
-//! Output parsers: wasmtime lives here and nowhere else.
+//! Output parsers. Only this room uses wasmtime.
 //!
 //! A plugin file becomes a [`Plugin`] once ([`Runtime::load`]), and a [`contract::StreamParser`] once per stream
 //! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
 //! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
 //!
-//! A version of the contract is one module of the shape of `component` behind the trait `program::Program`.
+//! Each version of the contract is one module like `component`, behind the trait `program::Program`.
 
 mod budget;
 mod cache;

@@ -1,9 +1,9 @@
-//! `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
+//! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
 
 use super::contract::{Fault, FinishReason, Op, Request, Route, Run, Step, StreamParser};
 use super::program::Program;
 
-/// Both the plugin and the parser of every stream.
+/// Program of the plugin `none`, and the parser of every stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoParser;
 
@@ -18,7 +18,7 @@ impl Program for NoParser {
 }
 
 impl StreamParser for NoParser {
-    /// Asked once: the rest of the stream is covered by `until-marker`.
+    /// Called once: `until-marker` covers the rest of the stream.
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         match u32::try_from(chunk.len()) {
             Ok(bytes) => Ok(Step::Ops(vec![
@@ -29,7 +29,7 @@ impl StreamParser for NoParser {
         }
     }
 
-    /// Never asked: it has no markers.
+    /// Never called: it has no markers.
     fn marker(&mut self, _: u32) -> Result<Step, Fault> {
         Ok(Step::Hold)
     }

@@ -1,4 +1,4 @@
-//! A loaded plugin, of whatever contract version: what it says of itself, and the making of one parser per stream.
+//! Loaded plugin of any contract version: its descriptor, and the program that makes one parser per stream.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Plugin {
         Self { descriptor, digest, size, program }
     }
 
-    /// The parser that has no markers and calls everything content.
+    /// The plugin without markers, for which all text is content.
     pub fn none() -> Arc<Self> {
         let descriptor = Descriptor {
             name: "none".to_owned(),
@@ -35,7 +35,7 @@ impl Plugin {
         Arc::new(Self::new(descriptor, String::new(), 0, Box::new(NoParser)))
     }
 
-    /// What it is, and which markers it wants.
+    /// Description of the parser, with its markers.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
@@ -45,12 +45,12 @@ impl Plugin {
         &self.digest
     }
 
-    /// Bytes of the component; 0 for `none`.
+    /// Size of the component in bytes; 0 for `none`.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Makes the parser of one stream and tells it of the request. It is of this plugin for as long as it lives,
+    /// Makes the parser of one stream and passes it the request. The parser stays one of this plugin for as long as it lives,
     /// whatever is loaded meanwhile.
     ///
     /// # Errors
@@ -59,12 +59,12 @@ impl Plugin {
         self.program.start(request)
     }
 
-    /// A grammar of the turns that satisfy what the request demands, in the format's own words; none where the model is left free, or
-    /// the format has no grammars. Its markers are still to be defined ([`crate::grammar::define_markers`]). Takes up to
-    /// [`crate::limits::ParserLimits::grammar_time`] of CPU: not for the async threads.
+    /// Returns a grammar of the turns that satisfy the request, in the model's own format; `None` where the model is left free,
+    /// or the format has no grammars. Its markers are still to be defined ([`crate::grammar::define_markers`]). Takes up to
+    /// [`crate::limits::ParserLimits::grammar_time`] of CPU time: not for the async threads.
     ///
     /// # Errors
-    /// What is demanded can't be expressed, or took more than that.
+    /// The grammar can't express what the request demands, or takes more than that time.
     pub fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
         self.program.constrain(request)
     }

@@ -15,29 +15,29 @@ use super::source::PluginSource;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
 
-/// Bytes after a memory's reservation that are never mapped: the bounds check of an access with a smaller constant
-/// offset can be shared with its neighbours'.
+/// Size in bytes of the unmapped guard after a memory's reservation: the bounds check of an access with a smaller constant offset
+/// can be shared with its neighbours'.
 const GUARD_BYTES: u64 = 64 << 10;
 
-/// Instances of a pool for each core: the one under test, and some to compare it with.
+/// Number of pooled instances per core: the one under test, and some to compare it with.
 const INSTANCES_PER_CORE: usize = 4;
 
-/// Modules of a component: the parser itself, and the adapters that tools put beside it.
+/// Maximum number of modules of a component: the parser itself, and the adapters that tools put beside it.
 const MODULES: u32 = 16;
 
-/// Elements of a module's table. A parser of ours has fewer than a hundred, an interpreter of another language many thousands.
+/// Maximum number of elements of a module's table. A parser of ours has fewer than a hundred, an interpreter of another language many thousands.
 const TABLE_ELEMENTS: usize = 1 << 17;
 
-/// Bytes of an instance's memory, and of its tables, that stay mapped when it goes back into the pool.
+/// Bytes of an instance's memory, and of its tables, that stay mapped when the instance goes back into the pool.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Loads parsers. One per process is enough: it owns a compiler's settings and a thread, and plugins keep it alive.
+/// Loader of parsers. One per process is enough: it owns a compiler's settings and a thread, which plugins keep alive.
 pub struct Runtime {
     sandbox: Arc<Sandbox>,
     cache: Option<CompileCache>,
 }
 
-/// Why no parser can run on this machine.
+/// Reason why no parser can run on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("parsers can't run here: {0}")]
 pub struct RuntimeError(String);
@@ -46,14 +46,14 @@ impl Runtime {
     /// Sets up wasmtime and the ticker.
     ///
     /// # Errors
-    /// The processor or the limits are beyond wasmtime, or no thread can be started.
+    /// wasmtime doesn't support the processor or the limits, or no thread can be started.
     pub fn new(limits: &ParserLimits) -> Result<Self, RuntimeError> {
         Self::with(&config(limits), limits, false)
     }
 
-    /// A runtime for tools that make instances by the thousand, a few per core at a time: their memory is used
-    /// again and not mapped again. `metered` instances say what they use ([`super::contract::StreamParser::used`]); they
-    /// are slower, and their programs are compiled apart.
+    /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
+    /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::used`]); they are slower, and
+    /// their programs are compiled separately.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -72,16 +72,16 @@ impl Runtime {
         })
     }
 
-    /// The same, keeping what it compiles.
+    /// Sets the cache for compiled components.
     #[must_use]
     pub fn with_cache(self, cache: Option<CompileCache>) -> Self {
         Self { cache, ..self }
     }
 
-    /// Reads a plugin's file, so that its digest can be looked at before anything of it is used.
+    /// Reads a plugin's file into memory, so that its digest can be checked before anything of it is used.
     ///
     /// # Errors
-    /// It can't be read, or is too large.
+    /// The file can't be read, or is too large.
     pub fn read(&self, source: &PluginSource) -> Result<PluginSource, PluginLoadError> {
         let name = source.name().into_owned();
         match source {
@@ -93,21 +93,21 @@ impl Runtime {
         }
     }
 
-    /// What a plugin says of itself where the operator sets no options for it, without compiling it; `None` where its file
-    /// doesn't say. [`Self::load`] finds out whether it is true.
+    /// Returns a plugin's descriptor without options, without compiling the plugin; `None` if its file has no section for it.
+    /// [`Self::load`] checks that the section is right.
     ///
     /// # Errors
-    /// The plugin, and what is wrong with it: [`super::LoadProblem::Options`] where it describes itself with options only.
+    /// The plugin and the problem: [`super::LoadProblem::Options`] if it describes itself with options only.
     pub fn describe(&self, source: &PluginSource) -> Result<Option<Descriptor>, PluginLoadError> {
         load::describe(&self.sandbox, source)
             .map_err(|problem| PluginLoadError { plugin: source.name().into_owned(), problem })
     }
 
-    /// Reads, checks and compiles a plugin, and asks it once what it is. `options` are the operator's settings for it.
-    /// Takes about 100 ms of CPU where it must be compiled: not for the serving path.
+    /// Reads, checks and compiles a plugin, and calls its `describe`. `options` are the operator's settings for it. Takes about
+    /// 100 ms of CPU time where it must be compiled: not for the serving path.
     ///
     /// # Errors
-    /// The plugin, and what is wrong with it.
+    /// The plugin and the problem.
     pub fn load(
         &self,
         source: &PluginSource,
@@ -118,7 +118,7 @@ impl Runtime {
     }
 }
 
-/// Memory of all instances, reserved at once. What an instance wrote is wiped where it lies.
+/// Pool of all instances' memory, reserved at once. What an instance wrote is cleared in place.
 fn pool(limits: &ParserLimits) -> PoolingAllocationConfig {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let instances = u32::try_from(cores * INSTANCES_PER_CORE).unwrap_or(u32::MAX / MODULES);
@@ -136,10 +136,10 @@ fn pool(limits: &ParserLimits) -> PoolingAllocationConfig {
     pool
 }
 
-/// Memory is reserved at its largest, so that it never moves, and not more, so that ten thousand instances fit into the
-/// address space. Instances are made on demand: as fast as from a pool, and without a fixed number. Their data (50 KiB where a
-/// parser has a grammar) is mapped, not copied: most streams touch little of it. That makes four kernel maps per instance, of
-/// which Linux allows 65,530.
+/// Configuration of wasmtime. Memory is reserved at its largest, so that it never moves, and not more, so that ten thousand
+/// instances fit into the address space. Instances are allocated on demand: as fast as from a pool, and without a fixed number.
+/// Their data (50 KiB where a parser has a grammar) is mapped, not copied: most streams touch little of it. That makes four
+/// kernel maps per instance, of which Linux allows 65,530.
 fn config(limits: &ParserLimits) -> Config {
     let mut config = Config::new();
     config

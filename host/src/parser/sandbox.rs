@@ -1,6 +1,6 @@
-//! What instances are made in.
+//! Sandbox of instances: the engine, its ticker and the limits.
 //!
-//! Invariant: every store comes from [`Sandbox::bounded`], so none exists without its bounds.
+//! Invariant: every store comes from [`Sandbox::bounded`], so none exists without its limits.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::budget::Budget;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
 
-/// Fuel of a metered instance: more than any stream burns, so it only counts.
+/// Fuel of a metered instance: more than any stream uses, so that it only counts.
 pub(super) const FUEL: u64 = u64::MAX;
 
-/// The engine, its clock and the bounds of each instance.
+/// The engine, its ticker and the limits of each instance.
 pub(super) struct Sandbox {
     pub(super) engine: Engine,
     pub(super) ticker: Arc<Ticker>,
@@ -22,12 +22,12 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
-    /// A store for one instance, with every bound set; time for its instantiation has begun.
+    /// Makes a store for one instance, with every limit set. The CPU time of its instantiation counts from here.
     pub(super) fn store(&self) -> Store<Budget> {
         self.bounded(&self.limits)
     }
 
-    /// The same for an instance that makes a grammar, which takes longer than a stream's calls.
+    /// Makes a store for an instance that makes a grammar, which may take longer than a stream's calls.
     pub(super) fn grammar_store(&self) -> Store<Budget> {
         self.bounded(&ParserLimits { call_time: self.limits.grammar_time, ..self.limits.clone() })
     }

@@ -1,5 +1,5 @@
-//! The custom section `sluice-descriptor`: what the component answers to `describe` without options, written by the build, so
-//! that choosing a parser compiles none. Whoever loads the component compares it with the component's own answer.
+//! Reader of the custom section `sluice-descriptor`: the component's answer to `describe` without options. The build writes it,
+//! so that choosing a parser compiles none. `load` compares it with the component's own answer.
 
 use wasmtime::wasmparser::{Parser, Payload};
 
@@ -7,17 +7,17 @@ use super::contract::Descriptor;
 use super::descriptor;
 use super::error::{LoadProblem, one_line};
 
-/// The section's name.
+/// Name of the section.
 pub(super) const DESCRIPTOR: &str = "sluice-descriptor";
 
-/// What a component's section says `describe` answers without options.
+/// Answer to `describe` without options, as a component's section has it.
 pub(super) struct Section(Result<Descriptor, String>);
 
 impl Section {
     /// Reads the section; `None` where the component has none. `component` has passed [`super::stamp::check`].
     ///
     /// # Errors
-    /// The section is no descriptor.
+    /// The section isn't JSON of such an answer.
     pub(super) fn read(component: &[u8]) -> Result<Option<Self>, LoadProblem> {
         let Some(json) = find(component) else { return Ok(None) };
         serde_json::from_slice(json)
@@ -25,17 +25,17 @@ impl Section {
             .map_err(|error| LoadProblem::Section(format!("can't be read: {}", one_line(&error.to_string()))))
     }
 
-    /// The descriptor, checked.
+    /// Returns the descriptor, checked.
     ///
     /// # Errors
-    /// The parser describes itself with options only, or badly.
+    /// The parser describes itself with options only, or its descriptor breaks the contract.
     pub(super) fn descriptor(self) -> Result<Descriptor, LoadProblem> {
         let descriptor = self.0.map_err(|words| LoadProblem::Options(one_line(&words)))?;
         descriptor::check(&descriptor).map_err(LoadProblem::Descriptor)?;
         Ok(descriptor)
     }
 
-    /// Compares it with the component's own answer.
+    /// Compares the section with the component's own answer.
     ///
     /// # Errors
     /// They differ.
@@ -53,7 +53,7 @@ impl Section {
     }
 }
 
-/// The first field in which they differ.
+/// Name of the first field in which the descriptors differ.
 fn difference(a: &Descriptor, b: &Descriptor) -> Option<&'static str> {
     [
         ("name", a.name == b.name),
@@ -68,7 +68,7 @@ fn difference(a: &Descriptor, b: &Descriptor) -> Option<&'static str> {
     .find_map(|(field, same)| (!same).then_some(field))
 }
 
-/// The contents of the component's own section; those of modules and components inside it don't count.
+/// Contents of the component's own section; those of modules and components inside it don't count.
 fn find(component: &[u8]) -> Option<&[u8]> {
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(component) {

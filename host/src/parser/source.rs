@@ -1,4 +1,4 @@
-//! Where a parser comes from: `--parser FILE|NAME|none` and `--plugins DIR` → a [`PluginSource`].
+//! Sources of parsers: resolves `--parser FILE|NAME|none` and `--plugins DIR` to a [`PluginSource`].
 
 use std::borrow::Cow;
 use std::fs::{File, FileType};
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use super::digest::digest;
 use super::error::LoadProblem;
 
-/// Parsers that the binary carries, by name (`qwen3`) with their bytes.
+/// Parsers in the binary: the name (`qwen3`) and the bytes of each.
 pub type Shipped = [(&'static str, &'static [u8])];
 
-/// Files of a plugins folder that are looked at.
+/// Maximum number of files that are listed of a plugins folder.
 const PLUGINS: usize = 256;
 
-/// A plugin that is still to be loaded.
+/// Source of a plugin that isn't loaded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginSource {
     /// No parser: all text is content.
     None,
     /// A file.
     File(PathBuf),
-    /// Bytes that are at hand.
+    /// Bytes in memory.
     Bytes {
-        /// What to call it.
+        /// Name for messages.
         name: String,
         /// The component.
         bytes: Cow<'static, [u8]>,
@@ -32,7 +32,7 @@ pub enum PluginSource {
 }
 
 impl PluginSource {
-    /// How messages name it.
+    /// Name of the plugin for messages.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
             Self::None => Cow::Borrowed("none"),
@@ -41,7 +41,7 @@ impl PluginSource {
         }
     }
 
-    /// The SHA-256 of bytes that are at hand, in lower-case hex.
+    /// SHA-256 of bytes in memory, in lower-case hex; `None` for other sources.
     pub fn digest(&self) -> Option<String> {
         match self {
             Self::Bytes { bytes, .. } => Some(digest(bytes)),
@@ -49,7 +49,7 @@ impl PluginSource {
         }
     }
 
-    /// The component's bytes, at most `limit` of them.
+    /// Returns the component's bytes, at most `limit` of them.
     pub(super) fn read(&self, limit: u64) -> Result<Cow<'_, [u8]>, LoadProblem> {
         let bytes = match self {
             Self::None => Cow::Borrowed(&[][..]),
@@ -60,8 +60,8 @@ impl PluginSource {
     }
 }
 
-/// A file's bytes. One that is known to be larger than `limit` isn't read, any other not beyond it: files may grow. What is no file is
-/// opened without waiting for its other end, and not read.
+/// Reads a file of at most `limit` bytes. The limit holds while it is read, too, since files may grow. Anything but a plain file
+/// is opened without waiting for its other end, and not read.
 fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = file.map_err(LoadProblem::Unreadable)?;
@@ -77,7 +77,7 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
     Ok(bytes)
 }
 
-/// What stands in a file's place, if anything does.
+/// Kind of what is found in a file's place; `None` for a file.
 fn not_a_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,
@@ -88,32 +88,32 @@ fn not_a_file(kind: FileType) -> Option<&'static str> {
     }
 }
 
-/// A parser that isn't there: where it was looked for, and what is there.
+/// Error of a parser that wasn't found: where it was looked for, and which ones exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// The name is a path.
+    /// The name is a path, and no file has it.
     #[error("parser {0}: no such file")]
     NoFile(String),
-    /// The path is of something else.
+    /// The path is that of something other than a file.
     #[error("parser {path}: is {what}, not a parser file")]
     NotAFile {
         /// The path.
         path: String,
-        /// What it is.
+        /// Kind of what is there.
         what: &'static str,
     },
-    /// The name is only a name.
+    /// The name isn't a path, and no parser has it.
     #[error(
         "parser {wanted}: found neither as a file here, nor in {dir} ({there}), nor among the shipped ones ({shipped})"
     )]
     NotFound {
-        /// What was asked for.
+        /// Name that was asked for.
         wanted: String,
         /// The plugins folder.
         dir: String,
-        /// Plugins in it.
+        /// Names of the plugins in the folder.
         there: String,
-        /// Plugins in the binary.
+        /// Names of the plugins in the binary.
         shipped: String,
     },
 }
@@ -122,7 +122,7 @@ pub enum ResolveError {
 /// `dir`, as given and with `.wasm` added; one of `shipped`, with or without `.wasm`.
 ///
 /// # Errors
-/// Nothing of that name; the error says where it was looked for and which names exist.
+/// Nothing has that name; the error says where it was looked for and which names exist.
 pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<PluginSource, ResolveError> {
     if wanted == "none" {
         return Ok(PluginSource::None);
@@ -152,14 +152,14 @@ pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<Pl
     }))
 }
 
-/// Names of the `.wasm` files in `dir`.
+/// Names of the `.wasm` files in `dir`, the first few of them.
 fn names_in(dir: &Path) -> String {
     let Ok(paths) = plugins_in(dir) else { return "which can't be read".to_owned() };
     let names = paths.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
     joined(names.take(32).collect())
 }
 
-/// The `.wasm` files in `dir` by name; of very many, only the first.
+/// Lists the `.wasm` files in `dir` by name; of very many, only the first.
 ///
 /// # Errors
 /// The folder can't be read.
@@ -251,7 +251,7 @@ mod tests {
         assert!(matches!(missing.read(1), Err(LoadProblem::Unreadable(_))));
     }
 
-    /// Makes what is no file: a directory, a FIFO that nobody writes to, a socket, and a device; each with its name.
+    /// Creates what is no file: a directory, a FIFO that nobody writes to, a socket, and a device; each with the name of its kind.
     fn others(dir: &Path) -> [(PathBuf, &'static str); 4] {
         let [fifo, socket] = ["fifo", "socket"].map(|name| dir.join(name));
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());

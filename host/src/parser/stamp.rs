@@ -1,5 +1,5 @@
-//! What can be known of a plugin file without compiling it: whether it is a component, what it imports, and which
-//! version of the contract it exports. Looked at first, since compiling a large stranger takes seconds.
+//! Checks of a plugin file that need no compiling: whether it is a component, what it imports, and which version of the contract
+//! it exports. They come first, since compiling a large unknown component takes seconds.
 
 use wasmtime::wasmparser::{ComponentExport, ComponentImport, Parser, Payload};
 
@@ -8,10 +8,10 @@ use super::section;
 use super::source::PluginSource;
 use super::version::INTERFACE;
 
-/// The exported interface, less its version.
+/// Name of the exported interface, without its version.
 const PARSER: &str = "sluice:parser/parser";
 
-/// Checks that `bytes` look like a component for this host. What they are inside is for wasmtime to validate.
+/// Checks that `bytes` look like a component for this host. wasmtime validates the rest.
 pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
     if bytes.is_empty() {
         return Err(LoadProblem::Empty);
@@ -29,7 +29,8 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
     check_version(names.exports)
 }
 
-/// What the component's `sluice-` sections say of how it was built: (what, which). Nothing where it can't be read.
+/// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`, content). Empty where the
+/// source's bytes aren't in memory.
 pub fn built_from(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);
@@ -59,7 +60,7 @@ fn is_parser(name: &str) -> bool {
     name.strip_prefix(PARSER).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
 }
 
-/// `sluice:parser/parser@0.1.7` → `sluice:parser/parser@0.1`; a pre-release fits itself alone.
+/// Cuts the patch version off: `sluice:parser/parser@0.1.7` → `sluice:parser/parser@0.1`. A pre-release is kept whole, and fits only itself.
 fn minor(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((minor, patch)) if patch.bytes().all(|c| c.is_ascii_digit()) => minor,
@@ -67,7 +68,7 @@ fn minor(name: &str) -> &str {
     }
 }
 
-/// Names at the surface of a component.
+/// Names of a component's own imports and exports.
 #[derive(Default)]
 struct Names {
     imports: Vec<String>,

@@ -1,7 +1,7 @@
-//! The thread that moves wasmtime's epoch on, so that a guest which doesn't return is interrupted.
+//! Ticker: the thread that increments wasmtime's epoch, so that a guest that doesn't return is interrupted.
 //!
-//! There is one per [`super::Runtime`], and it sleeps for good while no instance lives. Each instance owns a
-//! [`TickerGuard`]; the first one wakes the thread, and the thread ends with the last owner of the ticker.
+//! There is one per [`super::Runtime`], and it sleeps while no instance lives. Each instance owns a [`TickerGuard`]; the first
+//! one wakes the thread, and the thread ends with the last owner of the ticker.
 
 use std::io;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use wasmtime::Engine;
 /// Time between two epochs.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// What the thread and its owners share.
+/// State that the thread and its owners share.
 #[derive(Default)]
 struct Shared {
-    /// Instances alive.
+    /// Number of live instances.
     instances: AtomicUsize,
-    /// Set once, when nobody is left who could need the thread.
+    /// Whether the thread must end: set once, when the ticker has no owner any more.
     stopped: AtomicBool,
 }
 
-/// Owner of the thread.
+/// Handle of the thread, which ends when the handle is dropped.
 pub(super) struct Ticker {
     shared: Arc<Shared>,
     thread: Thread,
 }
 
 impl Ticker {
-    /// Starts the thread, asleep.
+    /// Starts the thread, which sleeps at first.
     pub(super) fn start(engine: Engine) -> io::Result<Arc<Self>> {
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
@@ -39,7 +39,7 @@ impl Ticker {
         Ok(Arc::new(Self { shared, thread: handle.thread().clone() }))
     }
 
-    /// Keeps the epoch moving until the answer is dropped.
+    /// Keeps the epoch moving until the guard is dropped.
     pub(super) fn run(self: &Arc<Self>) -> TickerGuard {
         if self.shared.instances.fetch_add(1, Ordering::AcqRel) == 0 {
             self.thread.unpark();
@@ -55,7 +55,7 @@ impl Drop for Ticker {
     }
 }
 
-/// The epoch moves on while this lives.
+/// Guard that keeps the epoch moving while it lives.
 pub(super) struct TickerGuard(Arc<Ticker>);
 
 impl Drop for TickerGuard {

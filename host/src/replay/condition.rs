@@ -1,24 +1,24 @@
-//! Conditions of a rule on the conversation. All of those given must hold; none given holds always.
+//! Conditions of a rule on the conversation. All that are given must hold; a rule without conditions always holds.
 
 use crate::prompt::{Conversation, Message, Role};
 
-/// The `when` of a rule.
+/// Conditions of a rule (`when`); `None` is one that isn't given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Condition {
     /// Role of the last message.
     pub(super) last_role: Option<Role>,
-    /// Text in the last message.
+    /// Text that the last message contains.
     pub(super) contains: Option<String>,
-    /// Text in the last message of the user.
+    /// Text that the user's last message contains.
     pub(super) last_user_contains: Option<String>,
-    /// Name of a tool that is declared.
+    /// Name of a declared tool.
     pub(super) tool_declared: Option<String>,
     /// Number of tool results in the whole conversation.
     pub(super) tool_results: Option<usize>,
 }
 
 impl Condition {
-    /// Whether all of it holds.
+    /// Whether all conditions hold for `conversation`.
     pub(super) fn holds(&self, conversation: &Conversation) -> bool {
         let messages = &conversation.messages;
         let last = messages.last();

@@ -1,4 +1,4 @@
-//! The replay file's JSON. Strict: every error names the place (`rules[1].when.last_role`) and what belongs there.
+//! Reader of a replay file's JSON. It is strict: every error names the place (`rules[1].when.last_role`) and what belongs there.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use super::condition::Condition;
 use super::{Rule, Vocabulary};
 use crate::prompt::Role;
 
-/// How output is played where neither rule nor file says: one token per step, at once, ended by the model.
+/// How output is played. Where neither rule nor file says: one token per step, at once, ended by the model.
 struct Pacing {
     tokens_per_step: usize,
     pace_ms: u64,
     end: PlayedEnd,
 }
 
-/// Reads the file's text. Errors are one line: place and reason.
+/// Reads the text of a file. Errors are one line: place and reason.
 pub(super) fn parse(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Vec<Rule>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
     let mut fields = ScriptObject::of(String::new(), value)?;
@@ -50,7 +50,7 @@ fn rule(at: String, value: Value, defaults: &Pacing, vocabulary: &Vocabulary<'_>
     Ok(Rule { when, output: PlayedOutput { tokens, tokens_per_step, pace, end } })
 }
 
-/// Ids that the model has.
+/// Checks that the model has all ids in `tokens`.
 fn checked(tokens: Vec<u32>, place: &str, size: usize) -> Result<Vec<u32>, String> {
     match tokens.iter().enumerate().find(|(_, id)| **id as usize >= size) {
         Some((at, id)) => Err(format!("{place}[{at}]: the model has no token {id}, only ids below {size}")),
@@ -93,7 +93,7 @@ const ENDS: [(&str, PlayedEnd); 4] = [
     ("hang", PlayedEnd::Hang),
 ];
 
-/// An object whose fields are taken one by one; what is left in the end was unknown.
+/// JSON object whose fields are taken one by one; a field that is left at the end is unknown.
 struct ScriptObject {
     place: String,
     values: Map<String, Value>,

@@ -1,8 +1,8 @@
-//! The replay engine's script: which output to play for which conversation, so that everything behind the engine can be driven
+//! Script of the replay engine: which output is played for which conversation, so that everything behind the engine can be tested
 //! without a model. Its file format is described, with an example, in `docs/replay.md`.
 //!
-//! Invariants: a file is read whole and checked whole at start, unknown fields included; the first rule whose conditions all
-//! hold is played; a request can't change what a rule plays, beyond its own token limit.
+//! Invariants: a file is read whole and checked whole at start, unknown fields included; the first rule whose conditions all hold
+//! is played; a request can't change what a rule plays, except by its own token limit.
 //! Called by the model room when the server runs with `--engine replay:FILE`.
 
 mod condition;
@@ -15,28 +15,28 @@ use engine::PlayedOutput;
 use self::condition::Condition;
 use crate::prompt::Conversation;
 
-/// A replay file.
+/// Script of a replay file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     rules: Vec<Rule>,
 }
 
-/// What is played, and when.
+/// Rule of a script: an output, and the conditions under which it is played.
 #[derive(Debug, Clone, PartialEq)]
 struct Rule {
     when: Condition,
     output: PlayedOutput,
 }
 
-/// The tokens that a script is played in.
+/// Vocabulary of the model whose tokens a script plays.
 pub struct Vocabulary<'a> {
     /// Tokenises raw model output: added tokens such as `<think>` become their ids.
     pub encode: &'a dyn Fn(&str) -> Result<Vec<u32>, String>,
-    /// Ids are below this.
+    /// Number of token ids: all ids are below it.
     pub size: usize,
 }
 
-/// A replay file that can't be used: file, place in it, reason.
+/// Error of a replay file: the file, the place in it, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("replay file {file}: {reason}")]
 pub struct ScriptError {
@@ -46,7 +46,7 @@ pub struct ScriptError {
     pub reason: String,
 }
 
-/// No rule was written for this conversation.
+/// Error: no rule matches the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no rule of the replay file matches this conversation")]
 pub struct NoRule;
@@ -69,7 +69,7 @@ impl Script {
         }
     }
 
-    /// What the first rule plays whose conditions hold.
+    /// Returns the output of the first rule whose conditions hold.
     pub fn select(&self, conversation: &Conversation) -> Result<&PlayedOutput, NoRule> {
         let rule = self.rules.iter().find(|rule| rule.when.holds(conversation));
         rule.map(|rule| &rule.output).ok_or(NoRule)

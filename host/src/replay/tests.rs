@@ -22,7 +22,7 @@ fn script(file: &Value) -> Script {
     Script::parse("test.json", &file.to_string(), &BYTES).unwrap()
 }
 
-/// Bytes as tokens.
+/// Vocabulary in which each byte is a token.
 const BYTES: Vocabulary<'_> =
     Vocabulary { encode: &|text| Ok(text.bytes().map(u32::from).collect()), size: 256 };
 

@@ -1,6 +1,6 @@
-//! The tool call that is open: its arguments on the way out, and what bounds the text that a parser writes itself.
+//! The open tool call of a turn: writes its arguments, and bounds the argument text that a parser writes itself.
 //!
-//! Invariant: each argument byte leaves once, decoded or escaped as its route says. `items` owns it.
+//! Invariant: each argument byte is written once, as it is, decoded or escaped, as its route says. `items` owns it.
 
 use serde::de::IgnoredAny;
 
@@ -9,27 +9,27 @@ use super::event::ItemHead;
 use super::illegal::Illegal;
 use crate::parser::contract::{Payload, Route};
 
-/// Bytes of derived arguments that every call may have.
+/// Number of bytes of derived arguments that every call may have.
 const DERIVED_BYTES: u64 = 256;
-/// Bytes of derived arguments for each byte dropped.
+/// Number of further bytes of derived arguments for each byte dropped for the call.
 const DERIVED_RATIO: u64 = 8;
 
 /// An open tool call.
 #[derive(Debug)]
 pub(super) struct Call {
     name: String,
-    /// Until the client is told of the call.
+    /// Head of the call's item, until `take_head` returns it for the client.
     head: Option<ItemHead>,
-    /// All arguments so far, where it must be known whether they are whole.
+    /// All arguments so far, kept for JSON only, which must be checked for completeness.
     json: Option<String>,
     unescape: Unescape,
     derived: u64,
-    /// Markup dropped for this call, its header included.
+    /// Number of markup bytes dropped for this call, its header included.
     dropped: u64,
 }
 
 impl Call {
-    /// A call for whose header `dropped` bytes were dropped already.
+    /// Creates a call for whose header `dropped` bytes were dropped already.
     pub(super) fn new(name: String, payload: Payload, call_id: String, dropped: u64) -> Self {
         let json = (payload == Payload::Json).then(String::new);
         let head = Some(ItemHead::ToolCall { call_id, name: name.clone(), payload });
@@ -40,12 +40,12 @@ impl Call {
         &self.name
     }
 
-    /// The head, once: whoever takes it tells the client.
+    /// Returns the head once; the caller sends it to the client.
     pub(super) fn take_head(&mut self) -> Option<ItemHead> {
         self.head.take()
     }
 
-    /// Whether the client knows of the call.
+    /// Whether the client was sent the call's head.
     pub(super) fn is_announced(&self) -> bool {
         self.head.is_none()
     }
@@ -54,7 +54,7 @@ impl Call {
         self.dropped += bytes as u64;
     }
 
-    /// Arguments by one of the three routes, decoded or escaped into `out`.
+    /// Appends arguments to `out`: as they are, escaped or decoded, as `route` says.
     pub(super) fn write(&mut self, route: Route, text: &str, out: &mut String) {
         let before = out.len();
         if route != Route::ArgumentsUnescaped {
@@ -68,7 +68,7 @@ impl Call {
         self.note(&out[before..]);
     }
 
-    /// Arguments that the parser wrote. `held` bytes may yet be dropped for this call.
+    /// Appends arguments that the parser wrote itself. `held` bytes may yet be dropped for this call.
     pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), Illegal> {
         self.derived += text.len() as u64;
         self.check_derived(held)?;
@@ -76,25 +76,25 @@ impl Call {
         Ok(())
     }
 
-    /// Whether derived text stays within its bound if `held` more bytes are dropped.
+    /// Checks that derived text stays within its bound if `held` more bytes are dropped for this call.
     pub(super) fn check_derived(&self, held: usize) -> Result<(), Illegal> {
         let bound = DERIVED_BYTES + DERIVED_RATIO * (self.dropped + held as u64);
         if self.derived > bound { Err(Illegal::Derived) } else { Ok(()) }
     }
 
-    /// No arguments follow.
+    /// Ends the arguments: an unfinished escape is written as it stands.
     pub(super) fn finish(&mut self, out: &mut String) {
         let before = out.len();
         self.unescape.finish(out);
         self.note(&out[before..]);
     }
 
-    /// Whether the arguments are complete JSON. Plain text never says of itself that it is whole.
+    /// Whether the arguments are complete JSON. False for plain text, whose end can't be recognised.
     pub(super) fn is_whole(&self) -> bool {
         self.json.as_deref().is_some_and(|json| serde_json::from_str::<IgnoredAny>(json).is_ok())
     }
 
-    /// Whether arguments that should be JSON aren't. None at all are those of a tool without parameters.
+    /// Whether arguments that should be JSON aren't. Empty arguments are allowed: they are those of a tool without parameters.
     pub(super) fn is_malformed(&self) -> bool {
         self.json.as_deref().is_some_and(|json| !json.trim().is_empty()) && !self.is_whole()
     }

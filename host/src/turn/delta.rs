@@ -1,50 +1,50 @@
-//! A piece of an item's text, and the tokens that begin in it where log-probabilities are asked for.
+//! Deltas: pieces of an item's text, with the tokens that begin in them if log-probabilities are asked for.
 //!
-//! Invariant: tokens are in order, and each stands at a byte of the text. `items` writes deltas, `stop` cuts them.
+//! Invariant: tokens are in order, and each begins at a byte of the text. `items` writes deltas, `stop` cuts them.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A piece of text.
+/// A piece of an item's text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Delta {
     /// The text.
     pub text: String,
-    /// Tokens whose first byte stands in it, with their log-probabilities; none unless they were asked for.
+    /// Tokens whose first byte is in `text`, with their log-probabilities; empty unless they were asked for.
     pub tokens: Vec<DeltaToken>,
 }
 
 /// A token of a message's text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeltaToken {
-    /// Where in the text it begins, in bytes.
+    /// Offset in the text at which the token begins, in bytes.
     pub at: usize,
-    /// What it is, and how likely it was.
+    /// Log-probabilities of the token and of its alternatives.
     pub logprobs: Arc<TokenLogprobs>,
 }
 
-/// A token that was generated, and what else might have been.
+/// A generated token and the likeliest tokens at its position, with their log-probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenLogprobs {
-    /// The token itself.
+    /// The token that was generated.
     pub chosen: TokenLogprob,
-    /// The likeliest tokens at its place, likeliest first.
+    /// The likeliest tokens at this position, likeliest first.
     pub top: Vec<TokenLogprob>,
 }
 
 /// A token and its log-probability.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenLogprob {
-    /// Its id.
+    /// Token id.
     pub id: u32,
-    /// Its bytes: a part of a character, perhaps.
+    /// Bytes of the token, which may be a part of a character.
     pub bytes: Vec<u8>,
-    /// Natural logarithm of its probability, before temperature.
+    /// Natural logarithm of the token's probability, before temperature.
     pub logprob: f32,
 }
 
 impl Delta {
-    /// Empties it; its memory stays.
+    /// Clears text and tokens; the memory is kept.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         if !self.tokens.is_empty() {
@@ -58,19 +58,19 @@ impl Delta {
         self.text.push_str(&other.text);
     }
 
-    /// Moves in the `tokens` of text that is about to be appended.
+    /// Moves `tokens` here, whose text is about to be appended.
     pub(super) fn move_in(&mut self, tokens: &mut Vec<DeltaToken>) {
         let shift = self.text.len();
         self.tokens.extend(tokens.drain(..).map(|token| DeltaToken { at: token.at + shift, ..token }));
     }
 
-    /// Takes off everything from byte `at` on.
+    /// Removes and returns everything from byte `at` on.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         Self { tokens: split_tokens(&mut self.tokens, at), text: self.text.split_off(at) }
     }
 }
 
-/// Takes off the tokens from byte `at` on; their places count from there.
+/// Removes and returns the tokens that begin at byte `at` or later; their offsets then count from there.
 pub(super) fn split_tokens(tokens: &mut Vec<DeltaToken>, at: usize) -> Vec<DeltaToken> {
     let mut later = tokens.split_off(tokens.partition_point(|token| token.at < at));
     for token in &mut later {

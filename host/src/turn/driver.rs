@@ -1,7 +1,7 @@
-//! One turn: takes the tokens' text, asks the parser, and yields the turn's events.
+//! Driver of one turn: feeds the text of tokens to the parser and makes the turn's events.
 //!
-//! Invariant: any cutting of the same bytes into pieces and steps yields the same items, as far as the parser answers alike.
-//! The task that owns a stream calls it.
+//! Invariant: the same bytes give the same items however they are cut into pieces and steps, provided that the parser routes them
+//! alike. Called by the task that owns a stream.
 
 use super::event::TurnEnd;
 use super::events::TurnEvents;
@@ -14,8 +14,7 @@ use crate::parser::contract::{Fault, FinishReason, StreamParser};
 
 /// A turn being generated. Calls come in this order: `replay` at most once, any number of `step`, `finish` once.
 ///
-/// Events are appended to `out`. The caller drains it between calls or not at all: text may be added to the event
-/// that stands last in it.
+/// Events are appended to `out`. The caller drains it between calls or not at all: a call may add text to the last event in it.
 #[derive(Debug)]
 pub struct Turn {
     markers: Markers,
@@ -23,12 +22,12 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// A turn whose parser has been started for it.
+    /// Creates a turn. `parser` has been started for it.
     pub fn new(settings: TurnSettings, parser: Box<dyn StreamParser>) -> Self {
         Self { markers: Markers::new(settings.markers.clone()), stream: Stream::new(settings, parser) }
     }
 
-    /// Feeds the generation prompt. Its bytes go to nobody; an event comes only of a tool call that it leaves open.
+    /// Feeds the generation prompt. Its bytes are discarded; only a tool call that it leaves open makes an event.
     pub fn replay(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         self.stream.begin_prompt();
         for piece in pieces {
@@ -39,7 +38,7 @@ impl Turn {
         self.stream.flow()
     }
 
-    /// Feeds what the model wrote in one engine step.
+    /// Feeds the tokens that the model wrote in one engine step.
     pub fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) -> Flow {
         for piece in pieces {
             if piece.id.is_some() {
@@ -51,8 +50,8 @@ impl Turn {
         self.stream.flow()
     }
 
-    /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed by `step`; where it is one
-    /// of the markers, the parser gets to see it.
+    /// Ends the turn: all items are closed. `ended_by` is the token that ended it, which wasn't fed by `step`; if it is one of
+    /// the markers, the parser is given it.
     pub fn finish(
         &mut self,
         reason: FinishReason,
@@ -69,23 +68,23 @@ impl Turn {
         self.stream.finish(reason, self.markers.taken(), out)
     }
 
-    /// The parser's fault, if it had one.
+    /// The parser's fault, if it failed.
     pub fn fault(&self) -> Option<&Fault> {
         self.stream.fault()
     }
 
-    /// Names of the calls so far that were whole and whose arguments aren't JSON; at most 16.
+    /// Names of the completed calls so far whose arguments aren't JSON; at most 16.
     pub fn malformed_calls(&self) -> &[String] {
         self.stream.malformed_calls()
     }
 
-    /// The tokens fed by `step` (pieces with an id) whose first byte is settled; all of them after `finish`, and the one that
-    /// ended the turn if it was a marker.
+    /// Counts of the tokens fed by `step` (pieces with an id) whose first byte is settled; after `finish`, counts of all of them,
+    /// including the one that ended the turn if it was a marker.
     pub fn tokens(&self) -> TokenCounts {
         self.stream.tokens()
     }
 
-    /// Where the bytes fed so far have gone.
+    /// Counts of the bytes fed so far, by where they went.
     pub fn bytes(&self) -> ByteCounts {
         self.stream.bytes(self.markers.taken())
     }

@@ -1,18 +1,18 @@
-//! The markup dropped since the stream last said something: what a tool call may take its name and its derived text from.
+//! Markup dropped since text was last shown, in which a tool call's name may stand. Its size bounds the call's derived text.
 //!
-//! Rule of the name check: a tool's name is declared by the request, or it stands in the stream between the end of the last
-//! run that wasn't dropped (or the opening of the last call) and the youngest byte held when the call opens. Held bytes
-//! count because a parser may open a call first and drop its header afterwards; either way it is the model that wrote
-//! the name, in text that nobody has been shown. `router` calls it.
+//! Rule of the name check: a tool's name is declared by the request, or it occurs in the stream between the end of the last run
+//! that wasn't dropped (or the opening of the last call) and the newest byte held when the call opens. Held bytes count because a
+//! parser may open a call first and drop its header afterwards. Either way the model wrote the name, in text that nobody has been
+//! shown. `ledger` owns it, `router` checks names.
 
 use super::illegal::Illegal;
 
-/// Dropped bytes that are remembered, at least; older ones can't name a tool.
+/// Minimum number of dropped bytes that are kept; names are not found in older ones.
 const REMEMBERED: usize = 16 << 10;
-/// Bytes that may be searched for undeclared names in one step.
+/// Number of bytes searched for undeclared names in one step after which no further search begins.
 const SEARCHED: usize = 4 << 20;
 
-/// Markup before the next call.
+/// Markup dropped before the next call.
 #[derive(Debug, Default)]
 pub(super) struct Dropped {
     text: String,
@@ -21,12 +21,12 @@ pub(super) struct Dropped {
 }
 
 impl Dropped {
-    /// A new step begins.
+    /// Begins a new step, which has its own bound on searches.
     pub(super) fn begin_step(&mut self) {
         self.searched = 0;
     }
 
-    /// More markup.
+    /// Appends dropped text.
     pub(super) fn push(&mut self, text: &str) {
         self.bytes += text.len() as u64;
         self.text.push_str(text);
@@ -36,18 +36,18 @@ impl Dropped {
         }
     }
 
-    /// Something was said, or a call opened: what was dropped before doesn't belong to the next call.
+    /// Forgets the markup: text was shown or a call opened, so that it doesn't belong to the next call.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.bytes = 0;
     }
 
-    /// Bytes dropped.
+    /// Number of bytes dropped, including those that are no longer kept.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the bytes dropped, and the `held` ones after them, say `name`.
+    /// Whether `name` occurs in the dropped bytes followed by the `held` ones.
     pub(super) fn says(&mut self, name: &str, held: &str) -> Result<bool, Illegal> {
         if self.searched > SEARCHED {
             return Err(Illegal::NameSearch);
@@ -56,7 +56,7 @@ impl Dropped {
         Ok(self.text.contains(name) || held.contains(name) || self.seam(name.len(), held).contains(name))
     }
 
-    /// What surrounds the border between dropped and held bytes, as far as a name of `length` bytes reaches across it.
+    /// Text around the border of dropped and held bytes, as far as a name of `length` bytes can reach across it.
     fn seam(&self, length: usize, held: &str) -> String {
         let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(length - 1));
         let end = held.floor_char_boundary(length - 1);

@@ -1,6 +1,6 @@
-//! The inside of a JSON string (RFC 8259, section 7), written and read piece by piece. `call` uses both directions.
+//! Escaping and unescaping of the inside of a JSON string (RFC 8259, section 7), piece by piece. `call` uses both.
 
-/// Appends `text` as it stands inside a JSON string. Only what must be escaped is.
+/// Appends `text` escaped for the inside of a JSON string. Only what must be escaped is.
 pub(super) fn escape(text: &str, out: &mut String) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
@@ -29,10 +29,10 @@ pub(super) fn escape(text: &str, out: &mut String) {
     out.push_str(&text[written..]);
 }
 
-/// Decodes the inside of a JSON string, an escape cut in two included. What is no valid escape is kept as it stands.
+/// Decoder of the inside of a JSON string. An escape may be cut into several pieces; an invalid escape is kept as it is.
 #[derive(Debug, Default)]
 pub(super) struct Unescape {
-    /// The escape being read: at most `\uD83D\uDE0`.
+    /// Bytes of the escape being read: between two bytes at most `\uD83D\uDE0`.
     raw: [u8; 12],
     length: usize,
 }
@@ -41,7 +41,7 @@ pub(super) struct Unescape {
 const UNIT: usize = 6;
 
 impl Unescape {
-    /// Decodes the next piece.
+    /// Decodes the next piece and appends it to `out`.
     pub(super) fn push(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -59,14 +59,15 @@ impl Unescape {
         }
     }
 
-    /// No more text follows: an unfinished escape is kept as it stands.
+    /// Ends the text: an unfinished escape is kept as it is.
     pub(super) fn finish(&mut self, out: &mut String) {
         if self.length > 0 {
             self.keep(self.length, out);
         }
     }
 
-    /// Goes on with an open escape; false where `byte` isn't part of it, which then has been settled.
+    /// Takes the next byte of an open escape. Returns false if `byte` doesn't fit: the escape, or its first half, has then been
+    /// written out, and the caller passes `byte` again.
     fn step(&mut self, byte: u8, out: &mut String) -> bool {
         let fits = match self.length {
             1 => return self.second(byte, out),
@@ -75,7 +76,7 @@ impl Unescape {
             _ => byte.is_ascii_hexdigit(),
         };
         if !fits {
-            // A lone surrogate stays as it is; what began after it may still be an escape.
+            // A lone surrogate is kept as it is; what began after it may still be an escape.
             self.keep(if self.length > UNIT { UNIT } else { self.length }, out);
             return false;
         }
@@ -88,7 +89,7 @@ impl Unescape {
         true
     }
 
-    /// The byte after the backslash.
+    /// Takes the byte after the backslash.
     fn second(&mut self, byte: u8, out: &mut String) -> bool {
         let decoded = match byte {
             b'u' => {
@@ -111,7 +112,7 @@ impl Unescape {
         true
     }
 
-    /// A whole `\uhhhh`: a character, or half of one.
+    /// Decodes a whole `\uhhhh`. A high surrogate waits for its second half; a low one is kept as it is.
     fn unit(&mut self, out: &mut String) {
         let unit = self.value(2);
         if let Some(decoded) = char::from_u32(unit) {
@@ -122,7 +123,7 @@ impl Unescape {
         }
     }
 
-    /// Two `\uhhhh`, the first a high surrogate.
+    /// Decodes two `\uhhhh`, the first of which is a high surrogate.
     fn pair(&mut self, out: &mut String) {
         let (high, low) = (self.value(2), self.value(2 + UNIT));
         if (0xdc00..0xe000).contains(&low) {
@@ -140,14 +141,14 @@ impl Unescape {
         self.length += 1;
     }
 
-    /// Gives the first `bytes` of the open escape out as they stand.
+    /// Moves the first `bytes` of the open escape to `out` as they are.
     fn keep(&mut self, bytes: usize, out: &mut String) {
         out.extend(self.raw[..bytes].iter().copied().map(char::from));
         self.raw.copy_within(bytes..self.length, 0);
         self.length -= bytes;
     }
 
-    /// The four hexadecimal digits at `at`.
+    /// Value of the four hexadecimal digits at `at`.
     fn value(&self, at: usize) -> u32 {
         let digit = |byte: &u8| char::from(*byte).to_digit(16).expect("only hexadecimal digits are held");
         self.raw[at..at + 4].iter().fold(0, |value, byte| value << 4 | digit(byte))

@@ -1,32 +1,32 @@
-//! What a turn yields: items in order, each opened once, filled, and closed once. Protocols are built on nothing else.
+//! Events of a turn: its items in order, each opened once, filled, and closed once. Protocols' machines are built on these alone.
 
 use super::delta::Delta;
 use crate::parser::contract::{Payload, Phase};
 
-/// One thing that happened in the turn. `Text` belongs to the item opened last; items never overlap.
+/// Event of a turn. `Text` and `Close` belong to the item opened last; items never overlap.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEvent {
     /// A new item begins.
     Open(ItemHead),
-    /// More of the open item; never empty.
+    /// More text of the open item; never empty.
     Text(Delta),
     /// The open item ends.
     Close(ItemStatus),
 }
 
-/// What an item is, known when it opens and constant from then on.
+/// Kind of an item and its fixed fields, known when it opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemHead {
     /// The model's reasoning.
     Reasoning,
     /// Text for the user.
     Message {
-        /// Its part in the answer, where the format says.
+        /// Part of the answer that the message is, where the format says.
         phase: Phase,
     },
-    /// A call; its text is the arguments.
+    /// A tool call; the item's text is the arguments.
     ToolCall {
-        /// The id that client and host use for this call, e.g. `call_…`; unique.
+        /// Unique id that client and host use for this call, e.g. `call_…`.
         call_id: String,
         /// Name of the tool.
         name: String,
@@ -38,13 +38,13 @@ pub enum ItemHead {
 /// How an item ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemStatus {
-    /// Whole.
+    /// The item is complete.
     Completed,
-    /// Cut off.
+    /// The item was cut off.
     Incomplete,
 }
 
-/// How the turn ended. After it nothing more is said, and every item has been closed.
+/// How the turn ended. No event follows it, and every item has been closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     /// The model ended its turn, and no item was cut off.
@@ -53,7 +53,7 @@ pub enum TurnEnd {
     MaxOutputTokens,
     /// The client left or the server is stopping.
     Cancelled,
-    /// Something failed; the client is told.
+    /// The turn failed; the client is sent the failure.
     Failed(TurnFailure),
 }
 
@@ -62,27 +62,27 @@ pub enum TurnEnd {
 pub struct TurnFailure {
     /// OpenAI's error code, e.g. `model_error` or `server_error`.
     pub code: &'static str,
-    /// One sentence: what, where, what to do. No addresses, paths or prompt text.
+    /// Message for people: what failed, where, and what to do. No addresses, paths or prompt text.
     pub message: String,
 }
 
 impl TurnFailure {
-    /// The code of an answer whose schema or grammar reached a bound on its way.
+    /// Code of a failure: the answer's schema or grammar reached a size limit while the answer was generated.
     pub const CONSTRAINT_TOO_COMPLEX: &'static str = "constraint_too_complex";
-    /// The code of an answer whose schema or grammar took more than its share of time.
+    /// Code of a failure: the answer's schema or grammar reached a time limit while the answer was generated.
     pub const CONSTRAINT_TOO_SLOW: &'static str = "constraint_too_slow";
 }
 
-/// Tokens of one answer.
+/// Token counts of one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Number of tokens of the prompt.
     pub input_tokens: u32,
-    /// Those of them found in the prefix cache.
+    /// Number of the prompt's tokens that were found in the prefix cache.
     pub cached_tokens: u32,
-    /// Tokens generated, the one that ended the turn included.
+    /// Number of generated tokens, including the one that ended the turn.
     pub output_tokens: u32,
-    /// Those of them whose first byte went to reasoning.
+    /// Number of generated tokens whose first byte went to reasoning.
     pub reasoning_tokens: u32,
 }
 

@@ -1,7 +1,7 @@
-//! A turn's events on their way to a protocol, in memory that is used again: a text costs no allocation of its own.
+//! Buffer of a turn's events for a protocol. Its memory is reused, so that a text costs no allocation of its own.
 //!
-//! Invariant: what is behind `count` is never seen; it lends its memory to the events that come. `items` writes texts here,
-//! whoever reads the events clears them.
+//! Invariant: slots from `count` on are never visible; their memory serves later events. `items` writes texts here; the reader of
+//! the events drains or clears them.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use std::ops::Deref;
 use super::delta::Delta;
 use super::event::TurnEvent;
 
-/// Events in the order in which they happened.
+/// Buffer of events, in the order in which they happened.
 #[derive(Default)]
 pub struct TurnEvents {
     slots: Vec<TurnEvent>,
@@ -28,17 +28,17 @@ impl TurnEvents {
         self.count += 1;
     }
 
-    /// Forgets all events.
+    /// Removes all events; their memory is kept.
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Takes all events out, the oldest first.
+    /// Removes all events and yields them, the oldest first.
     pub fn drain(&mut self) -> impl Iterator<Item = TurnEvent> {
         self.slots.drain(..std::mem::take(&mut self.count))
     }
 
-    /// The text event at the end; a new, empty one if another event stands there.
+    /// The last event if it is a text event, else a new, empty text event.
     #[inline]
     pub(super) fn text(&mut self) -> &mut Delta {
         if !matches!(self.last(), Some(TurnEvent::Text(_))) {
@@ -60,7 +60,7 @@ impl TurnEvents {
         }
     }
 
-    /// Takes back the text event at the end if nothing was written to it.
+    /// Removes the text event at the end if nothing was written to it.
     pub(super) fn drop_empty_text(&mut self) {
         if matches!(self.last(), Some(TurnEvent::Text(delta)) if delta.is_empty()) {
             self.count -= 1;

@@ -1,21 +1,22 @@
-//! What clients are told of a turn that failed: no addresses, paths or prompt text. `stream` says which.
+//! Failures of turns as clients see them: no addresses, paths or prompt text. `stream` and `items` choose between them.
 
 use super::event::TurnFailure;
 
-/// Characters of a parser's own words, or of a tool's name, that a message quotes.
+/// Maximum number of characters of a parser's own words, or of a tool's name, that a message quotes.
 const QUOTED: usize = 200;
 
-/// The parser failed where `what` says.
+/// Failure of a turn whose parser failed; `what` says at which place.
 pub(super) fn parser(name: &str, what: &str) -> TurnFailure {
     server(format!("The server's output parser {name} failed {what}. Send the request again."))
 }
 
-/// Bytes went missing, or went twice.
+/// Failure of a turn whose bytes were lost or settled twice.
 pub(super) fn unbalanced() -> TurnFailure {
     server("The server lost or doubled a part of this answer. Send the request again.".to_owned())
 }
 
-/// The model stopped, and left a call behind that nobody can run: agents are to retry.
+/// Failure of a turn that the model ended inside a call, which nobody can run: the code makes agents retry. `name` is `None` if
+/// the call broke off before its name.
 pub(super) fn broken_call(name: Option<&str>) -> TurnFailure {
     let what = match name.map(quoted) {
         Some(name) => format!("a call of {name:?}: its arguments are incomplete"),
@@ -31,7 +32,7 @@ fn server(message: String) -> TurnFailure {
     TurnFailure { code: "server_error", message }
 }
 
-/// The first line of somebody else's words, cut to what a message may quote.
+/// The first line of `words`, cut to the length that a message may quote.
 pub(super) fn quoted(words: &str) -> String {
     words.lines().next().unwrap_or_default().chars().take(QUOTED).collect()
 }

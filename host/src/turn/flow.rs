@@ -1,11 +1,11 @@
-//! What a turn asks of whoever generates it.
+//! Answer of a turn's step to the generator of its tokens: continue or stop.
 
-/// Whether more of the turn is wanted.
+/// Whether the turn takes more tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
-    /// Yes.
+    /// The turn takes more tokens.
     Continue,
-    /// No: the turn has ended; [`super::Turn::finish`] says how.
+    /// The turn has ended or failed; [`super::Turn::finish`] returns how.
     Stop,
 }

@@ -1,36 +1,37 @@
-//! Folds a turn's events into whole items, and checks their grammar on the way. Tests and parser tools call it.
+//! Folds a turn's events into whole items, and checks their grammar on the way. Called by tests, by the tools that test parsers,
+//! and by `model::standing`.
 
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 
-/// One item, whole.
+/// A closed item with all its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Kind of the item and its fixed fields.
     pub head: ItemHead,
-    /// All its text.
+    /// All text of the item.
     pub text: String,
-    /// How it ended.
+    /// How the item ended.
     pub status: ItemStatus,
 }
 
-/// Events that make no items; the number is the event's place.
+/// Error of a sequence of events that isn't well-formed; the number is the event's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
     /// An item opens inside another.
     #[error("event {0}: an item opens while another is open")]
     Overlap(usize),
-    /// Text or a close without an item.
+    /// Text or a close comes while no item is open.
     #[error("event {0}: no item is open")]
     Outside(usize),
-    /// Text that says nothing.
+    /// A text event is empty.
     #[error("event {0}: empty text")]
     EmptyText(usize),
-    /// The last item has no end.
+    /// The last item is never closed.
     #[error("the last item is never closed")]
     Unclosed,
 }
 
-/// The items that `events`, a whole turn's, amount to.
+/// Folds the events of a whole turn into its items.
 pub fn fold(events: impl IntoIterator<Item = TurnEvent>) -> Result<Vec<Item>, FoldError> {
     let mut items = Vec::new();
     let mut open: Option<(ItemHead, String)> = None;

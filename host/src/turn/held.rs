@@ -1,17 +1,16 @@
-//! The bytes of a stream that are not routed yet, in order. `router` owns one per stream.
+//! Buffer of a stream's bytes that aren't routed yet, in order. `router` owns one per stream.
 //!
-//! Invariant: both ends lie between characters. Taking from the front copies nothing, and adding costs, over the
-//! stream, a constant per byte.
+//! Invariant: both ends lie between characters. Taking from the front copies nothing; appending costs amortised constant time per byte.
 
 use super::illegal::Illegal;
 
-/// Bytes held for one stream, and which of them the parser has been shown.
+/// Bytes held for one stream, and how many of them the parser has been shown.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     text: String,
-    /// Bytes of `text` that are gone.
+    /// Offset in `text` of the first held byte; those before it were taken.
     start: usize,
-    /// Bytes of `text` that the parser has seen.
+    /// Offset in `text` up to which the parser has seen the bytes.
     shown: usize,
 }
 
@@ -28,22 +27,22 @@ impl Held {
         &self.text[self.start..]
     }
 
-    /// Whether the parser has seen all of it.
+    /// Whether the parser has seen all held bytes.
     pub(super) fn is_shown(&self) -> bool {
         self.shown == self.text.len()
     }
 
-    /// The youngest bytes, which the parser hasn't seen.
+    /// The newest held bytes, which the parser hasn't seen.
     pub(super) fn unseen(&self) -> &str {
         &self.text[self.shown..]
     }
 
-    /// The parser has seen all of it.
+    /// Marks all held bytes as seen by the parser.
     pub(super) fn show(&mut self) {
         self.shown = self.text.len();
     }
 
-    /// The parser need not see the oldest `bytes`.
+    /// Marks the oldest `bytes` as seen: the parser needn't be shown them.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.shown = self.shown.max(self.start + bytes);
     }
@@ -60,7 +59,7 @@ impl Held {
         self.text.push_str(text);
     }
 
-    /// Removes the oldest `bytes`.
+    /// Removes and returns the oldest `bytes`.
     pub(super) fn take(&mut self, bytes: usize) -> Result<&str, Illegal> {
         if bytes > self.len() {
             return Err(Illegal::MoreThanHeld { bytes, held: self.len() });

@@ -1,6 +1,7 @@
-//! What a parser may not do. The messages reach the log and say nothing of the stream's text.
+//! Errors of a parser's steps. The messages reach the log and hold no text of the stream.
 
-/// A step that breaks the contract, or gives up. `router` finds them, `driver` makes faults of them.
+/// Reason why a step is refused: it breaks the contract, or the parser gives
+/// up. `router` and what it calls return it; `stream` makes a fault of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Illegal {
     #[error("it routed {bytes} bytes while {held} were held")]

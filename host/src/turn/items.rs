@@ -1,8 +1,9 @@
 //! Opens, fills and closes the items of a turn.
 //!
-//! Invariant: at most one item is open; `Open`, `Text` (never empty), `Close` come out in this order for each. Messages and
-//! reasoning are announced with their first visible text, calls when they open. While the prompt is replayed nothing is announced:
-//! what it closes is gone, and what it leaves open begins when the output does. `router` calls it.
+//! Invariant: at most one item is open; each writes `Open`, `Text` (never empty) and `Close` in
+//! this order. Messages and reasoning are announced with their first visible text, calls when they
+//! open. While the prompt is replayed nothing is announced: items that it closes are discarded, and
+//! an item that it leaves open begins with the output. Used by `router`, `ledger` and `stream`.
 
 use super::call::Call;
 use super::delta::{Delta, DeltaToken, split_tokens};
@@ -13,24 +14,24 @@ use super::illegal::Illegal;
 use super::prose::{Prose, ProseKind, trim_end, trim_start};
 use crate::parser::contract::{Phase, Route, Trim};
 
-/// The items of one turn.
+/// Writer of one turn's items.
 #[derive(Debug)]
 pub(super) struct Items {
     open: Option<OpenItem>,
     trim: Trim,
-    /// False while the bytes are those of the prompt.
+    /// Whether the bytes belong to the output; false while they are those of the prompt.
     visible: bool,
-    /// White space at the open item's end, which more text of it may yet follow, and the tokens that begin in it.
+    /// White space at the end of the open item's text, held back until more text follows, and the tokens that begin in it.
     white: Delta,
-    /// Bound on `white`: what stands more than this before the item's end is not trimmed.
+    /// Maximum size of `white` in bytes: white space further than this from the item's end is not trimmed.
     white_bytes: usize,
-    /// What is said of the first call that was cut off, if the model ended the turn by itself.
+    /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
     broken: Option<TurnFailure>,
-    /// Names of the whole calls whose arguments are no JSON, as far as they are to be told of.
+    /// Names of the completed calls whose arguments aren't JSON, the first `MALFORMED` of them.
     malformed: Vec<String>,
 }
 
-/// Malformed calls of one turn that are told of.
+/// Maximum number of malformed calls that are reported for one turn.
 const MALFORMED: usize = 16;
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ enum OpenItem {
     Call(Box<Call>),
 }
 
-/// What a turn's open item is.
+/// Kind of a turn's open item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenKind {
     None,
@@ -74,12 +75,12 @@ impl Items {
         self.visible
     }
 
-    /// What follows belongs to the prompt.
+    /// Begins the prompt: what follows isn't shown.
     pub(super) fn hide(&mut self) {
         self.visible = false;
     }
 
-    /// The prompt is over.
+    /// Ends the prompt: what follows is shown, beginning with a call that the prompt left open.
     pub(super) fn reveal(&mut self, out: &mut TurnEvents) {
         self.visible = true;
         if let Some(OpenItem::Call(call)) = &mut self.open {
@@ -87,7 +88,7 @@ impl Items {
         }
     }
 
-    /// Routes text that isn't markup; `tokens` of it are those whose probabilities are asked for.
+    /// Routes text of the stream, markup included. `tokens` are those that begin in it and whose log-probabilities are asked for.
     #[inline]
     pub(super) fn route(
         &mut self,
@@ -107,7 +108,7 @@ impl Items {
         self.decide(route, text, tokens, out)
     }
 
-    /// The same where something has to be decided: an item begins, white space may be its end, or it is arguments.
+    /// Routes text that needs a decision: an item begins, white space may be its end, or it is arguments or markup.
     #[inline(never)]
     fn decide(
         &mut self,
@@ -132,12 +133,12 @@ impl Items {
         }
     }
 
-    /// Argument text of the parser's own; `held` bytes may yet be dropped for the call.
+    /// Appends argument text that the parser wrote itself; `held` bytes may yet be dropped for the call.
     pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
-    /// The parser closes what is open; a call that was `cut` is incomplete all the same.
+    /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string.
     pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_derived()?;
         let cut = cut && self.open_call().is_some();
@@ -145,14 +146,14 @@ impl Items {
         Ok(())
     }
 
-    /// Closes what is open, and has content begin a message of this phase.
+    /// Closes the open item, and makes content that follows a message of this phase.
     pub(super) fn message(&mut self, phase: Phase, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.interrupt(out)?;
         self.open = Some(OpenItem::Prose(Prose::new(ProseKind::Message(phase))));
         Ok(())
     }
 
-    /// Closes what is open, and opens a call.
+    /// Closes the open item and opens a call.
     pub(super) fn call(&mut self, mut call: Call, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.interrupt(out)?;
         if self.visible {
@@ -162,7 +163,7 @@ impl Items {
         Ok(())
     }
 
-    /// Whether the open call, if any, keeps its bound on derived text.
+    /// Checks that the open call, if any, keeps its bound on derived text.
     pub(super) fn check_derived(&self) -> Result<(), Illegal> {
         self.open_call().map_or(Ok(()), |call| call.check_derived(0))
     }
@@ -174,22 +175,22 @@ impl Items {
         }
     }
 
-    /// How the first call that was cut off fails the turn, if one was.
+    /// Failure for the first call that was cut off, if one was.
     pub(super) fn broken(&self) -> Option<&TurnFailure> {
         self.broken.as_ref()
     }
 
-    /// A call was cut off; none is named if it broke off before its name.
+    /// Notes that a call was cut off; `name` is `None` if it broke off before its name.
     pub(super) fn break_call(&mut self, name: Option<&str>) {
         self.broken.get_or_insert_with(|| failure::broken_call(name));
     }
 
-    /// Names of the calls that were whole and whose arguments aren't JSON.
+    /// Names of the completed calls whose arguments aren't JSON, at most `MALFORMED`.
     pub(super) fn malformed(&self) -> &[String] {
         &self.malformed
     }
 
-    /// Closes what is open.
+    /// Closes the open item with this status.
     pub(super) fn end(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         self.white = Delta::default();
         let is_announced = match self.open.take() {
@@ -212,7 +213,7 @@ impl Items {
         }
     }
 
-    /// Closes what is open because another item begins: a call that nothing closed is cut off.
+    /// Closes the open item because another one begins: a call that nothing closed is cut off.
     fn interrupt(&mut self, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_derived()?;
         let cut = self.open_call().is_some();
@@ -267,7 +268,7 @@ impl Items {
         Ok(())
     }
 
-    /// Keeps white space until text follows it; what is too much of it for an end of an item goes out.
+    /// Holds white space back until text follows it; the oldest is written where it exceeds the bound.
     fn wait(&mut self, white: &str, out: &mut TurnEvents) {
         self.white.text.push_str(white);
         if self.white.len() > self.white_bytes {
@@ -278,7 +279,7 @@ impl Items {
         }
     }
 
-    /// Gives out the white space that waits and `body`, with its `tokens`, after it.
+    /// Writes the white space held back, and after it `body` with its `tokens`.
     fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
         if let Some(OpenItem::Prose(prose)) = &mut self.open
             && !prose.announced
@@ -298,7 +299,7 @@ impl Items {
     }
 }
 
-/// Lets `act` write text of the open item. Where it isn't visible, or nothing is written, there is no event.
+/// Lets `act` write text of the open item. There is no event if the item isn't visible or nothing is written.
 fn write<R>(visible: bool, out: &mut TurnEvents, act: impl FnOnce(&mut Delta) -> R) -> R {
     if !visible {
         return act(&mut Delta::default());

@@ -1,6 +1,6 @@
-//! Bytes that are settled: the items or the markup that they went to, and the tokens that they were.
+//! Ledger of a turn's settled bytes: passes them to the items or to the dropped markup, and counts bytes and tokens.
 //!
-//! Invariant: each byte comes here once. `router` brings it, from among those held or, where it is no question, straight.
+//! Invariant: each byte is settled once: by `router` from the held bytes, or by `stream` directly if no decision is needed.
 
 use super::dropped::Dropped;
 use super::events::TurnEvents;
@@ -9,12 +9,12 @@ use super::items::Items;
 use super::tokens::Tokens;
 use crate::parser::contract::Route;
 
-/// What became of a turn's bytes.
+/// Settled bytes of one turn.
 pub(super) struct Ledger {
     pub(super) items: Items,
     pub(super) tokens: Tokens,
     pub(super) before_call: Dropped,
-    /// Where the last run went.
+    /// Route of the last run; `None` before the first.
     pub(super) last: Option<Route>,
     routed: u64,
     dropped: u64,
@@ -32,12 +32,12 @@ impl Ledger {
         }
     }
 
-    /// Bytes routed and bytes dropped.
+    /// Numbers of bytes routed and bytes dropped.
     pub(super) fn went(&self) -> (u64, u64) {
         (self.routed, self.dropped)
     }
 
-    /// Bytes of the stream that are settled.
+    /// Number of the stream's bytes that are settled.
     pub(super) fn settled(&self) -> u64 {
         self.routed + self.dropped
     }
@@ -60,7 +60,7 @@ impl Ledger {
         self.items.route(route, text, &mut self.tokens.content, out)
     }
 
-    /// Settles bytes that are for nobody, not even for a call.
+    /// Drops bytes without counting them as a call's markup.
     pub(super) fn discard(&mut self, bytes: usize) {
         let from = self.settled();
         self.dropped += bytes as u64;

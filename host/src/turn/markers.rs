@@ -1,4 +1,4 @@
-//! Finds a parser's marker literals in the stream, so that no parser ever sees one cut in two.
+//! Finder of a parser's marker literals in the stream: no parser ever sees one cut in two.
 //!
 //! Invariant: text and markers come out in stream order and make up the stream's bytes exactly, however the stream was
 //! cut into pieces. `driver` calls it, one [`TokenText`] per token. Work per byte is bounded by the longest literal.
@@ -11,62 +11,62 @@ mod trie;
 
 use trie::Trie;
 
-/// Bytes that one literal may have; scanning costs at most this much per byte of text.
+/// Maximum length of a literal in bytes. Scanning costs at most this many steps per byte of text.
 const LITERAL_BYTES: usize = 256;
-/// Literals that one parser may declare.
+/// Maximum number of literals of one parser.
 const LITERALS: usize = 1024;
 
-/// One token's worth of stream.
+/// A token's piece of the stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenText<'a> {
-    /// The token; none for text that is no token of its own, or whose source has only text.
+    /// Token id; `None` for text that is no token of its own, or whose source has only text.
     pub id: Option<u32>,
-    /// Its text. Empty while a multi-byte character is incomplete.
+    /// Text of the token. Empty while a multi-byte character is incomplete.
     pub text: &'a str,
-    /// What is known of the token's probability, where that is asked for.
+    /// Log-probabilities of the token, if they are asked for.
     pub logprobs: Option<&'a Arc<TokenLogprobs>>,
 }
 
 impl<'a> TokenText<'a> {
-    /// A piece of whose probability nothing is known.
+    /// Creates a piece without log-probabilities.
     pub fn new(id: Option<u32>, text: &'a str) -> Self {
         Self { id, text, logprobs: None }
     }
 }
 
-/// Marker literals that can't be used.
+/// Reason why a list of marker literals can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkerError {
-    /// A literal without bytes.
+    /// A literal is empty.
     #[error("marker {0} is empty")]
     Empty(usize),
-    /// A literal declared before.
+    /// A literal is declared twice.
     #[error("marker {0} stands twice in the list")]
     Twice(usize),
-    /// A literal longer than any format needs.
+    /// A literal is longer than any format needs.
     #[error("marker {0} has more than {LITERAL_BYTES} bytes")]
     TooLong(usize),
-    /// A list longer than any format needs.
+    /// The list is longer than any format needs.
     #[error("{0} markers are declared, at most {LITERALS} are allowed")]
     TooMany(usize),
 }
 
-/// The markers of one parser for one tokenizer. Made once, shared by all streams.
+/// Markers of one parser for one tokenizer, made once and shared by all streams.
 #[derive(Debug)]
 pub struct MarkerTable {
     literals: Box<[Box<str>]>,
-    /// (token id, marker), by id: markers that are matched as one token.
+    /// (token id, marker index) of the markers that are matched as one token, sorted by id.
     by_id: Box<[(u32, u32)]>,
-    /// The others, matched in the text.
+    /// The other markers, matched in the text.
     trie: Trie,
 }
 
 impl MarkerTable {
-    /// A table for `literals`. `token_id` gives the id of the *added* token that is spelt exactly like a literal:
-    /// such a literal is matched by id, and look-alikes spelt by other tokens stay text. It must answer none for
-    /// ordinary vocabulary tokens, whose text also comes about in other ways.
+    /// Creates a table for `literals`. `token_id` returns the id of the *added* token that is spelt exactly like a literal: such
+    /// a literal is matched by id, and the same text in other tokens stays text. It must return `None` for ordinary vocabulary
+    /// tokens, since other tokens can make up their text.
     ///
-    /// A literal inside another one that is matched by text is matched by text too, so that the longest still wins.
+    /// A literal inside a longer one that is matched by text is matched by text too, so that the longest still wins.
     pub fn new(literals: &[String], token_id: impl Fn(&str) -> Option<u32>) -> Result<Self, MarkerError> {
         check(literals)?;
         let ids: Vec<Option<u32>> = literals.iter().map(|literal| token_id(literal)).collect();
@@ -87,23 +87,23 @@ impl MarkerTable {
         Ok(Self { literals, by_id: by_id.into(), trie })
     }
 
-    /// A table that matches every literal in the text, for sources without token ids.
+    /// Creates a table that matches every literal in the text, for sources without token ids.
     pub fn by_text(literals: &[String]) -> Result<Self, MarkerError> {
         Self::new(literals, |_| None)
     }
 
-    /// All literals, each with the token as which it is matched; none where it is matched in the text.
+    /// All literals, each with the id of the token as which it is matched; `None` where it is matched in the text.
     pub fn entries(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
         let id_of = |marker| self.by_id.iter().find(|(_, index)| *index == marker).map(|(id, _)| *id);
         (0..).zip(&self.literals).map(move |(index, literal)| (&**literal, id_of(index)))
     }
 
-    /// The bytes of marker `index`.
+    /// Literal of marker `index`.
     fn literal(&self, index: u32) -> &str {
         &self.literals[index as usize]
     }
 
-    /// The marker that a whole piece is, by id or spelling.
+    /// Index of the marker that `piece` as a whole is, by its id or its spelling.
     pub(super) fn find(&self, piece: TokenText<'_>) -> Option<u32> {
         let spelt = || self.literals.iter().position(|literal| **literal == *piece.text);
         self.token(piece.id).or_else(|| spelt().and_then(|index| u32::try_from(index).ok()))
@@ -137,7 +137,7 @@ fn check(literals: &[String]) -> Result<(), MarkerError> {
     Ok(())
 }
 
-/// What [`Markers`] finds, in stream order.
+/// Part of the stream, as [`Markers`] finds them in stream order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found<'a> {
     /// Text without any marker in it; never empty.
@@ -146,24 +146,24 @@ pub(super) enum Found<'a> {
     Marker(u32, &'a str),
 }
 
-/// The matcher of one stream.
+/// Matcher of markers in one stream.
 #[derive(Debug)]
 pub(super) struct Markers {
     table: Arc<MarkerTable>,
-    /// Text that may yet become a literal: its start, and no more than the longest literal has.
+    /// Text held back because it may yet become a literal; no longer than the longest literal.
     pending: String,
-    /// How far the literal that would begin at `pending`'s start has been followed.
+    /// Position in the trie for a literal that begins at the start of `pending`.
     walk: Walk,
-    /// Bytes of the stream so far.
+    /// Number of bytes of the stream so far.
     taken: u64,
 }
 
-/// A way through the trie from one start.
+/// Position in the trie after following some bytes from one start.
 #[derive(Debug, Clone, Copy, Default)]
 struct Walk {
     node: usize,
     bytes: usize,
-    /// The longest literal met on the way, and its length.
+    /// Index and length of the longest literal matched so far.
     matched: Option<(u32, usize)>,
 }
 
@@ -176,12 +176,12 @@ impl Markers {
         &self.table
     }
 
-    /// Bytes of the stream so far, those still undecided among them.
+    /// Number of bytes of the stream so far, including those held back.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Takes a piece if it is text, none of which can belong to a marker, as most are.
+    /// Takes `piece` and returns true if it is text that can't belong to a marker, as most pieces are; else it is left to `push`.
     #[inline]
     pub(super) fn pass(&mut self, piece: TokenText<'_>) -> bool {
         let plain = self.pending.is_empty()
@@ -192,7 +192,7 @@ impl Markers {
         plain
     }
 
-    /// Takes one piece. A token that is a marker counts with its literal's bytes, whatever the detokenizer made of it.
+    /// Takes one piece. A token that is a marker counts as its literal's bytes, whatever text the detokenizer made of it.
     pub(super) fn push(&mut self, piece: TokenText<'_>, found: &mut impl FnMut(Found<'_>)) {
         let Some(index) = self.table.token(piece.id) else {
             return self.text(piece.text, found);
@@ -203,7 +203,7 @@ impl Markers {
         self.marker(index, found);
     }
 
-    /// Takes a marker that is known to be one.
+    /// Takes marker `index`, which the caller has recognised.
     pub(super) fn marker(&mut self, index: u32, found: &mut impl FnMut(Found<'_>)) {
         self.flush(found);
         let literal = self.table.literal(index);
@@ -211,7 +211,7 @@ impl Markers {
         found(Found::Marker(index, literal));
     }
 
-    /// Decides what is pending: no more text follows it.
+    /// Decides the text that is held back, as no more text follows it.
     pub(super) fn flush(&mut self, found: &mut impl FnMut(Found<'_>)) {
         let mut pending = std::mem::take(&mut self.pending);
         scan(&self.table.trie, &mut self.walk, &pending, true, found);
@@ -235,8 +235,8 @@ impl Markers {
     }
 }
 
-/// Finds literals in `text`, leftmost first, then the longest; `walk` has already gone over its first bytes.
-/// Returns how many bytes are settled; the rest (nothing if `last`) may yet become a literal.
+/// Finds literals in `text`, the leftmost first, and of those the longest; `walk` has already gone over its first bytes. Returns
+/// the number of bytes that are settled; the rest (nothing if `last`) may yet become a literal.
 fn scan(trie: &Trie, walk: &mut Walk, text: &str, last: bool, found: &mut impl FnMut(Found<'_>)) -> usize {
     let bytes = text.as_bytes();
     let (mut told, mut start) = (0, 0);
@@ -265,7 +265,7 @@ fn scan(trie: &Trie, walk: &mut Walk, text: &str, last: bool, found: &mut impl F
     }
 }
 
-/// Follows the trie over `bytes` from where `walk` stands; true if more bytes could lead further.
+/// Follows the trie over `bytes` from where `walk` stands. Returns whether more bytes could lead further.
 fn follow(trie: &Trie, walk: &mut Walk, bytes: &[u8]) -> bool {
     while let Some(&byte) = bytes.get(walk.bytes) {
         let Some(node) = trie.step(walk.node, byte) else { return false };

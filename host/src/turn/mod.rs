@@ -1,8 +1,8 @@
-//! The middle of the server: markers in the text, parser ops over held bytes, ordered items out. Knows no protocol and no engine.
+//! Turns: finds markers in the text, applies the parser's ops to the held bytes, and makes ordered items. Knows no protocol and no engine.
 //!
-//! A token's way: [`Turn::step`] → `markers` (text or marker?) → `stream` (asks the parser) → `router` (ops over `held` bytes)
-//! → `ledger` (`dropped` markup, `tokens` counted) → `items` and `call` (open, fill, close) → [`TurnEvent`] → [`StopStrings`].
-//! Where text needs no decision up to the next marker, `stream` hands it straight to the `ledger`.
+//! Path of a token: [`Turn::step`] → `markers` (text or marker?) → `stream` (asks the parser) → `router` (ops over `held` bytes)
+//! → `ledger` (`dropped` markup, `tokens` counted) → `items` and `call` (open, fill, close) → [`TurnEvent`] → [`StopStrings`]. If
+//! the parser has given the route of text in advance, `stream` passes the text straight to the `ledger`.
 
 mod call;
 mod delta;

@@ -1,29 +1,29 @@
-//! Ends a turn after its first tool call, where the request wants one at most (`parallel_tool_calls: false`).
+//! Filter that ends a turn after its first tool call, for requests that allow one at most (`parallel_tool_calls: false`).
 //!
-//! Invariant: nothing comes out after that call. A filter between `Turn` and the protocol, beside the stop strings.
+//! The caller shows nothing after that call. The filter stands between `Turn` and the protocol, beside the stop strings.
 
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 
-/// Watches a turn's events for the end of its first call.
+/// Filter that looks for the end of a turn's first call.
 #[derive(Debug, Default)]
 pub struct OneCall {
-    /// Whether several calls are welcome: then nothing is watched for.
+    /// Whether several calls are allowed: then the filter ends nothing.
     unbounded: bool,
     in_call: bool,
 }
 
 impl OneCall {
-    /// A filter that ends nothing if `parallel` calls are allowed.
+    /// Creates a filter, which ends nothing if `parallel` calls are allowed.
     pub fn new(parallel: bool) -> Self {
         Self { unbounded: parallel, in_call: false }
     }
 
-    /// Whether nothing is watched for.
+    /// Whether the filter ends nothing.
     pub fn is_idle(&self) -> bool {
         self.unbounded
     }
 
-    /// Looks at one event; with the end of the first call it says how that ended. What follows is not to be shown.
+    /// Reads one event. At the end of the first call it returns how the call ended; the caller shows no later event.
     pub fn ended(&mut self, event: &TurnEvent) -> Option<ItemStatus> {
         match event {
             TurnEvent::Open(head) => self.in_call = matches!(head, ItemHead::ToolCall { .. }),

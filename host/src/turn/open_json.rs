@@ -1,9 +1,9 @@
-//! A JSON object or list that is open, followed byte by byte to its end. It isn't checked: strings, escapes and brackets count.
+//! An open JSON object or list, followed byte by byte to its end. Only strings, escapes and brackets are read; the JSON isn't checked.
 
-/// The value between two of its bytes.
+/// State of an open JSON value between two bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenJson {
-    /// Brackets that are open.
+    /// Number of open brackets.
     depth: u32,
     string: InString,
 }
@@ -16,7 +16,7 @@ enum InString {
 }
 
 impl OpenJson {
-    /// A value with so many open brackets, perhaps in a string; none without a bracket.
+    /// A value with `depth` open brackets, inside a string if `in_string`; `None` if no bracket is open.
     pub(super) fn new(depth: u32, in_string: bool) -> Option<Self> {
         let string = if in_string { InString::Yes } else { InString::No };
         (depth > 0).then_some(Self { depth, string })
@@ -27,7 +27,7 @@ impl OpenJson {
         self.string != InString::No
     }
 
-    /// Bytes of `text` before the bracket that closes the value; all of them, if it isn't among them.
+    /// Reads `text` and returns the number of bytes before the bracket that closes the value, or the length of `text` if it isn't there.
     #[inline]
     pub(super) fn follow(&mut self, text: &[u8]) -> usize {
         for (at, byte) in text.iter().enumerate() {

@@ -8,13 +8,12 @@ use crate::parser::contract::{Phase, Route};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prose {
     pub(super) kind: ProseKind,
-    /// It has visible text, perhaps in the prompt.
+    /// Whether it has text that isn't trimmed, perhaps in the prompt.
     pub(super) begun: bool,
-    /// The client knows of it.
+    /// Whether its `Open` event was written.
     pub(super) announced: bool,
 }
 
-/// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProseKind {
     Reasoning,
@@ -33,7 +32,7 @@ impl Prose {
         }
     }
 
-    /// Whether `text` is more of what the client knows of, with nothing at its end to wait.
+    /// Whether `text` continues the announced item, with no white space at its end to hold back.
     #[inline]
     pub(super) fn goes_on(self, route: Route, text: &str) -> bool {
         let own = match self.kind {
@@ -44,7 +43,7 @@ impl Prose {
     }
 }
 
-/// Takes white space off the front, and the tokens that are nothing else.
+/// Trims white space at the front of `text`, removes the tokens that lie in it, and moves the others' offsets.
 pub(super) fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a str {
     let trimmed = text.trim_start();
     let white = text.len() - trimmed.len();
@@ -57,12 +56,11 @@ pub(super) fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a
     trimmed
 }
 
-/// Takes white space off the end.
 pub(super) fn trim_end(text: &str) -> &str {
     if ends_visibly(text) { text } else { text.trim_end() }
 }
 
-/// Whether the last character is a visible one, as most are. Those beyond ASCII aren't looked at.
+/// Whether the last character is visible, as most are. False for all characters beyond ASCII, which aren't looked at.
 #[inline]
 fn ends_visibly(text: &str) -> bool {
     text.as_bytes().last().is_some_and(u8::is_ascii_graphic)

@@ -1,7 +1,7 @@
 //! Applies a parser's steps to the bytes held for its stream: each byte goes to an item or is dropped, once.
 //!
-//! Invariant: bytes taken = routed + dropped + held, at every moment. Ops that break the contract are refused one by one;
-//! those before them stand. `driver` feeds it and asks the parser.
+//! Invariant: bytes taken = routed + dropped + held, at every moment. An op that breaks the contract ends its step; the ops
+//! before it stand. `stream` feeds it and asks the parser.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use super::settings::{CallIds, TurnSettings};
 use super::until::Until;
 use crate::parser::contract::{Op, Route, Step, ToolCall};
 
-/// Held bytes on their way to items.
+/// Router of one stream's held bytes to items.
 pub(super) struct Router {
     pub(super) held: Held,
     pub(super) ledger: Ledger,
     tools: Arc<[String]>,
     call_ids: CallIds,
     held_bytes: usize,
-    /// Where text goes without the parser being asked.
+    /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
     until: Option<Until>,
-    /// The turn ended inside a string of a call's JSON.
+    /// Whether the turn ended inside a string of a call's JSON.
     cut: bool,
-    /// Bytes of the stream that belong to the prompt.
+    /// Number of bytes of the stream that belong to the prompt; `u64::MAX` while the prompt is fed.
     prompt: u64,
 }
 
@@ -44,39 +44,39 @@ impl Router {
         }
     }
 
-    /// All that comes from now on belongs to the prompt.
+    /// Begins the prompt: the bytes that come until `end_prompt` belong to it.
     pub(super) fn begin_prompt(&mut self) {
         self.prompt = u64::MAX;
         self.ledger.items.hide();
     }
 
-    /// The prompt has `bytes` bytes.
+    /// Ends the prompt, which has `bytes` bytes.
     pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
         self.prompt = bytes;
         self.reveal(out);
     }
 
-    /// How many of the bytes held go without the parser being asked, and where to, if it said so.
+    /// Route that the parser gave in advance, and the number of held bytes that take it without asking the parser.
     pub(super) fn spared(&mut self) -> Option<(Route, usize)> {
         self.until.as_mut().map(|until| (until.route, until.goes(self.held.as_str())))
     }
 
-    /// Whether the next byte is inside a string of JSON that is followed.
+    /// Whether the next byte is inside a string of JSON that `until-json` follows.
     pub(super) fn in_string(&self) -> bool {
         self.until.as_ref().is_some_and(Until::in_string)
     }
 
-    /// The turn ends there.
+    /// Notes that the turn ended inside that string.
     pub(super) fn cut_string(&mut self) {
         self.cut = true;
     }
 
-    /// What the parser wanted to be asked about came.
+    /// Ends the route given in advance: the parser is asked again.
     pub(super) fn end_until(&mut self) {
         self.until = None;
     }
 
-    /// Applies one step to the bytes held.
+    /// Applies one step to the held bytes.
     pub(super) fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Result<(), Illegal> {
         match step {
             Step::Pass if self.held.is_empty() => {}
@@ -116,7 +116,7 @@ impl Router {
         }
     }
 
-    /// Routes the oldest `bytes` held.
+    /// Routes the oldest `bytes` of the held bytes.
     pub(super) fn run(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.check_route(route)?;
         if self.ledger.items.is_visible() {
@@ -129,12 +129,13 @@ impl Router {
         self.run_part(route, bytes - hidden, out)
     }
 
-    /// Routes bytes that belong all to the prompt or all to the output.
+    /// Routes bytes that belong either all to the prompt or all to the output.
     fn run_part(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
         self.ledger.settle(route, self.held.take(bytes)?, out)
     }
 
-    /// How much of `text`, which comes next, may go past the bytes held, and where to: that is known, and nothing stands before it.
+    /// Route and number of bytes of `text`, which comes next, that can be settled without being held: the parser gave their route
+    /// in advance, and no held bytes stand before them. `None` if `text` must be held.
     #[inline]
     pub(super) fn past_held(&mut self, text: &str) -> Option<(Route, usize)> {
         let route = self.until.as_ref()?.route;
@@ -144,19 +145,19 @@ impl Router {
         self.until.as_mut().map(|until| (route, until.goes(text)))
     }
 
-    /// The prompt is over once its last byte is settled.
+    /// Shows items once the prompt's last byte is settled.
     fn reveal(&mut self, out: &mut TurnEvents) {
         if !self.ledger.items.is_visible() && self.ledger.settled() >= self.prompt {
             self.ledger.items.reveal(out);
         }
     }
 
-    /// Whether what comes belongs to the prompt.
+    /// Whether the prompt is being fed.
     pub(super) fn is_prompt(&self) -> bool {
         self.prompt == u64::MAX
     }
 
-    /// Drops all that is held: nothing more can be said.
+    /// Drops all held bytes, which are shown to nobody.
     pub(super) fn discard(&mut self) {
         self.ledger.discard(self.held.len());
         self.held = Held::default();
@@ -176,7 +177,7 @@ impl Router {
         if self.may_go(route) { Ok(()) } else { Err(Illegal::NoCall) }
     }
 
-    /// Arguments go to an open call only.
+    /// Whether bytes may take this route: arguments need an open call.
     #[inline]
     fn may_go(&self, route: Route) -> bool {
         matches!(route, Route::Content | Route::Reasoning | Route::Drop)

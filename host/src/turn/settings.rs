@@ -1,4 +1,4 @@
-//! What a turn must be told before it begins.
+//! Settings of a turn.
 
 use std::sync::Arc;
 
@@ -7,41 +7,41 @@ use crate::limits::ParserLimits;
 use crate::parser::contract::Trim;
 use crate::random;
 
-/// What happens to a stream whose parser fails while no tool call is open. (With one open, the turn always fails.)
+/// What happens to a turn whose parser fails while no tool call is open. (With one open, the turn always fails.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FaultPolicy {
-    /// The rest goes out as what is open, else as content.
+    /// The rest of the text goes to the open item, else to content.
     #[default]
     Continue,
     /// The turn fails.
     Fail,
 }
 
-/// Makes the ids of tool calls, each unique.
+/// Generator of tool calls' ids, each of which is unique.
 pub type CallIds = Box<dyn FnMut() -> String + Send>;
 
 /// Settings of one turn.
 pub struct TurnSettings {
     /// Name of the parser, for messages.
     pub parser: String,
-    /// Its markers.
+    /// Markers of the parser.
     pub markers: Arc<MarkerTable>,
-    /// Indices of those that end the model's turn: never shown, not even after a fault.
+    /// Indices of the markers that end the model's turn: never shown, not even after a fault.
     pub stops: Arc<[u32]>,
-    /// Items that lose the white space at their ends.
+    /// Which items lose the white space at their ends.
     pub trim: Trim,
     /// Names of the tools that the request declares.
     pub tools: Arc<[String]>,
     /// What to do when the parser fails.
     pub fault_policy: FaultPolicy,
-    /// Bytes that the parser may leave undecided.
+    /// Maximum number of bytes that the parser may leave undecided, and of white space that is held back for trimming.
     pub held_bytes: usize,
-    /// Ids of tool calls.
+    /// Generator of tool calls' ids.
     pub call_ids: CallIds,
 }
 
 impl TurnSettings {
-    /// Settings of a parser with these markers, without tools; everything else by default.
+    /// Creates settings for a parser with these markers, without tools; the rest are defaults.
     pub fn new(parser: impl Into<String>, markers: Arc<MarkerTable>) -> Self {
         Self {
             parser: parser.into(),
@@ -62,10 +62,10 @@ impl std::fmt::Debug for TurnSettings {
     }
 }
 
-/// `call_` and 24 hexadecimal digits from the operating system.
+/// Returns a random call id: `call_` and 24 hexadecimal digits from the operating system.
 ///
 /// # Panics
-/// If the system has no randomness to give; nothing can be kept apart then.
+/// If the system has no randomness, without which ids wouldn't be unique.
 pub fn random_call_id() -> String {
     format!("call_{}", random::hex::<12>())
 }

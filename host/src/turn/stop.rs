@@ -1,7 +1,7 @@
-//! Stop strings: they end the turn when they stand in a message. Reasoning and arguments are not searched.
+//! Filter for stop strings: one that occurs in a message ends the turn. Reasoning and arguments are not searched.
 //!
-//! Invariant: the same text gives the same cut however it came in pieces: at the stop string that is complete first, and
-//! the longest of those complete at the same byte. It isn't shown unless that was asked for. A filter between `Turn` and the protocol.
+//! Invariant: the same text gives the same cut however it is cut into pieces: at the stop string that is complete first, and the longest of those
+//! complete at the same byte. It isn't shown unless that was asked for. The filter stands between `Turn` and the protocol.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use super::delta::Delta;
 use super::event::{ItemHead, ItemStatus, TurnEvent};
 use super::events::TurnEvents;
 
-/// The stop strings of a request, ready to be looked for. Cheap to clone: all its turns share them.
+/// Stop strings of a request, compiled for matching. Cheap to clone: all turns of the request share them.
 #[derive(Debug, Clone, Default)]
 pub struct StopPatterns(Arc<[Pattern]>);
 
 impl StopPatterns {
-    /// Empty strings are left out.
+    /// Compiles `strings`; empty ones are left out.
     pub fn new(strings: &[String]) -> Self {
         Self(strings.iter().filter(|string| !string.is_empty()).map(|string| Pattern::new(string)).collect())
     }
 }
 
-/// The stop strings of one turn, and how much of them the open message's end could be.
+/// Filter for stop strings in the events of one turn.
 #[derive(Debug, Default)]
 pub struct StopStrings {
     patterns: StopPatterns,
-    /// Of each pattern, how many bytes the text ends in.
+    /// For each pattern, the number of its bytes that the message's text ends in.
     matched: Box<[usize]>,
-    /// What came is shown.
+    /// Whether the stop string that comes is part of the message.
     shown: bool,
-    /// The end of the message's text, which may yet become a stop string.
+    /// End of the message's text, held back because it may yet become a stop string.
     held: Delta,
-    /// The open message, until it has text to show.
+    /// `Open` event of the message, until there is text to show.
     head: Option<TurnEvent>,
     state: State,
-    /// The pattern that came.
+    /// Index of the pattern that came.
     found: Option<usize>,
 }
 
@@ -49,25 +49,25 @@ enum State {
 }
 
 impl StopStrings {
-    /// A filter for one turn.
+    /// Creates a filter for one turn.
     pub fn new(patterns: StopPatterns) -> Self {
         Self { matched: patterns.0.iter().map(|_| 0).collect(), patterns, ..Self::default() }
     }
 
-    /// The same filter; the string that comes is part of the message if `shown`.
+    /// Sets whether the stop string that comes is part of the message.
     #[must_use]
     pub fn with_stop_shown(mut self, shown: bool) -> Self {
         self.shown = shown;
         self
     }
 
-    /// Whether there is nothing to stop at.
+    /// Whether there are no stop strings.
     pub fn is_idle(&self) -> bool {
         self.matched.is_empty()
     }
 
-    /// Passes one event on. True once a stop string has come: the message has been closed then, the caller ends the turn
-    /// as one that the model ended, and nothing that is still fed here comes out.
+    /// Filters one event into `out`. Returns true once a stop string has come: the message has been closed then, the caller ends
+    /// the turn as if the model had ended it, and later events are not passed on.
     pub fn filter(&mut self, event: TurnEvent, out: &mut TurnEvents) -> bool {
         match (self.state, event) {
             (State::Ended, _) => {}
@@ -110,13 +110,13 @@ impl StopStrings {
         self.tell(released, out);
     }
 
-    /// One byte more; length and place of the stop string that it completes.
+    /// Takes one more byte. Returns length and index of the longest stop string that it completes.
     fn step(&mut self, byte: u8) -> Option<(usize, usize)> {
         let patterns = self.patterns.0.iter().zip(&mut self.matched).enumerate();
         patterns.filter_map(|(at, (pattern, matched))| Some((pattern.step(matched, byte)?, at))).max()
     }
 
-    /// The message is over: what was held is text.
+    /// Closes the message: text that is still held back is written.
     fn close(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         let held = std::mem::take(&mut self.held);
         self.tell(held, out);
@@ -135,7 +135,7 @@ impl StopStrings {
     }
 }
 
-/// One stop string, matched byte by byte (Knuth, Morris, Pratt).
+/// Matcher of one stop string, byte by byte (Knuth, Morris, Pratt).
 #[derive(Debug)]
 struct Pattern {
     bytes: Box<[u8]>,
@@ -154,13 +154,13 @@ impl Pattern {
         pattern
     }
 
-    /// One byte more; the pattern's length where it is complete.
+    /// Takes one more byte. Returns the pattern's length if it is complete.
     fn step(&self, matched: &mut usize, byte: u8) -> Option<usize> {
         *matched = self.extend(*matched, byte);
         (*matched == self.bytes.len()).then_some(*matched)
     }
 
-    /// How much of the pattern a text ends in that ended in `matched` bytes of it, fewer than all, and has one byte more.
+    /// Number of the pattern's bytes that a text ends in after `byte`, if it ended in `matched` of them before, fewer than all.
     fn extend(&self, mut matched: usize, byte: u8) -> usize {
         while matched > 0 && self.bytes[matched] != byte {
             matched = self.borders[matched] as usize;

@@ -1,4 +1,4 @@
-//! The parser of a turn and the bytes it decides on: asks it, applies its steps, and goes on without it when it fails.
+//! One turn after its markers were found: asks the parser, applies its steps, and goes on without the parser once it has failed.
 //!
 //! Invariant: every byte is routed or dropped exactly once (counted in production too), whatever the parser does; a parser
 //! that failed is never called again; after `finish` every item is closed. `driver` feeds it.
@@ -19,7 +19,8 @@ use super::settings::{FaultPolicy, TurnSettings};
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
 
-/// Where a turn's bytes, its prompt's included, have gone. After `finish` the last three make up the first.
+/// Numbers of a turn's bytes, including its prompt's, by where they went.
+/// After `finish`, `routed`, `dropped` and `aside` add up to `taken`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteCounts {
     /// Bytes fed.
@@ -28,11 +29,11 @@ pub struct ByteCounts {
     pub routed: u64,
     /// Bytes dropped as markup.
     pub dropped: u64,
-    /// Bytes behind the end of the turn.
+    /// Bytes after the stop marker that ended the turn.
     pub aside: u64,
 }
 
-/// A turn after its markers have been found.
+/// Parser and state of one turn, fed with text and markers.
 pub(super) struct Stream {
     parser: Box<dyn StreamParser>,
     name: String,
@@ -41,9 +42,9 @@ pub(super) struct Stream {
     router: Router,
     fault: Option<Fault>,
     failed: Option<TurnFailure>,
-    /// A stop marker came: what follows is no part of the turn.
+    /// Whether a stop marker came: what follows is no part of the turn.
     ended: bool,
-    /// Bytes that followed it.
+    /// Number of bytes that followed the stop marker.
     aside: u64,
 }
 
@@ -74,7 +75,7 @@ impl Stream {
         self.router.ledger.tokens.counts()
     }
 
-    /// Where `taken` bytes have gone.
+    /// Counts of the bytes by where they went; `taken` is their total.
     pub(super) fn bytes(&self, taken: u64) -> ByteCounts {
         let (routed, dropped) = self.router.ledger.went();
         ByteCounts { taken, routed, dropped, aside: self.aside }
@@ -84,22 +85,22 @@ impl Stream {
         if self.failed.is_some() || self.ended { Flow::Stop } else { Flow::Continue }
     }
 
-    /// A token begins at byte `start` of the stream.
+    /// Notes that a token begins at byte `start` of the stream.
     pub(super) fn begin_token(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
         self.router.ledger.tokens.push(start, logprobs);
     }
 
-    /// All that comes from now on belongs to the prompt.
+    /// Begins the prompt: the bytes that come until `end_prompt` belong to it.
     pub(super) fn begin_prompt(&mut self) {
         self.router.begin_prompt();
     }
 
-    /// The prompt has `bytes` bytes.
+    /// Ends the prompt, which has `bytes` bytes.
     pub(super) fn end_prompt(&mut self, bytes: u64, out: &mut TurnEvents) {
         self.router.end_prompt(bytes, out);
     }
 
-    /// More of the stream. Text waits until the step, or the next marker, has the parser asked.
+    /// Takes the next part of the stream. Text waits for the end of the step or the next marker, when the parser is asked about it.
     pub(super) fn take(&mut self, found: Found<'_>, out: &mut TurnEvents) {
         match found {
             Found::Text(text) => self.take_text(text, out),
@@ -120,7 +121,7 @@ impl Stream {
         }
     }
 
-    /// More text. It waits until the step, or the next marker, has the parser asked, unless it is known already where it goes.
+    /// Takes text. It waits for the end of the step or the next marker, unless its route is known already.
     #[inline]
     pub(super) fn take_text(&mut self, text: &str, out: &mut TurnEvents) {
         if self.ended {
@@ -142,7 +143,7 @@ impl Stream {
         }
     }
 
-    /// Takes text that `goes` where it is known to, up to what the parser is to be asked about.
+    /// Settles `goes`, whose route is known, and holds `stays`, about which the parser is to be asked.
     fn take_last(&mut self, route: Route, (goes, stays): (&str, &str), out: &mut TurnEvents) {
         if !goes.is_empty()
             && let Err(illegal) = self.router.ledger.settle(route, goes, out)
@@ -153,7 +154,7 @@ impl Stream {
         self.router.held.push(stays);
     }
 
-    /// Has the text that came since the last time decided on.
+    /// Asks the parser about the text that it hasn't seen.
     #[inline]
     pub(super) fn ask(&mut self, out: &mut TurnEvents) {
         if !self.router.held.is_shown() {
@@ -214,7 +215,7 @@ impl Stream {
         self.break_off(self.broken_by(illegal), out);
     }
 
-    /// The parser has failed. What it did before stands; what is held, and the rest, goes by the policy.
+    /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
     fn break_off(&mut self, fault: Fault, out: &mut TurnEvents) {
         self.fault = Some(fault);
         if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
@@ -228,7 +229,7 @@ impl Stream {
         self.go_on_without(out);
     }
 
-    /// Routes what is held without the parser: to the open item, else as content; to nobody once the turn has failed.
+    /// Routes the held bytes without the parser: to the open item, else to content. Drops them once the turn has failed.
     fn go_on_without(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
             self.router.discard();
@@ -239,13 +240,13 @@ impl Stream {
         }
     }
 
-    /// Routes all that is held as prose.
+    /// Routes all held bytes as prose.
     fn rest(&mut self, route: Route, out: &mut TurnEvents) {
         self.router.held.show();
         self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
     }
 
-    /// Ends the turn after `taken` bytes.
+    /// Ends the turn, whose stream has `taken` bytes.
     pub(super) fn finish(&mut self, reason: FinishReason, taken: u64, out: &mut TurnEvents) -> TurnEnd {
         if self.fault.is_none() {
             let answer = self.parser.finish(reason);
@@ -273,7 +274,7 @@ impl Stream {
         }
     }
 
-    /// Closes a call that the end of the turn finds open. It is whole if the model stopped by itself and its arguments are
+    /// Closes a call that is open at the end of the turn. It is complete if the model stopped by itself and its arguments are
     /// complete JSON.
     fn end_call(&mut self, reason: FinishReason, out: &mut TurnEvents) {
         let Some(call) = self.router.ledger.items.open_call() else { return };
@@ -281,7 +282,7 @@ impl Stream {
         self.router.ledger.items.end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
     }
 
-    /// Each byte must have gone somewhere once. Anything else is a fault of this server.
+    /// Checks that each byte was settled once. Anything else is a fault of this server, and fails the turn.
     fn check_balance(&mut self, taken: u64) {
         let settled = self.router.ledger.settled() + self.aside;
         debug_assert_eq!(settled, taken, "every byte of a turn is routed, dropped or left aside");

@@ -1,4 +1,4 @@
-//! Which kind of output each token went to: a token belongs to the route of its first byte. `router` calls it.
+//! Counts of tokens by kind of output: a token belongs to the route of its first byte. `ledger` and `stream` call it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::delta::{DeltaToken, TokenLogprobs};
 use crate::parser::contract::Route;
 
-/// Tokens of one turn by where they went; the prompt's aren't counted.
+/// Numbers of one turn's tokens by where they went; the prompt's aren't counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenCounts {
     /// Reasoning.
@@ -22,21 +22,21 @@ pub struct TokenCounts {
 /// Tokens whose first byte isn't routed yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// Where in the stream the text of the youngest begins; most are routed before the next one comes. One without text
-    /// begins where the next one does.
+    /// Byte of the stream at which the newest token's text begins. Most tokens are routed before the next one comes. A token
+    /// without text begins where the next one does.
     youngest: Option<u64>,
-    /// The same of those before it.
+    /// Bytes at which the tokens before it begin.
     older: VecDeque<u64>,
-    /// All of those whose probability is asked for.
+    /// Starts and log-probabilities of the tokens whose log-probabilities are asked for.
     known: VecDeque<(u64, Arc<TokenLogprobs>)>,
-    /// How many went to each route, in the contract's order.
+    /// Number of tokens that went to each route, in the contract's order.
     counts: [u32; Route::Drop as usize + 1],
-    /// Content tokens of known probability that begin in the part routed last.
+    /// Content tokens with log-probabilities that begin in the run routed last.
     pub(super) content: Vec<DeltaToken>,
 }
 
 impl Tokens {
-    /// A token whose text begins at byte `start` of the stream.
+    /// Adds a token whose text begins at byte `start` of the stream.
     #[inline]
     pub(super) fn push(&mut self, start: u64, logprobs: Option<&Arc<TokenLogprobs>>) {
         if let Some(older) = self.youngest.replace(start) {
@@ -47,7 +47,7 @@ impl Tokens {
         }
     }
 
-    /// The stream from byte `from` to byte `end` has been routed to `route`.
+    /// Counts the tokens that begin in bytes `from` to `end` of the stream, which have been routed to `route`.
     #[inline]
     pub(super) fn routed(&mut self, from: u64, end: u64, route: Route) {
         if !self.older.is_empty() {
@@ -79,7 +79,7 @@ impl Tokens {
         }
     }
 
-    /// The stream is over; tokens that never got any text were markup.
+    /// Ends the stream: tokens that never got any text are counted as markup.
     pub(super) fn finish(&mut self) {
         self.routed(u64::MAX, u64::MAX, Route::Drop);
     }

@@ -1,4 +1,4 @@
-//! Tests of the compile cache: what was tampered with is compiled anew.
+//! Tests of the compile cache: entries that were tampered with are compiled anew.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -22,7 +22,7 @@ impl Fixture {
         CompileCache::open(&self.path).unwrap()
     }
 
-    /// A cache with one entry, which is found.
+    /// A cache with one entry, which `get` finds.
     fn filled(&self) -> CompileCache {
         let cache = self.open();
         cache.put(&self.engine, CONTENT, &self.component());

@@ -1,14 +1,14 @@
-//! The types of contract 0.1, from and to [`contract`]'s, case by case. Strings move; requests are lent.
+//! Conversions between the types of contract 0.1 and [`contract`]'s, case by case. Strings are moved, requests are borrowed.
 
 use super::bindings::exports::sluice::parser::parser as wit;
 use crate::parser::contract;
 
-/// Pairs, lent.
+/// Borrows `pairs` as the bindings take them.
 pub(super) fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// A request, lent, with its tools and options.
+/// Borrows a request, with its converted tools and options.
 pub(super) fn request<'a>(
     request: &'a contract::Request,
     tools: &'a [wit::Tool<'a>],

@@ -1,17 +1,17 @@
-//! The literals that are matched in text, as a prefix tree over bytes. `markers` alone uses it.
+//! Prefix tree over bytes of the literals that are matched in text. Used by `markers` only.
 
 /// A prefix tree. Node 0 is the root.
 #[derive(Debug)]
 pub(super) struct Trie {
     nodes: Vec<Node>,
-    /// Bytes with which a literal begins.
+    /// Whether a literal begins with this byte, for each byte.
     starts: [bool; 256],
 }
 
 #[derive(Debug, Default)]
 struct Node {
     marker: Option<u32>,
-    /// (byte, node), by byte.
+    /// (byte, node), sorted by byte.
     edges: Vec<(u8, usize)>,
 }
 
@@ -40,7 +40,7 @@ impl Trie {
         self.starts[usize::from(literal.as_bytes()[0])] = true;
     }
 
-    /// How many bytes to skip to one that may begin a literal.
+    /// Number of bytes before the first byte that may begin a literal; all of them if there is none.
     pub(super) fn next_start(&self, bytes: &[u8]) -> usize {
         bytes.iter().position(|&byte| self.starts[usize::from(byte)]).unwrap_or(bytes.len())
     }
@@ -50,12 +50,12 @@ impl Trie {
         edges.binary_search_by_key(&byte, |edge| edge.0).ok().map(|at| edges[at].1)
     }
 
-    /// The marker whose literal ends here.
+    /// Index of the marker whose literal ends at this node.
     pub(super) fn marker(&self, node: usize) -> Option<u32> {
         self.nodes[node].marker
     }
 
-    /// Whether a longer literal passes through here.
+    /// Whether a longer literal passes through this node.
     pub(super) fn goes_on(&self, node: usize) -> bool {
         !self.nodes[node].edges.is_empty()
     }

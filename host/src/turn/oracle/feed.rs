@@ -1,10 +1,10 @@
-//! Text cut into pieces as from a detokenizer, and a turn driven over them.
+//! Cuts text into pieces as a detokenizer does, and drives a turn over them.
 
 use super::format::failure_code;
 use crate::parser::contract::FinishReason;
 use crate::turn::{Item, TokenText, Turn, TurnEnd, TurnEvents, fold};
 
-/// Cuts at any byte. As from a detokenizer, a character comes with its last byte.
+/// Cuts `text` into pieces of `sizes` bytes, used over and over. As from a detokenizer, a character comes with its last byte.
 pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<TokenText<'a>> {
     let mut pieces = Vec::new();
     let (mut end, mut told) = (0, 0);
@@ -20,7 +20,7 @@ pub(super) fn cut<'a>(text: &'a str, sizes: &[usize]) -> Vec<TokenText<'a>> {
     pieces
 }
 
-/// The same text as tokens, of which the literals that have an id are one each.
+/// Cuts `text` as `cut` does, but each literal that has an id is one token.
 pub(super) fn tokenized<'a>(
     text: &'a str,
     literals: &[impl AsRef<str>],
@@ -52,7 +52,8 @@ pub(super) fn longest(text: &str, literals: &[impl AsRef<str>]) -> Option<(usize
     found.map(|(index, literal)| (index, literal.len())).max_by_key(|(_, length)| *length)
 }
 
-/// Replays `prompt`, then feeds `pieces` in groups; asserts that nothing went wrong in the turn itself.
+/// Replays `prompt`, then feeds `pieces` in steps of `groups` pieces. Asserts that the events are well-formed, that all tokens
+/// are counted, and that a server error comes from a fault of the parser.
 pub(super) fn driven(
     mut turn: Turn,
     prompt: &[TokenText<'_>],

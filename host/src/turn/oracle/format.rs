@@ -1,18 +1,18 @@
-//! What the oracles' turns have in common: markers, settings, and ops in short.
+//! Markers, settings and short constructors of ops that the oracles' turns share.
 
 use std::sync::Arc;
 
 use crate::parser::contract::{Op, Payload, Route, Run, ToolCall, Trim};
 use crate::turn::{MarkerTable, TurnEnd, TurnFailure, TurnSettings};
 
-/// Markers of the turns; the last ends the turn.
+/// Marker literals of the turns; the last ends the turn.
 pub const LITERALS: [&str; 6] = ["<r>", "</r>", "<c>", "</c>", "</c>!", "<end>"];
 
 pub(in crate::turn) fn literals(of: &[&str]) -> Vec<String> {
     of.iter().map(ToString::to_string).collect()
 }
 
-/// Ids 100, 101, … for the markers in their order.
+/// Token ids of the markers: 100, 101, … in their order.
 pub(in crate::turn) fn ids(literal: &str) -> Option<u32> {
     LITERALS.iter().zip(100..).find(|(known, _)| **known == literal).map(|(_, id)| id)
 }

@@ -1,4 +1,4 @@
-//! The marker matcher against the plainest one: at each place the longest literal that stands there.
+//! Compares the marker matcher with the simplest one, which finds at each place the longest literal there.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use super::feed::{cut, longest, tokenized};
 use crate::turn::markers::{Found, Markers};
 use crate::turn::{MarkerTable, TokenText};
 
-/// What was found: text joined, markers by index.
+/// Part of the stream: text joined, or a marker by its index.
 #[derive(Debug, PartialEq, Eq)]
 enum Part {
     Text(String),
     Marker(u32),
 }
 
-/// The markers found in `text`, cut by `sizes`, are the leftmost, of those the longest, and all else is text; also where some
-/// or all literals are tokens. Literals that no table can hold are refused. `sizes` isn't empty.
+/// Checks that the markers found in `text`, cut by `sizes`, are the leftmost and of those the longest, and that all else is text;
+/// also where some or all literals are tokens. Lists of literals that no table can hold are skipped. `sizes` isn't empty.
 pub fn check_markers(literals: &[String], text: &str, sizes: &[usize]) {
     let Ok(table) = MarkerTable::by_text(literals) else { return };
     let expected = plainly(literals, text);

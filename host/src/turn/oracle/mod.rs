@@ -1,6 +1,6 @@
-//! What must hold for any stream and any parser: the oracles of the turn room's property tests and of the fuzz targets.
+//! Oracles of the turn room's property tests and of the fuzz targets: what must hold for any stream and any parser.
 //!
-//! They panic where it doesn't. Not part of the library: compiled for tests, and for the fuzz targets by the feature `oracles`.
+//! They panic where it doesn't hold. Not part of the library: compiled for tests, and for the fuzz targets by the feature `oracles`.
 
 mod feed;
 mod format;
@@ -19,7 +19,7 @@ use tags::Tags;
 pub use format::LITERALS;
 pub use markers::check_markers;
 
-/// What streams that hurt are made of.
+/// Fragments of hostile streams.
 pub const FRAGMENTS: [&str; 28] = [
     "<r>", "</r>", "<c>", "</c>", "</c>!", "<end>", "<", "</", "<c", "r>", "!", ">", " ", "\n", "é", "😀",
     "\u{2003}", "a", "v:", "e:", "u:", "\\", "\"", "\\u00", "e9", "weather:", ":", "{}",
@@ -28,18 +28,18 @@ pub const FRAGMENTS: [&str; 28] = [
 /// How a turn is cut: sizes of pieces in bytes and of steps in pieces, each used over and over. None is empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Cuts<'a> {
-    /// Of the generation prompt.
+    /// Sizes of the generation prompt's pieces, in bytes.
     pub prompt: &'a [usize],
-    /// Of the output.
+    /// Sizes of the output's pieces, in bytes.
     pub text: &'a [usize],
-    /// Of the steps.
+    /// Sizes of the steps, in pieces.
     pub steps: &'a [usize],
 }
 
-/// Any cutting, any grouping, and markers by id or by text give the same items; so do the four styles of answering:
-/// 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
+/// Checks that any cutting, any grouping, and markers by id or by text give the same items, and so do the four styles of
+/// answering: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
 pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: bool) {
-    // What the prompt leaves undecided is decided there: the output begins with a whole token.
+    // The line break decides what the prompt leaves undecided, so that the output begins with a whole token.
     let prompt = &format!("{prompt}\n");
     let whole = |text| [TokenText::new(None, text)];
     let (items, end, _) = driven(tagged(0, false, trim), &whole(prompt), &whole(text), &[1]);
@@ -53,7 +53,7 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
     }
 }
 
-/// All that a parser within the contract doesn't drop comes out once and in order. `seed` isn't 0.
+/// Checks that all text that a parser within the contract doesn't drop comes out once and in order. `seed` isn't 0.
 pub fn check_lawful(text: &str, cuts: Cuts<'_>, seed: u64) {
     let said = Arc::new(Mutex::new(String::new()));
     let parser = Lawful::new(seed, said.clone());
@@ -64,7 +64,7 @@ pub fn check_lawful(text: &str, cuts: Cuts<'_>, seed: u64) {
     assert_eq!(visible, *said.lock().expect("nothing panics with it"));
 }
 
-/// Whatever a parser answers, the turn is well-formed, and blames the parser if it fails. `seed` isn't 0.
+/// Checks that the turn is well-formed whatever a parser answers, and that a server error is the parser's fault. `seed` isn't 0.
 pub fn check_lawless(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
     let settings =
         TurnSettings { fault_policy: policy, held_bytes: 16, ..if trim { trimming() } else { settings() } };
@@ -77,7 +77,7 @@ pub fn check_lawless(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: 
     assert!(!failed.is_empty() || items.iter().all(|item| whole(item) || is_call(item)), "{items:?}");
 }
 
-/// A turn of the format that answers alike however it is cut; `style` as in [`check_cuts`].
+/// A turn of the format of `tags`, whose parser routes alike however the stream is cut; `style` as in [`check_cuts`].
 pub(super) fn tagged(style: u8, by_id: bool, trim: bool) -> Turn {
     let settings = if trim { trimming() } else { settings() };
     let table = MarkerTable::new(&literals(&LITERALS), |literal| by_id.then(|| ids(literal))?);

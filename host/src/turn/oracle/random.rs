@@ -1,11 +1,11 @@
-//! Parsers that answer at random: one within the contract, one without any law.
+//! Parsers that answer at random: one within the contract, one that ignores it.
 
 use std::sync::{Arc, Mutex};
 
 use super::format::{LITERALS, bytes, call};
 use crate::parser::contract::{Fault, FinishReason, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
 
-/// A source of choices that a seed determines (xorshift).
+/// Generator of pseudo-random choices, which a seed determines (xorshift).
 pub(super) struct Choices(pub(super) u64);
 
 impl Choices {
@@ -17,7 +17,7 @@ impl Choices {
     }
 }
 
-/// Routes what it holds at random, always within the contract, and notes the text that must come out.
+/// Parser that routes what it holds at random, always within the contract, and notes the text that must come out.
 pub(super) struct Lawful {
     choices: Choices,
     held: String,
@@ -89,7 +89,7 @@ impl StreamParser for Lawful {
     }
 }
 
-/// Answers anything at all.
+/// Parser that answers anything at all.
 pub(super) struct Lawless(pub(super) Choices);
 
 impl Lawless {

@@ -1,10 +1,11 @@
-//! A small format with all kinds of routes, which answers alike however its text is cut: what a right parser is to the turn.
+//! Parser of a small format with all kinds of routes, which routes alike however its text is cut, as a correct parser does.
 
 use super::format::{LITERALS, bytes, call};
 use crate::parser::contract::{Fault, FinishReason, Op, Phase, Route, Step, StreamParser, Until};
 
-/// A small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter says how arguments are routed.
-/// It answers alike however the text is cut; `style` is how it says so: 0 in runs, 1 with `pass`, 2 with `until-marker`, 3 with `until-byte`.
+/// Parser of a small format: `<r>reasoning</r>`, `<c>name:arguments</c>`; the name's first letter decides how arguments are
+/// routed. It routes alike however the text is cut. `style` is the form of its answers: 0 in runs, 1 with `pass`, 2 with
+/// `until-marker`, 3 with `until-byte`.
 pub(super) struct Tags {
     style: u8,
     held: String,
@@ -32,7 +33,7 @@ impl Tags {
         ops.push(bytes(route, length));
     }
 
-    /// Routes all that is held, in the parser's style.
+    /// Routes all held text, in the parser's style.
     fn flow(&mut self, route: Route, mut ops: Vec<Op>) -> Step {
         let goes_on = ops.is_empty() && self.last == Some(route) && self.style == 1;
         self.all(route, &mut ops);

@@ -1,11 +1,11 @@
-//! Tokens of known probability: each comes with the text that it begins in, however the stream is cut.
+//! Tokens with log-probabilities: each comes with the text that it begins in, however the stream is cut.
 
 use super::super::oracle::{FRAGMENTS, tagged};
 use super::super::{StopPatterns, StopStrings, TokenLogprob, TokenLogprobs};
 use super::*;
 use proptest::prelude::*;
 
-/// A token's text, the number of its item, and its place in that item's text.
+/// A token's text, the index of its item, and its offset in that item's text.
 type Place = (String, usize, usize);
 
 /// The items of a turn over `tokens`, fed in steps of `size`, and where its tokens stand in them.

@@ -22,7 +22,7 @@ use crate::parser::contract::{
     Fault, FinishReason, JsonRest, Op, Payload, Phase, Route, Step, StreamParser, Until,
 };
 
-/// Answers from a list, one per call; `hold` when it is used up.
+/// Parser that answers from a list, one step per call; `hold` when the list is used up.
 #[derive(Default)]
 struct Scripted(VecDeque<Result<Step, Fault>>);
 
@@ -59,7 +59,7 @@ fn token(text: &str) -> TokenText<'_> {
     TokenText::new(Some(1), text)
 }
 
-/// Runs a turn over one step per piece, to its end.
+/// Runs a turn to its end, with one step per piece.
 fn run(mut turn: Turn, pieces: &[&str], reason: FinishReason) -> (Vec<Item>, TurnEnd, Turn) {
     let mut out = TurnEvents::default();
     for piece in pieces {

@@ -9,7 +9,7 @@ fn stream() -> impl Strategy<Value = String> {
         .prop_map(|fragments| fragments.concat())
 }
 
-/// Sizes to cut by, used in turn.
+/// Sizes to cut by, used over and over.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(1_usize..6, 1..5)
 }

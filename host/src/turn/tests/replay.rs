@@ -1,4 +1,4 @@
-//! The generation prompt: its bytes are discarded, what it leaves open is where the output begins.
+//! Replay of the generation prompt: its bytes are discarded, and the output begins in what it leaves open.
 
 use super::*;
 

@@ -59,7 +59,7 @@ fn until_byte_spares_the_parser_every_text_before_one_of_its_bytes() {
     assert_eq!(items(settings(), steps(), &["a", "bcdé:", "é:f", "}<c>gh<r>"]), expected);
 }
 
-/// A call whose arguments begin with `{` and are followed from there on; behind them it is closed by the next marker.
+/// Steps of a call whose arguments begin with `{` and are followed by `until-json` from there on; the next marker closes it.
 fn followed() -> [Step; 3] {
     let rest = JsonRest { route: Route::Arguments, depth: 1, in_string: false };
     [
