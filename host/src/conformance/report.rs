@@ -76,7 +76,7 @@ pub struct Failure {
 /// Result of one property.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// The property.
+    /// Property that was checked.
     pub property: Property,
     /// Whether no check failed, also where there were no checks.
     pub passed: bool,

@@ -11,7 +11,7 @@ use crate::parser::contract::{
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<call>", "</call>", "<end>"];
 
-/// Fault that the toy is given.
+/// Bad habit of the toy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
     None,
