@@ -1,10 +1,10 @@
-//! What a parser is measured by.
+//! Thresholds and sizes for the measurements of a parser.
 
-/// Characters of a delta.
+/// Number of characters in a delta.
 pub(super) const DELTA: usize = 4;
-/// Deltas that may pass without output.
+/// Most deltas in a row without output.
 pub(super) const SILENCE: usize = 16;
-/// Lengths of a growing stream, in deltas.
+/// Lengths at which a growing stream is measured, in deltas.
 pub(super) const SIZES: [usize; 5] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-/// A delta of the longest may cost so many times what one of the shortest costs.
+/// Most that a delta may cost at the longest of [`SIZES`], as a multiple of its cost at the shortest.
 pub(super) const GROWTH: f64 = 1.1;

@@ -1,11 +1,11 @@
-//! Choices that a seed determines (`SplitMix64`), so that a failing chunking can be made again.
+//! Random numbers that a seed determines (`SplitMix64`), so that a failing chunking can be reproduced.
 
-/// A source of choices.
+/// Generator of random numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Choices(u64);
 
 impl Choices {
-    /// The choices for one case: other cases don't change them.
+    /// The generator for one case, which depends on the seed and the case's name alone.
     pub(super) fn new(seed: u64, case: &str) -> Self {
         // FNV-1a.
         let name = case.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -14,7 +14,7 @@ impl Choices {
         Self(seed ^ name)
     }
 
-    /// A number below `bound`, which isn't 0.
+    /// Returns a number below `bound`, which must be above 0.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,4 @@
-//! What a turn came to beside what it should: no byte lost, and the items expected.
+//! Compares a turn's result with the expected one: no byte is lost, and the items are equal.
 
 use parser_sdk::testing::case::CaseItem;
 
@@ -7,7 +7,7 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::tape::Tape;
 
-/// Plays, and checks that no byte was lost or doubled.
+/// Plays a tape, and checks that no byte was lost or doubled.
 pub(super) fn counted(
     recording: &Recording,
     tape: &Tape,
@@ -25,7 +25,7 @@ pub(super) fn counted(
     outcome
 }
 
-/// What is wrong with the items of a turn, if anything is.
+/// Describes how the outcome differs from the expected items, or the fault; `None` if it doesn't.
 pub(super) fn difference(outcome: &Outcome, expected: &[CaseItem]) -> Option<String> {
     if let Some(fault) = &outcome.fault {
         return Some(format!("the parser failed: {}", fault.reason));
@@ -37,7 +37,7 @@ pub(super) fn difference(outcome: &Outcome, expected: &[CaseItem]) -> Option<Str
     }
 }
 
-/// Two lists of items, one above the other.
+/// Both lists of items, one item per line.
 fn got_and_expected(got: &[CaseItem], expected: &[CaseItem]) -> String {
     let lines =
         |items: &[CaseItem]| items.iter().fold(String::new(), |lines, item| lines + "\n    " + &json(item));
@@ -48,7 +48,7 @@ pub(super) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 
-/// The beginning of a long explanation: stretched strings are long.
+/// The first 400 characters of an explanation, which may quote a stretched string.
 pub(super) fn shortened(what: &str) -> String {
     match what.char_indices().nth(400) {
         Some((at, _)) => format!("{}…", &what[..at]),

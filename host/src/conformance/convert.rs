@@ -1,4 +1,4 @@
-//! Between the case format, whose types are the SDK's, and the host's own types.
+//! Converts between the types of the case format, which are the SDK's, and the host's own.
 
 use parser_sdk as sdk;
 use parser_sdk::testing::case::{CaseItem, End};
@@ -50,7 +50,7 @@ pub(super) fn finish(reason: sdk::FinishReason) -> contract::FinishReason {
     }
 }
 
-/// An item of a turn, as cases spell it.
+/// An item of a turn, in the type of cases.
 pub(super) fn item(item: Item) -> CaseItem {
     let head = match item.head {
         ItemHead::Reasoning => Head::Reasoning,
@@ -70,7 +70,7 @@ pub(super) fn item(item: Item) -> CaseItem {
     SdkItem { head, text: item.text, complete: item.status == ItemStatus::Completed }.into()
 }
 
-/// How the response of a turn that ended so ends.
+/// How the response of a turn with this end ends.
 pub(super) fn end(end: &TurnEnd) -> End {
     match end {
         TurnEnd::Completed => End::Completed,

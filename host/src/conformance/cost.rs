@@ -1,4 +1,4 @@
-//! What a delta costs in this parser, in CPU time of the thread: figures for people, where `growth` counts fuel for tests.
+//! Cost of a delta in a parser, in CPU time of the thread: figures for people, where `growth` counts fuel for tests.
 
 use std::path::PathBuf;
 
@@ -11,24 +11,24 @@ use super::suite::longest;
 use crate::cpu_clock::thread_cpu_time;
 use crate::turn::TurnEvents;
 
-/// Each figure is the median of so many runs.
+/// Number of runs, whose median each figure is.
 const RUNS: usize = 5;
 
-/// What a delta of about four characters costs in a case that was made long.
+/// Cost of a delta of about four characters in a case that was stretched.
 #[derive(Debug, Clone)]
 pub struct Cost {
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// What of it is repeated.
+    /// Part of the case that is repeated, in words.
     pub what: &'static str,
-    /// Nanoseconds per delta, by the stream's length: 256, 1k, 4k, 16k, 64k deltas.
+    /// Nanoseconds per delta, for each length of the stream: 256, 1k, 4k, 16k, 64k deltas.
     pub nanoseconds: Vec<f64>,
 }
 
-/// Measures one case of each kind that can be made long. The instance is made beforehand.
+/// Measures one case of each kind that can be stretched. The time to make the parser's instance isn't counted.
 ///
 /// # Errors
-/// A case or the parser can't be used, or no case can be made long: one line.
+/// A case or the parser can't be used, or no case can be stretched. The message has one line.
 pub fn cost(files: &[PathBuf], parsers: &dyn Parsers) -> Result<Vec<Cost>, String> {
     let load = |file: &PathBuf| Recording::load(file, parsers);
     let recordings: Vec<Recording> = files.iter().map(load).collect::<Result<_, _>>()?;

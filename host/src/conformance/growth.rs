@@ -1,4 +1,5 @@
-//! Cost growth: a delta costs as much in a long stream as in a short one. Counted in the sandbox's fuel, which is the same on every machine.
+//! Cost growth: a delta costs as much in a long stream as in a short one. Costs are counted in the sandbox's fuel, which is the same on
+//! every machine.
 
 use super::bars::{DELTA, GROWTH, SIZES};
 use super::compare::{difference, shortened};
@@ -7,14 +8,14 @@ use super::report::{Grown, Property, Tally};
 use super::silence::listen;
 use super::stretch::Stretch;
 
-/// Lets one case grow.
+/// Measures the fuel per delta while a stretched case grows to the longest of [`SIZES`].
 pub(super) fn check(recording: &Recording, stretch: &Stretch, tally: &mut Tally) {
     let (tape, region, times) = stretch.long(SIZES[SIZES.len() - 1]);
     let (mut deltas, mut begun, mut spent) = (0, None, Vec::new());
     let (_, outcome) = listen(recording, &tape, &tape.every(DELTA), tally, |atoms, _, used| {
         let Some(used) = used else { return };
         if atoms.start < region.start || atoms.end > region.end {
-            // The last delta before the region.
+            // After the last delta before the region, this is the fuel at the region's start.
             begun = if deltas == 0 { Some(used.fuel) } else { begun };
             return;
         }

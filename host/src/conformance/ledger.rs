@@ -1,7 +1,7 @@
-//! An account of a stream's bytes kept apart from the turn's own, from nothing but what went in and what the parser answered:
-//! how many bytes went where, how long each waited, and what the parser's answers took.
+//! A second account of a stream's bytes, beside the turn's own, made from the input and the parser's answers alone: how many bytes went
+//! where, how long each waited, and how much of each limit the parser's answers used.
 //!
-//! Invariant: an answer that the contract forbids is noted, not followed. Waits are counted in steps of the engine.
+//! Invariant: an answer that violates the contract is recorded and has no effect. Waits are counted in steps of the engine.
 
 use std::collections::VecDeque;
 
@@ -18,18 +18,18 @@ pub(super) struct Ledger {
     held_bytes: usize,
     step: usize,
     last: Option<Route>,
-    /// Where text goes without a question.
+    /// Rule of an earlier answer by which text is routed without a call of the parser.
     until: Option<Until>,
-    /// Tool calls opened so far.
+    /// Number of tool calls opened so far.
     calls: usize,
-    /// What is held began as a call may begin.
+    /// Whether the held bytes began as a call may begin.
     group: Group,
     derived: usize,
-    /// Bytes that went to an item, and bytes dropped.
+    /// Number of bytes routed to an item, and of bytes dropped.
     pub(super) went: (u64, u64),
     pub(super) waits: Waits,
     pub(super) marks: Marks,
-    /// The first answer that doesn't add up.
+    /// The first violation of the contract or of this account.
     pub(super) wrong: Option<String>,
 }
 
@@ -37,45 +37,45 @@ pub(super) struct Ledger {
 struct Segment {
     bytes: usize,
     step: usize,
-    /// Calls opened before it came.
+    /// Number of calls opened before the segment came.
     calls: usize,
 }
 
-/// The bytes held since nothing was held.
+/// Beginning of the bytes that are held, since the last time when none were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Group {
-    /// It began as prose.
+    /// They began as prose.
     #[default]
     Prose,
-    /// It began with a marker or a bracket.
+    /// They began with a marker or a bracket.
     PerhapsACall,
-    /// It began so and turned out to be text, beginning and all.
+    /// They began with a marker or a bracket, and the parser routed that beginning as text.
     NoCall,
 }
 
-/// The longest waits of bytes that were shown in the end, in steps.
+/// Longest waits of bytes until they were routed to an item, in steps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Waits {
-    /// Of messages and reasoning.
+    /// Wait of text of messages and reasoning.
     pub(super) text: usize,
-    /// Of arguments. Typed values may wait for their end.
+    /// Wait of arguments. Typed values may wait for their end.
     pub(super) arguments: usize,
-    /// Of arguments that came before the tool's name.
+    /// Wait of arguments that came before the tool's name.
     pub(super) before_name: usize,
-    /// Of text that began as a call and became none.
+    /// Wait of text that began as a call and became none.
     pub(super) no_call: usize,
 }
 
-/// The most that was used of each thing that is limited.
+/// Highest use of each limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
-    /// Ops of one step.
+    /// Number of ops in one step.
     pub(super) ops: usize,
-    /// Bytes left undecided after a step.
+    /// Number of bytes held after a step.
     pub(super) held: usize,
-    /// Bytes of derived arguments of one call.
+    /// Number of bytes of derived arguments in one call.
     pub(super) derived: usize,
-    /// Bytes of linear memory.
+    /// Size of linear memory, in bytes.
     pub(super) memory: usize,
 }
 
@@ -98,12 +98,13 @@ impl Marks {
 }
 
 impl Ledger {
-    /// The account of a stream that these markers end.
+    /// The account of a stream that the markers `stops` end.
     pub(super) fn new(stops: &[u32]) -> Self {
         Self { stops: stops.to_vec(), ..Self::default() }
     }
 
-    /// One engine step: what went in, and the calls that it led to. False once an answer was a failure.
+    /// Records one engine step: its input, and the calls of the parser that followed. Returns false where the account ends: a call failed, or a
+    /// call that the contract demands is missing.
     pub(super) fn step(&mut self, pieces: &[TokenText<'_>], calls: Vec<ParserCall>) -> bool {
         self.step += 1;
         let mut calls = calls.into_iter();
@@ -131,7 +132,7 @@ impl Ledger {
         true
     }
 
-    /// The last step; what is held after it goes out as content.
+    /// Records the last step. Bytes that are still held after it become content.
     pub(super) fn finish(&mut self, call: Option<ParserCall>) {
         self.step += 1;
         if let Some(ParserCall { answer: Ok(step), .. }) = call {
@@ -140,7 +141,7 @@ impl Ledger {
         self.run(Route::Content, self.held_bytes);
     }
 
-    /// Whether the marker `id` is part of a string of JSON that the host follows.
+    /// Whether the marker `id` counts as text: it is no stop, and lies in a JSON string that the host routes under an `until-json` rule.
     fn is_text(&self, id: u32) -> bool {
         !self.stops.contains(&id) && self.until.as_ref().is_some_and(Until::in_string)
     }
@@ -218,7 +219,7 @@ impl Ledger {
         }
     }
 
-    /// Bytes that came after `calls` calls were opened went out after `steps` steps.
+    /// Records that bytes were routed after a wait of `steps` steps. `calls` is the number of calls that were open before the bytes came.
     fn waited(&mut self, route: Route, steps: usize, calls: usize) {
         if self.group == Group::PerhapsACall {
             let shown = matches!(route, Route::Content | Route::Reasoning);

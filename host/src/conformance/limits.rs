@@ -1,21 +1,22 @@
-//! Limits: what parsers used at most, against what they may use.
+//! Compares the highest use of each limit with the limit.
 
 use super::ledger::Marks;
 use crate::limits::ParserLimits;
 
-/// Derived text that each call may have; eight times the bytes dropped for it come on top, which the turn itself counts.
+/// Bytes of derived text that each call may always have. It may have eight times its dropped bytes in addition, which the turn itself
+/// enforces.
 const DERIVED: usize = 256;
 
-/// A thing that is limited: its name, what was used of it at most, what may be.
+/// A limit: the name of the limited thing, its highest use, and the limit.
 pub(super) struct Limited {
     pub(super) what: &'static str,
     pub(super) used: usize,
     pub(super) limit: usize,
-    /// More of it is no failure by itself.
+    /// Whether a use beyond the limit is no failure by itself.
     pub(super) soft: bool,
 }
 
-/// The marks beside their limits.
+/// Pairs each mark with its limit.
 pub(super) fn beside(marks: &Marks, limits: &ParserLimits) -> [Limited; 4] {
     let limited = |what, used, limit| Limited { what, used, limit, soft: false };
     [
@@ -26,7 +27,7 @@ pub(super) fn beside(marks: &Marks, limits: &ParserLimits) -> [Limited; 4] {
     ]
 }
 
-/// The first limit that was passed.
+/// Describes the first limit that was exceeded.
 pub(super) fn passed(marks: &Marks, limits: &ParserLimits) -> Option<String> {
     let passed = |limited: &Limited| limited.used > limited.limit && !limited.soft;
     let found = beside(marks, limits).into_iter().find(passed)?;

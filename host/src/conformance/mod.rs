@@ -1,11 +1,11 @@
-//! The conformance room: plays recorded turns ([`Recording`]) to a parser as the server would, through the sandbox and the real
-//! [`crate::turn::Turn`], and proves what every parser must keep. `docs/cases.md` describes the format of the recordings.
+//! Conformance tests of parsers: plays recorded turns ([`Recording`]) to a parser as the server would, through the sandbox and the real
+//! [`crate::turn::Turn`], and checks the properties that every parser must have. `docs/cases.md` describes the format of the recordings.
 //!
-//! [`test()`] runs every property over a folder of cases and gives a [`Report`]; [`play_case`] and [`trace`] show one turn, [`cost()`] what a
-//! delta takes.
-//! Invariant: a property that is reported as kept was checked at least once, and one that isn't comes with the smallest chunking
-//! found that breaks it. Only `subject` knows where parsers come from: everything else runs on any [`Subject`], so that the
-//! tests can show each property failing. The command line calls it.
+//! [`test()`] checks every property over a list of case files and returns a [`Report`]; [`play_case`] and [`trace`] show one turn, [`cost()`]
+//! measures the CPU time of a delta.
+//! Invariant: a finding has its number of checks, and a property without checks doesn't count as kept. A chunking that breaks split
+//! invariance or truncation is reported as the smallest one found. Only `subject` knows where parsers come from: everything else runs on any
+//! [`Subject`], so that the tests can show each property failing. The command line calls this module.
 
 mod bars;
 mod choices;

@@ -1,4 +1,4 @@
-//! One turn played to its end through the real [`Turn`].
+//! Plays one turn to its end through the real [`Turn`].
 
 use parser_sdk::testing::case::{CaseItem, End};
 
@@ -12,31 +12,31 @@ use crate::turn::{
     ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold,
 };
 
-/// What came of a turn.
+/// Result of a turn.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Its items as cases spell them, or what is wrong with its events.
+    /// The turn's items in the types of cases, or what is wrong with its events.
     pub items: Result<Vec<CaseItem>, FoldError>,
-    /// How it ended.
+    /// How the turn ended.
     pub end: TurnEnd,
-    /// The parser's fault.
+    /// Fault of the parser, if it had one.
     pub fault: Option<Fault>,
-    /// All events.
+    /// All events of the turn.
     pub events: Vec<TurnEvent>,
-    /// Arguments of each call when the end was told.
+    /// Arguments of each call before the turn was finished.
     pub(super) shown: Vec<String>,
     pub(super) bytes: ByteCounts,
-    /// Bytes that were fed.
+    /// Number of bytes that were fed.
     pub(super) fed: u64,
 }
 
 impl Outcome {
-    /// How its response ends.
+    /// How the response of this turn ends.
     pub fn end(&self) -> End {
         convert::end(&self.end)
     }
 
-    /// Whether each byte that was fed went somewhere once.
+    /// Checks that each byte that was fed was routed, dropped or left behind the end exactly once.
     pub(super) fn balance(&self) -> Result<(), String> {
         let ByteCounts { taken, routed, dropped, aside } = self.bytes;
         if taken == self.fed && routed + dropped + aside == taken {
@@ -48,7 +48,7 @@ impl Outcome {
         ))
     }
 
-    /// The same items, the same end.
+    /// Whether both outcomes have the same items and the same end, and either both or none has a fault.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         self.items == other.items
             && self.end() == other.end()
@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// A turn under way.
+/// A running turn.
 pub(super) struct Session {
     turn: Turn,
     fed: u64,
@@ -64,7 +64,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A turn that has seen its prompt. With a record, its parser is listened to, and counts what it uses.
+    /// Starts a turn and feeds it the generation prompt. With a record, the parser's calls are recorded and its use of resources is metered.
     pub(super) fn start(
         subject: &Subject,
         request: &Request,
@@ -85,7 +85,7 @@ impl Session {
         Self { turn, fed: bytes(&pieces), flow }
     }
 
-    /// One engine step, unless the turn has ended.
+    /// Feeds one engine step, unless the turn has ended.
     pub(super) fn step(&mut self, pieces: &[TokenText<'_>], out: &mut TurnEvents) {
         if self.flow == Flow::Continue {
             self.fed += bytes(pieces);
@@ -93,12 +93,13 @@ impl Session {
         }
     }
 
-    /// Whether the turn has ended by itself.
+    /// Whether the turn has ended by a stop marker or by its parser.
     pub(super) fn is_over(&self) -> bool {
         self.flow == Flow::Stop
     }
 
-    /// The end. A turn that its parser or a stop marker ended is over as one that the model ended.
+    /// Ends the turn. `ended_by` is the token that ended it, if it wasn't fed. A turn that its parser or a stop marker ended counts as one that
+    /// the model ended.
     pub(super) fn finish(
         mut self,
         reason: FinishReason,
@@ -129,13 +130,13 @@ impl Session {
 /// How a played turn ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending {
-    /// For this reason, all tokens having been fed.
+    /// The turn ends for this reason after all atoms were fed.
     Reason(FinishReason),
-    /// The tape's last atom is the token that ended it, which comes with the end.
+    /// The last group of atoms is the token that ended the turn, which is passed at the end and not fed.
     LastToken,
 }
 
-/// Plays `tape` in the steps that `cuts` make.
+/// Plays `tape` in steps that are split at `cuts`.
 pub(super) fn play(recording: &Recording, tape: &Tape, cuts: &[usize], ending: Ending) -> Outcome {
     let Recording { subject, request, prompt, .. } = recording;
     let mut events = TurnEvents::default();
@@ -163,12 +164,12 @@ pub(super) fn play(recording: &Recording, tape: &Tape, cuts: &[usize], ending: E
     session.finish(reason, last, events)
 }
 
-/// Plays a case as it is cut.
+/// Plays a case in its own chunks.
 pub fn play_case(recording: &Recording) -> Outcome {
     play(recording, &recording.tape, &recording.cuts, Ending::Reason(recording.finish))
 }
 
-/// Arguments of each call so far.
+/// Arguments of each call in these events.
 fn arguments(events: &[TurnEvent]) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut in_call = false;
@@ -190,7 +191,7 @@ fn bytes(pieces: &[TokenText<'_>]) -> u64 {
     pieces.iter().map(|piece| piece.text.len() as u64).sum()
 }
 
-/// Stands for a parser that couldn't be made.
+/// Stands in for a parser that couldn't be started: each call returns the fault.
 struct Refused(Fault);
 
 impl StreamParser for Refused {

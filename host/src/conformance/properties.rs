@@ -1,4 +1,4 @@
-//! All properties of one case, and what is counted on the way.
+//! Checks all properties of one case.
 
 use super::choices::Choices;
 use super::compare::{counted, difference, json};
@@ -10,7 +10,7 @@ use super::splits;
 use super::stretch::{self, Stretch};
 use super::truncation;
 
-/// Checks everything that one case by itself can show; what of it can be made longer is handed back.
+/// Checks all properties but cost growth on one case, and returns its stretches, which [`super::growth`] may need.
 pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<Stretch> {
     let as_cut =
         counted(recording, &recording.tape, &recording.cuts, Ending::Reason(recording.finish), tally);
@@ -25,7 +25,7 @@ pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<
     stretches
 }
 
-/// The case, as it is cut, comes to what it expects.
+/// Checks that the case in its own chunks gives the expected items and end.
 fn items(recording: &Recording, outcome: &Outcome, tally: &mut Tally) {
     tally.count(Property::Items);
     if let Some(what) = difference(outcome, &recording.expected) {

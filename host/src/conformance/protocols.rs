@@ -1,4 +1,4 @@
-//! A turn as the protocols tell it: the same machines and validators as on the wire, with ids and times that are always the same.
+//! A turn as a stream of each protocol: the server's own machines and validators, with ids and times that are the same in every run.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const MESSAGES_BODY: &[u8] = br#"{"model": "case", "max_tokens": 1,
 
 const COMPLETIONS_BODY: &[u8] = br#"{"model": "case", "prompt": "x", "stream": true}"#;
 
-/// The machine of a small request.
+/// The protocol's machine, made for a small request.
 pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
     let defaults = Defaults::default();
     let (call, body): (ReadRequest, _) = match protocol {
@@ -32,7 +32,7 @@ pub(super) fn machine(protocol: Protocol) -> Box<dyn Machine> {
         .machine
 }
 
-/// The turn's stream of server-sent events.
+/// Writes a turn as the protocol's stream of server-sent events.
 pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String {
     let (mut machine, mut frames) = (machine(protocol), Frames::new());
     machine.begin(&mut frames);
@@ -43,14 +43,14 @@ pub fn stream(protocol: Protocol, events: &[TurnEvent], end: &TurnEnd) -> String
     String::from_utf8(frames.take().into()).expect("events are JSON")
 }
 
-/// The events of a stream, `[DONE]` left out.
+/// Parses the events of such a stream as JSON, without `[DONE]`.
 pub fn as_values(stream: &str) -> Vec<Value> {
     let events = sse::events(stream.as_bytes()).expect("our own stream");
     let data = events.iter().map(|event| event.data).filter(|data| *data != "[DONE]");
     data.map(|data| serde_json::from_str(data).expect("our own stream")).collect()
 }
 
-/// Whether the turn is a valid stream of every protocol.
+/// Checks that the turn makes a valid stream of every protocol.
 pub(super) fn check(events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
     for protocol in Protocol::ALL {
         let mut check = protocol.check();

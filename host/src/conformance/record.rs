@@ -1,30 +1,30 @@
-//! A parser that is listened to: what it was asked, what it answered, and what that cost.
+//! Recorder around a parser: records its calls, its answers, and the resources that it used.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::parser::contract::{Fault, FinishReason, Step, StreamParser, Used};
 
-/// What a parser was asked.
+/// Input of one call of a parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// Text.
+    /// A chunk of text.
     Text(String),
-    /// A marker.
+    /// A marker, by its index in the descriptor.
     Marker(u32),
-    /// The end.
+    /// The end of the turn, with its reason.
     Finish(FinishReason),
 }
 
-/// One question and its answer.
+/// One call of a parser and its answer.
 #[derive(Debug, Clone)]
 pub struct ParserCall {
-    /// The question.
+    /// Input of the call.
     pub asked: Question,
-    /// The answer.
+    /// The parser's answer, or its fault.
     pub answer: Result<Step, Fault>,
 }
 
-/// What was heard since it was last taken, shared between the parser and who listens.
+/// Calls recorded since they were last taken, shared between the recorder and its reader.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Record(Arc<Mutex<Heard>>);
 
@@ -35,18 +35,18 @@ struct Heard {
 }
 
 impl Record {
-    /// `parser`, listened to.
+    /// Wraps `parser` so that its calls are recorded here.
     pub(super) fn of(&self, parser: Box<dyn StreamParser>) -> Box<dyn StreamParser> {
         self.heard().used = parser.used();
         Box::new(Recorder { parser, record: self.clone() })
     }
 
-    /// The calls since the last time.
+    /// Takes the calls recorded since the last time.
     pub(super) fn take(&self) -> Vec<ParserCall> {
         std::mem::take(&mut self.heard().calls)
     }
 
-    /// What the parser has used, where that is counted.
+    /// Resources that the parser has used, if it is metered.
     pub(super) fn used(&self) -> Option<Used> {
         self.heard().used
     }

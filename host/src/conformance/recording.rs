@@ -1,4 +1,4 @@
-//! A case file, made ready to be played to one parser.
+//! A case file, prepared to be played to one parser.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::subject::{Parsers, Subject};
 use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Request};
 
-/// A recorded turn, the parser that is to read it, and what must come of it.
+/// A recorded turn, the parser under test, and the expected result.
 pub struct Recording {
     pub(super) name: String,
     pub(super) subject: Arc<Subject>,
     pub(super) request: Request,
     pub(super) prompt: Tape,
     pub(super) tape: Tape,
-    /// How the case itself is cut.
+    /// Cuts between the case's own chunks.
     pub(super) cuts: Vec<usize>,
     pub(super) finish: FinishReason,
     pub(super) expected: Vec<CaseItem>,
@@ -27,17 +27,17 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a case file; its name is the file's, without the ending.
+    /// Reads a case file. The case has the file's name without its extension.
     ///
     /// # Errors
-    /// The file, or the parser with the case's options, can't be used: one line.
+    /// The file, or the parser with the case's options, can't be used. The message has one line.
     pub fn load(file: &Path, parsers: &dyn Parsers) -> Result<Self, String> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         Self::parse(&name, &text, parsers).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The same for a case that is only shown: it need not say what it expects.
+    /// Reads a case file that is only shown, so it may lack `expect`.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -54,10 +54,10 @@ impl Recording {
         Self::parse(&name, &text, parsers).map_err(named)
     }
 
-    /// The same, of the text of a case.
+    /// Reads the text of a case.
     ///
     /// # Errors
-    /// What is wrong in it where.
+    /// What is wrong in the text, and where; or why the parser can't be used with the case's options.
     pub fn parse(name: &str, text: &str, parsers: &dyn Parsers) -> Result<Self, String> {
         let case = Case::parse(text)?;
         let raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -90,17 +90,17 @@ impl Recording {
         })
     }
 
-    /// Its name.
+    /// Name of the case.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The markers of its parser.
+    /// Markers of the parser, with the case's options.
     pub fn markers(&self) -> &[String] {
         &self.subject.descriptor().markers
     }
 
-    /// The case cut like this, as a case file that shows `why`.
+    /// The case with this tape, cuts and reason, as a case file whose `about` is `why`.
     pub(super) fn written(&self, tape: &Tape, cuts: &[usize], finish: FinishReason, why: &str) -> Value {
         let mut case = self.raw.clone();
         case["about"] = why.into();

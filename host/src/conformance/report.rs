@@ -1,4 +1,4 @@
-//! What a run found: counts while it goes on ([`Tally`]), and the [`Report`] that is printed or written as JSON.
+//! Results of a run: counts while it runs ([`Tally`]), and the [`Report`] that is printed or written as JSON.
 
 use std::fmt::Write as _;
 
@@ -10,30 +10,30 @@ use super::ledger::{Marks, Waits};
 use super::limits::beside;
 use crate::limits::ParserLimits;
 
-/// What every parser must keep.
+/// Property that every parser must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Property {
-    /// Each case comes to its items and its end.
+    /// Each case gives the items and the end that it expects.
     Items,
-    /// Each byte is routed or dropped once.
+    /// Each byte is routed or dropped exactly once.
     Conservation,
     /// The items don't depend on the chunking.
     Splits,
-    /// Cut off anywhere, the turn closes well-formed.
+    /// A turn that is cut off anywhere ends well-formed.
     Truncation,
-    /// Arguments shown are the beginning of those expected.
+    /// Arguments that a client has seen are a prefix of the expected ones.
     ArgumentPrefix,
-    /// Text and string arguments come out as they come in.
+    /// Text and string arguments are passed on while they come in.
     Silence,
-    /// The cost of a delta doesn't grow.
+    /// The cost of a delta doesn't grow with the stream's length.
     Growth,
-    /// Nothing is used beyond its limit.
+    /// No limit is exceeded.
     Limits,
 }
 
 impl Property {
-    /// All of them, in the order of reports.
+    /// All properties, in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::Items,
         Self::Conservation,
@@ -45,7 +45,7 @@ impl Property {
         Self::Limits,
     ];
 
-    /// Its name, in words.
+    /// Name of the property, for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Items => "items",
@@ -60,60 +60,61 @@ impl Property {
     }
 }
 
-/// A property that one case breaks.
+/// Failure of one case to have a property.
 #[derive(Debug, Clone, Serialize)]
 pub struct Failure {
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// What is wrong, the first line by itself enough.
+    /// What is wrong. The first line is enough to understand it.
     pub what: String,
-    /// The smallest chunking found that breaks it, as a case file.
+    /// Case file that reproduces the failure; for split invariance and truncation it has the smallest chunking found. `None` if the case itself
+    /// or a stretched one fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reproduce: Option<Value>,
 }
 
-/// What was found of one property.
+/// Result of one property.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// The property.
+    /// Property that was checked.
     pub property: Property,
-    /// Whether no check failed.
+    /// Whether no check failed, also where there were no checks.
     pub passed: bool,
-    /// How many checks there were; none means that no case could show it.
+    /// Number of checks; 0 means that no case could show the property.
     pub checks: u64,
-    /// The figures in words.
+    /// The figures in words, for people.
     pub summary: String,
-    /// The figures.
+    /// Measured figures, by name.
     pub figures: Value,
-    /// At most one for each case.
+    /// Failures, at most one for each case.
     pub failures: Vec<Failure>,
 }
 
-/// What a run found.
+/// Result of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The parser's name.
+    /// Name of the parser.
     pub parser: String,
-    /// Its version.
+    /// Version of the parser.
     pub version: String,
-    /// SHA-256 of its component.
+    /// SHA-256 of the parser's component.
     pub sha256: String,
-    /// Cases played.
+    /// Number of cases.
     pub cases: usize,
-    /// What the random chunkings were made of.
+    /// Seed of the random chunkings.
     pub seed: u64,
-    /// Whether every property holds.
+    /// Whether no property failed.
     pub passed: bool,
-    /// One for each property.
+    /// Results of all properties, in the order of [`Property::ALL`].
     pub findings: Vec<Finding>,
 }
 
-/// The cost of a delta as one case grows.
+/// Cost of a delta as one case grows.
 #[derive(Debug, Clone)]
 pub(super) struct Grown {
     pub(super) case: String,
     pub(super) what: &'static str,
-    /// Fuel per delta at each of the sizes.
+    /// Fuel per delta at each of [`SIZES`].
     pub(super) fuel: Vec<f64>,
 }
 
@@ -128,12 +129,13 @@ impl Grown {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Silence {
     pub(super) waits: Waits,
-    /// Inside stretched text, and inside stretched string arguments.
+    /// Longest silence inside stretched text.
     pub(super) text: usize,
+    /// Longest silence inside stretched string arguments.
     pub(super) arguments: usize,
 }
 
-/// Counts of a run under way; those of several cases add up.
+/// Counts and failures during a run; those of several cases are merged.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     checks: [u64; Property::ALL.len()],
@@ -145,24 +147,24 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// One more check of this property.
+    /// Counts a check of this property.
     pub(super) fn count(&mut self, property: Property) {
         self.checks[property as usize] += 1;
     }
 
-    /// A check of this property failed. The first failure of a case stands for the others.
+    /// Records that a check of this property failed. Only the first failure of a case is kept.
     pub(super) fn fail(&mut self, property: Property, case: &str, what: String, reproduce: Option<Value>) {
         if !self.has(property, case) {
             self.failures.push((property, Failure { case: case.to_owned(), what, reproduce }));
         }
     }
 
-    /// Whether the case has failed this property.
+    /// Whether a failure of this property is recorded for the case.
     pub(super) fn has(&self, property: Property, case: &str) -> bool {
         self.failures.iter().any(|(of, failure)| *of == property && failure.case == case)
     }
 
-    /// Adds what another case came to.
+    /// Adds the results of another case.
     pub(super) fn merge(&mut self, other: Self) {
         for (sum, more) in self.checks.iter_mut().zip(other.checks) {
             *sum += more;
@@ -176,7 +178,7 @@ impl Tally {
         self.grown.extend(other.grown);
     }
 
-    /// One finding for each property.
+    /// Makes one finding for each property.
     pub(super) fn findings(mut self, limits: &ParserLimits) -> Vec<Finding> {
         let failures = std::mem::take(&mut self.failures);
         let finding = |property: Property| {

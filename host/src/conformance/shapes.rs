@@ -1,5 +1,5 @@
-//! Shapes of turns: what of a turn's events the protocols' streams depend on, apart from the texts that they pass on. A stream
-//! broken off at every place gives thousands of turns of a few shapes; each shape's streams are checked once.
+//! Shapes of turns: the parts of a turn's events that decide whether the protocols' streams are valid, without the texts. A stream
+//! that is cut off at every place gives thousands of turns of a few shapes; the streams of each shape are checked once.
 
 use serde::de::IgnoredAny;
 
@@ -10,18 +10,18 @@ use crate::turn::{ItemHead, ItemStatus, TurnEnd, TurnEvent};
 #[derive(Default)]
 pub(super) struct ValidShapes(Vec<(Vec<ItemShape>, TurnEnd)>);
 
-/// One item without its text. An item that nothing closes has no status.
+/// Shape of one item, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ItemShape {
     head: ItemHead,
     status: Option<ItemStatus>,
     has_text: bool,
-    /// Whether the text is JSON, of calls alone: Messages sends arguments as an object.
+    /// Whether the arguments of a call are JSON, since Messages sends them as an object. False for other items.
     is_json: bool,
 }
 
 impl ValidShapes {
-    /// Checks that the turn is a valid stream of every protocol, unless one of its shape was.
+    /// Checks that the turn makes a valid stream of every protocol, unless a turn of this shape already did.
     pub(super) fn check(&mut self, events: &[TurnEvent], end: &TurnEnd) -> Result<(), String> {
         let shape = (shape(events), end.clone());
         if self.0.contains(&shape) {
@@ -50,7 +50,7 @@ fn shape(events: &[TurnEvent]) -> Vec<ItemShape> {
                 item.is_json = matches!(item.head, ItemHead::ToolCall { .. })
                     && serde_json::from_str::<IgnoredAny>(&text).is_ok();
             }
-            // Without an item there is none that could hide another: the events' fold has refused the turn.
+            // Callers refuse such a turn before, since its events make no items.
             (TurnEvent::Text(_) | TurnEvent::Close(_), None) => {}
         }
     }

@@ -1,9 +1,9 @@
-//! Makes a failing chunking small: merges chunks as long as it still fails.
+//! Shrinks a failing chunking: merges chunks as long as it still fails.
 
-/// Plays that one failure may cost.
+/// Most plays for one failure.
 const PLAYS: usize = 2_000;
 
-/// A chunking with as few cuts as can be found that `fails`. `cuts` itself does.
+/// Returns a chunking that `fails`, with as few cuts as can be found. `cuts` itself fails.
 pub(super) fn smallest(mut cuts: Vec<usize>, mut fails: impl FnMut(&[usize]) -> bool) -> Vec<usize> {
     let mut plays = 0;
     let mut size = cuts.len();

@@ -1,11 +1,11 @@
-//! Silence: while the model writes text or string arguments, something comes out at least every sixteen deltas.
+//! Silence: while the model writes text or string arguments, at most sixteen deltas in a row pass without output.
 //!
-//! Measured in two ways, always in deltas of four characters with markers as tokens. In the cases as they are: how long each byte
-//! of a message or of reasoning waits. In cases with one of their strings made 4,096 deltas long: the longest run of deltas inside it
-//! that show nothing; this covers arguments. Two waits are reported apart, since nothing can be shown in them: that of
+//! It is measured in two ways, always in deltas of four characters with markers as tokens. In the cases as they are: how long each byte
+//! of a message or of reasoning waits. In cases with one of their strings stretched to 4,096 deltas: the longest run of deltas inside it
+//! without output; this covers arguments. Two waits are reported separately, since there can be no output meanwhile: that of
 //! arguments before their tool's name, and that of text that began as a call and became none.
 //!
-//! The same plays keep the second account of the bytes (conservation) and find what is used at most (limits).
+//! The same plays keep the second account of the bytes (conservation) and record the highest use of each limit (limits).
 
 use parser_sdk::testing::case::MarkerMode;
 
@@ -22,10 +22,10 @@ use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Used};
 use crate::turn::{TurnEvent, TurnEvents};
 
-/// Deltas to which a string is stretched.
+/// Number of deltas to which a string is stretched.
 const STRETCHED: usize = 4_096;
 
-/// Checks one case as it is, in deltas and all at once.
+/// Checks one case as it is: in deltas, and with the whole stream in one step.
 pub(super) fn check(recording: &Recording, tally: &mut Tally) {
     let markers = &recording.subject.descriptor().markers;
     let tape = recording.tape.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
@@ -42,7 +42,7 @@ pub(super) fn check(recording: &Recording, tally: &mut Tally) {
     }
 }
 
-/// Checks a case one of whose strings was made long.
+/// Checks a case with one of its strings stretched.
 pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &mut Tally) {
     if stretch.kind == StretchKind::Turn {
         return;
@@ -71,14 +71,14 @@ pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &
     }
 }
 
-/// Deltas without output, in a region.
+/// Counter of deltas without output inside a region.
 #[derive(Debug, Default)]
 struct Run {
     now: usize,
     longest: usize,
     inside: bool,
     open: bool,
-    /// When the region began, no item was open.
+    /// Whether no item was open when the region began.
     before_any_call: bool,
 }
 
@@ -103,8 +103,8 @@ impl Run {
     }
 }
 
-/// Plays to a parser that is listened to and counts; `heard` gets the atoms of each step, its events, and what was used until then.
-/// Conservation and limits are checked on the way.
+/// Plays a tape to a metered parser and records its calls. `heard` gets the atoms of each step, its events, and the parser's use of
+/// resources so far. Conservation and limits are checked, too.
 pub(super) fn listen(
     recording: &Recording,
     tape: &Tape,
@@ -140,7 +140,7 @@ pub(super) fn listen(
     (ledger, outcome)
 }
 
-/// What stands behind a stop isn't looked at.
+/// The pieces up to the first stop and including it; the rest is no part of the turn.
 fn until_stop<'a, 'b>(
     pieces: &'a [crate::turn::TokenText<'b>],
     stops: &[u32],
@@ -150,7 +150,7 @@ fn until_stop<'a, 'b>(
     &pieces[..end]
 }
 
-/// Compares the two accounts, and what was used with what may be.
+/// Checks that both accounts agree, and that no limit was exceeded.
 fn account(
     recording: &Recording,
     tape: &Tape,

@@ -1,4 +1,4 @@
-//! Split invariance: the same stream, however it is cut, grouped into steps, or tokenised, gives the same items and the same end.
+//! Split invariance: the same stream gives the same items and the same end, however it is cut, grouped into steps, or tokenised.
 
 use parser_sdk::testing::case::MarkerMode;
 
@@ -11,15 +11,16 @@ use super::shrink;
 use super::tape::Tape;
 use crate::parser::contract::FinishReason;
 
-/// Streams of at most so many characters are cut in two at every one of them.
+/// Most atoms of a short stream, which is cut in two at every place.
 const SHORT: usize = 1_024;
-/// Places at which longer ones are cut in two.
+/// Number of random places at which a longer stream is cut in two.
 const PLACES: usize = 256;
-/// Random chunkings of a short stream, and of a long one.
+/// Number of random chunkings of a short stream.
 const RANDOM: usize = 12;
+/// Number of random chunkings of a longer stream.
 const RANDOM_OF_LONG: usize = 64;
 
-/// Checks every way of cutting one case; the first that fails is made small and reported.
+/// Checks the chunkings of one case, with markers by text and as tokens. The first one that fails is shrunk and reported.
 pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut choices: Choices, tally: &mut Tally) {
     let markers = &recording.subject.descriptor().markers;
     for mode in [MarkerMode::Text, MarkerMode::Id] {
@@ -39,7 +40,7 @@ pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut choices: Choice
     }
 }
 
-/// The chunkings that are tried.
+/// The chunkings to check, as lists of cuts.
 fn chunkings(tape: &Tape, choices: &mut Choices) -> Vec<Vec<usize>> {
     let length = tape.len();
     let mut all = vec![Vec::new(), tape.every(1), tape.every(3), tape.every(7)];
@@ -55,7 +56,7 @@ fn chunkings(tape: &Tape, choices: &mut Choices) -> Vec<Vec<usize>> {
     all.into_iter().map(|cuts| tape.lawful(cuts)).collect()
 }
 
-/// Steps of random sizes around a random one: several characters and markers in one step, as speculative decoding has it.
+/// Steps of random sizes up to a random maximum: several characters and markers in one step, as with speculative decoding.
 fn random_cuts(length: usize, choices: &mut Choices) -> Vec<usize> {
     let largest = 1 + choices.below(24);
     let mut at = 0;
@@ -69,7 +70,7 @@ fn random_cuts(length: usize, choices: &mut Choices) -> Vec<usize> {
     }
 }
 
-/// Whether the engine may have held the last token back as the one that ended the turn.
+/// Whether the last atom is a stop, which an engine may pass as the token that ended the turn.
 fn ends_with_a_stop(recording: &Recording, tape: &Tape) -> bool {
     let stops = &recording.subject.descriptor().stops;
     let last = tape.last_marker();
@@ -97,15 +98,15 @@ fn agrees(
     false
 }
 
-/// A chunking, and an outcome of it that differs from that of the case as it is cut.
+/// A chunking whose outcome differs from that of the case's own chunks.
 struct Failing {
     cuts: Vec<usize>,
     outcome: Outcome,
-    /// Whether the chunking comes to another outcome again when it is played again.
+    /// Whether the outcome differed again when the chunking was played again.
     recurs: bool,
 }
 
-/// The smallest chunking that can be found to fail; the first one, with what it came to, where a second play of it doesn't.
+/// Returns the smallest chunking found that fails, or `first` with its outcome if a second play doesn't fail.
 fn smallest(recording: &Recording, as_cut: &Outcome, tape: &Tape, first: Failing, ending: Ending) -> Failing {
     let fails = |cuts: &[usize]| !play(recording, tape, cuts, ending).says_the_same(as_cut);
     let cuts = match ending {

@@ -1,7 +1,7 @@
-//! Long variants of short cases: one string of the case is repeated in the raw stream, or the whole turn is, and what must come of it
-//! is known because it repeats in the items.
+//! Stretched cases: one string of a case is repeated in the raw stream, or the whole turn is. The expected items are known, since the
+//! same part repeats in them.
 //!
-//! A variant is used only where a small one of it comes to the items expected: a format may forbid what was tried.
+//! A stretch is used only if a short variant of it gives the expected items, since a format may not allow the repetition.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ use super::play::{Ending, play};
 use super::recording::Recording;
 use super::tape::Tape;
 
-/// Characters that a string must have to be repeated.
+/// Fewest characters of a string that is repeated.
 const SHORTEST: usize = 8;
-/// Variants of one case.
+/// Most stretches of one case.
 const MOST: usize = 6;
 
-/// What is repeated.
+/// Part of a case that is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum StretchKind {
     Reasoning,
@@ -30,18 +30,18 @@ pub(super) enum StretchKind {
     Turn,
 }
 
-/// A case that can be made as long as one likes.
+/// A case that can be stretched to any length.
 pub(super) struct Stretch {
     pub(super) kind: StretchKind,
     before: Vec<Piece>,
     unit: Vec<Piece>,
     after: Vec<Piece>,
     items: Vec<CaseItem>,
-    /// The item whose text repeats, and the string in it; none where all items do.
+    /// Index of the item whose text repeats, and the string in it; `None` where all items repeat.
     string: Option<(usize, String)>,
 }
 
-/// The variants of a case.
+/// Returns the stretches of a case.
 pub(super) fn of(recording: &Recording) -> Vec<Stretch> {
     let mut found = Vec::new();
     for candidate in strings(recording).chain(turns(recording)) {
@@ -52,7 +52,7 @@ pub(super) fn of(recording: &Recording) -> Vec<Stretch> {
     found
 }
 
-/// Whether a small variant comes to what it should.
+/// Whether a short variant gives the expected items.
 fn holds(recording: &Recording, stretch: &Stretch) -> bool {
     let tape = stretch.tape(3);
     let ending = Ending::Reason(recording.finish);
@@ -82,7 +82,7 @@ fn strings(recording: &Recording) -> impl Iterator<Item = Stretch> {
     })
 }
 
-/// The strings of an item that may be repeated, best first.
+/// Strings of an item that may be repeated, best first.
 fn repeatable(recording: &Recording, item: &CaseItem) -> (StretchKind, Vec<String>) {
     let lines = |text: &str| {
         let lines = text.lines().map(str::to_owned);
@@ -103,7 +103,7 @@ fn repeatable(recording: &Recording, item: &CaseItem) -> (StretchKind, Vec<Strin
     (kind, strings.into_iter().filter(long).filter(once).collect())
 }
 
-/// The arguments that are strings whatever they say: a value that might be a number may wait until it is known.
+/// Arguments that are strings whatever they contain. A value that might be a number is left out, since a parser may hold it to its end.
 fn string_arguments(recording: &Recording, name: &str, arguments: &str) -> Vec<String> {
     let tool = recording.request.tools.iter().find(|tool| tool.name == name);
     let schema: Value =
@@ -122,7 +122,7 @@ fn string_arguments(recording: &Recording, name: &str, arguments: &str) -> Vec<S
     }
 }
 
-/// What stands before the end of the one place where `string` stands in the stream, and what follows it.
+/// Splits the stream behind `string`; `None` unless the string occurs exactly once.
 fn around(stream: &[Piece], string: &str) -> Option<(Vec<Piece>, Vec<Piece>)> {
     let text = |piece: &Piece| match piece {
         Piece::Text(text) => Some(text.clone()),
@@ -140,7 +140,7 @@ fn around(stream: &[Piece], string: &str) -> Option<(Vec<Piece>, Vec<Piece>)> {
     Some((before.collect(), after.collect()))
 }
 
-/// Candidates that repeat the turn: as it is, and with the generation prompt between.
+/// Candidates that repeat the turn: as it is, and with the generation prompt in between.
 fn turns(recording: &Recording) -> impl Iterator<Item = Stretch> {
     let markers = &recording.subject.descriptor().markers;
     let stops = &recording.subject.descriptor().stops;
@@ -164,7 +164,7 @@ fn turns(recording: &Recording) -> impl Iterator<Item = Stretch> {
 }
 
 impl Stretch {
-    /// What is repeated, in words.
+    /// The repeated part, in words.
     pub(super) fn name(&self) -> &'static str {
         match self.kind {
             StretchKind::Reasoning => "reasoning",
@@ -174,12 +174,12 @@ impl Stretch {
         }
     }
 
-    /// A stream whose repeated part has at least `deltas` deltas, where that part lies, and how often it repeats.
+    /// Returns a stream whose repeated part has at least `deltas` deltas, the range of that part in atoms, and the number of repetitions.
     pub(super) fn long(&self, deltas: usize) -> (Tape, Range<usize>, usize) {
         let once = Tape::new(&self.unit, MarkerMode::Id);
         let per_unit = once.every(DELTA).len() + 1;
         let times = if self.string.is_some() {
-            // Deltas run on from one repetition into the next, and both ends may be cut.
+            // A delta may span two repetitions, and the first and the last delta may lie partly outside the region.
             ((deltas + 2) * DELTA).div_ceil(once.len())
         } else {
             deltas.div_ceil(per_unit) + 1
@@ -188,13 +188,13 @@ impl Stretch {
         (self.tape(times), start..start + times * once.len(), times)
     }
 
-    /// The stream with its part repeated so often.
+    /// The stream with `times` repetitions of its part.
     fn tape(&self, times: usize) -> Tape {
         let repeated = std::iter::repeat_n(&self.unit, times).flatten();
         Tape::new(self.before.iter().chain(repeated).chain(&self.after), MarkerMode::Id)
     }
 
-    /// What must come of it.
+    /// Items expected of that stream.
     pub(super) fn expected(&self, times: usize) -> Vec<CaseItem> {
         let Some((index, string)) = &self.string else {
             return vec![self.items.clone(); times + 1].concat();

@@ -1,4 +1,4 @@
-//! The parser under test, and where it comes from.
+//! The parser under test, and its source.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -10,7 +10,7 @@ use crate::parser::contract::{Descriptor, Fault, Request, StreamParser};
 use crate::parser::{CompileCache, Plugin, PluginLoadError, PluginSource, Runtime};
 use crate::turn::{FaultPolicy, MarkerTable, TurnSettings};
 
-/// Makes the parser of one stream.
+/// Function that starts the parser of one stream.
 pub type Start = Box<dyn Fn(&Request) -> Result<Box<dyn StreamParser>, Fault> + Send + Sync>;
 
 /// A parser under test.
@@ -21,15 +21,15 @@ pub struct Subject {
     by_text: Arc<MarkerTable>,
     by_id: Arc<MarkerTable>,
     start: Start,
-    /// The same parser where it is counted what it uses.
+    /// Starts the same parser with metering of its fuel and memory.
     metered: Start,
 }
 
 impl Subject {
-    /// A parser that says `descriptor` of itself. `metered` may be the same as `start` if that counts.
+    /// A parser with this descriptor. `metered` starts parsers that report what they use; it may be the same function as `start`.
     ///
     /// # Errors
-    /// Its markers can't be used, in one line.
+    /// The markers can't be used. The message has one line.
     pub fn new(
         descriptor: Descriptor,
         limits: &ParserLimits,
@@ -52,17 +52,17 @@ impl Subject {
         })
     }
 
-    /// What it says of itself.
+    /// The parser's descriptor.
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
 
-    /// SHA-256 of its component; empty where it is none.
+    /// SHA-256 of the component; empty for a parser that isn't one.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// What it may use.
+    /// Limits of the parser.
     pub fn limits(&self) -> &ParserLimits {
         &self.limits
     }
@@ -71,7 +71,7 @@ impl Subject {
         if metered { (self.metered)(request) } else { (self.start)(request) }
     }
 
-    /// Settings of a turn, as a server makes them; a fault goes on as text, so that it is seen by itself.
+    /// Settings of a turn as in a server, except that the turn continues as plain text after a fault of the parser.
     pub(super) fn settings(&self, request: &Request, mode: MarkerMode) -> TurnSettings {
         let markers = match mode {
             MarkerMode::Text => &self.by_text,
@@ -93,18 +93,18 @@ impl Subject {
     }
 }
 
-/// Where the parser of a case comes from: its markers may depend on the case's options.
+/// Source of the parser for each case: a parser's markers may depend on the case's options.
 pub trait Parsers: Sync {
-    /// The parser with these options.
+    /// Returns the parser with these options.
     ///
     /// # Errors
-    /// It can't be used, in one line.
+    /// The parser can't be used. The message has one line.
     fn with(&self, options: &[(String, String)]) -> Result<Arc<Subject>, String>;
 }
 
 type Options = Vec<(String, String)>;
 
-/// Loads a plugin into the sandbox, once for each set of options; that it counts only where that is asked for.
+/// Parsers of one plugin in the sandbox, loaded once for each set of options. A metered variant is loaded only where it is needed.
 pub struct Sandboxed {
     source: PluginSource,
     runtime: Runtime,
@@ -114,7 +114,7 @@ pub struct Sandboxed {
 }
 
 impl Sandboxed {
-    /// The parser of `source`, under these limits.
+    /// The plugin of `source`, under these limits.
     ///
     /// # Errors
     /// No parser can run on this machine.
@@ -130,7 +130,7 @@ impl Sandboxed {
         Ok(Self { source, runtime, metered, limits: limits.clone(), loaded })
     }
 
-    /// The parser that counts, loaded at its first stream.
+    /// Start function of the metered variant, which is loaded at its first stream.
     fn metered(&self, options: &[(String, String)]) -> Start {
         let (runtime, source, options) = (Arc::clone(&self.metered), self.source.clone(), options.to_vec());
         let plugin = OnceLock::new();

@@ -1,4 +1,4 @@
-//! A whole run: every property over every case, on all cores, in the same order whatever the cores do.
+//! A whole test run: every property over every case, on all cores. The order of results doesn't depend on the threads.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use super::report::{Report, Tally};
 use super::stretch::{Stretch, StretchKind};
 use super::subject::Parsers;
 
-/// Cases of each kind that are made 64k deltas long.
+/// Number of cases of each kind that are stretched to 64k deltas.
 const GROWN: usize = 2;
 
-/// Runs every property over these case files. The same seed makes the same chunkings.
+/// Checks every property over these case files. The same seed makes the same chunkings.
 ///
 /// # Errors
-/// A case or the parser can't be used, or there is no case: one line.
+/// A case or the parser can't be used, or there is no case. The message has one line.
 pub fn test(files: &[PathBuf], parsers: &dyn Parsers, seed: u64) -> Result<Report, String> {
     let load = |file: &PathBuf| Recording::load(file, parsers);
     let recordings: Vec<Recording> = files.iter().map(load).collect::<Result<_, _>>()?;
@@ -50,7 +50,7 @@ pub fn test(files: &[PathBuf], parsers: &dyn Parsers, seed: u64) -> Result<Repor
     })
 }
 
-/// The first `of_each` stretches of each kind, one of a kind from a case.
+/// Returns the first `of_each` stretches of each kind, at most one of a kind from each case.
 pub(super) fn longest<'a>(
     recordings: &'a [Recording],
     stretches: &'a [Vec<Stretch>],
@@ -70,7 +70,7 @@ pub(super) fn longest<'a>(
     .collect()
 }
 
-/// What `act` makes of each, in their order.
+/// Calls `act` for each element on all cores, and returns the results in the order of the elements.
 fn in_parallel<T: Sync, R: Send>(all: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<R>>> = all.iter().map(|_| Mutex::new(None)).collect();

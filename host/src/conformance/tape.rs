@@ -1,4 +1,4 @@
-//! A stream that can be cut anywhere: characters and, where markers are tokens, whole markers.
+//! A stream that can be cut between any two atoms: characters and, where markers are tokens, whole markers.
 //!
 //! Invariant: whatever the cuts, the pieces make up the same bytes in the same order; no cut falls inside a character or inside a
 //! marker that is a token.
@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 
 use crate::turn;
 
-/// A stream and how it may be cut. Cuts are places between atoms, rising, neither 0 nor [`Tape::len`].
+/// A stream of atoms. Cuts are indices of atoms in rising order, each above 0 and below [`Tape::len`]; a cut lies before its atom.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
     text: String,
     atoms: Vec<Atom>,
     mode: MarkerMode,
-    /// Text looks like a marker although it is none: groups that mix the two can't be written as a case.
+    /// Whether some text looks like a marker although it is none. A group of atoms that mixes both can't be written as a case.
     look_alikes: bool,
 }
 
-/// A character, or a marker.
+/// A character, or a marker as a token.
 #[derive(Debug, Clone, Copy)]
 struct Atom {
-    /// Byte at which it ends.
+    /// Offset of the atom's end in the text, in bytes.
     end: usize,
     marker: Option<u32>,
 }
 
 impl Tape {
-    /// The stream of these pieces, in which markers are found as `mode` says.
+    /// Makes the stream of these pieces, in which markers are found as `mode` says.
     pub(super) fn new<'a>(pieces: impl IntoIterator<Item = &'a Piece>, mode: MarkerMode) -> Self {
         let mut tape = Self { text: String::new(), atoms: Vec::new(), mode, look_alikes: false };
         for piece in pieces {
@@ -38,7 +38,7 @@ impl Tape {
         tape
     }
 
-    /// The same, knowing whether text looks like one of these markers.
+    /// This stream, with the check whether some of its text looks like one of these markers.
     pub(super) fn compared_with(mut self, markers: &[String]) -> Self {
         self.look_alikes =
             self.mode == MarkerMode::Id && self.spelling(0..self.len()) != by_marker(&self.text, markers);
@@ -60,7 +60,7 @@ impl Tape {
         }
     }
 
-    /// Its pieces, neighbouring texts made one.
+    /// Pieces of the atoms in this range, with neighbouring characters joined into one text.
     pub(super) fn spelling(&self, atoms: Range<usize>) -> Vec<Piece> {
         let piece = |piece: turn::TokenText<'_>| match piece.id {
             Some(index) => Piece::Marker(index, piece.text.to_owned()),
@@ -69,7 +69,7 @@ impl Tape {
         self.pieces(atoms).into_iter().map(piece).collect()
     }
 
-    /// The same stream with its markers as tokens, or by their text; none where a look-alike would change its meaning.
+    /// The same stream with its markers as tokens or by their text; `None` where a look-alike would become a marker.
     pub(super) fn in_mode(&self, mode: MarkerMode, markers: &[String]) -> Option<Self> {
         if mode == self.mode {
             return Some(self.clone());
@@ -85,7 +85,7 @@ impl Tape {
         self.mode
     }
 
-    /// Atoms.
+    /// Number of atoms.
     pub(super) fn len(&self) -> usize {
         self.atoms.len()
     }
@@ -94,18 +94,18 @@ impl Tape {
         &self.text
     }
 
-    /// The marker that the last atom is.
+    /// Index of the marker that the last atom is, if it is one.
     pub(super) fn last_marker(&self) -> Option<u32> {
         self.atoms.last()?.marker
     }
 
-    /// The first `atoms` of it.
+    /// The stream of the first `atoms` atoms.
     pub(super) fn prefix(&self, atoms: usize) -> Self {
         let end = self.start(atoms);
         Self { text: self.text[..end].to_owned(), atoms: self.atoms[..atoms].to_vec(), ..*self }
     }
 
-    /// What a turn takes in one step for these atoms.
+    /// The atoms as a turn takes them in one step: markers, and runs of characters.
     pub(super) fn pieces(&self, atoms: Range<usize>) -> Vec<turn::TokenText<'_>> {
         let mut pieces = Vec::new();
         let mut taken = self.start(atoms.start);
@@ -127,14 +127,14 @@ impl Tape {
         pieces
     }
 
-    /// The groups of atoms that these cuts make.
+    /// Splits the stream at these cuts into groups of atoms.
     pub(super) fn groups(&self, cuts: &[usize]) -> Vec<Range<usize>> {
         let starts = [0].into_iter().chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([self.len()]);
         starts.zip(ends).map(|(start, end)| start..end).filter(|group| !group.is_empty()).collect()
     }
 
-    /// Cuts after every `size` characters; a marker that is a token is a group of its own.
+    /// Cuts after every `size` characters, and around each marker that is a token.
     pub(super) fn every(&self, size: usize) -> Vec<usize> {
         let mut cuts = Vec::new();
         let mut characters = 0;
@@ -149,7 +149,7 @@ impl Tape {
         cuts
     }
 
-    /// The cuts, and those beside markers where a group would otherwise mix markers and what only looks like one.
+    /// `cuts`, and cuts around each marker if the stream has look-alikes, so that no group mixes both.
     pub(super) fn lawful(&self, mut cuts: Vec<usize>) -> Vec<usize> {
         if self.look_alikes {
             let beside =
@@ -161,7 +161,7 @@ impl Tape {
         cuts
     }
 
-    /// The stream so cut, as a case's `chunks`.
+    /// The stream in the chunks that the cuts make, as `chunks` of a case.
     pub(super) fn chunks(&self, cuts: &[usize]) -> Value {
         let chunk = |atoms: Range<usize>| {
             let text = &self.text[self.start(atoms.start)..self.start(atoms.end)];
@@ -171,7 +171,7 @@ impl Tape {
         self.groups(cuts).into_iter().map(chunk).collect()
     }
 
-    /// Byte at which an atom begins.
+    /// Offset of an atom's start in the text, in bytes.
     fn start(&self, atom: usize) -> usize {
         if atom == 0 { 0 } else { self.atoms[atom - 1].end }
     }

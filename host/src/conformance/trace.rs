@@ -1,4 +1,4 @@
-//! One turn step by step: what came, what the parser was asked and answered, what it came to.
+//! Trace of one turn, step by step: input, calls of the parser with their answers, and the events that followed.
 
 use serde_json::Value;
 
@@ -13,17 +13,17 @@ use crate::turn::{TurnEvent, TurnEvents, Usage};
 /// One step of the engine.
 #[derive(Debug, Clone, Default)]
 pub struct TracedStep {
-    /// What came: text, or the index of a marker that was a token; nothing at the end.
+    /// Input of the step: text, with the index of the marker where it is one as a token. Empty in the last step.
     pub came: Vec<(Option<u32>, String)>,
-    /// What the parser was asked and answered; nothing where it had said `until-marker`.
+    /// Calls of the parser with their answers; empty where an earlier answer, such as `until-marker`, routes the text by itself.
     pub calls: Vec<ParserCall>,
-    /// What happened in the turn.
+    /// Events of the turn.
     pub events: Vec<TurnEvent>,
-    /// The same in a protocol's words.
+    /// The same events as the protocol sends them, if one was asked for.
     pub frames: Vec<Value>,
 }
 
-/// Plays a case as it is cut. The first step is the generation prompt, the last one the end.
+/// Plays a case in its own chunks. The first step is the generation prompt, the last one the end.
 pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedStep>, Outcome) {
     let Recording { subject, request, prompt, tape, .. } = recording;
     let mut machine = protocol.map(machine);

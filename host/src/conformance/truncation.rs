@@ -1,5 +1,5 @@
-//! Truncation: wherever the stream breaks off, and for whatever reason, the turn closes well-formed in every protocol; and what a client
-//! has been shown of a call's arguments until then is the beginning of what the whole case expects.
+//! Truncation: wherever the stream is cut off, and for whatever reason, the turn ends well-formed in every protocol; and the part of a
+//! call's arguments that a client has seen until then is a prefix of what the whole case expects.
 
 use parser_sdk::testing::case::{CaseItem, Status};
 
@@ -14,10 +14,10 @@ use super::tape::Tape;
 use crate::parser::contract::FinishReason;
 use crate::turn::TurnEnd;
 
-/// Streams longer than this are cut off at so many random places instead of everywhere.
+/// Most places at which a stream is cut off. Streams with more atoms are cut off at so many random places instead of everywhere.
 const PLACES: usize = 1_024;
 
-/// Cuts one case off.
+/// Checks one case, cut off at each place by stop and by length.
 pub(super) fn check(recording: &Recording, mut choices: Choices, tally: &mut Tally) {
     let length = recording.tape.len();
     let mut shapes = ValidShapes::default();
@@ -63,7 +63,7 @@ fn report(
     tally.fail(Property::Truncation, &recording.name, what, Some(case));
 }
 
-/// Whether a turn that was cut off ended as it must.
+/// Checks that a turn that was cut off ended without a fault, as items and as valid streams.
 fn well_formed(outcome: &Outcome, shapes: &mut ValidShapes) -> Result<(), String> {
     if let Some(fault) = &outcome.fault {
         return Err(format!("the parser failed: {}", fault.reason));
@@ -79,7 +79,8 @@ fn well_formed(outcome: &Outcome, shapes: &mut ValidShapes) -> Result<(), String
     shapes.check(&outcome.events, &outcome.end)
 }
 
-/// The arguments shown before the end came, and those of calls that are cut off, lead up to the expected ones.
+/// Checks that each call's arguments before the end are a prefix of the expected ones, and that a call that was cut off gets no more at the
+/// end than bytes of the stream.
 fn shows_a_prefix(recording: &Recording, tape: &Tape, cuts: &[usize], outcome: &Outcome, tally: &mut Tally) {
     let expected: Vec<&str> = recording.expected.iter().filter_map(arguments).map(|(text, _)| text).collect();
     let items = outcome.items.as_deref().unwrap_or_default();
@@ -111,8 +112,8 @@ fn arguments(item: &CaseItem) -> Option<(&str, Status)> {
     }
 }
 
-/// Whether a call got no more at its end than bytes of the stream that were undecided until then, as they are or escaped; where they were
-/// a value, perhaps the quote that makes it a string.
+/// Whether `added`, which a call got at its end, is no more than bytes at the end of the stream that were held until then: as they are or
+/// escaped, and perhaps behind the quote that makes a value a string.
 fn is_left_over(added: &str, stream: &str) -> bool {
     let added = added.strip_prefix('"').unwrap_or(added);
     let quoted = || serde_json::to_string(stream).expect("text is JSON");

@@ -1,4 +1,4 @@
-//! Grammars that there is no mask of, in words that whoever wrote the request understands.
+//! Error of a grammar that can't be followed, in words that the request's author understands.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ pub struct GrammarError {
     keyword: Option<String>,
 }
 
-/// What llguidance says of schemas that it can't follow, and the keyword at fault; none: it names the keyword.
+/// Beginnings of llguidance's messages about schemas that it can't follow, and the keyword at fault. `None`: the message lists the keywords.
 const OF_SCHEMAS: [(&str, Option<&str>); 3] = [
     ("Unimplemented keys: ", None),
     ("oneOf constraints are not supported", Some("oneOf")),
     ("Only absolute $ref's", Some("$ref")),
 ];
-/// Keywords whose value has schemas by names of the author's.
+/// Keywords whose value is an object of schemas under names that the author chose.
 const NAMED: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
-/// Keywords whose value is no schema.
+/// Keywords whose values are plain data and never schemas.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
 impl GrammarError {
@@ -26,7 +26,7 @@ impl GrammarError {
         Self { reason: reason.into(), keyword: None }
     }
 
-    /// What llguidance says. Its first line says what is wrong; the rest is the grammar, of which who asked knows nothing.
+    /// Converts llguidance's message. Only its first line is kept: the rest quotes the whole grammar, which the client doesn't know.
     pub(super) fn of_llguidance(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
@@ -44,7 +44,8 @@ impl GrammarError {
         }
     }
 
-    /// The same with the place of the keyword at fault in one of these schemas, each with what it is of.
+    /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema comes with the name of its owner, as
+    /// `tool "f"` or `the response`.
     #[must_use]
     pub fn placed(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
         let Some(keyword) = self.keyword.as_deref() else { return self };
@@ -57,7 +58,7 @@ impl GrammarError {
     }
 }
 
-/// A pointer to the first schema with this keyword.
+/// JSON pointer (`#/…`) to the first occurrence of `keyword` in a schema.
 fn place(schema: &Value, keyword: &str) -> Option<String> {
     match schema {
         Value::Object(members) if members.contains_key(keyword) => Some(format!("#/{keyword}")),

@@ -1,10 +1,10 @@
-//! The mask of one sequence.
+//! The token mask of one sequence.
 //!
-//! Its matcher is at a place that it was told of; `path` are the tokens behind that. What may come along a draft from there is computed on
-//! a thread of the pool, which has the matcher meanwhile.
-//! Invariants: an engine that asks for what is ready waits for no matcher: tokens are checked against the mask that they were drawn under,
-//! and drafts are done without where a matcher would take long; whatever is asked, the matcher is fetched back first, so the order of calls
-//! is the order of its states.
+//! The matcher may lag behind the sequence; `path` has the tokens that it hasn't consumed yet. The masks for the next token and along a
+//! draft are computed on a thread of the pool, which owns the matcher meanwhile.
+//! Invariants: an engine that calls only for prepared masks never waits for a matcher. Tokens are checked against the mask under which they
+//! were drawn, and no draft is validated or forced where the matcher would take long. A call that needs the matcher first waits until it is
+//! back, so the matcher's states follow the order of the calls.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,35 +22,35 @@ use super::prepared::{Prepared, compute, consume, failed};
 use super::start::GrammarParts;
 use crate::cpu_clock::thread_cpu_time;
 
-/// Where a sequence stands in its grammar.
+/// Token mask of one sequence under its grammar.
 pub struct GrammarMask {
     matcher: MatcherPlace,
-    /// Ends the work of a matcher that nobody waits for any more.
+    /// Cancels the matcher's work when this mask is dropped.
     cancel: Option<CancellationHandle>,
-    /// Tokens that came, of which the matcher doesn't know.
+    /// Tokens that came and that the matcher hasn't consumed.
     path: Vec<u32>,
     prepared: Prepared,
-    /// Tokens that end the turn: they may come wherever the grammar may end.
+    /// Tokens that end the turn. They may come wherever the grammar may end.
     stops: Arc<[u32]>,
-    /// Stops that came. Nothing else may come behind one.
+    /// Number of stop tokens that came. Only stop tokens may come behind one.
     ended: usize,
-    /// Tokens that came.
+    /// Number of tokens that came, without stop tokens.
     tokens: usize,
-    /// CPU time of all its masks.
+    /// CPU time of all masks that threads of the pool computed.
     taken: Duration,
-    /// The last mask took long, and so may the next.
+    /// Whether the last mask took longer than [`SLOW_MASK`], as the next one may.
     is_slow: bool,
-    /// So many tokens have to come before it helps with drafts again.
+    /// Value of `tokens` from which on the matcher helps with drafts again.
     rests_until: usize,
     shared: GrammarParts,
 }
 
-/// A matcher is large: it stays where it was allocated.
+/// Where the matcher is. It is boxed, since it is large and moves between threads.
 enum MatcherPlace {
     Here(Box<Matcher>),
     /// On a thread of the pool.
     Away(oneshot::Receiver<Returned>),
-    /// That thread failed.
+    /// The thread that had the matcher failed.
     Lost,
 }
 
@@ -61,7 +61,7 @@ struct Returned {
 }
 
 impl GrammarMask {
-    /// Where no token has come.
+    /// The mask before the first token.
     pub(super) fn new(matcher: Matcher, stops: Arc<[u32]>, shared: GrammarParts) -> Self {
         Self {
             cancel: matcher.cancellation_handle(),
@@ -78,7 +78,7 @@ impl GrammarMask {
         }
     }
 
-    /// Takes the matcher back.
+    /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the thread failed.
     fn arrive(&mut self, returned: Option<Returned>) {
         self.matcher = match returned {
             Some(Returned { matcher, prepared, taken }) => {
@@ -98,7 +98,7 @@ impl GrammarMask {
         };
     }
 
-    /// Waits for the matcher, if it is away.
+    /// Waits for the matcher while a thread of the pool has it.
     fn fetch(&mut self) {
         if !matches!(self.matcher, MatcherPlace::Away(_)) {
             return;
@@ -108,7 +108,7 @@ impl GrammarMask {
         }
     }
 
-    /// The matcher, once it is back, at the place where the sequence is.
+    /// Waits for the matcher, advances it by `path`, and returns it.
     fn matcher(&mut self) -> Result<&mut Matcher, MaskError> {
         self.fetch();
         let MatcherPlace::Here(matcher) = &mut self.matcher else { return Err(lost()) };
@@ -119,14 +119,14 @@ impl GrammarMask {
         Ok(matcher)
     }
 
-    /// What may come now, if it is known.
+    /// The prepared mask for the next token, if there is one.
     fn row(&self) -> Option<&SimpleVob> {
         self.prepared.row(&self.path)
     }
 
-    /// Lets a matcher help with drafts, where that won't take long: the engine waits for it.
+    /// Calls the matcher for a draft. Returns the default where the call might take long, since the engine waits for it.
     fn help<T: Default>(&mut self, with: impl FnOnce(&mut Matcher) -> T) -> T {
-        // The lexer comes second: the matcher may be waiting for it.
+        // The lexer is locked after that: the thread that has the matcher may be waiting for the lexer.
         self.fetch();
         if self.ended > 0 || self.is_slow || self.tokens < self.rests_until {
             return T::default();
@@ -156,7 +156,7 @@ impl TokenMask for GrammarMask {
         let computed;
         let allowed = match self.row() {
             Some(row) => row,
-            // So far the draft was too much: it ends here.
+            // No mask was prepared this far along the draft, so the draft ends here.
             None if !self.path.is_empty() && self.prepared.covers(&self.path) => {
                 return Err(MaskError::Failed("no mask was prepared behind the draft".to_owned()));
             }
@@ -218,7 +218,7 @@ impl TokenMask for GrammarMask {
             let (path, draft) = (self.path.clone(), draft.to_vec());
             let watch = Arc::clone(&self.shared.pool.watch);
             self.shared.pool.spawn(self.shared.lexer.clone(), self.is_slow, move |lexer| {
-                // Who isn't there any more needs no mask.
+                // The mask was dropped meanwhile: nobody reads the result.
                 if back.is_closed() {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Grammars of one tokenizer: compiled once, kept by their content.
+//! Grammars of one tokenizer: each is compiled once and cached by its source.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,26 +16,26 @@ use super::vocabulary::{self, MaskVocabulary};
 use super::{GrammarError, MaskStart};
 use crate::prompt::Tokenizer;
 
-/// Makes masks of grammars. Shared by all answers of a model.
+/// Compiler and cache of grammars, shared by all answers of a model.
 pub struct Grammars {
     tokenizer: Arc<Tokenizer>,
     compiler: OnceLock<Option<GrammarCompiler>>,
     compiled: Cache<Arc<str>, CompiledGrammar, BySource>,
-    /// CPU time of a token's mask, on average over an answer.
+    /// Most CPU time of a token's mask, on average over an answer.
     mask_time: Duration,
 }
 
-/// What grammars are compiled with, and threads for masks. Made with the first grammar: half a second for a large vocabulary.
+/// Compiler of grammars, and threads for masks. It is made with the first grammar, in half a second for a large vocabulary.
 struct GrammarCompiler {
     factory: ParserFactory,
     pool: Arc<MaskPool>,
 }
 
-/// A grammar at its beginning. Cheap to clone.
+/// A compiled grammar. Cheap to clone.
 #[derive(Clone)]
 pub struct CompiledGrammar {
     matcher: Arc<Matcher>,
-    /// The same: it tells how large the lexer has grown that all matchers of the grammar share.
+    /// Parser of the same grammar, kept for the size of the lexer that all matchers of the grammar share.
     parser: Arc<TokenParser>,
     shared: GrammarParts,
 }
@@ -50,8 +50,8 @@ impl Weighter<Arc<str>, CompiledGrammar> for BySource {
 }
 
 impl Grammars {
-    /// For a tokenizer. Nothing is made before the first grammar comes. An answer whose masks take more CPU time than so much for each token
-    /// fails; what 200 tokens may take is free.
+    /// An empty cache for a tokenizer; the vocabulary is prepared with the first grammar. An answer fails whose masks take more CPU time than
+    /// `mask_time` for each token, with the time of 200 tokens in advance.
     pub fn new(tokenizer: Arc<Tokenizer>, mask_time: Duration) -> Self {
         Self {
             tokenizer,
@@ -61,8 +61,8 @@ impl Grammars {
         }
     }
 
-    /// Compiles a Lark grammar in llguidance's dialect, or finds it among those that were. Takes up to some 50 ms (and with the first
-    /// grammar the time for the vocabulary): not for the async threads. Who asks for a grammar that is being compiled waits for it.
+    /// Compiles a Lark grammar in llguidance's dialect, or takes it from the cache. Blocks for up to some 50 ms (and with the first grammar
+    /// the time for the vocabulary), so it may not run on async threads. A caller whose grammar is being compiled by another waits for it.
     ///
     /// # Errors
     /// The grammar can't be followed, or is too large; the tokenizer isn't byte-level.
@@ -125,8 +125,8 @@ impl GrammarCompiler {
     }
 }
 
-/// Sets of tokens that a grammar allows as one, where it allows all texts of such a form: llguidance's, without what begins most markers, so that
-/// they count in text that spells none, too.
+/// Regexes of token sets that a mask takes as a whole, where the grammar allows all texts of that form. They are llguidance's, without the
+/// `<` with which most markers begin, so that they also apply where a grammar allows any text but markers.
 fn slices() -> Vec<String> {
     let text = r#"[^"\\<\x00-\x1F\x7F]"#;
     let lengths = ["{1,10}", "{1,30}", "+"].map(|length| format!("{text}{length}"));
@@ -134,21 +134,22 @@ fn slices() -> Vec<String> {
 }
 
 impl CompiledGrammar {
-    /// Whether so much has been met under it that it may soon reach a limit through no fault of who meets it.
+    /// Whether the shared lexer has so many states that a new answer might reach their limit through no fault of its own.
     fn is_worn(&self) -> bool {
         self.parser.parser.lexer_stats().num_states > WORN_STATES
     }
 
-    /// What is held while a mask of it is computed.
+    /// The lock that is held while a mask of this grammar is computed.
     #[cfg(test)]
     pub(super) fn lexer(&self) -> LexerLock {
         self.shared.lexer.clone()
     }
 
-    /// Where sequences begin that any of `stops` ends, behind what their prompt has written of the turn: tokens, or text.
+    /// Returns the start of sequences that any token of `stops` ends. `opening` is the part of the turn that their prompt has written: tokens
+    /// with their literals, or text.
     ///
     /// # Errors
-    /// The grammar begins otherwise.
+    /// The grammar doesn't allow `opening`, or the first mask behind it fails or takes too long.
     pub fn start(
         &self,
         opening: &[(Option<u32>, String)],

@@ -1,4 +1,4 @@
-//! The grammar of an answer that is JSON and nothing else: for formats whose parsers have no grammars of their own.
+//! Grammar of an answer that is JSON alone, for formats whose parsers have no grammars.
 
 use engine::{JsonBegins, JsonConstraint};
 use parser_sdk::grammar::response_json;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::GrammarError;
 
-/// The Lark grammar of what is generated from the first token on.
+/// Returns the Lark grammar of the output from its first token on.
 ///
 /// # Errors
-/// It is no schema, or too large.
+/// The constraint's schema is no JSON schema, or too large.
 pub fn json_grammar(constraint: &JsonConstraint) -> Result<String, GrammarError> {
     let json = response_json(&constraint.schema).map_err(GrammarError::new)?;
     let (before, rule) = match &constraint.begins {

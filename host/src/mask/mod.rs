@@ -1,9 +1,9 @@
-//! Token masks of grammars: which tokens of one tokenizer may come next, so that what is generated is a text of the grammar.
+//! Token masks of grammars: which tokens of one tokenizer may come next, so that the output follows the grammar.
 //!
-//! llguidance does the work; here are the vocabulary that it walks (`vocabulary.rs`), grammars compiled once and kept by their content
-//! ([`Grammars`]), and the mask of one sequence ([`GrammarMask`]).
-//! Invariants: the turn's end is no token of a grammar, it may come wherever the grammar may end; a sequence whose grammar fails ends with
-//! an error, never unconstrained; sizes and work per mask are bounded (`limits.rs`).
+//! llguidance computes the masks. This module has the vocabulary for it (`vocabulary.rs`), the cache of compiled grammars ([`Grammars`]),
+//! and the mask of one sequence ([`GrammarMask`]).
+//! Invariants: tokens that end the turn are no part of a grammar, they may come wherever the grammar may end; a sequence whose grammar
+//! fails ends with an error, never unconstrained; sizes and work per mask are bounded (`limits.rs`).
 
 mod error;
 mod grammar_mask;

@@ -1,4 +1,4 @@
-//! Threads on which masks are computed: some for usual ones, and one for those that take long, behind which no usual one waits.
+//! Threads that compute masks: several for usual masks, and one for slow masks, so that no usual mask waits behind a slow one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::available_parallelism;
@@ -7,28 +7,28 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::watch::MaskWatch;
 
-/// The threads of one model.
+/// The threads for masks of one model.
 pub(super) struct MaskPool {
     usual: ThreadPool,
     slow: Arc<ThreadPool>,
-    /// What ends those that take too long even for that.
+    /// Watchdog that cancels masks that take far too long, on any of the threads.
     pub(super) watch: Arc<MaskWatch>,
 }
 
-/// The right to use a grammar's lexer, which its masks share: they are computed one at a time.
+/// Lock on a grammar's lexer. All masks of the grammar share the lexer, so they are computed one at a time.
 #[derive(Clone, Default)]
 pub(super) struct LexerLock(Arc<Mutex<()>>);
 
-/// Held until this is dropped.
+/// Guard of a [`LexerLock`].
 pub(super) type LexerGuard<'a> = MutexGuard<'a, ()>;
 
 impl LexerLock {
-    /// Waits for it.
+    /// Waits for the lock.
     pub(super) fn lock(&self) -> LexerGuard<'_> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes it if nobody has it.
+    /// Takes the lock if it is free.
     pub(super) fn try_lock(&self) -> Option<LexerGuard<'_>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
@@ -51,8 +51,8 @@ impl MaskPool {
         Ok(Self { usual, slow, watch: Arc::new(MaskWatch::new()?) })
     }
 
-    /// Runs `work` with the lexer, which it gives back. Work that is likely to take long, or whose grammar is busy, goes where
-    /// it delays no other.
+    /// Runs `work` on a thread of the pool, with the lexer's guard. Work that is likely to take long (`is_slow`), or whose lexer is locked,
+    /// runs on the thread for slow masks, where it delays no usual one.
     pub(super) fn spawn(
         &self,
         lexer: LexerLock,

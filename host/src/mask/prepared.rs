@@ -1,4 +1,4 @@
-//! What may come from a matcher's place on, computed on a thread of the pool.
+//! Masks for the next token and along a draft, computed on a thread of the pool.
 
 use engine::MaskError;
 use llguidance::Matcher;
@@ -8,24 +8,24 @@ use super::limits::DRAFT_TIME;
 use super::watch::MaskWatch;
 use crate::cpu_clock::thread_cpu_time;
 
-/// What may come from the matcher's place on.
+/// Prepared masks for the next token and along a draft.
 #[derive(Default)]
 pub(super) struct Prepared {
-    /// Tokens that are supposed to come.
+    /// Draft along which the masks were computed.
     draft: Vec<u32>,
-    /// What may come in place of each of them, and behind them, as far as they may come and time allowed.
+    /// Mask in place of each token of the draft, and one behind them. Fewer where the grammar refuses a token or time ran out.
     pub(super) rows: Vec<SimpleVob>,
-    /// Why there isn't even the first.
+    /// Why even the first mask is missing.
     pub(super) fault: Option<MaskError>,
 }
 
 impl Prepared {
-    /// Nothing, for this reason.
+    /// Result without masks, for this reason.
     pub(super) fn failed(fault: MaskError) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 
-    /// Computes them, with the matcher at its place.
+    /// Advances the matcher by `path` and computes the masks from there on; the matcher stays behind `path`.
     pub(super) fn compute(matcher: &mut Matcher, path: &[u32], draft: Vec<u32>, watch: &MaskWatch) -> Self {
         let began = thread_cpu_time();
         let watched = matcher.cancellation_handle().map(|cancel| watch.guard(cancel));
@@ -36,7 +36,7 @@ impl Prepared {
             Err(fault) => prepared.fault = Some(fault),
         }
         drop(watched);
-        // A copy walks along the draft: what fails there need never come.
+        // A copy of the matcher walks along the draft: a failure there may concern tokens that never come.
         let mut copy = (!prepared.draft.is_empty() && prepared.fault.is_none()).then(|| matcher.clone());
         let _watched = copy.as_ref().and_then(Matcher::cancellation_handle).map(|cancel| watch.guard(cancel));
         for token in &prepared.draft {
@@ -52,7 +52,7 @@ impl Prepared {
         prepared
     }
 
-    /// Whether these tokens are the beginning of what is supposed to come.
+    /// Whether `path` is a prefix of the draft.
     pub(super) fn covers(&self, path: &[u32]) -> bool {
         self.draft.starts_with(path)
     }
@@ -71,7 +71,7 @@ pub(super) fn compute(matcher: &mut Matcher) -> Result<SimpleVob, MaskError> {
     matcher.compute_mask_or_eos().map_err(failed)
 }
 
-/// llguidance's first line says what failed; what it stopped at is told by how that begins.
+/// Converts llguidance's error. Its first line says what failed; certain words in it mark a limit that was reached.
 pub(super) fn failed(error: impl std::fmt::Display) -> MaskError {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

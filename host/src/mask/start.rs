@@ -1,4 +1,4 @@
-//! Where the masks of one request begin: behind what its prompt has written of the turn.
+//! Start of the masks of one request: the grammar's state behind the part of the turn that the prompt has written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use llguidance::Matcher;
 use super::pool::{LexerLock, MaskPool};
 use super::{GrammarError, GrammarMask};
 
-/// Why a grammar is refused whose first mask is given up.
+/// Refusal of a grammar whose first mask was cancelled.
 const TOO_LONG: &str = "working out how an answer may begin takes too long";
 
-/// What the masks of one grammar share.
+/// Values that all masks of one grammar share.
 #[derive(Clone)]
 pub(super) struct GrammarParts {
     pub(super) pool: Arc<MaskPool>,
     pub(super) lexer: LexerLock,
-    /// CPU time of a token's mask, on average.
+    /// Most CPU time of a token's mask, on average over an answer.
     pub(super) mask_time: Duration,
-    /// What stands in the matcher's masks for tokens that end the turn.
+    /// Id in the matcher's masks that stands for the end of the turn.
     pub(super) end: u32,
 }
 
-/// Where sequences begin in a grammar.
+/// Start of sequences in a grammar, from which each choice of a request gets its mask.
 pub struct MaskStart {
     matcher: Matcher,
     stops: Arc<[u32]>,
@@ -47,7 +47,7 @@ impl MaskStart {
                 )));
             }
         }
-        // What can't begin, or is too much at once, is known before the engine is asked.
+        // The first mask is computed here, so that a grammar that can't begin or is too slow is refused before the engine gets the request.
         let mut first = matcher.clone().into_cancellable();
         let watched = first.cancellation_handle().map(|cancel| shared.pool.watch.guard(cancel));
         if let Err(error) = first.compute_mask_or_eos() {
@@ -58,7 +58,7 @@ impl MaskStart {
         Ok(Self { matcher, stops, shared })
     }
 
-    /// The mask of one of them.
+    /// Makes the mask of one sequence.
     pub fn mask(&self) -> GrammarMask {
         let matcher = self.matcher.clone().into_cancellable();
         GrammarMask::new(matcher, Arc::clone(&self.stops), self.shared.clone())

@@ -16,7 +16,7 @@ static TOKENIZER: LazyLock<Arc<Tokenizer>> = LazyLock::new(|| {
 });
 static GRAMMARS: LazyLock<Grammars> =
     LazyLock::new(|| Grammars::new(Arc::clone(&TOKENIZER), Limits::default().mask_time));
-/// More rows than the tokenizer has tokens, as models have.
+/// Number of logits, more than the tokenizer has tokens, as in real models.
 const ROWS: usize = 768;
 
 fn token(literal: &str) -> u32 {
@@ -31,7 +31,7 @@ fn mask(grammar: &str) -> GrammarMask {
     GRAMMARS.compile(grammar).unwrap().start(&[], &Arc::from([stop()])).unwrap().mask()
 }
 
-/// Ids that may come.
+/// Ids that the mask allows next.
 fn allowed(mask: &mut GrammarMask) -> Vec<u32> {
     let mut words = [u32::MAX; ROWS / 32];
     mask.apply(&mut words).unwrap();

@@ -1,4 +1,4 @@
-//! A tokenizer's vocabulary as llguidance walks it: a trie over the bytes of its tokens.
+//! A tokenizer's vocabulary for llguidance: a trie over the bytes of its tokens.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use llguidance::toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
 use crate::prompt::Tokenizer;
 
-/// Longer tokens are never allowed: the trie can't hold them.
+/// Most bytes of a token in the trie, which can't hold longer ones. Masks never allow longer tokens.
 const LONGEST: usize = 1000;
 
-/// Tokens as bytes. Control tokens are no text: a grammar names them by id.
+/// Trie and tokenizer for llguidance. Control tokens have no text in the trie: a grammar names them by id.
 pub(super) struct MaskVocabulary {
     trie: TokTrie,
     tokenizer: Arc<Tokenizer>,
 }
 
 impl MaskVocabulary {
-    /// The vocabulary of a byte-level tokenizer, and [`end`] behind it; none of any other tokenizer.
+    /// The vocabulary of a byte-level tokenizer, with [`end`] as its last token; `None` for other tokenizers.
     pub(super) fn new(tokenizer: Arc<Tokenizer>) -> Option<Self> {
         if !tokenizer.is_byte_level() {
             return None;
@@ -33,7 +33,7 @@ impl MaskVocabulary {
     }
 }
 
-/// The id that stands for the end of the turn, whichever token ends it: the first that the tokenizer doesn't have.
+/// Id in llguidance's masks for the end of the turn, whichever token ends it: the first id beyond the tokenizer's.
 pub(super) fn end(tokenizer: &Tokenizer) -> TokenId {
     u32::try_from(tokenizer.vocab_size()).expect("ids are 32 bits")
 }
@@ -46,7 +46,7 @@ fn word(tokenizer: &Tokenizer, id: u32) -> Vec<u8> {
     if word.len() > LONGEST { Vec::new() } else { word }
 }
 
-/// A byte that no text has tells llguidance that this is no text.
+/// Marks a token as a control token, by a first byte that never occurs in UTF-8 text.
 fn special(literal: &str) -> Vec<u8> {
     [&[TokTrie::SPECIAL_TOKEN_MARKER], literal.as_bytes()].concat()
 }
@@ -56,8 +56,8 @@ impl TokenizerEnv for MaskVocabulary {
         &self.trie
     }
 
-    /// As a prompt is encoded. A tokenizer that changes text (by a normal form, say) would leave the grammar there, so the longest tokens
-    /// of the text itself are taken instead; as they are for parts of a character.
+    /// Encodes text as in a prompt. Where the tokenizer changes the text (by a normal form, for example), its tokens would violate the
+    /// grammar, so the text is split greedily into the longest tokens instead. The same is done for parts of a character.
     fn tokenize_bytes(&self, bytes: &[u8]) -> Vec<TokenId> {
         let mut ids = Vec::new();
         for chunk in bytes.utf8_chunks() {

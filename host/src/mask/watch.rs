@@ -1,6 +1,6 @@
-//! Ends masks that take far too long: llguidance bounds work, and some grammars take seconds for as much as it allows.
+//! Watchdog that cancels masks that take far too long: llguidance limits work, and with some grammars that much work takes seconds.
 //!
-//! Time is counted in ticks that this process has lived through, so one that is stopped and goes on ends nothing.
+//! Time is counted in ticks of this process, so a process that was suspended cancels no mask when it resumes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,7 +12,7 @@ use super::limits::MASK_TICKS;
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// A thread that sleeps while no mask is computed.
+/// Handle of the watchdog's thread, which sleeps while no mask is computed.
 pub(super) struct MaskWatch(Arc<Shared>);
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     watched: Vec<Watched>,
-    /// Masks that were watched.
+    /// Number of masks that were ever watched, from which each gets its number.
     count: u64,
     is_over: bool,
 }
@@ -35,7 +35,7 @@ struct Watched {
     cancel: CancellationHandle,
 }
 
-/// A mask that is being computed.
+/// Guard of a mask that is being computed; the watchdog forgets the mask when it is dropped.
 pub(super) struct WatchGuard<'a> {
     number: u64,
     watch: &'a MaskWatch,
@@ -49,7 +49,7 @@ impl MaskWatch {
         Ok(Self(shared))
     }
 
-    /// Cancels it if it takes too long, until the guard is dropped.
+    /// Watches a mask until the guard is dropped: `cancel` is called if the mask takes too long.
     pub(super) fn guard(&self, cancel: CancellationHandle) -> WatchGuard<'_> {
         let mut state = self.0.lock();
         state.count += 1;

@@ -1,31 +1,31 @@
-//! Which requests begin alike: one number, the same on every host and in every version, so that engines that share nothing send
-//! a conversation to the machine that has its beginning cached.
+//! Affinity of a request: a hash of its beginning, the same on every host and in every version, so that servers that share no state
+//! route a conversation to the engine that has its beginning cached.
 
 use sha2::{Digest, Sha256};
 
 use crate::accounts::Principal;
 use crate::prompt::{Conversation, Role};
 
-/// Ids of a raw prompt that count.
+/// Number of ids of a raw prompt that are hashed.
 const IDS: usize = 256;
 
-/// What an affinity is taken of.
+/// Input of an affinity hash.
 pub(super) enum Kin<'a> {
-    /// A conversation: its instructions and its first user message, which all its turns have in common, and the client's own word for
-    /// requests that begin alike. That word alone would send a whole application to one engine: in `docs/bench` it loses a sixth of the hits.
+    /// A conversation: its instructions and its first user message, which all its turns have in common, and the client's key for requests
+    /// with the same beginning. The key alone would route a whole application to one engine: in `docs/bench` that loses a sixth of the hits.
     Conversation {
-        /// `prompt_cache_key`.
+        /// The client's key (`prompt_cache_key`).
         key: Option<&'a str>,
-        /// The conversation, before anything is left out of it.
+        /// The conversation, before messages are dropped to make it fit.
         conversation: &'a Conversation,
     },
-    /// A prompt without a template.
+    /// Token ids of a raw prompt.
     Ids(&'a [u32]),
 }
 
 impl Kin<'_> {
-    /// The first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and what counts, each
-    /// text behind its length. What was seen of one principal's requests tells nothing of another's.
+    /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and the hashed parts, each
+    /// text behind its length. Because of the salt, one principal's numbers say nothing about another's requests.
     pub(super) fn affinity(&self, principal: Principal) -> u64 {
         let mut hash = Sha256::new();
         hash.update(principal.cache_salt().to_be_bytes());
@@ -47,7 +47,7 @@ impl Kin<'_> {
     }
 }
 
-/// The instructions that precede the first user message, and that message.
+/// Instructions before the first user message, and that message.
 fn opening(conversation: &Conversation) -> impl Iterator<Item = &str> {
     let messages = &conversation.messages;
     let first_user = messages.iter().position(|message| message.role == Role::User);

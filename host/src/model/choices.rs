@@ -1,6 +1,7 @@
-//! The turns of one request, generated side by side: `n` choices for each of its prompts, counted through prompt by prompt.
+//! The turns of one request, generated concurrently: `n` choices for each of its prompts, numbered prompt by prompt.
 //!
-//! Invariant: each choice ends once, and a turn that failed ends all that are still under way. Dropping it cancels them.
+//! Invariant: each choice ends once, and a turn that failed or was cancelled ends all that are still running. Dropping [`Choices`] cancels
+//! them.
 
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -10,12 +11,12 @@ use engine::SubmitError;
 use super::generate::{EndedTurn, TurnStream};
 use crate::turn::{TurnEnd, TurnEvents, TurnFailure};
 
-/// See the module.
+/// All choices of one request.
 pub struct Choices {
     turns: Vec<Choice>,
-    /// Choices for each prompt.
+    /// Number of choices for each prompt.
     per_prompt: usize,
-    /// Which is looked at first, so that each has its turn.
+    /// Index of the choice that is polled first. It moves on with each step, so that no choice starves.
     first: usize,
 }
 
@@ -30,7 +31,7 @@ impl Choices {
         Self { turns, per_prompt, first: 0 }
     }
 
-    /// Waits until the engine takes all of them on. They are queued by now: waiting for one holds up none.
+    /// Waits until the engine has accepted all of them. All are queued already, so waiting for one doesn't delay the others.
     pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
         for choice in &mut self.turns {
             choice.turn.started().await?;
@@ -38,8 +39,8 @@ impl Choices {
         Ok(())
     }
 
-    /// Waits for the next step of any choice, appends its events to `out`, and says which choice it is, and how it ended if it did.
-    /// Not to be called when all have ended. Cancel safe, as a turn's `next` is.
+    /// Waits for the next step of any choice and appends its events to `out`. Returns the index of the choice, and its end if it ended.
+    /// May not be called when all have ended. Cancel safe, as [`TurnStream::next`] is.
     pub async fn next(&mut self, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         std::future::poll_fn(|cx| self.poll_next(cx, out)).await
     }
@@ -51,7 +52,7 @@ impl Choices {
             if choice.ended {
                 continue;
             }
-            // A turn that isn't ready has taken nothing, so its future needn't be kept.
+            // A turn that isn't ready has consumed nothing, so its future can be dropped.
             let polled = pin!(choice.turn.next(out)).poll(cx);
             if let Poll::Ready(ended) = polled {
                 self.first = (index + 1) % count;
@@ -61,14 +62,14 @@ impl Choices {
         Poll::Pending
     }
 
-    /// Ends what is under way as failed, from outside: as one choice that failed does. Nothing, if all have ended.
+    /// Ends all running choices as failed, as its caller decides. Returns the first of them with its end, or no end if all have ended.
     pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> (usize, Option<EndedTurn>) {
         let Some(index) = self.turns.iter().position(|choice| !choice.ended) else { return (0, None) };
         let ended = self.turns[index].turn.abort(failure, out);
         (index, Some(self.end(index, ended)))
     }
 
-    /// Whether all have ended.
+    /// Whether all choices have ended.
     pub fn is_over(&self) -> bool {
         self.turns.iter().all(|choice| choice.ended)
     }
@@ -81,7 +82,7 @@ impl Choices {
         &mut self.turns[choice].turn
     }
 
-    /// A prompt's tokens are counted with the first of its choices.
+    /// Records the end of a choice. A prompt's tokens are counted with the first of its choices only.
     fn end(&mut self, index: usize, mut ended: EndedTurn) -> EndedTurn {
         self.turns[index].ended = true;
         if matches!(ended.end, TurnEnd::Failed(_) | TurnEnd::Cancelled) {

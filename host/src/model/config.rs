@@ -1,18 +1,18 @@
-//! What the host itself must know of `config.json`; the engine reads the rest.
+//! Reader of the fields of `config.json` that the host needs; the engine reads the others.
 
 use engine::ModelFiles;
 use serde::Deserialize;
 
 use super::load_error::ModelLoadError;
 
-/// The fields.
+/// Fields of `config.json` that the host needs.
 #[derive(Debug, Deserialize)]
 pub(super) struct Config {
-    /// What parsers name in their descriptors.
+    /// Model type, by which parsers claim a model in their descriptors.
     pub(super) model_type: Option<String>,
-    /// Names of its code, which parsers may name, too.
+    /// Architectures, by which parsers may claim a model, too.
     pub(super) architectures: Option<Vec<String>>,
-    /// Tokens of prompt and answer together.
+    /// Most tokens of prompt and answer together.
     pub(super) max_position_embeddings: Option<usize>,
 }
 

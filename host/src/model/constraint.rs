@@ -1,8 +1,8 @@
-//! What a job demands of its answer, as the engine is to hear of it: a grammar in the format's own words, made by the parser, or JSON.
+//! Constraint of a job's answer, in the form that its engine takes: a grammar of the whole format, which the parser makes, or JSON.
 //!
-//! An engine of this machine gets masks of the grammar. One elsewhere makes masks itself: it gets all forms of the source that it follows, and
-//! takes the grammar first. The grammar lets a model think that would; JSON alone has no room for that where the answer is to begin at once,
-//! and is right all the same.
+//! A local engine gets masks of the grammar. A remote engine makes masks itself: it gets all forms of the constraint that it supports, and
+//! prefers the grammar. The grammar allows reasoning before the answer; JSON that begins at once doesn't, but it is a correct constraint,
+//! too.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
 use crate::parser::contract::{Request, ToolChoice};
 
 impl Job {
-    /// What of the request constrains the answer, if anything does.
+    /// Field of the request that demands a constraint of the answer, if one does.
     pub(super) fn demand(&self) -> Option<ConstraintField> {
         match self.tool_choice {
             ToolChoice::Required | ToolChoice::Named(_) => Some(ConstraintField::ToolChoice),
@@ -29,8 +29,7 @@ impl Job {
         }
     }
 
-    /// Whether the answer would be better for a constraint, but may be had without: the model is free to call tools that are strict, or
-    /// whose input has a grammar.
+    /// Whether a constraint is useful but optional: the model is free to call tools that are strict, or whose input has a grammar.
     fn has_strict_tools(&self) -> bool {
         self.tool_choice == ToolChoice::Auto
             && self.tools.iter().any(|tool| tool.strict || tool.grammar.is_some())
@@ -41,18 +40,18 @@ impl Job {
     }
 }
 
-/// A job's constraint, as its engine takes it.
+/// Constraint of a job, in the form that its engine takes.
 pub(super) enum AnswerConstraint {
-    /// None.
+    /// No constraint.
     Free,
-    /// What masks are made of, elsewhere.
+    /// Source of the constraint, for an engine that makes masks itself.
     Source(Arc<Constraint>),
-    /// Where each answer's mask begins.
+    /// Start of the masks, for an engine that takes masks.
     Masks(Box<MaskStart>),
 }
 
 impl AnswerConstraint {
-    /// What the engine hears of it.
+    /// Source for the engine's request, if it takes one.
     pub(super) fn source(&self) -> Option<Arc<Constraint>> {
         match self {
             Self::Source(source) => Some(Arc::clone(source)),
@@ -60,7 +59,7 @@ impl AnswerConstraint {
         }
     }
 
-    /// The mask of one more answer.
+    /// Makes the mask of one choice, if the engine takes masks.
     pub(super) fn mask(&self) -> Option<Box<dyn TokenMask>> {
         match self {
             Self::Masks(start) => Some(Box::new(start.mask())),
@@ -70,7 +69,7 @@ impl AnswerConstraint {
 }
 
 impl Served {
-    /// The constraint of a job whose turn is opened so.
+    /// Makes the constraint of a job. `opening` is the part of the turn that the prompt has written.
     pub(super) fn constraint(
         &self,
         job: &Job,
@@ -101,7 +100,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Masks of the parser's grammar, or of the schema where the parser has none.
+    /// Makes masks of the parser's grammar, or of the schema if the parser makes no grammar.
     fn masks(&self, field: ConstraintField) -> Result<AnswerConstraint, StartError> {
         self.check_beginning(field)?;
         let refused = |error: GrammarError| at_fault(field, error.placed(self.schemas()).to_string());
@@ -114,7 +113,7 @@ impl Maker<'_> {
         Ok(AnswerConstraint::Masks(Box::new(start)))
     }
 
-    /// The schemas that are followed to the letter, and what each is of.
+    /// Schemas that the answer must follow, each with the name of its owner.
     fn schemas(&self) -> impl Iterator<Item = (String, serde_json::Value)> {
         let tools = self.job.tools.iter().filter(|tool| tool.strict);
         let tools = tools.map(|tool| (format!("tool {:?}", tool.name), &tool.parameters_json));
@@ -131,7 +130,7 @@ impl Maker<'_> {
         Err(StartError::Constraint { field, reason })
     }
 
-    /// All forms that the engine follows; at least one.
+    /// Makes all forms of the constraint that the engine supports; at least one.
     fn demanded(&self, field: ConstraintField) -> Result<Constraint, StartError> {
         self.check_beginning(field)?;
         let refused = |reason: &str| StartError::Constraint { field, reason: reason.to_owned() };
@@ -142,13 +141,13 @@ impl Maker<'_> {
         }
         match self.grammar(field) {
             Ok(grammar) => Ok(Constraint { grammar: Some(grammar), json, is_optional: false }),
-            // The schema alone says what was asked for, too.
+            // The JSON schema alone is a correct constraint, too.
             Err(_) if json.is_some() => Ok(Constraint { grammar: None, json, is_optional: false }),
             Err(error) => Err(error),
         }
     }
 
-    /// The grammar of strict tools in a turn that is free to call none, where there is one: such a turn is never refused.
+    /// Makes the optional constraint of strict tools, in a turn that may call none. If it can't be made the turn is free and never refused.
     fn wished(&self) -> AnswerConstraint {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
@@ -163,7 +162,7 @@ impl Maker<'_> {
         made.unwrap_or(AnswerConstraint::Free)
     }
 
-    /// The schema, where nothing but JSON may come, or reasoning before it.
+    /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and then JSON.
     fn json(&self) -> Option<JsonConstraint> {
         let schema = self.job.response_schema.clone().filter(|_| !self.job.may_call())?;
         let begins = match self.samples.standing() {
@@ -177,8 +176,8 @@ impl Maker<'_> {
         Some(JsonConstraint { schema, begins })
     }
 
-    /// The parser's grammar, for engines that match it from the first generated token on. It describes the turn from its beginning, so nothing
-    /// that the generation prompt opened may be left open.
+    /// Makes the parser's grammar for engines that match it from the first generated token on. The grammar describes a whole turn, so it is
+    /// refused where the generation prompt has left a part of the turn open.
     fn grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
         if !self.samples.is_at_beginning() {
@@ -195,7 +194,7 @@ impl Maker<'_> {
         self.parser_grammar(field)
     }
 
-    /// The parser's grammar of the whole turn, what its prompt has written included.
+    /// Makes the parser's grammar of the whole turn, including the part that the prompt has written.
     fn parser_grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
         let markers: Vec<_> = self.parser.markers().collect();
@@ -213,7 +212,7 @@ impl Maker<'_> {
         define_markers(&grammar, &markers, &descriptor.stops).map_err(refused)
     }
 
-    /// Why an engine that follows JSON alone can't do it.
+    /// Reason why an engine that supports JSON alone can't follow the constraint.
     fn only_json(&self) -> String {
         let engine = &self.engine.name;
         let why = match (&self.job.response_schema, self.job.may_call()) {
@@ -225,7 +224,8 @@ impl Maker<'_> {
     }
 }
 
-/// What the parser says against the request. A tool that it names is at fault, not the choice of it.
+/// Error for a request that the parser or the grammar's compiler refuses. If the reason names a tool, the field at fault is the tools, else
+/// a format's schema rather than the format.
 fn at_fault(field: ConstraintField, reason: String) -> StartError {
     let field = match field {
         _ if reason.contains("tool \"") => ConstraintField::Tools,

@@ -1,4 +1,4 @@
-//! What the runners of a process share: the threads of the CPU, and the compiled kernels of GPUs.
+//! Devices that the runners of a process share: the threads of the CPU, and the compiled kernels of GPUs.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use engine::cpu::Threads;
 use engine::cuda::KernelCache;
 use engine::models::LoadError;
 
-/// See the module. Used while models are loaded; they keep what they need alive.
+/// Devices that the runners of a process share. Used while models are loaded; the models keep alive what they need.
 #[derive(Debug, Default)]
 pub struct LocalDevices {
     asked_threads: Option<usize>,
@@ -17,21 +17,22 @@ pub struct LocalDevices {
 }
 
 impl LocalDevices {
-    /// So many threads (none: one per core), and a folder for compiled kernels (none: each start compiles).
+    /// `threads` is the number of CPU threads (`None`: one per core), `kernel_cache` the folder for compiled kernels (`None`: each start
+    /// compiles them).
     pub fn new(threads: Option<usize>, kernel_cache: Option<PathBuf>) -> Self {
         Self { asked_threads: threads, threads: OnceCell::new(), kernel_cache, deterministic: false }
     }
 
-    /// With only such kernels on GPUs that a sequence's tokens don't depend on what else is computed; on the CPU they never do.
+    /// Sets whether GPUs use only kernels with which a sequence's tokens don't depend on the rest of the batch. On the CPU they never do.
     #[must_use]
     pub fn deterministic(self, deterministic: bool) -> Self {
         Self { deterministic, ..self }
     }
 
-    /// The threads, which start with the first model that computes on them.
+    /// Returns the threads, which are started for the first model that uses them.
     ///
     /// # Errors
-    /// They don't start.
+    /// The threads can't be started.
     pub fn threads(&self) -> Result<&Threads, LoadError> {
         if let Some(threads) = self.threads.get() {
             return Ok(threads);

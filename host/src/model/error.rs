@@ -1,55 +1,55 @@
-//! Why a job can't be started. The transport tells clients in the words of `api::error`.
+//! Errors of starting a job. The transport converts them to the errors of `api::error`.
 
 use engine::SubmitError;
 
 use crate::prompt::{RenderError, TokenizeError};
 use crate::replay::NoRule;
 
-/// A job that didn't become a turn.
+/// Error of a job that can't be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// No prompt can be made of it.
+    /// No prompt can be made of the job.
     #[error(transparent)]
     Prompt(#[from] RenderError),
-    /// The answer can't be constrained as it asks.
+    /// The answer can't be constrained as the job demands.
     #[error("{reason}")]
     Constraint {
-        /// What of the request is at fault.
+        /// Field of the request that is at fault.
         field: ConstraintField,
-        /// Why not.
+        /// Why the constraint isn't possible.
         reason: String,
     },
-    /// The engine doesn't take it.
+    /// The engine refuses the request.
     #[error(transparent)]
     Engine(#[from] SubmitError),
-    /// The replay file has no answer to it.
+    /// The replay file has no answer to the job's conversation.
     #[error(transparent)]
     Replay(#[from] NoRule),
-    /// A token id that the model doesn't have.
+    /// A token id outside the model's vocabulary.
     #[error("token id {0} is not in this model's vocabulary")]
     UnknownToken(u32),
-    /// A fault of ours, already logged.
+    /// A fault of this server, which is logged already.
     #[error("preparing the prompt failed")]
     Internal,
 }
 
-/// What of a request constrains its answer; each protocol has its own names for them.
+/// Field of a request that constrains the answer. Each protocol has its own names for these fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstraintField {
     /// The format of the answer.
     Format,
-    /// The schema in it.
+    /// The schema in the format of the answer.
     Schema,
     /// A grammar of the answer.
     Grammar,
     /// The choice of tools.
     ToolChoice,
-    /// The tools.
+    /// The list of tools.
     Tools,
 }
 
 impl StartError {
-    /// The same in the words of a request that demands a constraint by `demand`.
+    /// Converts an engine's refusal of constraints to an error of the field `demand`, or of the tools if there is none.
     pub(super) fn of(self, demand: Option<ConstraintField>) -> Self {
         match self {
             Self::Engine(SubmitError::Unsupported { field: SubmitError::CONSTRAINT, reason }) => {
@@ -59,7 +59,7 @@ impl StartError {
         }
     }
 
-    /// Text of the request can't be encoded.
+    /// Error of text in the request that can't be encoded.
     pub(super) fn tokenize(error: TokenizeError) -> Self {
         Self::Prompt(RenderError::Tokenize(error))
     }

@@ -1,4 +1,4 @@
-//! What tests of several rooms need of a model: its options, and the embedded one over an engine of theirs.
+//! Test fixtures of models: options, and the embedded model with an engine of the test.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::limits::{Limits, ParserLimits};
 use crate::parser::{CompileCache, Runtime};
 use crate::turn::FaultPolicy;
 
-/// The embedded model with nothing chosen.
+/// Options of the embedded model, with nothing else chosen.
 pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
     ModelOptions {
         model: None,
@@ -39,7 +39,7 @@ pub(super) fn options(plugins: &Path, engine: EngineChoice) -> ModelOptions {
     }
 }
 
-/// The embedded model with its tokenizer, its template and the parser that claims it.
+/// The embedded model with its tokenizer, its template and the parser that claims it, over this engine.
 pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     let mut script = tempfile::NamedTempFile::new().unwrap();
     script.write_all(br#"{"rules": [{"text": "x"}]}"#).unwrap();

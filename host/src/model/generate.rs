@@ -1,6 +1,6 @@
-//! One turn from the engine's steps to its events: the line that a token travels between engine and protocol.
+//! One turn, from the engine's steps to its events.
 //!
-//! Invariant: `next` gives the end exactly once, and by then every item has been closed, whatever failed on the way.
+//! Invariant: `next` returns the end exactly once, and by then every item is closed, whatever has failed.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::turn::{
     Usage,
 };
 
-/// How a turn ended, and what it cost.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedTurn {
-    /// How.
+    /// How the turn ended.
     pub end: TurnEnd,
-    /// Its tokens.
+    /// Number of tokens of the turn.
     pub usage: Usage,
 }
 
-/// What the parser of a stream is made of, once its first token comes.
+/// Values from which a stream's parser is made, once the first token comes.
 pub(super) struct ParserStart {
     pub(super) plugin: Arc<Plugin>,
     pub(super) request: Request,
     pub(super) settings: TurnSettings,
-    /// The opening of the turn, to be replayed.
+    /// The part of the turn that the prompt has written, which is replayed to the parser.
     pub(super) opening: Vec<(Option<u32>, String)>,
 }
 
 impl ParserStart {
-    /// A turn with its parser, which was shown how it is opened. One that can't be made is treated as one that failed.
+    /// Makes the parser and replays the opening to it. A parser that can't be made is treated as one that failed.
     pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
         let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
         let mut turn = Turn::new(self.settings, parser);
@@ -44,30 +44,30 @@ impl ParserStart {
     }
 }
 
-/// The turn, before and after its first token.
+/// State of the turn: before and after its first token, and at the end.
 enum State {
     Waiting(Box<ParserStart>),
     Running(Box<Turn>),
     Ended,
 }
 
-/// A turn being generated. Dropping it cancels the generation.
+/// A running turn. Dropping it cancels the generation.
 pub struct TurnStream {
-    /// Which model's, for logs and metrics.
+    /// Label of the model, for logs and metrics.
     model: Arc<str>,
     generation: Generation,
     text: StreamText,
     state: State,
     stop: StopStrings,
     one_call: OneCall,
-    /// What ends the turn early came: a stop string, or the end of the only call. Nothing is shown after it.
+    /// Whether the turn ended early, by a stop string or the end of the only call. Nothing is shown after that.
     stopped: bool,
-    /// That call was cut off: the turn didn't end well.
+    /// Whether that call was cut off, so that the turn isn't complete.
     cut: bool,
     usage: Usage,
-    /// Events before anything ends the turn early.
+    /// Buffer of events before the filters that end a turn early.
     raw: TurnEvents,
-    /// Its tokens, where they are wanted.
+    /// Raw tokens of the turn, if the job asks for them.
     tokens: Option<RawTokens>,
 }
 
@@ -96,17 +96,17 @@ impl TurnStream {
         }
     }
 
-    /// Waits until the engine takes the turn on, and not for its first token.
+    /// Waits until the engine has accepted the request. The first token may come later.
     pub(super) async fn started(&mut self) -> Result<(), SubmitError> {
         self.generation.started().await
     }
 
-    /// The turn's tokens, once, where its job asked for them; all of them after the end.
+    /// Takes the turn's raw tokens, if the job asked for them. They are complete after the end.
     pub fn take_raw(&mut self) -> Option<RawTurn> {
         self.tokens.take().map(RawTokens::finish)
     }
 
-    /// Tokens of the prompt.
+    /// Number of tokens in the prompt.
     pub fn prompt_tokens(&self) -> u32 {
         self.usage.input_tokens
     }
@@ -116,8 +116,8 @@ impl TurnStream {
         self.stop.found()
     }
 
-    /// Waits for the engine's next step and appends its events; the end comes with the last ones.
-    /// Cancel safe: dropped before it is ready, it takes nothing with it.
+    /// Waits for the engine's next step and appends its events; returns the end with the last ones.
+    /// Cancel safe: no step is lost if the future is dropped before it is ready.
     pub async fn next(&mut self, out: &mut TurnEvents) -> Option<EndedTurn> {
         let Some(step) = self.generation.next().await else {
             tracing::error!("the engine ended a generation without saying so");
@@ -126,7 +126,7 @@ impl TurnStream {
         self.step(step, out)
     }
 
-    /// Ends the turn as failed, from outside; open items are closed.
+    /// Ends the turn as failed, as its caller decides; open items are closed.
     pub fn abort(&mut self, failure: TurnFailure, out: &mut TurnEvents) -> EndedTurn {
         let mut ended = self.finish(FinishReason::Cancelled, None, out);
         ended.end = TurnEnd::Failed(failure);
@@ -137,7 +137,7 @@ impl TurnStream {
         self.usage.cached_tokens = count(step.cached_tokens);
         let mut rest = &step.tokens[..];
         loop {
-            // Tokens behind an early end are no part of the turn: where there may be one, each is looked at alone.
+            // Tokens behind an early end are no part of the turn. If the turn may end early, tokens are taken one by one.
             let ends_early = !(self.stop.is_idle() && self.one_call.is_idle());
             let (tokens, later) = rest.split_at(if ends_early { rest.len().min(1) } else { rest.len() });
             if self.take(tokens, out) == Flow::Stop {
@@ -171,7 +171,7 @@ impl TurnStream {
         }
     }
 
-    /// Counts the tokens, and appends the events that come of them.
+    /// Counts the tokens and appends their events.
     fn take(&mut self, tokens: &[Token], out: &mut TurnEvents) -> Flow {
         self.usage.output_tokens += count(tokens.len());
         if let Some(raw) = &mut self.tokens {
@@ -185,7 +185,7 @@ impl TurnStream {
         if self.stopped { Flow::Stop } else { flow }
     }
 
-    /// Makes the parser, if it isn't there, and shows it how the turn was opened.
+    /// Makes the parser and replays the opening, if that hasn't happened yet.
     fn begin(&mut self) -> Flow {
         let start = match std::mem::replace(&mut self.state, State::Ended) {
             State::Waiting(start) => *start,
@@ -199,7 +199,7 @@ impl TurnStream {
         flow
     }
 
-    /// Hands on the events that came, up to what ends the turn early.
+    /// Moves events from `raw` to `out`, up to the point where the turn ends early.
     fn pass_on(&mut self, out: &mut TurnEvents) {
         if self.stop.is_idle() && self.one_call.is_idle() && out.is_empty() {
             return std::mem::swap(&mut self.raw, out);
@@ -225,7 +225,7 @@ impl TurnStream {
         let ending = ended_by.map(|id| self.text.ending(id));
         let end = turn.finish(reason, ending, &mut self.raw);
         self.pass_on(out);
-        // What came after the early end was never shown, so it can't have failed either.
+        // Output after the early end was never shown, so its failure doesn't count.
         let end = if self.stopped && !self.cut { TurnEnd::Completed } else { end };
         if let Some(fault) = turn.fault() {
             report(&self.model, fault);
@@ -236,7 +236,7 @@ impl TurnStream {
     }
 }
 
-/// Stands for a parser that couldn't be made: the turn treats it by its fault policy.
+/// Stands in for a parser that couldn't be started: each call returns the fault, which the turn treats by its fault policy.
 struct Refused(Fault);
 
 impl StreamParser for Refused {
@@ -264,7 +264,7 @@ fn engine_failure() -> TurnFailure {
     }
 }
 
-/// The failure of an answer whose schema or grammar turned out to be too much: the request is at fault, and fails again as it is.
+/// The failure of an answer whose schema or grammar exceeded a limit. It is the request's fault, so sending it again fails again.
 fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
     let (code, what) = match error {
         GenerationError::Mask(MaskError::TooComplex(bound)) => {
@@ -287,7 +287,7 @@ fn report(model: &Arc<str>, fault: &Fault) {
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");
 }
 
-/// A whole call whose arguments are no JSON: protocols that can carry them pass them on.
+/// Counts and logs a complete call whose arguments are no JSON. Protocols that can carry such arguments pass them on.
 fn report_malformed(model: &Arc<str>, tool: &str) {
     metrics::counter!("sluice_malformed_arguments_total", "model" => Arc::clone(model)).increment(1);
     tracing::warn!(%model, tool, "the model called a tool with arguments that are no JSON");

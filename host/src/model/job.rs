@@ -1,108 +1,109 @@
-//! What a protocol asks of a model: one turn, in no protocol's words.
+//! A job: a protocol's request to a model for one turn, in types that belong to no protocol.
 
 use crate::parser::contract::{Grammar, Tool, ToolChoice};
 use crate::prompt::Conversation;
 
-/// One turn to generate.
+/// Request for one turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// Messages and tools, for the template.
     pub conversation: Conversation,
-    /// What the model goes on from.
+    /// Text that the model's output continues.
     pub beginning: Beginning,
-    /// The same tools, for the parser.
+    /// Tools of the conversation, for the parser.
     pub tools: Vec<Tool>,
-    /// Which of them may be called. `None` means that tools aren't shown to the model either.
+    /// Which tools may be called. With [`ToolChoice::None`] tools aren't shown to the model either.
     pub tool_choice: ToolChoice,
     /// Whether several calls in one turn are allowed.
     pub parallel_tool_calls: bool,
     /// Arguments of the chat template beside messages and tools (scalars), e.g. `enable_thinking`.
     pub template_arguments: Vec<(String, serde_json::Value)>,
-    /// What the request says of sampling; the model's defaults fill the rest.
+    /// Sampling parameters that the request sets; the others are the model's defaults.
     pub sampling: SamplingRequest,
-    /// Likeliest alternatives to tell with each token of a message; none: no log-probabilities at all.
+    /// Number of likeliest alternatives to report with each token of a message; `None`: no log-probabilities at all.
     pub logprobs: Option<u8>,
-    /// Bound on generated tokens; none: what the context leaves.
+    /// Most generated tokens; `None`: as many as the context has room for.
     pub max_output_tokens: Option<u32>,
-    /// What happens to a prompt that is too long.
+    /// Treatment of a prompt that is too long.
     pub truncation: Truncation,
-    /// Whether the turn's tokens are wanted as they are, markup and all ([`super::TurnStream::take_raw`]).
+    /// Whether to keep the raw tokens of prompt and output, with all markup ([`super::TurnStream::take_raw`]).
     pub raw: bool,
-    /// Texts that end a message (not shown).
+    /// Stop strings, which end a message. They are shown only with [`SamplingRequest::include_stop`].
     pub stop: Vec<String>,
-    /// JSON schema that the answer must satisfy where it is no call.
+    /// JSON schema that the answer must satisfy, unless it is a call.
     pub response_schema: Option<String>,
-    /// Grammar of such an answer instead: `lark` or `regex`.
+    /// Grammar that the answer must satisfy instead of a schema, unless it is a call: `lark` or `regex`.
     pub response_grammar: Option<Grammar>,
-    /// Requests with the same key begin alike; none: those that do.
+    /// The client's key (`prompt_cache_key`) for requests with the same beginning, which becomes part of their affinity. `None`: only the
+    /// beginning counts.
     pub cache_key: Option<String>,
-    /// Who comes first where answers wait: the lower number. 0 is usual.
+    /// Priority: waiting requests with a lower number begin first. 0 is usual.
     pub priority: i32,
 }
 
-/// What happens to a prompt that leaves no room for an answer.
+/// Treatment of a prompt that leaves no room for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Truncation {
-    /// It is refused.
+    /// The request is refused.
     #[default]
     Disabled,
-    /// The oldest messages after the instructions are left out until it fits; the last ones stay.
+    /// The oldest messages after the instructions are dropped until the prompt fits; the last ones stay.
     Auto,
 }
 
-/// What the model goes on from.
+/// Text that the model's output continues.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Beginning {
-    /// It answers the conversation's last message.
+    /// The model answers the conversation's last message.
     #[default]
     Answer,
-    /// It goes on with the conversation's last message, which is its own.
+    /// The model continues the conversation's last message, which is its own.
     ContinueLast,
-    /// It goes on with each of these. No template, and no parser: what it writes is text.
+    /// The model continues each of these prompts, without template and parser: all output is text.
     Raw(Vec<RawPrompt>),
 }
 
-/// A prompt as the client wrote it. Control tokens are the client's own to write here.
+/// A whole prompt that the client wrote, control tokens included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawPrompt {
-    /// Text in which the literals of added tokens are those tokens.
+    /// Text in which the literals of added tokens are encoded as those tokens.
     Text {
-        /// The text.
+        /// Text of the prompt.
         text: String,
-        /// Whether the tokenizer adds what it begins and ends texts with (BOS).
+        /// Whether the tokenizer adds its special tokens at the ends of the text (such as BOS).
         special: bool,
     },
-    /// Token ids.
+    /// Token ids of the prompt.
     Tokens(Vec<u32>),
 }
 
-/// Sampling as the request asks for it; ranges were checked by the protocol. Names and meanings are vLLM's (`SamplingParams`).
+/// Sampling parameters of the request; the protocol has checked their ranges. Names and meanings are vLLM's (`SamplingParams`).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SamplingRequest {
-    /// 0 is greedy.
+    /// Temperature; 0 is greedy.
     pub temperature: Option<f32>,
-    /// Nucleus, in (0, 1].
+    /// Probability mass of the nucleus, in (0, 1].
     pub top_p: Option<f32>,
-    /// The k likeliest; 0 is all.
+    /// Number of likeliest tokens to sample from; 0 is all.
     pub top_k: Option<u32>,
-    /// Only tokens with at least this share of the likeliest one's probability; 0 is all.
+    /// Least probability of a token, as a share of the likeliest one's; 0 allows all.
     pub min_p: Option<f32>,
-    /// Seed of the first choice, each further one has the next number; none: a fresh one for each.
+    /// Seed of the first choice; each further choice has the next number. `None`: a random seed for each.
     pub seed: Option<u64>,
-    /// Subtracted from the logit of each token that came; 0 is nothing.
+    /// Subtracted from the logit of each token that was generated; 0 changes nothing.
     pub presence_penalty: f32,
-    /// Subtracted from the logit of a token for each time that it came; 0 is nothing.
+    /// Subtracted from the logit of a token for each time that it was generated; 0 changes nothing.
     pub frequency_penalty: f32,
-    /// Divides the logits of tokens in prompt and output; 1 is nothing.
+    /// Divides the positive logits of tokens in prompt and output, and multiplies the negative ones; 1 changes nothing.
     pub repetition_penalty: Option<f32>,
-    /// Added to the logits of single tokens.
+    /// Biases added to the logits of single tokens: (id, bias).
     pub logit_bias: Vec<(u32, f32)>,
-    /// Texts that must not be written.
+    /// Texts that must not occur in the output.
     pub bad_words: Vec<String>,
-    /// Ids that end the turn, beside the model's and the parser's.
+    /// Token ids that end the turn, in addition to the model's and the parser's.
     pub stop_token_ids: Vec<u32>,
-    /// Whether a stop text that came is shown.
+    /// Whether the stop string that ended a message is shown.
     pub include_stop: bool,
-    /// Choices for each prompt; none: one.
+    /// Number of choices for each prompt; `None`: one.
     pub n: Option<u32>,
 }

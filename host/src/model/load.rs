@@ -1,4 +1,4 @@
-//! Loading a served model: files → tokenizer, template, parser and engine, checked against each other.
+//! Loads a served model from its files: tokenizer, template, parser and engine, checked against each other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::remote::{EngineList, RemoteEngine, RemoteModel, RemoteOptions};
 use crate::replay::{Script, Vocabulary};
 
 impl Model {
-    /// Loads everything that `options` name. `progress` hears of the model's weights.
+    /// Loads the model that `options` describe. `progress` is called with the model's label and the progress of its weights.
     pub(super) fn load(
         options: &ModelOptions,
         shared: &SharedParts,
@@ -116,7 +116,7 @@ fn load_engine(
     Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 
-/// Looks at the engines elsewhere. Models are loaded on a thread that may block.
+/// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.
 fn start_remote(
     engines: &EngineList,
     options: &ModelOptions,
@@ -134,7 +134,7 @@ fn start_remote(
     Ok(Source::Engine(Box::new(engine)))
 }
 
-/// A script in the tokens of the model called `name`.
+/// Loads a script, encoded with the tokenizer of the model `name`.
 fn load_script(
     file: &Path,
     name: &str,

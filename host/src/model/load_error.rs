@@ -1,11 +1,11 @@
-//! Why a model can't be served.
+//! Errors of loading a model.
 
 use super::locate::EMBEDDED_NAME;
 use super::options::ModelOptions;
 use super::parsers::{PinError, SelectError};
 use crate::parser;
 
-/// A model that can't be served: what is wrong, where, what to do, in one line.
+/// Error of a model that can't be served. The message has one line: what is wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelLoadError {
     /// There is no such model.
@@ -14,9 +14,9 @@ pub enum ModelLoadError {
     /// `config.json` can't be read.
     #[error("{file}: {reason}")]
     Config {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         reason: String,
     },
     /// A file can't be read.
@@ -28,7 +28,7 @@ pub enum ModelLoadError {
     /// The engine can't run the model.
     #[error(transparent)]
     Engine(#[from] engine::models::LoadError),
-    /// The engines elsewhere can't be used.
+    /// The remote engines can't be used.
     #[error(transparent)]
     Remote(#[from] crate::remote::RemoteError),
     /// The replay file is broken.
@@ -43,30 +43,30 @@ pub enum ModelLoadError {
     /// The sandbox can't be set up on this machine.
     #[error(transparent)]
     Sandbox(#[from] parser::RuntimeError),
-    /// The parser's markers can't be looked for.
+    /// The parser's markers are invalid.
     #[error(transparent)]
     Markers(#[from] crate::turn::MarkerError),
     /// No parser can be chosen for the model.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// A parser isn't what it is pinned to be.
+    /// A parser's content differs from its pin, or a pin names no parser.
     #[error(transparent)]
     Pin(#[from] PinError),
-    /// Clients couldn't say which of two models they mean.
+    /// Two models have the same name.
     #[error("two models are called {0}: give each a name of its own, --model NAME=DIR")]
     SameName(String),
     /// One of several models can't be served.
     #[error("model {model}: {error}")]
     OneOf {
-        /// Which.
+        /// Name of the model.
         model: String,
-        /// Why.
+        /// Error of this model.
         error: Box<Self>,
     },
 }
 
 impl ModelLoadError {
-    /// The same of one of several models.
+    /// Wraps the error with the model's name, where several models are loaded.
     pub(super) fn of(self, options: &ModelOptions) -> Self {
         let model = options.served_names.first().or(options.model.as_ref());
         Self::OneOf {
@@ -75,7 +75,7 @@ impl ModelLoadError {
         }
     }
 
-    /// The error, whichever model's it is.
+    /// The error itself, without the model's name.
     pub fn cause(&self) -> &Self {
         if let Self::OneOf { error, .. } = self { error.cause() } else { self }
     }

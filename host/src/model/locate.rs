@@ -1,10 +1,10 @@
-//! Where `--model` points: a directory, a name in the local Hugging Face cache, or the model inside the binary.
+//! Finds the files of `--model`: in a directory, in the local Hugging Face cache, or in the binary.
 
 use std::path::{Path, PathBuf};
 
 use engine::ModelFiles;
 
-/// The default model, compiled in. Made by the scripts beside it.
+/// Name of the embedded model, which is the default. The scripts in its folder make it.
 pub(super) const EMBEDDED_NAME: &str = "qwen3-tiny";
 
 static EMBEDDED: &[(&str, &[u8])] = &[
@@ -16,21 +16,21 @@ static EMBEDDED: &[(&str, &[u8])] = &[
     ("model.safetensors", include_bytes!("../../models/qwen3-tiny/model.safetensors")),
 ];
 
-/// A model's files and the name they go by.
+/// A model's files and its default name.
 #[derive(Debug, Clone)]
 pub(super) struct Located {
-    /// The files.
+    /// Files of the model.
     pub(super) files: ModelFiles,
     /// `ORG/NAME`, the directory's name, or `qwen3-tiny`.
     pub(super) name: String,
 }
 
-/// A `--model` that isn't there.
+/// Error of a `--model` that can't be found.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotFound(String);
 
-/// The name that a model goes by where it is given none: `ORG/NAME`, the directory's name, or the embedded model's.
+/// Returns the name of a model that is given none: `ORG/NAME`, the directory's name, or the embedded model's.
 ///
 /// # Errors
 /// There is no such model.
@@ -65,13 +65,13 @@ pub(super) fn locate(model: Option<&str>) -> Result<Located, NotFound> {
     Ok(Located { files: ModelFiles::Directory(snapshot), name: model.to_owned() })
 }
 
-/// The last part of a directory's path, also for `.` and `models/x/`.
+/// Returns the last part of a directory's path, also for `.` and `models/x/`.
 fn directory_name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// `ORG/NAME` in the characters that the hub allows.
+/// Whether `model` is `ORG/NAME` in characters that the hub allows.
 fn is_hub_name(model: &str) -> bool {
     let plain = |part: &str| {
         !part.is_empty()
@@ -81,7 +81,7 @@ fn is_hub_name(model: &str) -> bool {
     model.split_once('/').is_some_and(|(organisation, name)| plain(organisation) && plain(name))
 }
 
-/// The hub cache, by the variables that Hugging Face's own tools read.
+/// Folder of the hub cache, from the variables that Hugging Face's own tools read.
 fn cache_directory() -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("HF_HUB_CACHE")
@@ -91,7 +91,7 @@ fn cache_directory() -> PathBuf {
         .unwrap_or_else(|| PathBuf::from(".cache/huggingface/hub"))
 }
 
-/// The snapshot that `main` names.
+/// Folder of the snapshot that `refs/main` names.
 fn snapshot(cache: &Path, model: &str) -> Option<PathBuf> {
     let repository = cache.join(format!("models--{}", model.replace('/', "--")));
     let revision = std::fs::read_to_string(repository.join("refs/main")).ok()?;

@@ -1,7 +1,7 @@
-//! A served model: prompt room, parser and engine joined, so that a protocol hands in a job and takes out a turn.
+//! A served model: joins prompts, parser and engine, so that a protocol passes a job and gets a turn.
 //!
-//! Knows no protocol and no HTTP. Made once at start (`Models::load`); `Model::start` or `start_choices` once per answer.
-//! What may change while it serves is its parser (`parsers`).
+//! Knows no protocol and no HTTP. Models are loaded once at start (`Models::load`); `Model::start` or `start_choices` is called once per
+//! answer. Only the parser may change while a model serves (`parsers`).
 
 mod affinity;
 mod choices;

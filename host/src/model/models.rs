@@ -1,6 +1,6 @@
-//! The models of a process, by the names that clients ask for.
+//! The models of a process, found by the names that clients ask for.
 //!
-//! Invariants: there is at least one, and no name is two models'. They share one runtime for parsers and one set of threads.
+//! Invariants: there is at least one model, and no two models have the same name. They share one runtime for parsers and one set of threads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use super::served::Model;
 use super::shared::{SharedOptions, SharedParts};
 use crate::limits::Limits;
 
-/// See the module. Cheap to clone.
+/// The models of a process. Cheap to clone.
 #[derive(Clone)]
 pub struct Models {
-    /// In the operator's order; never empty.
+    /// The models in the operator's order; never empty.
     all: Arc<[Model]>,
 }
 
 impl Models {
-    /// Loads one model after the other. `progress` hears of the weights of the model that it is called with.
+    /// Loads one model after the other. `progress` is called with a model's label and the progress of its weights.
     ///
     /// # Errors
-    /// Two models have one name, which is found before anything is read; one can't be loaded.
+    /// Two models have the same name, which is checked before any model is loaded; or one can't be loaded.
     pub fn load(
         first: &ModelOptions,
         others: &[ModelOptions],
@@ -46,32 +46,32 @@ impl Models {
         Ok(Self { all: options().map(load).collect::<Result<_, _>>()? })
     }
 
-    /// All of them, in the operator's order.
+    /// All models, in the operator's order.
     pub fn iter(&self) -> std::slice::Iter<'_, Model> {
         self.all.iter()
     }
 
-    /// The first.
+    /// The first model.
     pub fn first(&self) -> &Model {
         &self.all[0]
     }
 
-    /// The one that clients call `name`.
+    /// The model that clients call `name`.
     pub fn find(&self, name: &str) -> Option<&Model> {
         self.iter().find(|model| model.is_named(name))
     }
 
-    /// The only one, if there is one only.
+    /// The model, if there is only one.
     pub fn only(&self) -> Option<&Model> {
         if let [only] = &*self.all { Some(only) } else { None }
     }
 
-    /// Whether all of them can take work.
+    /// Whether the engines of all models take requests.
     pub fn are_alive(&self) -> bool {
         self.iter().all(Model::is_alive)
     }
 
-    /// Ready once the device of one of them is lost, with the reason: then the process should end, and be started again.
+    /// Waits until the device of a model is lost, and returns the reason. The process should then end and be started again.
     pub async fn lost(&self) -> String {
         let mut looks = tokio::time::interval(Duration::from_millis(500));
         loop {
@@ -82,7 +82,7 @@ impl Models {
         }
     }
 
-    /// Looks at the parser's files of every model again ([`Model::reload_parsers`]).
+    /// Reloads the parser of every model if its files changed ([`Model::reload_parsers`]). `cause` is for logs.
     pub async fn reload_parsers(&self, cause: &'static str) -> Vec<ParserReport> {
         let mut reports = Vec::with_capacity(self.all.len());
         for model in self {
@@ -91,7 +91,7 @@ impl Models {
         reports
     }
 
-    /// Begins to watch the plugin files of every model at once ([`Model::follow_plugin_files`]); never ready.
+    /// Starts at once to watch the plugin files of every model ([`Model::follow_plugin_files`]); the future is never ready.
     pub fn follow_plugin_files(&self) -> impl Future<Output = ()> + use<'_> {
         let followed: Vec<_> = self.iter().map(Model::follow_plugin_files).collect();
         async move {
@@ -109,7 +109,7 @@ impl<'a> IntoIterator for &'a Models {
     }
 }
 
-/// Refuses a name that is two models'.
+/// Refuses options that give two models the same name.
 fn check_names<'a>(options: impl Iterator<Item = &'a ModelOptions>) -> Result<(), ModelLoadError> {
     let mut taken = HashSet::new();
     for options in options {
@@ -117,7 +117,7 @@ fn check_names<'a>(options: impl Iterator<Item = &'a ModelOptions>) -> Result<()
         if names.is_empty() {
             names.push(default_name(options.model.as_deref())?);
         }
-        // A name that one model was given twice is one name.
+        // One model may list a name twice.
         let names: HashSet<String> = names.into_iter().collect();
         if let Some(name) = names.iter().find(|name| taken.contains(*name)) {
             return Err(ModelLoadError::SameName(name.clone()));
@@ -140,7 +140,7 @@ mod tests {
     use crate::model::standing::tests::job;
     use crate::prompt::{Conversation, Message, Role};
 
-    /// A device that is lost in its first step.
+    /// Runner whose device is lost in the first step.
     struct Doomed(RunnerShape);
 
     impl Runner for Doomed {
@@ -178,7 +178,7 @@ mod tests {
         assert!(models.are_alive() && futures_util::poll!(std::pin::pin!(models.lost())).is_pending());
         let conversation =
             Conversation { messages: vec![Message::text(Role::User, "Are you there?")], tools: Vec::new() };
-        // Its device is lost in the first step: the request is refused, or ends with an error.
+        // The device is lost in the first step: the request is refused, or ends with an error.
         let started = models.first().start(Job { conversation, ..job() }).await;
         assert!(matches!(started, Ok(_) | Err(StartError::Engine(_))));
         assert_eq!(models.lost().await, "the device is lost: it fell off the bus; start the server again");

@@ -1,4 +1,4 @@
-//! What a model is to be served with.
+//! Options of a served model.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,66 +11,66 @@ use super::source::EngineChoice;
 use crate::remote::{EngineKey, EngineKind};
 use crate::turn::FaultPolicy;
 
-/// Where weights come from.
+/// Source of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoadFormat {
-    /// The model's files.
+    /// Weights from the model's files.
     #[default]
     Auto,
-    /// Nowhere: they are random, of the types that the configuration says.
+    /// Random weights, of the types in the configuration.
     Dummy,
 }
 
-/// Memory for keys and values.
+/// Memory for the KV cache, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KvCacheBytes {
-    /// In the memory of the CPU.
+    /// Bytes in the CPU's memory.
     pub cpu: usize,
-    /// In that of a GPU; none: what it has left.
+    /// Bytes in a GPU's memory; `None`: all that is left.
     pub gpu: Option<u64>,
 }
 
-/// One model to serve.
+/// Options of one model to serve.
 #[derive(Debug, Clone)]
 pub struct ModelOptions {
-    /// A directory or `ORG/NAME`; none: the embedded model.
+    /// Directory or `ORG/NAME` of the model; `None`: the embedded model.
     pub model: Option<String>,
-    /// `auto`, a parser's file or name, or `none`. Nothing is `auto`: the one that claims the model.
+    /// `none`, a parser's file or name, or `auto` for the parser that claims the model. `None` is `auto`.
     pub parser: Option<String>,
-    /// Folder of parsers.
+    /// Folder of plugins (parsers).
     pub plugins: PathBuf,
-    /// Settings for the parser.
+    /// Options for the parser, by name.
     pub parser_options: Vec<(String, String)>,
-    /// Digests that parsers must have.
+    /// SHA-256 digests that parsers must have.
     pub parser_pins: Vec<Pin>,
-    /// What happens to a stream whose parser fails.
+    /// Treatment of a stream whose parser fails.
     pub fault_policy: FaultPolicy,
-    /// Where tokens come from.
+    /// Source of tokens.
     pub engine: EngineChoice,
-    /// What engines elsewhere are; none: found out of each.
+    /// Kind of the remote engines; `None`: each is probed.
     pub engine_kind: Option<EngineKind>,
-    /// The key that they ask for.
+    /// API key for the remote engines.
     pub engine_key: Option<EngineKey>,
-    /// File of the only certificates that they are trusted by.
+    /// File with the CA certificates to trust for remote engines instead of the system's.
     pub engine_ca: Option<PathBuf>,
-    /// Where weights of an engine that computes here come from.
+    /// Source of the weights, for a local engine.
     pub load_format: LoadFormat,
-    /// Which device of this machine computes.
+    /// Device of a local engine.
     pub device: DeviceChoice,
-    /// Bytes of the KV cache.
+    /// Size of the KV cache of a local engine.
     pub kv_cache_bytes: KvCacheBytes,
-    /// What an engine computes in that computes here.
+    /// Number types of a local engine.
     pub numerics: Numerics,
-    /// Whether prompts reuse what earlier ones with the same beginning computed, in an engine that computes here.
+    /// Whether a local engine reuses KV blocks of earlier prompts with the same beginning.
     pub prefix_cache: bool,
-    /// Drafts of an engine that computes here.
+    /// Options for drafts, of a local engine.
     pub speculation: SpeculationOptions,
-    /// How long a request may wait for an engine that computes here; none: for ever.
+    /// Longest time that a request may wait for a local engine; `None`: no limit.
     pub queue_timeout: Option<Duration>,
-    /// Bound on prompt and answer together; none: the model's.
+    /// Most tokens of prompt and answer together; `None`: the model's own limit.
     pub context: Option<usize>,
-    /// Chat template instead of the model's.
+    /// Chat template that replaces the model's own.
     pub chat_template: Option<String>,
-    /// Names that clients ask for; empty: the model's own.
+    /// Names that clients ask for; empty: the model's own name.
     pub served_names: Vec<String>,
 }

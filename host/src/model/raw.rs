@@ -1,4 +1,4 @@
-//! A turn's tokens as they are, markup and all, for clients that ask to see them.
+//! Raw tokens of a turn, with all markup, for clients that ask for them.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use engine::Token;
 
 use crate::prompt::{Detokenizer, Tokenizer};
 
-/// What the model read, and what it wrote.
+/// Raw tokens that the model read and wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawTurn {
-    /// The prompt.
+    /// Tokens of the prompt.
     pub input: RawText,
-    /// The output, the token that ended the turn included.
+    /// Tokens of the output, including the token that ended the turn.
     pub output: RawText,
 }
 
 /// Tokens and their text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawText {
-    /// Ids.
+    /// Token ids.
     pub tokens: Vec<u32>,
-    /// Their text, special tokens as they are spelt; bytes that are no UTF-8 are replaced.
+    /// Text of the tokens, with special tokens as their literals; bytes that are no UTF-8 are replaced.
     pub text: String,
 }
 
-/// Gathers the tokens of one turn.
+/// Collector of the tokens of one turn.
 pub(super) struct RawTokens {
     tokenizer: Arc<Tokenizer>,
     input: Vec<u32>,
@@ -36,17 +36,17 @@ impl RawTokens {
         Self { tokenizer, input: prompt.to_vec(), output: Vec::new() }
     }
 
-    /// More output, of one engine step.
+    /// Appends the output tokens of one engine step.
     pub(super) fn step(&mut self, tokens: &[Token]) {
         self.output.extend(tokens.iter().map(|token| token.id));
     }
 
-    /// The token that ended the turn.
+    /// Appends the token that ended the turn.
     pub(super) fn ending(&mut self, id: u32) {
         self.output.push(id);
     }
 
-    /// All of it, spelt out.
+    /// Decodes all tokens.
     pub(super) fn finish(self) -> RawTurn {
         let Self { tokenizer, input, output } = self;
         RawTurn { input: spelt(&tokenizer, input), output: spelt(&tokenizer, output) }

@@ -1,4 +1,5 @@
-//! A model on a device of this machine: its configuration, and its weights, from files or made up. Called for engines that serve, and for measurements.
+//! Loads a model's runner on a device of this machine, with weights from files or random ones. Called for local engines and for
+//! measurements.
 
 use engine::cpu::{CpuOptions, CpuRunner, Numerics};
 use engine::cuda::{CudaError, CudaOptions, CudaRunner, DeviceInfo, Survey, choose_device};
@@ -10,26 +11,27 @@ use super::load_error::ModelLoadError;
 use super::locate::locate;
 use super::options::{KvCacheBytes, LoadFormat};
 
-/// Random weights are the same in every process, so that measurements of them can be compared.
+/// Seed of random weights, which are the same in every process, so that measurements can be compared.
 const SEED: u64 = 1;
 
-/// How a model is loaded.
+/// Options of a runner.
 #[derive(Debug, Clone, Copy)]
 pub struct RunnerOptions {
-    /// Where weights come from.
+    /// Source of the weights.
     pub load_format: LoadFormat,
-    /// Which device.
+    /// Device that runs the model.
     pub device: DeviceChoice,
-    /// Bytes of the KV cache.
+    /// Size of the KV cache.
     pub kv_cache_bytes: KvCacheBytes,
-    /// Bound on prompt and answer together; none: the model's.
+    /// Most tokens of prompt and answer together; `None`: the model's own limit.
     pub context: Option<usize>,
-    /// What the CPU computes in.
+    /// Number types of the CPU.
     pub numerics: Numerics,
 }
 
 impl RunnerOptions {
-    /// Loads a model on the device that was chosen; `auto` goes to the CPU with what a GPU can't run yet, or that it lacks a compiler for.
+    /// Loads a model on the chosen device. `auto` takes the CPU if the GPU can't run the model, or if the kernels' compiler is missing or too
+    /// old.
     pub(super) fn load(
         self,
         files: &ModelFiles,
@@ -83,7 +85,7 @@ impl RunnerOptions {
     }
 }
 
-/// Whether the CPU can do what the GPU lacks something for.
+/// Whether the error is a lack of support on the GPU, so that the CPU may run the model.
 fn is_lack(error: &LoadError) -> bool {
     matches!(
         error,
@@ -91,7 +93,7 @@ fn is_lack(error: &LoadError) -> bool {
     )
 }
 
-/// The first switch that was given whose numbers only the CPU has.
+/// Returns the first switch that was given for number types that only the CPU has.
 fn cpu_only(numerics: Numerics) -> Option<&'static str> {
     let Numerics { kv_cache_dtype, dtype, quantize, repack } = Numerics::default();
     let differs = [
@@ -103,7 +105,7 @@ fn cpu_only(numerics: Numerics) -> Option<&'static str> {
     differs.into_iter().find_map(|(differs, switch)| differs.then_some(switch))
 }
 
-/// Loads the model that `--model` names (none: the embedded one), without tokenizer, template and parser.
+/// Loads the runner of the model that `--model` names (`None`: the embedded one), without tokenizer, template and parser.
 pub fn load_runner(
     model: Option<&str>,
     options: RunnerOptions,

@@ -1,4 +1,4 @@
-//! The model itself: what an answer needs of it, shared by all answers.
+//! The served model: its parts, shared by all answers, and the operations that start an answer.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::turn::FaultPolicy;
 #[derive(Clone)]
 pub struct Model {
     served: Arc<Served>,
-    /// Books the CPU time that prompts take.
+    /// Meter that books the CPU time of prompts.
     meter: CpuMeter,
-    /// Whose jobs it starts.
+    /// Principal whose jobs this handle starts.
     principal: Principal,
 }
 
-/// Its parts.
+/// Parts of a served model.
 pub(super) struct Served {
     pub(super) name: String,
-    /// What logs and metrics call it: the first of its names.
+    /// The first of the model's names, used in logs and metrics.
     pub(super) label: Arc<str>,
     pub(super) names: Vec<String>,
     pub(super) created: u64,
@@ -39,11 +39,11 @@ pub(super) struct Served {
     pub(super) parsers: Parsers,
     pub(super) fault_policy: FaultPolicy,
     pub(super) source: Source,
-    /// Of its tokenizer, for answers that must have a form.
+    /// Compiler of grammars for this model's tokenizer, for constrained answers.
     pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
     pub(super) limits: Limits,
-    /// Permits to make a prompt.
+    /// Permits for jobs whose prompt is being made or waits for that.
     pub(super) preparing: Arc<Semaphore>,
 }
 
@@ -52,61 +52,61 @@ impl Model {
         Self { served: Arc::new(served), meter: CpuMeter::default(), principal: Principal::default() }
     }
 
-    /// The same model for one request: CPU time of its prompts is booked with the request's principal, and only that one's answers share
-    /// blocks of the prefix cache.
+    /// This model for one request: the CPU time of prompts is booked on the request's account, and blocks of the prefix cache are shared only
+    /// with requests of the same principal.
     #[must_use]
     pub fn on_account(&self, account: &Account) -> Self {
         Self { served: Arc::clone(&self.served), meter: account.meter(), principal: account.principal() }
     }
 
-    /// The same with another engine.
+    /// This model with another engine.
     #[cfg(test)]
     pub(super) fn with_source(self, source: Source) -> Self {
         let served = Arc::into_inner(self.served).expect("nobody else has it yet");
         Self { served: Arc::new(Served { source, ..served }), ..self }
     }
 
-    /// Names that clients may ask for; the first is the one to show.
+    /// Names that clients may ask for. The first one is shown.
     pub fn names(&self) -> &[String] {
         &self.served.names
     }
 
-    /// The first of them, which logs and metrics have.
+    /// The first of the names, used in logs and metrics.
     pub fn label(&self) -> Arc<str> {
         Arc::clone(&self.served.label)
     }
 
-    /// Whether `name` is one of them.
+    /// Whether `name` is one of the names.
     pub fn is_named(&self, name: &str) -> bool {
         self.served.names.iter().any(|known| known == name)
     }
 
-    /// When it was loaded, in seconds since 1970.
+    /// Time when the model was loaded, in seconds since 1970.
     pub fn created(&self) -> u64 {
         self.served.created
     }
 
-    /// Temperature and nucleus where a request doesn't say.
+    /// Temperature and top-p for requests that set none.
     pub fn default_sampling(&self) -> (f32, f32) {
         (self.served.defaults.temperature.unwrap_or(1.0), self.served.defaults.top_p.unwrap_or(1.0))
     }
 
-    /// Tokens that prompt and answer may have together.
+    /// Most tokens of prompt and answer together.
     pub fn context(&self) -> usize {
         self.served.source.info().context
     }
 
-    /// Whether its template describes `browser` and `python` itself, by the argument `builtin_tools`.
+    /// Whether the chat template describes `browser` and `python` itself, by the argument `builtin_tools`.
     pub fn describes_builtin_tools(&self) -> bool {
         self.served.format.describes_builtin_tools()
     }
 
-    /// Why it can't go on in this process, once its device is lost.
+    /// Error of the lost device, after which the model can't serve in this process; `None` while the device works.
     pub fn lost(&self) -> Option<&str> {
         self.served.source.lost()
     }
 
-    /// Whether it can take work.
+    /// Whether the engine takes requests.
     pub fn is_alive(&self) -> bool {
         self.served.source.is_alive()
     }
@@ -116,7 +116,7 @@ impl Model {
         self.served.source.figures()
     }
 
-    /// What is served, for people: (what, which).
+    /// Description of the model, its parser and its engine for people, as pairs of a word and its value.
     pub fn summary(&self) -> Vec<(&'static str, String)> {
         let Served { name, label, parsers, source, .. } = &*self.served;
         let model = if **label == **name { name.clone() } else { format!("{label}: {name}") };
@@ -130,13 +130,13 @@ impl Model {
         ]
     }
 
-    /// How things stand with its parsers.
+    /// Report on the model's parsers.
     pub fn parsers(&self) -> ParserReport {
         self.served.parsers.report()
     }
 
-    /// Looks at the parser's files again, and swaps the parser if its content is another: streams that start from then on
-    /// have the new one, streams under way keep the old one. `cause` is for logs. A load that fails changes nothing.
+    /// Reads the parser's files again, and swaps the parser if its content or source changed: streams that start from then on get the new one,
+    /// running streams keep the old one. `cause` is for logs. A load that fails changes nothing.
     pub async fn reload_parsers(&self, cause: &'static str) -> ParserReport {
         let model = self.clone();
         let turn = Arc::clone(&self.served.parsers.turn).lock_owned().await;
@@ -150,7 +150,7 @@ impl Model {
         })
     }
 
-    /// Begins to watch the plugin files at once; the future, which is never ready, reloads whenever one changes.
+    /// Starts at once to watch the plugin files; the future, which is never ready, reloads the parser whenever one changes.
     pub fn follow_plugin_files(&self) -> impl Future<Output = ()> {
         let mut changes = self.served.parsers.changes();
         async move {
@@ -161,8 +161,8 @@ impl Model {
         }
     }
 
-    /// Starts a job, up to the engine's first word: a refusal is an error here and never an event of the turn. The prompt is made
-    /// on a blocking thread: a long one takes milliseconds of CPU. As many jobs may wait for that as may wait for the engine.
+    /// Starts a job and waits until the engine accepts or refuses it, so that a refusal is an error here and never an event of the turn. The
+    /// prompt is made on a blocking thread, since a long one takes milliseconds of CPU. As many jobs may wait for that as for the engine.
     pub async fn start(&self, job: Job) -> Result<TurnStream, StartError> {
         self.check(&job)?;
         let (principal, demand) = (self.principal, job.demand());
@@ -174,7 +174,7 @@ impl Model {
         starting.await.map_err(|error: StartError| error.of(demand))
     }
 
-    /// The same for all choices that the job asks for.
+    /// Starts all choices that the job asks for, as [`Self::start`] starts one.
     pub async fn start_choices(&self, job: Job) -> Result<Choices, StartError> {
         self.check(&job)?;
         let (principal, demand) = (self.principal, job.demand());
@@ -186,7 +186,7 @@ impl Model {
         starting.await.map_err(|error: StartError| error.of(demand))
     }
 
-    /// Refuses a job whose answer the engine can constrain in no form, before anything is made of it.
+    /// Refuses a job that demands a constraint if the engine supports none, before its prompt is made.
     ///
     /// # Errors
     /// [`StartError::Constraint`].
@@ -198,12 +198,12 @@ impl Model {
         Ok(())
     }
 
-    /// Counts the tokens of the prompt that a job would begin with.
+    /// Counts the tokens of the job's prompt; of the first one, if it has several.
     pub async fn count_prompt(&self, job: Job) -> Result<usize, StartError> {
         self.prepare(move |served| Ok(served.ids(job)?.len())).await
     }
 
-    /// Runs `work` on a blocking thread, if there is a place in the queue for one.
+    /// Runs `work` on a blocking thread, and refuses it if too many jobs are prepared or wait for that.
     pub(super) async fn prepare<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Served) -> Result<T, StartError> + Send + 'static,

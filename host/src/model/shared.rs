@@ -1,4 +1,4 @@
-//! What the models of a process share: the runtime of their parsers, and the devices of their engines.
+//! Parts that the models of a process share: the runtime of their parsers, and the devices of their engines.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use super::devices::LocalDevices;
 use crate::limits::ParserLimits;
 use crate::parser::{CompileCache, Runtime, RuntimeError};
 
-/// How much of the machine all models together may use.
+/// Options that hold for all models of a process.
 #[derive(Debug, Clone, Default)]
 pub struct SharedOptions {
-    /// Folder for compiled parsers; none: each start compiles.
+    /// Folder for compiled parsers; `None`: each start compiles them.
     pub parser_cache: Option<PathBuf>,
-    /// Threads of the CPU engines; none: one per core.
+    /// Number of threads of the CPU engines; `None`: one per core.
     pub threads: Option<usize>,
-    /// Folder for the compiled kernels of GPUs; none: each start compiles.
+    /// Folder for the compiled kernels of GPUs; `None`: each start compiles them.
     pub kernel_cache: Option<PathBuf>,
-    /// Whether GPUs have only kernels whose sums don't depend on what else is computed.
+    /// Whether GPUs use only kernels whose sums don't depend on the rest of the batch.
     pub deterministic: bool,
 }
 
-/// See the module. Used while models are loaded; they keep what they need alive.
+/// Parts that the models of a process share. Used while models are loaded; the models keep alive what they need.
 pub(super) struct SharedParts {
     pub(super) runtime: Arc<Runtime>,
     pub(super) devices: LocalDevices,
@@ -38,7 +38,7 @@ impl SharedParts {
     }
 }
 
-/// A cache that can't be used is one warning and slower starts.
+/// Opens the compile cache. If that fails there is one warning, and starts are slower.
 fn open_cache(folder: &Path) -> Option<CompileCache> {
     CompileCache::open(folder).inspect_err(|error| tracing::warn!("{error}")).ok()
 }

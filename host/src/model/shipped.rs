@@ -1,10 +1,10 @@
-//! Parsers inside the binary: a name and the component of that name, one line each.
+//! Parsers inside the binary.
 
 use std::path::Path;
 
 use crate::parser::{PluginSource, ResolveError, Shipped, resolve};
 
-/// Each is called as its descriptor says.
+/// Name and component of each parser. The name is the one in its descriptor.
 pub(super) static SHIPPED: &Shipped = &[
     ("qwen3", include_bytes!("../../../plugins/qwen3.wasm")),
     ("qwen3-coder", include_bytes!("../../../plugins/qwen3-coder.wasm")),
@@ -21,12 +21,12 @@ pub(super) static SHIPPED: &Shipped = &[
 /// Finds a parser as `--parser` does: a file, a name in the folder `plugins`, or one inside the binary.
 ///
 /// # Errors
-/// Nothing of that name.
+/// There is no parser of that name.
 pub fn find_parser(wanted: &str, plugins: &Path) -> Result<PluginSource, ResolveError> {
     resolve(wanted, plugins, SHIPPED)
 }
 
-/// The parsers inside the binary.
+/// Returns the parsers inside the binary.
 pub fn shipped_parsers() -> impl Iterator<Item = PluginSource> {
     SHIPPED
         .iter()

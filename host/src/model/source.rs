@@ -1,4 +1,4 @@
-//! Where tokens come from: an engine that computes them, or a file that scripts them.
+//! Source of tokens: an engine that computes them, or a file that scripts them.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,14 +10,14 @@ use crate::prompt::Conversation;
 use crate::remote::EngineList;
 use crate::replay::Script;
 
-/// What `--engine` says.
+/// Value of `--engine`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// A device of this machine.
+    /// A local engine, on a device of this machine.
     Local,
     /// Scripted outputs from this file.
     Replay(PathBuf),
-    /// Engines elsewhere.
+    /// Remote engines.
     Remote(EngineList),
 }
 
@@ -50,7 +50,7 @@ impl Source {
         }
     }
 
-    /// What clients may hear of it: no files.
+    /// Name that may be shown to clients, without file names.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Engine(engine) => &engine.info().name,
@@ -58,7 +58,7 @@ impl Source {
         }
     }
 
-    /// Queues a request; a script looks at the conversation that it was made of.
+    /// Queues a request. A script chooses its output by the conversation from which the request was made.
     pub(super) fn submit(
         &self,
         request: GenerationRequest,
@@ -74,7 +74,7 @@ impl Source {
         }
     }
 
-    /// Whether it can take work.
+    /// Whether requests are taken.
     pub(super) fn is_alive(&self) -> bool {
         match self {
             Self::Engine(engine) => engine.is_alive(),
@@ -82,7 +82,7 @@ impl Source {
         }
     }
 
-    /// Why it can't go on in this process, once its device is lost.
+    /// Error of the lost device, after which the engine can't run in this process; `None` while the device works.
     pub(super) fn lost(&self) -> Option<&str> {
         match self {
             Self::Engine(engine) => engine.lost(),
@@ -115,7 +115,7 @@ impl Source {
     }
 }
 
-/// Refuses what an engine would refuse.
+/// Refuses the prompt lengths that an engine refuses.
 fn check_length(request: &GenerationRequest, info: &EngineInfo) -> Result<(), StartError> {
     let (tokens, context) = (request.prompt.len(), info.context);
     if tokens == 0 || tokens >= context {

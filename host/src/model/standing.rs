@@ -1,50 +1,50 @@
-//! Where a turn stands behind its generation prompt, found out by asking its parser: samples are played to it, each to a fresh one,
-//! and the items that come out tell. So no format is known here by name.
+//! State of a turn behind its generation prompt, found by experiments: samples are played to fresh instances of the parser, and their
+//! items show the state. So this module knows no format by name.
 
 use super::job::Job;
 use super::parsers::ParserBinding;
 use crate::parser::contract::FinishReason;
 use crate::turn::{FaultPolicy, Item, ItemHead, TokenText, TurnEnd, TurnEvents, fold};
 
-/// Short answers under a schema: JSON as it mostly is, and a value that is told from a header's word by nothing.
+/// Short JSON answers: an object, which is usual, and a value that looks like a word in a header.
 const JSON: [&str; 2] = ["{}", "true"];
-/// Reasoning, as short.
+/// Short text for reasoning.
 const THOUGHT: &str = "x";
 
 #[cfg(test)]
 pub(super) mod tests;
 
-/// See the module.
+/// State of a turn behind its generation prompt: the kind of item that text would go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Text would be a message from its first byte on.
     Message,
-    /// Text would be reasoning, which the marker of this index ends; none where no single marker does.
+    /// Text would be reasoning, which the marker of this index ends; `None` if no single marker ends it.
     Reasoning(Option<usize>),
-    /// Text would be neither: in a header, say.
+    /// Text would be neither, for example part of a header.
     Elsewhere,
 }
 
-/// Opening pieces of a turn: ids and texts.
+/// Pieces of a turn that its prompt has written: texts, with the ids of markers.
 pub(super) type OpeningPieces = [(Option<u32>, String)];
 
-/// Plays samples behind an opening.
+/// Player of samples behind an opening.
 pub(super) struct Samples<'a> {
     pub(super) parser: &'a ParserBinding,
     pub(super) job: &'a Job,
     pub(super) opening: &'a OpeningPieces,
 }
 
-/// What became of a sample.
+/// Result of a sample.
 #[derive(Debug, PartialEq, Eq)]
 struct Played {
     items: Vec<Item>,
-    /// The parser knew where each byte goes before the turn ended.
+    /// Whether the parser had routed each byte before the turn ended.
     settled: bool,
 }
 
 impl Samples<'_> {
-    /// Where the turn stands.
+    /// Finds the state of the turn.
     pub(super) fn standing(&self) -> Standing {
         if JSON.iter().all(|json| self.is_answer(&[], json)) {
             return Standing::Message;
@@ -56,8 +56,8 @@ impl Samples<'_> {
         }
     }
 
-    /// Whether the parser reads whatever comes as it would without the opening: so nothing of it is left open, and what describes a turn from
-    /// its beginning describes what is generated.
+    /// Whether the parser reads all samples as it would without the opening. Then the opening leaves no part of the turn open, and a grammar of
+    /// a whole turn also describes the generated text.
     pub(super) fn is_at_beginning(&self) -> bool {
         let is_alike = |sample: &[TokenText<'_>]| {
             let played = self.play(self.opening, sample);
@@ -72,7 +72,7 @@ impl Samples<'_> {
         self.markers().position(|marker| JSON.iter().all(|json| self.is_answer(&[thought, marker], json)))
     }
 
-    /// Whether `json` comes out as a message at once, and what precedes it, if anything, as a thought.
+    /// Whether `json` becomes a message at once, and the text before it, if there is any, becomes reasoning.
     fn is_answer(&self, before: &[TokenText<'_>], json: &str) -> bool {
         let sample: Vec<_> = before.iter().copied().chain([TokenText::new(None, json)]).collect();
         let Some(Played { items, settled: true }) = self.play(self.opening, &sample) else { return false };
@@ -88,11 +88,11 @@ impl Samples<'_> {
         self.parser.markers().map(|(literal, id)| TokenText::new(id, literal))
     }
 
-    /// The items of a turn that is opened so and then is `sample`; none where the parser fails.
+    /// Plays `sample` behind `opening` and returns the items; `None` if the parser fails.
     fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<Played> {
         let held = usize::MAX;
         let mut start = self.parser.start(self.job, opening.to_vec(), FaultPolicy::Fail, held);
-        // Equal turns are to have equal items.
+        // All call ids are empty, so that equal turns have equal items.
         start.settings.call_ids = Box::new(String::new);
         let mut events = TurnEvents::default();
         let (mut turn, _) = start.open(&mut events);

@@ -1,6 +1,6 @@
-//! From a job to the turns being generated: prompts, what the engine is asked, and a parser for each choice.
+//! Starts the turns of a job: makes the prompts, the engine's requests, and a parser for each choice.
 //!
-//! Runs on a blocking thread (`served`). All choices of a job have the same parser, whatever is loaded meanwhile.
+//! Runs on a blocking thread (`served`). All choices of a job have the same parser, even if another is loaded meanwhile.
 
 use std::sync::Arc;
 
@@ -24,24 +24,24 @@ use crate::prompt::{
 use crate::random;
 use crate::turn::{StopPatterns, StopStrings};
 
-/// A prompt to start with.
+/// A prompt, ready to be submitted.
 #[derive(Clone)]
 struct PreparedPrompt {
     prompt: Prompt,
-    /// What a script chooses its answer by.
+    /// Conversation by which a script chooses its answer.
     conversation: Conversation,
-    /// Of what it begins with.
+    /// Affinity of the prompt's beginning.
     affinity: u64,
 }
 
-/// A job with what its answers are made of.
+/// A job with its parser and its prompts.
 struct PreparedJob {
     job: Job,
     parser: Arc<ParserBinding>,
     prompts: Vec<PreparedPrompt>,
 }
 
-/// What all choices of a job start with.
+/// Values that all choices of a job share.
 struct ChoiceStart<'a> {
     job: &'a Job,
     parser: &'a ParserBinding,
@@ -51,7 +51,7 @@ struct ChoiceStart<'a> {
 }
 
 impl Served {
-    /// The first choice of the job's first prompt.
+    /// Starts the first choice of the job's first prompt.
     pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
         let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
         let start = self.choice_start(&job, &parser, &prompts, principal)?;
@@ -59,7 +59,7 @@ impl Served {
         self.begin(&start, 0, given)
     }
 
-    /// All choices of the job.
+    /// Starts all choices of the job.
     pub(super) fn choices(&self, job: Job, principal: Principal) -> Result<Choices, StartError> {
         let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
@@ -73,22 +73,22 @@ impl Served {
         Ok(Choices::new(turns, per_prompt as usize))
     }
 
-    /// Token ids of the job's first prompt.
+    /// Makes the token ids of the job's first prompt.
     pub(super) fn ids(&self, job: Job) -> Result<Vec<u32>, StartError> {
         let PreparedJob { prompts, .. } = self.read(job, Principal::default())?;
         Ok(prompts.into_iter().next().ok_or(StartError::Internal)?.prompt.ids)
     }
 
-    /// The job with its parser and its prompts.
+    /// Takes the job's parser and makes its prompts.
     fn read(&self, mut job: Job, principal: Principal) -> Result<PreparedJob, StartError> {
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
                 prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
             return Ok(PreparedJob { job, parser: self.parsers.bare(), prompts });
         }
-        // The only look at what may be swapped: all of this answer has this parser.
+        // The parser is taken only here, since it may be swapped: all choices of this answer have this one.
         let parser = self.parsers.current();
-        // Before anything is left out of the conversation: its beginning stays the same however long it gets.
+        // The affinity is computed before messages are dropped, so that it stays the same when the conversation grows.
         let kin = Kin::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
         let affinity = kin.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
@@ -103,13 +103,13 @@ impl Served {
         prompts: &[PreparedPrompt],
         principal: Principal,
     ) -> Result<ChoiceStart<'a>, StartError> {
-        // Raw prompts, of which there may be several, have no opening.
+        // Only raw prompts may be several, and they have no opening.
         let opening = prompts.first().map_or(&[][..], |first| &first.prompt.generation_prompt);
         let constraint = self.constraint(job, parser, opening)?;
         Ok(ChoiceStart { job, parser, stop: StopPatterns::new(&job.stop), principal, constraint })
     }
 
-    /// The prompt of the job's conversation. Its history's call ids are spelt as the model knows them.
+    /// Makes the prompt of the job's conversation. Call ids in the history are rewritten to the pattern that the model knows.
     fn prompt(&self, job: &mut Job, parser: &ParserBinding) -> Result<Prompt, StartError> {
         if let Some(pattern) = &parser.descriptor().history_call_ids {
             spell_history_call_ids(&mut job.conversation, pattern);
@@ -121,7 +121,7 @@ impl Served {
         Ok(self.fitting(job, opening)?)
     }
 
-    /// The prompt of a job; its conversation is shortened where the job allows that and the prompt leaves no room for an answer.
+    /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt leaves no room for an answer.
     fn fitting(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
         let room = self.room(job.max_output_tokens);
         let mut parts = 1;
@@ -141,20 +141,20 @@ impl Served {
             }
             metrics::counter!("sluice_truncated_messages_total", "model" => Arc::clone(&self.label))
                 .increment(dropped as u64);
-            // Each round takes twice as many: however wrong the estimate, there are few rounds.
+            // Each round drops at least twice as many parts, so a wrong estimate costs few rounds.
             parts *= 2;
         }
     }
 
-    /// Tokens that a prompt may have so that the answer has the room it asks for: half of the context at most, and an eighth
-    /// where it doesn't say.
+    /// Most tokens of a prompt that leave room for the answer: as many tokens as it asks for, at most half of the context; an eighth of the
+    /// context if it doesn't say.
     fn room(&self, answer: Option<u32>) -> usize {
         let context = self.source.info().context;
         let answer = answer.map_or(context / 8, |answer| (answer as usize).min(context / 2));
         context - answer.max(1)
     }
 
-    /// A prompt as the client wrote it. To a script it is what a user said.
+    /// Makes a raw prompt. A script sees its text as the message of a user.
     fn raw(&self, prompt: &RawPrompt, principal: Principal) -> Result<PreparedPrompt, StartError> {
         let (ids, text) = match prompt {
             RawPrompt::Text { text, special } => (self.encode(text, *special)?, text.clone()),
@@ -169,7 +169,7 @@ impl Served {
         Ok(PreparedPrompt { prompt: Prompt { ids, generation_prompt: Vec::new() }, conversation, affinity })
     }
 
-    /// Starts one choice, the `choice`th of the job.
+    /// Starts one choice; `choice` is its index in the job.
     fn begin(
         &self,
         start: &ChoiceStart<'_>,
@@ -239,12 +239,12 @@ impl Served {
         })
     }
 
-    /// How `word` is spelt in tokens: as it begins a text, and as it follows a blank. (vLLM's `bad_words` takes the second only
-    /// where it has as many tokens as the first, and so lets through words that are one token after a blank alone.)
+    /// Token sequences of `word`: at the beginning of a text, and behind a space. (vLLM's `bad_words` takes the second one only if it has as
+    /// many tokens as the first, and so misses words that are one token only behind a space.)
     fn spellings(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
         let first = self.tokenizer.encode_text(word.trim_start())?;
         let second = self.tokenizer.encode_text(&format!(" {}", word.trim_start()))?;
-        // A spelling that ends in the first is banned with it.
+        // A sequence that ends with the first one is banned with it.
         let differs = !second.ends_with(&first);
         Ok([Some(first), differs.then_some(second)]
             .into_iter()

@@ -1,4 +1,4 @@
-//! From an engine step's tokens to the pieces that a turn takes: text by token, ids kept beside it.
+//! Converts an engine step's tokens to the pieces that a turn takes: the text of each token, with its id.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use engine::{Logprobs, Token};
 use crate::prompt::{Detokenizer, Tokenizer};
 use crate::turn::{TokenLogprob, TokenLogprobs, TokenText};
 
-/// The text of one stream, step by step. Buffers are reused.
+/// Converter of one stream's tokens to text. Buffers are reused from step to step.
 pub(super) struct StreamText {
     tokenizer: Arc<Tokenizer>,
     detokenizer: Detokenizer,
-    /// Ids of the parser's markers: the only special tokens whose text is of use.
+    /// Ids of the parser's markers, the only special tokens whose text is kept.
     markers: Arc<[u32]>,
     text: String,
-    /// For each token its id, where its text ends in `text`, and its log-probabilities if they were asked for.
+    /// For each token its id, the offset in `text` where its text ends, and its log-probabilities if they were asked for.
     ends: Vec<(u32, usize, Option<Arc<TokenLogprobs>>)>,
 }
 
@@ -24,7 +24,7 @@ impl StreamText {
         Self { tokenizer, detokenizer, markers, text: String::new(), ends: Vec::new() }
     }
 
-    /// The pieces of a step, one per token. A special token that is no marker (BOS, EOS, padding) has no text.
+    /// Returns the pieces of a step, one per token. A special token that is no marker (BOS, EOS, padding) has empty text.
     pub(super) fn pieces(&mut self, tokens: &[Token]) -> Vec<TokenText<'_>> {
         self.text.clear();
         self.ends.clear();
@@ -52,14 +52,14 @@ impl StreamText {
         }
     }
 
-    /// What is left of a character that was never completed.
+    /// Returns the rest of a character that was never completed, if there is one.
     pub(super) fn tail(&mut self) -> Option<TokenText<'_>> {
         self.text.clear();
         self.detokenizer.flush(&mut self.text);
         (!self.text.is_empty()).then_some(TokenText::new(None, &self.text))
     }
 
-    /// The piece of the token that ended the turn.
+    /// Returns the piece of the token that ended the turn. Its text is empty unless it is a marker.
     pub(super) fn ending(&mut self, id: u32) -> TokenText<'_> {
         self.text.clear();
         if self.markers.contains(&id) {

@@ -1,4 +1,4 @@
-//! Text to token ids and back, for clients that ask: what `/tokenize` and `/detokenize` answer with.
+//! Conversion of text to token ids and back, for `/tokenize` and `/detokenize`.
 
 use super::error::StartError;
 use super::job::Job;
@@ -8,16 +8,16 @@ use crate::prompt::RenderError;
 /// Token ids of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokenized {
-    /// The ids.
+    /// Token ids.
     pub ids: Vec<u32>,
-    /// Each token's text, where it was asked for; broken characters are replaced.
+    /// Text of each token, if it was asked for; incomplete characters are replaced.
     pub texts: Option<Vec<String>>,
-    /// Tokens that a sequence of this model may have.
+    /// Most tokens of a sequence of this model.
     pub context: usize,
 }
 
 impl Model {
-    /// The tokens of the prompt that a job would begin with; the first, where it has several.
+    /// Returns the tokens of the job's prompt; of the first one, if it has several. `texts`: with the text of each token.
     pub async fn tokenize(&self, job: Job, texts: bool) -> Result<Tokenized, StartError> {
         self.prepare(move |served| {
             let ids = served.ids(job)?;
@@ -27,7 +27,7 @@ impl Model {
         .await
     }
 
-    /// The text of tokens, control tokens as they are spelt.
+    /// Returns the text of tokens, with control tokens as their literals.
     pub async fn detokenize(&self, ids: Vec<u32>) -> Result<String, StartError> {
         self.prepare(move |served| {
             served.check_ids(&ids)?;
@@ -38,7 +38,7 @@ impl Model {
 }
 
 impl Served {
-    /// Ids of text that a client wrote as a prompt, its control tokens included.
+    /// Encodes a raw prompt of a client, including control tokens in its text.
     pub(super) fn encode(&self, text: &str, special: bool) -> Result<Vec<u32>, StartError> {
         let limit = self.source.info().context.saturating_mul(self.limits.prompt_bytes_per_token);
         if text.len() > limit {
@@ -47,7 +47,7 @@ impl Served {
         self.tokenizer.encode_raw(text, special).map_err(StartError::tokenize)
     }
 
-    /// Refuses ids that the vocabulary doesn't have.
+    /// Refuses token ids outside the vocabulary.
     pub(super) fn check_ids(&self, ids: &[u32]) -> Result<(), StartError> {
         let vocab = self.source.info().vocab.min(self.tokenizer.vocab_size());
         match ids.iter().find(|id| **id as usize >= vocab) {

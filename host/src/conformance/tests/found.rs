@@ -1,4 +1,4 @@
-//! What is found, and how it is told.
+//! Tests of which failures are found, and how they are reported.
 
 use super::toy::{Habit, Native};
 use super::{Property, TURN, failing, recording, report, reproduced};
@@ -40,7 +40,7 @@ fn items_that_depend_on_the_chunking_are_found_with_the_smallest_chunking_that_s
     assert_ne!(outcome.items, healthy.items, "the case that is printed shows it");
 }
 
-/// What the only failure of split invariance says.
+/// Text of the only failure of split invariance.
 fn said_of_splits(habit: Habit) -> String {
     let findings = report(habit, TURN).findings;
     findings[Property::Splits as usize].failures[0].what.clone()
@@ -48,7 +48,7 @@ fn said_of_splits(habit: Habit) -> String {
 
 #[test]
 fn a_fault_that_does_not_come_again_is_reported_as_the_failing_outcome_had_it() {
-    // The case as it is cut is stream 0, the first chunking stream 1; nothing that is played again fails.
+    // The case in its own chunks is stream 0, the first chunking stream 1; no chunking fails when it is played again.
     assert_eq!(failing(Habit::FailsOnce(1), TURN), [Property::Splits]);
     let what = said_of_splits(Habit::FailsOnce(1));
     assert!(what.contains("the parser failed: this time") && what.contains("played again"), "{what}");

@@ -1,4 +1,4 @@
-//! Each property fails when it is broken: a toy parser that keeps them all, and the same with one bad habit at a time.
+//! Tests that each property fails when it is broken: with a toy parser that has them all, and with one bad habit at a time.
 
 mod found;
 mod toy;
@@ -6,7 +6,7 @@ mod toy;
 use super::{Property, Recording, Report, test};
 use toy::{Habit, Native};
 
-/// A turn with all that can be shown, in the toy's format.
+/// A case in the toy's format with reasoning, a message and a call, which can show every property.
 const TURN: &str = r#"{
   "tools": ["get"],
   "chunks": ["<think>I think about it.</th", "ink>Here is the answer.", "<call>get:{\"city\": \"Springfield\"}</call><end>"],
@@ -20,7 +20,7 @@ const TURN: &str = r#"{
   }
 }"#;
 
-/// What a run over `case` finds of a parser with this habit.
+/// Runs the tests over `case` with a parser that has this habit.
 fn report(habit: Habit, case: &str) -> Report {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("case.json");
@@ -28,13 +28,13 @@ fn report(habit: Habit, case: &str) -> Report {
     test(&[file], &Native(habit), 1).unwrap()
 }
 
-/// The properties that fail.
+/// Properties that fail with this habit.
 fn failing(habit: Habit, case: &str) -> Vec<Property> {
     let findings = report(habit, case).findings;
     findings.iter().filter(|finding| !finding.passed).map(|finding| finding.property).collect()
 }
 
-/// The case that a failure of this property prints.
+/// The case file that a failure of this property prints.
 fn reproduced(habit: Habit, property: Property) -> serde_json::Value {
     let findings = report(habit, TURN).findings;
     let finding = findings.iter().find(|finding| finding.property == property).unwrap();

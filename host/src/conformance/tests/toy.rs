@@ -1,4 +1,4 @@
-//! A parser of a small format, `<think>…</think>`, `<call>NAME:ARGUMENTS</call>`, `<end>`, and its bad habits.
+//! Toy parser of a small format, `<think>…</think>`, `<call>NAME:ARGUMENTS</call>`, `<end>`, with optional bad habits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::parser::contract::{
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<call>", "</call>", "<end>"];
 
-/// What the toy does wrong.
+/// Bad habit of the toy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
     None,
@@ -19,25 +19,25 @@ pub(super) enum Habit {
     Overdraws,
     /// Drops the space that a chunk begins with.
     TrimsChunks,
-    /// Gives up when the turn ends inside a call.
+    /// Fails when the turn ends inside a call.
     GivesUp,
     /// Closes the braces of a call that was cut off.
     Guesses,
-    /// Shows arguments in quotes until it knows better.
+    /// Opens a string at the beginning of arguments before it has seen them.
     ShowsEarly,
-    /// Says nothing of a call's arguments before their end.
+    /// Holds a call's arguments until their end.
     BuffersArguments,
-    /// Says nothing of a message before its end.
+    /// Holds text until the next marker.
     BuffersText,
-    /// Looks at the whole stream again for each chunk.
+    /// Spends fuel as if it scanned the whole stream again for each chunk.
     ScansAgain,
     /// Answers with very many ops.
     Chatters,
-    /// Leaves everything undecided.
+    /// Holds all text, and has a small limit of held bytes.
     Hoards,
-    /// Forgets what is in the middle of a long string.
+    /// Drops prose behind the first 20,000 bytes of a stream.
     Forgets,
-    /// Fails at the end of the stream of this number.
+    /// Fails at the end of the stream with this number.
     FailsOnce(usize),
 }
 
@@ -75,7 +75,7 @@ struct Toy {
     prose: Route,
     fuel: u64,
     seen: u64,
-    /// Whether its end is a fault.
+    /// Whether the stream's end is a fault.
     fails: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Masks that are computed elsewhere: what they are, who waits for them, and when they are given up.
+//! Masks that threads of the pool compute: their values, who waits for them, and when they fail.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -9,12 +9,12 @@ use engine::{JsonBegins, JsonConstraint, MaskError, TokenMask};
 use super::{GRAMMARS, ROWS, TOKENIZER, allowed, mask, stop};
 use crate::mask::{GrammarMask, Grammars, json_grammar};
 
-/// Whether it is ready, without waiting.
+/// Whether the mask is ready; doesn't wait.
 fn is_ready(mask: &mut GrammarMask) -> bool {
     mask.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-/// Waits as an engine does: it is woken.
+/// Waits for the mask as an engine does, by a waker.
 fn wait(mask: &mut GrammarMask) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(std::future::poll_fn(|cx| mask.poll_ready(cx)));
@@ -26,7 +26,7 @@ fn masks_along_a_draft_are_those_that_would_be_computed() {
     let ids = |text: &str| -> Vec<u32> {
         text.chars().flat_map(|one| TOKENIZER.encode_text(&one.to_string()).unwrap()).collect()
     };
-    // What may not come ends the draft, and what comes may be something else.
+    // The first refused token ends the draft's masks; the sequence may then continue differently from the draft.
     for (draft, may_come, comes) in
         [("ab-7", 4, "ab-71"), ("abx7", 2, "ab-"), ("fx", 1, "a-"), ("abcd", 3, "c-")]
     {
@@ -63,7 +63,7 @@ fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
     let a = TOKENIZER.encode_text("a").unwrap()[0];
     one.prepare(&[]);
     wait(&mut one);
-    // Somebody computes a mask of the same grammar, and takes long.
+    // Another answer computes a mask of the same grammar, and takes long.
     let lexer = compiled.lexer();
     let guard = lexer.lock();
     one.advance(a).unwrap();
@@ -71,7 +71,7 @@ fn an_engine_that_asks_for_what_is_ready_waits_for_no_matcher() {
     one.prepare(&[a]);
     other.prepare(&[]);
     assert!(!is_ready(&mut one) && !is_ready(&mut other));
-    // Who leaves meanwhile isn't waited for, and nobody else is.
+    // An answer that ends meanwhile isn't waited for, and masks of other grammars don't wait either.
     drop(other);
     let mut third = mask("start: \"other\"");
     third.prepare(&[]);

@@ -1,4 +1,4 @@
-//! Constraints of the shipped formats.
+//! Tests of constraints with the shipped formats.
 
 mod asked;
 
@@ -44,7 +44,7 @@ fn info(constraints: ConstraintSupport) -> EngineInfo {
     EngineInfo { name: "fake".to_owned(), context: 4096, vocab: 1 << 20, constraints }
 }
 
-/// What an engine that follows so much hears of a job; an error is what is at fault, and why.
+/// Makes the constraint of a job for an engine with this support. An error is the field at fault, and the reason.
 fn made(
     parser: &ParserBinding,
     pieces: &[&str],
@@ -176,7 +176,7 @@ fn making_a_grammar_has_a_time_of_its_own() {
     let schema = json!({ "type": "object", "properties": properties }).to_string();
     assert!((250 << 10..256 << 10).contains(&schema.len()), "{}", schema.len());
     let job = Job { response_schema: Some(schema), ..job() };
-    // Markers that are text have to be kept out of each string.
+    // Most markers are text here, and the grammar has to exclude them from each string.
     let spelt = |plugin| {
         ParserBinding::bind(plugin, Vec::new(), &[1], |literal| literal.starts_with("<|").then_some(7))
             .unwrap()

@@ -1,19 +1,19 @@
-//! What `--parser` says: `auto`, a file or a name.
+//! Value of `--parser`: `auto`, a file or a name.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// Value of `--parser`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ParserArgument {
-    /// The one that claims the model.
+    /// The parser that claims the model.
     Auto,
     /// A file, a name, or `none`.
     Named(String),
 }
 
 impl ParserArgument {
-    /// Reads the option; none is `auto`.
+    /// Reads the option; `None` is `auto`.
     pub(super) fn read(given: Option<&str>) -> Self {
         match given {
             None | Some("auto") => Self::Auto,
@@ -21,13 +21,13 @@ impl ParserArgument {
         }
     }
 
-    /// The name of the file asked for, if it is one.
+    /// The file or name that is asked for, without its folder; `None` for `auto`.
     pub(super) fn file(&self) -> Option<OsString> {
         let Self::Named(name) = self else { return None };
         Path::new(name).file_name().map(ToOwned::to_owned)
     }
 
-    /// Folders in which a change may matter.
+    /// Folders to watch: the plugins folder, and the file's own folder, if a file is asked for.
     pub(super) fn folders(&self, plugins: &Path) -> Vec<PathBuf> {
         let mut folders = vec![plugins.to_owned()];
         if let Self::Named(name) = self

@@ -1,6 +1,6 @@
-//! A plugin bound to the served model: everything of a stream that depends on which parser it has.
+//! A plugin bound to the served model: all values of a stream that depend on its parser.
 //!
-//! Invariant: immutable. A stream takes one binding at its start and no other, so it never sees two versions of a parser.
+//! Invariant: a binding is immutable. A stream takes one binding at its start and keeps it, so it never sees two versions of a parser.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::parser::contract::{Descriptor, Request};
 use crate::prompt::Tokenizer;
 use crate::turn::{FaultPolicy, MarkerError, MarkerTable, TurnSettings};
 
-/// What a plugin is bound to.
+/// The model's tokenizer and end tokens, to which plugins are bound.
 pub(in crate::model) struct ModelTokens {
     pub(in crate::model) tokenizer: Arc<Tokenizer>,
-    /// Ids that end the model's turn, whatever the parser.
+    /// Ids that end the model's turn with any parser.
     pub(in crate::model) eos: Vec<u32>,
 }
 
-/// The parser of streams that start now.
+/// A plugin bound to the served model.
 pub(in crate::model) struct ParserBinding {
     pub(in crate::model) plugin: Arc<Plugin>,
-    /// Settings that each stream's parser gets.
+    /// Options that each stream's parser gets.
     options: Vec<(String, String)>,
     markers: Arc<MarkerTable>,
     /// Ids of the markers that are tokens.
     pub(in crate::model) marker_ids: Arc<[u32]>,
-    /// What ends a turn: the model's own ids, and the parser's stop markers where they are tokens.
+    /// Ids that end a turn: the model's own, and those of the parser's stop markers that are tokens.
     pub(in crate::model) stop_ids: Arc<[u32]>,
 }
 
@@ -35,7 +35,7 @@ impl ParserBinding {
     /// Binds a plugin that was loaded with `options`.
     ///
     /// # Errors
-    /// Its markers can't be candidate for.
+    /// The plugin's markers are invalid.
     pub(super) fn new(
         plugin: Arc<Plugin>,
         options: Vec<(String, String)>,
@@ -45,7 +45,7 @@ impl ParserBinding {
         Self::bind(plugin, options, eos, |literal| tokenizer.token_id(literal))
     }
 
-    /// The same for any tokenizer, by the ids that it gives markers.
+    /// Binds a plugin to any tokenizer; `token_id` returns the id of a literal that is a token.
     pub(in crate::model) fn bind(
         plugin: Arc<Plugin>,
         options: Vec<(String, String)>,
@@ -63,12 +63,12 @@ impl ParserBinding {
         Ok(Self { plugin, options, markers, marker_ids, stop_ids })
     }
 
-    /// What the parser is.
+    /// The parser's descriptor.
     pub(in crate::model) fn descriptor(&self) -> &Descriptor {
         self.plugin.descriptor()
     }
 
-    /// What one stream's parser is made of.
+    /// Values from which one stream's parser is made.
     pub(in crate::model) fn start(
         &self,
         job: &Job,
@@ -86,7 +86,7 @@ impl ParserBinding {
         ParserStart { plugin: Arc::clone(&self.plugin), request: self.request(job), settings, opening }
     }
 
-    /// What one stream's parser is told of the job. The schema of its answer is left out: only grammars are made of it.
+    /// The request that one stream's parser gets. It lacks the answer's schema, which only grammars need.
     pub(in crate::model) fn request(&self, job: &Job) -> Request {
         Request {
             tools: job.tools.clone(),
@@ -97,7 +97,7 @@ impl ParserBinding {
         }
     }
 
-    /// The markers' literals, each with the token as which it is matched, if it isn't matched in the text.
+    /// The markers' literals, each with its token id, or `None` if it is matched in the text.
     pub(in crate::model) fn markers(&self) -> impl Iterator<Item = (&str, Option<u32>)> {
         self.markers.entries()
     }

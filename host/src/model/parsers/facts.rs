@@ -1,4 +1,4 @@
-//! What a model's files say of the parser that it needs. Read once, when the model is loaded.
+//! Facts from a model's files by which its parser is chosen. Read once, when the model is loaded.
 
 use std::collections::HashSet;
 
@@ -8,15 +8,15 @@ use super::select::Evidence;
 use crate::model::config::Config;
 use crate::prompt::{ChatFiles, ChatFilesError, Tokenizer, response_template};
 
-/// See the module.
+/// Facts from a model's files by which its parser is chosen.
 pub(in crate::model) struct ModelFacts {
-    /// `model_type`, then architectures.
+    /// The model's `model_type`, then its architectures.
     pub(super) types: Vec<String>,
-    /// Source of the chat template.
+    /// Sources of the chat template and of the template for tools.
     pub(super) template: String,
     /// Literals of the tokenizer's added tokens.
     pub(super) tokens: HashSet<String>,
-    /// How the model's output is read, by its own account, as JSON.
+    /// The model's own response template as JSON, which says how its output is read.
     pub(super) table: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! Finding and loading the parser that the operator asked for: by name, or among all that are at hand.
+//! Finds and loads the parser that the operator asked for: by name, or by a choice among all candidates.
 //!
-//! Invariant: nothing of a file is compiled or run before the pins on its name have been compared with its digest.
-//! One loader per served model, used under a lock, at start and at each reload; what didn't change isn't compiled again, and
-//! what can say what it is without being compiled is compiled only if it is chosen.
+//! Invariant: no file is compiled or run before the pins on its name are compared with its digest.
+//! There is one loader per served model, used under a lock, at start and at each reload. Content that didn't change isn't compiled again,
+//! and a plugin with a descriptor section is compiled only if it is chosen.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,9 @@ mod auto;
 mod usable;
 use usable::Usable;
 
-/// The parser that tables of a model's own are for, and the option that carries them.
+/// Name of the parser that reads a model's own response template, here called its table.
 const TABLE_PARSER: &str = "response-template";
+/// Option by which the parser gets the table.
 const TABLE_OPTION: &str = "response_template";
 
 /// A plugin ready to be bound.
@@ -31,15 +32,15 @@ const TABLE_OPTION: &str = "response_template";
 pub(super) struct ParserChoice {
     pub(super) plugin: Arc<Plugin>,
     pub(super) options: Vec<(String, String)>,
-    /// As messages name it.
+    /// Source of the plugin, for messages.
     pub(super) source: String,
-    /// Why it was chosen.
+    /// Reason why it was chosen.
     pub(super) why: String,
-    /// Whether the model's files speak against it.
+    /// Whether the model's files have no sign of this parser's format.
     pub(super) doubtful: bool,
 }
 
-/// Loads parsers for one model.
+/// Loader of parsers for one model.
 pub(super) struct Loader {
     runtime: Arc<Runtime>,
     argument: ParserArgument,
@@ -47,15 +48,15 @@ pub(super) struct Loader {
     options: Vec<(String, String)>,
     pins: Pins,
     facts: ModelFacts,
-    /// Plugins of the last round by digest and whether they had the model's table.
+    /// Plugins of the last round, by digest and by whether they were loaded with the model's table.
     known: HashMap<(String, bool), Arc<Plugin>>,
-    /// Those of this round.
+    /// Plugins of this round, by the same keys.
     fresh: HashMap<(String, bool), Arc<Plugin>>,
-    /// What this round has looked at, for people.
+    /// Reports on all plugins that this round has checked.
     pub(super) candidates: Vec<CandidateReport>,
-    /// What of it can be chosen.
+    /// Plugins of this round that can be chosen.
     usable: Vec<Usable>,
-    /// What of it says nothing of itself without options: perhaps the parser for tables.
+    /// Plugins of this round that have no descriptor without options. The parser for tables may be among them.
     undescribed: Vec<PluginSource>,
 }
 
@@ -81,10 +82,10 @@ impl Loader {
         }
     }
 
-    /// One round: looks at what is there now and chooses. `serving` names the source that streams have now, at a reload.
+    /// Runs one round: checks the plugins that are there now and chooses one. At a reload, `serving` is the current parser's source.
     ///
     /// # Errors
-    /// No parser can be chosen; the one asked for can't be loaded; the one serving has become bad; a pin isn't kept.
+    /// No parser can be chosen; the one asked for can't be loaded; the current one can't be used any more; a pin is violated.
     pub(super) fn choose(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
         self.candidates.clear();
         self.usable.clear();
@@ -117,7 +118,7 @@ impl Loader {
         ParserChoice { plugin, options, source: source.name().into_owned(), why, doubtful }
     }
 
-    /// The operator's settings, and the model's table where it is asked for and the operator gave none.
+    /// The operator's options, and the model's table if `with_table` and the operator gave none.
     fn options_for(&self, with_table: bool) -> Vec<(String, String)> {
         let mut options = self.options.clone();
         let given = options.iter().any(|(key, _)| key == TABLE_OPTION);
@@ -127,7 +128,7 @@ impl Loader {
         options
     }
 
-    /// Reads, checks and loads one plugin, and notes what came of it.
+    /// Reads, checks and loads one plugin, and records the result in `candidates`.
     fn load(&mut self, source: &PluginSource) -> Result<Arc<Plugin>, ModelLoadError> {
         let (digest, plugin) = match self.runtime.read(source) {
             Ok(content) => (content.digest(), self.load_content(&content)),
@@ -137,7 +138,7 @@ impl Loader {
         plugin
     }
 
-    /// Notes what came of looking at a plugin; what was noted of it before goes.
+    /// Records the result of checking a plugin in `candidates`, in place of an earlier one.
     fn note(
         &mut self,
         source: &PluginSource,
@@ -166,7 +167,7 @@ impl Loader {
         Ok(self.pins.check(file.as_deref().unwrap_or(&name), &name, digest)?)
     }
 
-    /// The parser for tables needs the model's to say what it is; others needn't know of it.
+    /// Loads a plugin, with the model's table only if it is the parser for tables, which needs the table for its descriptor.
     fn load_digested(&mut self, content: &PluginSource, digest: &str) -> Result<Arc<Plugin>, ModelLoadError> {
         let plain = self.load_with(content, digest, false);
         let wants_table = match &plain {

@@ -1,7 +1,7 @@
-//! The parser of a served model: chosen at the start, loaded again when its file changes, swapped between two streams.
+//! The parser of a served model: chosen at the start, loaded again when its file changes, and swapped for new streams.
 //!
-//! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails changes nothing of what
-//! serves; loads happen one after the other and never on the serving path; `current` and `report` never wait for one.
+//! Invariants: a stream takes [`Parsers::current`] once and keeps it to its end; a load that fails leaves the current parser in place;
+//! loads run one after the other and never on the serving path; `current` and `report` never wait for a load.
 
 mod argument;
 mod binding;
@@ -31,33 +31,33 @@ use crate::parser::{Plugin, Runtime};
 use argument::ParserArgument;
 use loader::{Loader, ParserChoice};
 
-/// See the module.
+/// The current parser of a served model, and the loader of its next one.
 pub(super) struct Parsers {
-    /// Whose they are, for logs and metrics.
+    /// Label of the model, for logs and metrics.
     model: Arc<str>,
     current: RwLock<Arc<ParserBinding>>,
-    /// Builds that streams may still have, the current one's among them.
+    /// Bindings that streams may still have, including the current one.
     in_memory: Mutex<Vec<Weak<ParserBinding>>>,
     report: RwLock<ParserReport>,
     loader: Mutex<Loader>,
     model_tokens: ModelTokens,
-    /// Reads nothing into what the model writes: for answers to prompts that no template made.
+    /// Binding without a parser, whose output is all text, for answers to raw prompts.
     bare: Arc<ParserBinding>,
-    /// Folders whose files matter.
+    /// Folders to watch.
     folders: Vec<PathBuf>,
-    /// The file asked for, whatever its ending.
+    /// Name of the file that was asked for, also if it doesn't end in `.wasm`.
     file: Option<OsString>,
-    /// Held while a load is under way: who waits for one occupies no thread.
+    /// Lock that is held during a reload. It is asynchronous, so a waiting reload occupies no thread.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
-    /// A load has ended.
+    /// Notified after each load.
     loaded: Notify,
 }
 
 impl Parsers {
-    /// Loads the parser that the options ask for. `model` is what logs and metrics call the model.
+    /// Loads the parser that the options ask for. `model` is the model's label in logs and metrics.
     ///
     /// # Errors
-    /// There is none, or it can't be used.
+    /// There is no such parser, or it can't be used.
     pub(super) fn load(
         options: &ModelOptions,
         runtime: Arc<Runtime>,
@@ -90,31 +90,31 @@ impl Parsers {
         })
     }
 
-    /// The parser of a stream that starts now.
+    /// The parser for a stream that starts now.
     pub(super) fn current(&self) -> Arc<ParserBinding> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The parser that reads nothing into anything.
+    /// The binding without a parser, whose output is all text.
     pub(super) fn bare(&self) -> Arc<ParserBinding> {
         Arc::clone(&self.bare)
     }
 
-    /// How things stand.
+    /// Report on the current parser, the candidates and the last load.
     pub(super) fn report(&self) -> ParserReport {
         let report = self.report.read().unwrap_or_else(PoisonError::into_inner).clone();
         ParserReport { in_memory: self.in_memory(), ..report }
     }
 
-    /// Builds that are in memory; forgets those that no stream has any more.
+    /// Number of bindings in memory. Removes those from the list that no stream has any more.
     fn in_memory(&self) -> usize {
         let mut builds = self.in_memory.lock().unwrap_or_else(PoisonError::into_inner);
         builds.retain(|build| build.strong_count() > 0);
         builds.len()
     }
 
-    /// Looks at the files again and swaps the parser if its content is another. Takes as long as compiling does; streams
-    /// that start meanwhile have the old one.
+    /// Reads the files again and swaps the parser if its content or source changed. Blocks as long as compiling takes; streams that start
+    /// meanwhile get the old parser.
     pub(super) fn reload(&self, cause: &'static str) -> ParserReport {
         let mut loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.report();
@@ -132,7 +132,7 @@ impl Parsers {
         self.publish(report)
     }
 
-    /// A load ended in a way that it shouldn't.
+    /// Reports that a reload panicked.
     pub(super) fn reload_broke(&self, cause: &'static str) -> ParserReport {
         let before = self.report();
         let candidates = before.candidates.clone();
@@ -140,7 +140,7 @@ impl Parsers {
         self.publish(note(before, cause, LoadResult::Failed, None, candidates, error))
     }
 
-    /// Makes the choice the parser of streams to come; nothing if it is what they have anyway.
+    /// Makes the choice the current parser; `None` if it is that already.
     fn swap(&self, choice: ParserChoice, before: &ParserReport) -> Result<Option<Serving>, ModelLoadError> {
         let serving = serving(&choice);
         let old = &before.serving;
@@ -195,7 +195,7 @@ fn first_report(choice: &ParserChoice, candidates: &[CandidateReport]) -> Parser
     ParserReport { serving: serving(choice), in_memory: 1, candidates: candidates.to_vec(), last_load, loads }
 }
 
-/// The report after a load.
+/// Makes the report after a load.
 fn note(
     before: ParserReport,
     cause: &'static str,
@@ -210,7 +210,7 @@ fn note(
     ParserReport { serving: serving.unwrap_or(before.serving), candidates, last_load, loads, ..before }
 }
 
-/// What is wrong with a file that wasn't wrong in this way before.
+/// Error of a file that had no such error before.
 fn newly_bad(candidates: &[CandidateReport], before: &[CandidateReport]) -> Option<String> {
     candidates
         .iter()
@@ -219,7 +219,7 @@ fn newly_bad(candidates: &[CandidateReport], before: &[CandidateReport]) -> Opti
         .map(str::to_owned)
 }
 
-/// Says once of each plugin why it can't be used, or why another was chosen.
+/// Logs once for each plugin why it can't be used, or why another was chosen.
 fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[CandidateReport]) {
     for new in candidates.iter().filter(|candidate| !before.contains(candidate)) {
         match &new.outcome {
@@ -232,7 +232,7 @@ fn log_candidates(model: &str, candidates: &[CandidateReport], before: &[Candida
     }
 }
 
-/// Whose parser it is wants to know; of the shipped ones most are for other models.
+/// Logs why a plugin wasn't chosen: for an operator's own at level info, for the shipped ones at debug, since most are for other models.
 fn log_not_chosen(model: &str, candidate: &CandidateReport) {
     let CandidateReport { source, not_chosen: Some(why), is_own, .. } = candidate else { return };
     if *is_own {
@@ -257,7 +257,7 @@ fn log(model: &str, report: &ParserReport) {
     }
 }
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

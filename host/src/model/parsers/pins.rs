@@ -1,5 +1,5 @@
-//! `--parser-sha256 NAME=HEX`: which content a parser must have. A pin is checked wherever its parser is about to be loaded,
-//! by file name before anything of the file is used, by the parser's own name before it serves.
+//! Pins of parsers, `--parser-sha256 NAME=HEX`: the digest that a parser's content must have. A pin is checked at each load of its parser:
+//! by the file's name before the file is used, and by the parser's own name before it serves.
 
 use std::str::FromStr;
 
@@ -31,35 +31,35 @@ fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A pin that isn't kept.
+/// Violation of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PinError {
-    /// The content is another.
+    /// The content has another digest.
     #[error(
         "parser {parser}: its SHA-256 is {found}, but --parser-sha256 {name} allows {pinned} alone; restore the file, or \
          change the pin if you mean this one"
     )]
     Mismatch {
-        /// The parser, as messages name it.
+        /// Source of the parser, for messages.
         parser: String,
-        /// What the pin names.
+        /// Name in the pin.
         name: String,
-        /// The content's digest.
+        /// Digest of the content.
         found: String,
-        /// The pin's.
+        /// Digest in the pin.
         pinned: String,
     },
-    /// The pin protects nothing, as with a slip in its name.
+    /// The pin was compared with no parser, for example because of a typing error in its name.
     #[error("--parser-sha256 {name}: no parser of this name was looked at, only {}", list(.seen))]
     Unused {
-        /// What the pin names.
+        /// Name in the pin.
         name: String,
-        /// What could have been named.
+        /// Names of the parsers that were checked.
         seen: Vec<String>,
     },
 }
 
-/// All pins, and what they were compared with in one round of loading.
+/// All pins, and the names that were checked in one round of loading.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
     pins: Vec<Pin>,
@@ -71,15 +71,15 @@ impl Pins {
         Self { pins, seen: Vec::new() }
     }
 
-    /// A round of loading begins.
+    /// Begins a round of loading.
     pub(super) fn begin(&mut self) {
         self.seen.clear();
     }
 
-    /// Checks content that goes by `name`, with or without `.wasm`, of the parser that messages call `parser`.
+    /// Checks content whose name is `name`, with or without `.wasm`. `parser` is its source, for messages.
     ///
     /// # Errors
-    /// A pin of that name allows other content only.
+    /// A pin of that name has another digest.
     pub(super) fn check(&mut self, name: &str, parser: &str, digest: &str) -> Result<(), PinError> {
         let name = bare(name);
         if !self.seen.iter().any(|seen| seen == name) {
@@ -96,10 +96,10 @@ impl Pins {
         })
     }
 
-    /// Checks at the round's end that every pin was compared with something.
+    /// Checks at the end of a round that every pin was compared with some content.
     ///
     /// # Errors
-    /// One that wasn't.
+    /// A pin was compared with none.
     pub(super) fn finish(&self) -> Result<(), PinError> {
         let unused = self.pins.iter().find(|pin| !self.seen.iter().any(|seen| seen == bare(&pin.name)));
         unused.map_or(Ok(()), |pin| Err(PinError::Unused { name: pin.name.clone(), seen: self.seen.clone() }))

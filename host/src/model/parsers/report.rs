@@ -1,4 +1,4 @@
-//! What is known of a model's parsers, for `GET /admin/parsers` and for logs. Names and digests; nothing of any stream.
+//! Report on a model's parsers, for `GET /admin/parsers` and for logs: names, digests and results of loads, without data of any stream.
 
 use serde::Serialize;
 
@@ -7,77 +7,77 @@ use crate::model::shipped::shipped_parsers;
 use crate::parser::contract::Descriptor;
 use crate::parser::{LoadProblem, PluginSource};
 
-/// The parser that serves, what else is there, and how the last load went.
+/// Report on a model's parsers: the current one, the candidates, and the last load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParserReport {
-    /// The parser of streams that start now.
+    /// The current parser, which streams that start now get.
     pub serving: Serving,
-    /// Builds in memory: the one that serves, and older ones that streams under way keep.
+    /// Number of builds in memory: the current one, and older ones that running streams keep.
     pub in_memory: usize,
-    /// Everything that the last load looked at, with the reason where it can't be used.
+    /// All plugins that the last load has checked, with the reason if one can't be used.
     pub candidates: Vec<CandidateReport>,
-    /// How the last load went.
+    /// Result of the last load.
     pub last_load: LastLoad,
-    /// Loads since the start, by result.
+    /// Numbers of loads since the start, by result.
     pub loads: Loads,
 }
 
-/// The parser that serves.
+/// The current parser.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Serving {
-    /// As its descriptor says.
+    /// Name in the descriptor.
     pub name: String,
-    /// As its descriptor says.
+    /// Version in the descriptor.
     pub version: String,
-    /// Its file, or its name among the shipped ones.
+    /// Path of the file, or name of the shipped parser.
     pub source: String,
     /// SHA-256 of the component; empty for `none`.
     pub sha256: String,
-    /// Bytes of the component.
+    /// Size of the component in bytes.
     pub bytes: usize,
-    /// Why it was chosen.
+    /// Reason why the parser was chosen.
     pub why: String,
-    /// Since when it serves, in seconds since 1970.
+    /// Time since which the parser serves, in seconds since 1970.
     pub since: u64,
 }
 
-/// A plugin that was looked at.
+/// Result of checking one plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CandidateReport {
-    /// Its file, or its name among the shipped ones; as `--parser` takes it.
+    /// Path of the file, or name of the shipped parser, as `--parser` takes it.
     pub source: String,
-    /// SHA-256 of its content, if it could be read.
+    /// SHA-256 of the content, if it could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What it says of itself, or why it can't be used.
+    /// Facts from the plugin's descriptor, or the reason why it can't be used.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Why another was chosen, where it could have been.
+    /// Reason why a usable plugin wasn't chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_chosen: Option<String>,
-    /// Somebody's own: a file that isn't called like a shipped parser.
+    /// Whether it is the operator's own plugin: a file whose descriptor has no shipped parser's name.
     #[serde(skip)]
     pub(super) is_own: bool,
 }
 
-/// What came of looking at a plugin.
+/// Whether a plugin can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// It can be used.
+    /// The plugin can be used.
     Usable {
-        /// As its descriptor says.
+        /// Name in the descriptor.
         name: String,
-        /// As its descriptor says.
+        /// Version in the descriptor.
         version: String,
         /// The `model_type`s and architectures that it claims.
         models: Vec<String>,
     },
-    /// It can't.
+    /// The plugin can't be used.
     Unusable {
-        /// Why.
+        /// Reason, in one line.
         error: String,
-        /// Nothing is wrong with it: the options, which the model's files are part of, are none of its.
+        /// Whether the plugin itself is in order, but refused its options, which may include the model's response template.
         #[serde(skip)]
         declined: bool,
     },
@@ -107,12 +107,12 @@ impl CandidateReport {
         Self { source: source.name().into_owned(), sha256, outcome, not_chosen: None, is_own }
     }
 
-    /// Whether it is a file that can't be used, whatever the options.
+    /// Whether the plugin can't be used with any options.
     pub(super) fn is_bad(&self) -> bool {
         matches!(self.outcome, Outcome::Unusable { declined: false, .. })
     }
 
-    /// Why it can't be used.
+    /// Reason why the plugin can't be used.
     pub fn error(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Usable { .. } => None,
@@ -121,34 +121,34 @@ impl CandidateReport {
     }
 }
 
-/// How a load went.
+/// Time, cause and result of a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastLoad {
-    /// When, in seconds since 1970.
+    /// Time of the load, in seconds since 1970.
     pub at: u64,
-    /// What it was for: `start`, `signal`, `watch` or `admin`.
+    /// Cause of the load: `start`, `signal`, `watch` or `admin`.
     pub cause: &'static str,
-    /// What came of it.
+    /// Result of the load.
     pub result: LoadResult,
-    /// What was wrong.
+    /// Reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What came of a load.
+/// Result of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadResult {
-    /// Streams that start now have another parser than before.
+    /// Streams that start now get another parser than before.
     Swapped,
-    /// The same content serves on.
+    /// The same parser continues to serve.
     Unchanged,
-    /// Something is wrong with a file; what served before serves on.
+    /// The load failed or a file has a new error; the parser from before continues to serve.
     Failed,
 }
 
 impl LoadResult {
-    /// Its name in metrics and JSON.
+    /// Name of the result in metrics and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Swapped => "swapped",
@@ -158,14 +158,14 @@ impl LoadResult {
     }
 }
 
-/// Loads by result.
+/// Numbers of loads, by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Loads {
-    /// See [`LoadResult::Swapped`]; the first load is one.
+    /// Number of loads with [`LoadResult::Swapped`], including the first load.
     pub swapped: u64,
-    /// See [`LoadResult::Unchanged`].
+    /// Number of loads with [`LoadResult::Unchanged`].
     pub unchanged: u64,
-    /// See [`LoadResult::Failed`].
+    /// Number of loads with [`LoadResult::Failed`].
     pub failed: u64,
 }
 

@@ -1,13 +1,13 @@
-//! `--parser auto`: which of the plugins at hand is this model's. A pure function of descriptors and model files.
+//! Choice of `--parser auto` among the plugins. A pure function of descriptors and model files.
 //!
 //! A plugin claims a model by naming its `model_type` or architecture. Where several do (Qwen3 and Qwen3-Coder are both
-//! `qwen3_moe`), the model's own chat template decides: it shows the model how to write, so the right parser's markers stand
-//! in it. Markers that all claimants declare say nothing and are left out. Of the rest, in this order:
-//! 1. who has more of its own markers in the template;
-//! 2. who lacks fewer of them;
-//! 3. who has more of them among the tokenizer's added tokens.
+//! `qwen3_moe`), the model's own chat template decides: it shows the model how to write, so it has the right parser's markers. Markers
+//! that all claimants declare make no difference and are left out. The others decide, in this order:
+//! 1. the parser with more of its own markers in the template;
+//! 2. the parser with fewer of them missing in the template;
+//! 3. the parser with more of them among the tokenizer's added tokens.
 //!
-//! No guess beyond that: a tie is an error, and so is a model that nobody claims.
+//! There is no guess beyond that: a tie is an error, and so is a model that no parser claims.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,13 +15,13 @@ use std::fmt::Write as _;
 
 use crate::parser::contract::Descriptor;
 
-/// What a model's files say of it.
+/// Facts from a model's files that decide the choice.
 pub(super) struct Evidence<'a> {
-    /// `model_type` and architectures.
+    /// The model's `model_type` and architectures.
     pub(super) types: &'a [String],
-    /// Source of the chat template.
+    /// Source of the chat templates.
     pub(super) template: &'a str,
-    /// The tokenizer's added tokens.
+    /// Literals of the tokenizer's added tokens.
     pub(super) tokens: &'a HashSet<String>,
 }
 
@@ -37,36 +37,36 @@ pub(super) struct Candidate<'a> {
 pub(super) struct Selected {
     /// Index among the candidates.
     pub(super) index: usize,
-    /// Why, in one line.
+    /// Reason for the choice, in one line.
     pub(super) why: String,
-    /// The model's files don't look like this parser's.
+    /// Whether the model's files have none of this parser's markers.
     pub(super) doubtful: bool,
 }
 
-/// No parser can be chosen.
+/// Error of a choice that isn't possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// Nobody claims the model.
+    /// No parser claims the model.
     #[error(
         "no parser is for {model}; there are {known}; choose one with --parser NAME, or --parser none to serve its text as \
          it is"
     )]
     Unclaimed {
-        /// The model's types.
+        /// Types of the model, for people.
         model: String,
-        /// The candidates and what they are for.
+        /// The candidates and the models that they claim.
         known: String,
     },
-    /// Several claim it, and nothing tells them apart.
+    /// Several parsers claim the model, and no rule prefers one of them.
     #[error(
         "several parsers claim {model}, and its chat template fits them alike: {claims}; choose one: {commands}"
     )]
     Tie {
-        /// The model's types.
+        /// Types of the model, for people.
         model: String,
-        /// Claimants and what speaks for each.
+        /// The claimants and their counts of markers.
         claims: String,
-        /// What to type.
+        /// Switches that choose one of them.
         commands: String,
     },
 }
@@ -74,7 +74,7 @@ pub enum SelectError {
 /// Chooses among the candidates.
 ///
 /// # Errors
-/// None claims the model, or several do alike.
+/// No candidate claims the model, or several do and are equal by all rules.
 pub(super) fn select(model: &Evidence, candidates: &[Candidate]) -> Result<Selected, SelectError> {
     let claims = |&index: &usize| claims(model, candidates[index].descriptor);
     let claimants: Vec<usize> = (0..candidates.len()).filter(claims).collect();
@@ -85,7 +85,7 @@ pub(super) fn select(model: &Evidence, candidates: &[Candidate]) -> Result<Selec
     }
 }
 
-/// Why a candidate isn't the choice, in one line. `chosen` names the choice.
+/// Reason why a candidate wasn't chosen, in one line. `chosen` is the name of the choice.
 pub(super) fn why_not(model: &Evidence, descriptor: &Descriptor, chosen: &str) -> String {
     if claims(model, descriptor) {
         return format!("{chosen} fits the chat template better");
@@ -108,7 +108,7 @@ fn sole(model: &Evidence, index: usize, candidate: &Candidate) -> Selected {
     Selected { index, why, doubtful }
 }
 
-/// What speaks for a claimant.
+/// Counts of a claimant's markers, by which claimants are compared.
 struct Weight<'a> {
     index: usize,
     name: &'a str,
@@ -167,7 +167,7 @@ fn weigh(model: &Evidence, candidates: &[Candidate], claimants: &[usize]) -> Res
     Err(SelectError::Tie { model: describe(model), claims, commands })
 }
 
-/// `model_type qwen3 (Qwen3ForCausalLM)`.
+/// Describes the model's types, as in `model_type qwen3 (Qwen3ForCausalLM)`.
 fn describe(model: &Evidence) -> String {
     match model.types {
         [] => "a model without model_type".to_owned(),
@@ -184,7 +184,7 @@ fn known(candidates: &[Candidate]) -> String {
     candidates.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
-/// The first few models that it claims.
+/// The first few models that a descriptor claims.
 fn claimed(descriptor: &Descriptor) -> String {
     let models = &descriptor.models;
     if models.is_empty() {

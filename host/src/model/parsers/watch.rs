@@ -1,8 +1,8 @@
-//! Notices that a plugin file is new, replaced, written in place or gone.
+//! Watcher of plugin files, which reports that one is new, replaced, written in place or removed.
 //!
-//! Folders are watched, not files: a file that is replaced by a rename is another file. A change is reported once the folder
-//! has been quiet for a moment, so that a file which is being written is mostly seen whole; where it isn't, the load fails,
-//! the old parser stays, and the next write is a change again.
+//! It watches folders rather than files, since a file that is replaced by a rename is another file. A change is reported once the folder
+//! has been quiet for a moment, so that a file which is being written is usually complete. If it isn't, the load fails,
+//! the old parser stays, and the next write is reported as a change again.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,25 +14,24 @@ use tokio::sync::mpsc;
 
 use super::Parsers;
 
-/// Silence that ends a change.
+/// Time without events that ends a change.
 const QUIET: Duration = Duration::from_millis(200);
-/// A folder that is never quiet is looked at this often.
+/// Time after which a change is reported although the folder isn't quiet.
 const IMPATIENCE: Duration = Duration::from_secs(3);
 
-/// A watch on folders.
+/// Watcher of folders.
 pub(super) struct PluginWatch {
     watcher: RecommendedWatcher,
     changes: mpsc::Receiver<()>,
     folders: Vec<PathBuf>,
-    /// A change was seen and isn't over.
+    /// Whether a change has begun and hasn't been reported yet.
     changing: bool,
 }
 
 impl PluginWatch {
-    /// A watch that isn't attached to anything yet.
-    /// Files that end in `.wasm` matter, and the one called `file`.
+    /// Makes a watcher that watches no folder yet. It reports changes of files that end in `.wasm`, and of the one with the name `file`.
     pub(super) fn new(folders: Vec<PathBuf>, file: Option<OsString>) -> notify::Result<Self> {
-        // One place: a change that waits to be seen stands for all that follow it.
+        // The channel holds one event: while it waits, further events add nothing.
         let (sender, changes) = mpsc::channel(1);
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.map_or(true, |event| matters(&event, file.as_deref())) {
@@ -42,7 +41,7 @@ impl PluginWatch {
         Ok(Self { watcher, changes, folders, changing: false })
     }
 
-    /// Watches the folders that are there; says which aren't. May be called again, for folders made or replaced since.
+    /// Watches the folders that exist, and returns those that can't be watched. May be called again, for folders made or replaced since.
     pub(super) fn attach(&mut self) -> Vec<(&Path, notify::Error)> {
         let mut watch = |folder| self.watcher.watch(folder, RecursiveMode::NonRecursive);
         self.folders
@@ -52,7 +51,7 @@ impl PluginWatch {
             .collect()
     }
 
-    /// Ready after a change, once it is over. May be dropped while it waits.
+    /// Waits for a change, and until it is over. Cancel safe.
     pub(super) async fn changed(&mut self) {
         if !self.changing {
             self.changes.recv().await.expect("the watcher, and so the sender, lives as long as this");
@@ -68,7 +67,7 @@ impl PluginWatch {
     }
 }
 
-/// Whether it can change what a parser is. Reading doesn't, or each load would lead to the next.
+/// Whether the event may change a parser. Reads are ignored, else each load would cause the next.
 fn matters(event: &Event, file: Option<&OsStr>) -> bool {
     if event.need_rescan() {
         return true;
@@ -83,16 +82,16 @@ fn matters(event: &Event, file: Option<&OsStr>) -> bool {
     kind && event.paths.iter().any(|path| is_plugin(path) || is_file(path))
 }
 
-/// Changes of a model's plugin files, one after the other.
+/// Stream of changes of a model's plugin files.
 pub(in crate::model) struct Changes<'a> {
     parsers: &'a Parsers,
-    /// None where nothing can be watched.
+    /// `None` if files can't be watched.
     watch: Option<PluginWatch>,
     started: bool,
 }
 
 impl Parsers {
-    /// Begins to watch. What can't be watched is logged.
+    /// Starts to watch the plugin files. Folders that can't be watched are logged.
     pub(in crate::model) fn changes(&self) -> Changes<'_> {
         let watch = PluginWatch::new(self.folders.clone(), self.file.clone());
         let mut watch = watch
@@ -107,15 +106,15 @@ impl Parsers {
 }
 
 impl Changes<'_> {
-    /// Ready when the files should be looked at: at once, for they may have changed while weights were loaded, then after
-    /// each change. May be dropped while it waits.
+    /// Waits until the files should be read again: the first call returns at once, since they may have changed while weights were loaded, and
+    /// each later one after a change. Cancel safe.
     pub(in crate::model) async fn next(&mut self) {
         let Some(watch) = &mut self.watch else { return std::future::pending().await };
         if !std::mem::replace(&mut self.started, true) {
             return;
         }
         loop {
-            // A folder that came or was replaced since; what can't be watched was said at the start.
+            // Watches folders that were made or replaced since. Errors were logged at the start.
             watch.attach();
             tokio::select! {
                 () = watch.changed() => return,

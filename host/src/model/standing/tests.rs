@@ -1,4 +1,4 @@
-//! Openings of the shipped formats, as their models' templates write them.
+//! Tests with openings of the shipped formats, as their models' templates write them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,19 +13,19 @@ use crate::parser::contract::{Tool, ToolChoice, ToolKind};
 use crate::parser::{Plugin, Runtime};
 use crate::prompt::Conversation;
 
-/// A shipped parser.
+/// Loads a shipped parser.
 pub(in crate::model) fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
     runtime.load(&find_parser(name, Path::new("none")).unwrap(), &[]).unwrap()
 }
 
-/// For a tokenizer that has each of the parser's markers as a token: 1000 and the marker's index.
+/// Binds a parser to a tokenizer that has each marker as a token, whose id is 1000 plus the marker's index.
 pub(in crate::model) fn bound(plugin: Arc<Plugin>) -> ParserBinding {
     let markers = plugin.descriptor().markers.clone();
     let id = |literal: &str| (1000..).zip(&markers).find(|(_, marker)| *marker == literal).map(|(id, _)| id);
     ParserBinding::bind(plugin, Vec::new(), &[1], id).unwrap()
 }
 
-/// Both, compiled once for all tests.
+/// A shipped parser, bound so, and compiled once for all tests.
 pub(in crate::model) fn shipped(name: &str) -> ParserBinding {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| fixture::runtime(&ParserLimits::default()));
     static PLUGINS: Mutex<BTreeMap<String, Arc<Plugin>>> = Mutex::new(BTreeMap::new());
@@ -33,13 +33,13 @@ pub(in crate::model) fn shipped(name: &str) -> ParserBinding {
     bound(Arc::clone(plugins.entry(name.to_owned()).or_insert_with(|| load(&RUNTIME, name))))
 }
 
-/// Pieces as a prompt has them.
+/// Makes an opening of these pieces; those that are markers get their ids.
 pub(in crate::model) fn opening(parser: &ParserBinding, pieces: &[&str]) -> Vec<(Option<u32>, String)> {
     let id = |piece: &str| parser.markers().find(|(literal, _)| *literal == piece).and_then(|(_, id)| id);
     pieces.iter().map(|piece| (id(piece), (*piece).to_owned())).collect()
 }
 
-/// A job that asks for nothing.
+/// An empty job.
 pub(in crate::model) fn job() -> Job {
     Job {
         conversation: Conversation::default(),
@@ -61,7 +61,7 @@ pub(in crate::model) fn job() -> Job {
     }
 }
 
-/// A function.
+/// A function tool with one parameter, `city`.
 pub(in crate::model) fn function(name: &str, strict: bool) -> Tool {
     let parameters = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
     Tool {
@@ -74,10 +74,10 @@ pub(in crate::model) fn function(name: &str, strict: bool) -> Tool {
     }
 }
 
-/// What ends the reasoning of most formats, by its place among their markers.
+/// Reasoning that marker 1 ends, as in most formats.
 const THINK_END: Standing = Standing::Reasoning(Some(1));
 
-/// Format, opening, where the turn stands, and whether that is its beginning.
+/// Format, opening, expected state of the turn, and whether the turn is still at its beginning.
 const OPENINGS: &[(&str, &[&str], Standing, bool)] = &[
     ("qwen3", &["<|im_start|>", "assistant\n"], Standing::Message, true),
     (

@@ -1,4 +1,4 @@
-//! From a job to what its engine is asked, by the embedded model and its tokenizer.
+//! Tests of the requests that engines get for a job, with the embedded model and its tokenizer.
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -18,7 +18,7 @@ use crate::model::served::Model;
 use crate::model::standing::tests::{function, job};
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
 
-/// Keeps what it is asked, and generates nothing.
+/// Engine that records its requests, and generates no tokens.
 struct Recorder {
     info: EngineInfo,
     asked: Arc<Mutex<Vec<GenerationRequest>>>,
@@ -43,7 +43,7 @@ impl Engine for Recorder {
     }
 }
 
-/// The embedded model over an engine that follows so much, and what that is asked.
+/// The embedded model over an engine with this support, and the requests that the engine gets.
 fn model(constraints: ConstraintSupport) -> (Model, Arc<Mutex<Vec<GenerationRequest>>>) {
     let asked = Arc::default();
     let engine = Recorder { info: info(constraints), asked: Arc::clone(&asked) };
@@ -85,7 +85,7 @@ async fn the_engine_hears_of_constraint_affinity_and_priority() {
     assert_ne!(first.affinity, wished.affinity);
 }
 
-/// Of the embedded model's tokenizer: places among Qwen3's markers, and ids.
+/// Indices of Qwen3's first four markers, with their token ids in the embedded model's tokenizer.
 fn model_token_ids() -> Vec<(usize, u32)> {
     let files = locate(None).unwrap().files;
     let tokenizer = Tokenizer::load(&files).unwrap();

@@ -1,7 +1,7 @@
-//! `--parser auto`: what is at hand is looked at, one is chosen by what each says of itself, and that one is loaded.
+//! Loader of `--parser auto`: checks all plugins, chooses one by their descriptors, and loads that one.
 //!
-//! A file of the plugins folder takes the place of the shipped parser of its name; one that can't be used is out of the choice.
-//! The parser for tables is asked only if nobody claims a model that has one.
+//! A file in the plugins folder replaces the shipped parser of its name; one that can't be used is excluded from the choice.
+//! The parser for tables is tried only if no other claims a model that has a table.
 
 use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
@@ -14,7 +14,7 @@ use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
 
 impl Loader {
     pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
-        // A folder that isn't there is an empty one; `--parser NAME` would say more.
+        // A missing folder counts as empty; only `--parser NAME` reports it.
         for path in plugins_in(&self.folder).unwrap_or_default() {
             self.look(PluginSource::File(path), serving)?;
         }
@@ -37,7 +37,7 @@ impl Loader {
         }
     }
 
-    /// Looks at one plugin, notes what came of it, and loads it only if it doesn't say what it is.
+    /// Checks one plugin and records the result. Loads it only if its descriptor can't be read without that.
     fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
         let (digest, described) = match self.runtime.read(&source) {
@@ -59,7 +59,7 @@ impl Loader {
         self.facts.table.is_some() && matches!(error.problem, LoadProblem::Options(_))
     }
 
-    /// Options may change what a parser says: where the operator gave some, each is asked with them.
+    /// Returns a plugin's descriptor. If the operator set options, which may change it, the plugin is loaded with them.
     fn describe(&mut self, content: &PluginSource) -> Result<Descriptor, ModelLoadError> {
         let Some(digest) = content.digest() else { return Ok(Descriptor::default()) };
         self.check_file_pin(content, &digest)?;
@@ -72,7 +72,7 @@ impl Loader {
         Ok(descriptor)
     }
 
-    /// Looks at the shipped parsers in whose place no file stands.
+    /// Checks the shipped parsers that no file replaces.
     fn look_at_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         for (name, bytes) in SHIPPED {
             let is_known = self.candidates.iter().any(|candidate| candidate.source == *name);
@@ -87,7 +87,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Of files with the same bytes one is enough: the one that is called as its descriptor says, else the first.
+    /// Keeps one of several files with the same bytes: the one whose name is the name in its descriptor, else the first.
     fn drop_copies(&mut self) {
         let mut kept: Vec<Usable> = Vec::new();
         for mut usable in std::mem::take(&mut self.usable) {
@@ -111,7 +111,7 @@ impl Loader {
         select(&self.facts.evidence(), &candidates)
     }
 
-    /// Says of the others why `chosen` goes before them.
+    /// Records for the other candidates why `chosen` was preferred.
     fn say_why_not(&mut self, chosen: &str) {
         let model = self.facts.evidence();
         for usable in &self.usable {
@@ -120,7 +120,7 @@ impl Loader {
         }
     }
 
-    /// The parser for tables, of the folder or the shipped one, if the model has a table; else `unclaimed`.
+    /// Loads the parser for tables, from the folder or the shipped one, if the model has a table; else returns the error `unclaimed`.
     fn for_table(
         &mut self,
         unclaimed: SelectError,
@@ -161,7 +161,7 @@ fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String) {
     }
 }
 
-/// A plugin that can't be used is out of the choice, unless it serves now or isn't what it is pinned to be.
+/// Excludes a plugin that can't be used from the choice. Its error ends the round if it is the current parser or violates a pin.
 fn out_of_the_choice(error: ModelLoadError, name: &str, serving: Option<&str>) -> Result<(), ModelLoadError> {
     if matches!(error, ModelLoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
 }

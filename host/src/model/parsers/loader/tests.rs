@@ -1,4 +1,4 @@
-//! Tests of the loader: which file is taken, and what a bad one changes.
+//! Tests of the loader: which file is chosen, and the effect of files that can't be used.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::model::{EngineChoice, fixture};
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]
 mod guests;
 
-/// A folder with these guests in it.
+/// Makes a folder with these guests as files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (file, guest) in files {
@@ -122,7 +122,7 @@ fn what_didnt_change_isnt_compiled_again() {
     assert!(!Arc::ptr_eq(&first, &other));
 }
 
-/// Why what was looked at isn't the choice, or can't be, by the end of its source.
+/// Reason why a candidate wasn't chosen or can't be used. `source` is the end of its source.
 fn why_not(loader: &Loader, source: &str) -> String {
     let candidate = loader.candidates.iter().find(|candidate| candidate.source.ends_with(source)).unwrap();
     candidate.not_chosen.as_deref().or(candidate.error()).unwrap_or_default().to_owned()

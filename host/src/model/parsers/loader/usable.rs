@@ -1,11 +1,11 @@
-//! A plugin that `auto` can choose.
+//! Candidate of `--parser auto`.
 
 use std::path::Path;
 
 use crate::parser::PluginSource;
 use crate::parser::contract::Descriptor;
 
-/// A plugin that can be chosen. It isn't loaded yet.
+/// A plugin that can be chosen. It may not be loaded yet.
 pub(super) struct Usable {
     pub(super) source: PluginSource,
     pub(super) name: String,
@@ -14,7 +14,7 @@ pub(super) struct Usable {
 }
 
 impl Usable {
-    /// Whether its file is called as its descriptor says.
+    /// Whether the file's name without extension is the name in the descriptor.
     pub(super) fn bears_its_name(&self) -> bool {
         Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
     }

@@ -41,7 +41,7 @@ fn shipped() -> Vec<Descriptor> {
     ]
 }
 
-/// The choice for a model of these types, with this template and these added tokens.
+/// Chooses for a model of these types, with this template and these added tokens.
 fn choose(
     descriptors: &[Descriptor],
     types: &[&str],
@@ -76,7 +76,7 @@ fn which_parser_serves_which_model() {
         (&["qwen3_moe"], &[CODER_TEMPLATE, "<think></think>"].concat(), QWEN3, "qwen3-coder"),
         (&["llama"], "<|eot_id|>", LLAMA3, "llama3"),
         (&["llama"], "<｜tool▁calls▁begin｜>…<think>", DEEPSEEK, "deepseek"),
-        // A template that shows nothing: the tokenizer has a word.
+        // The template has no markers: the tokenizer decides.
         (&["llama"], "{{ messages }}", LLAMA3, "llama3"),
     ] {
         let (name, selected) = choose(&shipped(), types, template, tokens).unwrap();
