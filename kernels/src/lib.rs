@@ -1,5 +1,5 @@
-//! The engine's operations on flat batches of tokens. One file per operation: what it fuses and in which precision it
-//! accumulates, a plain version that says what it means, and the version in use.
+//! Operations of the engine on flat batches of tokens. There is one file per operation: its comment says what it fuses and in which
+//! precision it accumulates, and most have a plain reference beside the version in use.
 //!
 //! Invariant: a row's result does not depend on the rows beside it, nor on the number of threads. Called by the engine's
 //! backends only; knows no model, no file and no scheduler.

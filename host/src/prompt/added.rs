@@ -1,41 +1,41 @@
-//! Tokens beside a model's vocabulary, and how much text each takes where it stands.
+//! Added tokens, which a model has beside its vocabulary, and the text that each takes where it stands.
 //!
-//! The rules are the reference's: a token may take the white space around it, may need to stand alone, and tokens of white
-//! space only are found in any text, the leftmost and longest first. Called by `tokenizer`.
+//! The rules are those of the `tokenizers` library: a token may take the white space around it, and may be a token only as a whole
+//! word; tokens that are white space only are found in any text, the leftmost and longest first. Called by `tokenizer`.
 
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// A token beside the model's own vocabulary.
+/// Added token: a token beside the model's own vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the file format")]
 pub struct AddedToken {
-    /// Its id.
+    /// Id of the token.
     pub id: u32,
-    /// How it is spelt.
+    /// Text that stands for the token.
     pub literal: String,
-    /// Never part of what is shown (BOS, EOS, padding), as opposed to markup such as `<think>`.
+    /// Whether the token never belongs to text that is shown (BOS, EOS, padding), as opposed to markup such as `<think>`.
     pub special: bool,
-    /// Takes the white space before it.
+    /// Whether the token takes the white space before it.
     pub(super) lstrip: bool,
-    /// Takes the white space after it.
+    /// Whether the token takes the white space after it.
     pub(super) rstrip: bool,
-    /// Is a token only where no letter touches it.
+    /// Whether the literal is a token only as a whole word: where no letter, digit or underscore touches it.
     pub(super) single_word: bool,
 }
 
-/// A section of a prompt's text, in bytes: an added token, or text.
+/// Range of a prompt's text, in bytes: an added token, or text.
 #[derive(Debug)]
 pub(super) struct Split {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The added token's id; none for text.
+    /// Id of the added token; `None` for text.
     pub(super) id: Option<u32>,
 }
 
 impl AddedToken {
-    /// Token `id` of the file.
+    /// Makes token `id` from its entry in the file.
     pub(super) fn new(id: u32, token: tokenizers::AddedToken) -> Self {
         Self {
             id,
@@ -47,13 +47,13 @@ impl AddedToken {
         }
     }
 
-    /// Whether it is white space only: such a token controls nothing.
+    /// Whether the literal is white space only. Such a token controls nothing.
     pub(crate) fn is_layout(&self) -> bool {
         self.literal.chars().all(char::is_whitespace)
     }
 
-    /// What the token takes of `text` where it stands at `at`, between the token that ended at `from` and the one that
-    /// begins at `to`; none if letters touch a token that must stand alone.
+    /// Returns the range of `text` that the token takes if its literal begins at `at`, between the token that ended at `from` and the
+    /// one that begins at `to`; `None` if a letter touches a token that must be a whole word.
     pub(super) fn cut(&self, text: &str, at: usize, from: usize, to: usize) -> Option<Split> {
         let (before, after) = (&text[..at], &text[at + self.literal.len()..]);
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -67,7 +67,7 @@ impl AddedToken {
     }
 }
 
-/// Finds added tokens of white space only in text.
+/// Finder of added tokens that are white space only.
 #[derive(Debug)]
 pub(super) struct Layout {
     literals: AhoCorasick,
@@ -75,7 +75,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Those of `added`; none if there are none. The error is a reason.
+    /// Makes the finder of the white-space tokens among `added`; `None` if there are none. The error is a reason.
     pub(super) fn new(added: &HashMap<u32, AddedToken>) -> Result<Option<Self>, String> {
         let is_layout = |token: &&AddedToken| token.is_layout() && !token.literal.is_empty();
         let tokens: Vec<&AddedToken> = added.values().filter(is_layout).collect();
@@ -89,7 +89,7 @@ impl Layout {
         Ok(Some(Self { literals, ids: tokens.iter().map(|token| token.id).collect() }))
     }
 
-    /// Cuts `text[start..end]`.
+    /// Cuts `text[start..end]` into white-space tokens and other text, and appends the parts to `splits`.
     pub(super) fn cut(&self, text: &str, start: usize, end: usize, splits: &mut Vec<Split>) {
         let mut rest = start;
         for found in self.literals.find_iter(&text[start..end]) {

@@ -1,6 +1,7 @@
-//! A conversation as every protocol hands it over: messages and tools, before any template. All text in it comes from the request.
+//! Conversation of a request, in the form that every protocol's reader makes: messages and tools, before any template. All text in it
+//! comes from the request.
 
-/// What the model is to continue.
+/// Conversation that the model continues.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conversation {
     /// Messages, oldest first.
@@ -9,40 +10,40 @@ pub struct Conversation {
     pub tools: Vec<ToolDeclaration>,
 }
 
-/// Who speaks. Roles are ours, never free text.
+/// Role of a message's author. It is one of these roles, never free text of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Instructions.
+    /// Instructions to the model.
     System,
-    /// Instructions by the application (`system` for templates that don't know the role).
+    /// Instructions by the application. Templates that don't know the role get `system`.
     Developer,
     /// The user.
     User,
     /// The model.
     Assistant,
-    /// The result of a call.
+    /// A tool, with the result of a call.
     Tool,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Role of the author.
     pub role: Role,
-    /// Its text; empty for an assistant message that is calls only.
+    /// Text of the message; empty for an assistant message that holds only calls.
     pub content: String,
     /// The model's reasoning, where the client sent it back.
     pub reasoning: Option<String>,
-    /// Calls that the assistant made here.
+    /// Calls that the assistant made in this message.
     pub tool_calls: Vec<HistoryCall>,
-    /// For `Role::Tool`: the call that this answers.
+    /// For `Role::Tool`: id of the call whose result this is.
     pub tool_call_id: Option<String>,
-    /// For `Role::Tool`: the tool's name, where known.
+    /// For `Role::Tool`: name of the tool, where known.
     pub name: Option<String>,
 }
 
 impl Message {
-    /// A message of text only.
+    /// Makes a message that holds only text.
     pub fn text(role: Role, content: impl Into<String>) -> Self {
         Self {
             role,
@@ -55,10 +56,10 @@ impl Message {
     }
 }
 
-/// A call in the history.
+/// Call of a tool in an earlier message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryCall {
-    /// The id that the client knows.
+    /// Id of the call, as the client knows it.
     pub id: String,
     /// Name of the tool.
     pub name: String,

@@ -1,14 +1,14 @@
-//! The chat template and the special tokens of a model directory in Hugging Face's layout.
+//! Reader of the chat template and the special tokens of a model directory in Hugging Face's layout.
 //!
-//! Files are data of the operator's choice: whatever is missing or broken is said in one line that names the file, what
-//! is wrong with it and what to do. Called when a model is loaded.
+//! The operator chooses the files, so an error about a missing or broken one is one line that names the file, what is
+//! wrong with it and what to do. Called when a model is loaded.
 
 use std::borrow::Cow;
 
 use engine::ModelFiles;
 use serde_json::Value;
 
-/// A model file that can't be used.
+/// Error about a model file that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {reason}; {remedy}")]
 pub struct ChatFilesError {
@@ -21,7 +21,7 @@ pub struct ChatFilesError {
 }
 
 impl ChatFilesError {
-    /// An error about `name` among `files`.
+    /// Makes an error about the file `name` of `files`.
     pub(super) fn new(
         files: &ModelFiles,
         name: &str,
@@ -32,18 +32,18 @@ impl ChatFilesError {
     }
 }
 
-/// The template and what it may name beside the conversation.
+/// Chat template of a model, and the special tokens that the template may name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatFiles {
     /// The chat template.
     pub template: String,
-    /// The template for conversations with tools, where the model has one of its own.
+    /// Template for conversations with tools, where the model has a separate one.
     pub tool_template: Option<String>,
-    /// `bos_token`, `eos_token`, … and their literals, as far as the model names them.
+    /// Names (`bos_token`, `eos_token`, …) and literals of the special tokens that the model's files define.
     pub special_tokens: Vec<(String, String)>,
 }
 
-/// Names under which `tokenizer_config.json` gives a literal, and templates read it.
+/// Names of special tokens: keys of `tokenizer_config.json`, and variables of templates.
 const SPECIAL_TOKENS: [&str; 4] = ["bos_token", "eos_token", "unk_token", "pad_token"];
 const TEMPLATE_FILE: &str = "chat_template.jinja";
 pub(super) const CONFIG_FILE: &str = "tokenizer_config.json";
@@ -65,20 +65,20 @@ impl ChatFiles {
     }
 }
 
-/// The table by which `tokenizer_config.json` says how the model's output is read, as JSON text, if it has one
-/// (`response_template`, or `response_schema` as it was called first).
+/// Returns the table in `tokenizer_config.json` that describes how the model's output is parsed, as JSON text, if there is one
+/// (`response_template`, or its first name, `response_schema`).
 pub fn response_template(files: &ModelFiles) -> Result<Option<String>, ChatFilesError> {
     let config = read_json(files, CONFIG_FILE)?.unwrap_or(Value::Null);
     let table = ["response_template", "response_schema"].iter().filter_map(|key| config.get(key));
     Ok(table.filter(|table| !table.is_null()).map(as_text).next())
 }
 
-/// A value that may be JSON inside a string already.
+/// Returns a value as JSON text. A string is taken as JSON text already.
 fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Reads a UTF-8 file; `None` where there is none.
+/// Reads a UTF-8 file; `None` if it doesn't exist.
 pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'static, str>>, ChatFilesError> {
     let bytes = files.read(name).map_err(|error| ChatFilesError {
         file: error.file,
@@ -99,7 +99,7 @@ pub(super) fn read_text(files: &ModelFiles, name: &str) -> Result<Option<Cow<'st
     Ok(Some(text))
 }
 
-/// Reads a JSON file; `None` where there is none.
+/// Reads a file that holds a JSON object; `None` if it doesn't exist.
 pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>, ChatFilesError> {
     let Some(text) = read_text(files, name)? else { return Ok(None) };
     match serde_json::from_str(&text) {
@@ -111,7 +111,7 @@ pub(super) fn read_json(files: &ModelFiles, name: &str) -> Result<Option<Value>,
     }
 }
 
-/// A special token is given as a string or as an object with `content`.
+/// Reads the special tokens of the configuration, each of them a string or an object with `content`.
 fn special_tokens(config: &Value) -> Vec<(String, String)> {
     let literal = |name: &str| {
         let token = config.get(name)?;
@@ -120,7 +120,7 @@ fn special_tokens(config: &Value) -> Vec<(String, String)> {
     SPECIAL_TOKENS.iter().filter_map(|&name| Some((name.to_owned(), literal(name)?))).collect()
 }
 
-/// `chat_template` of the configuration: a string, or a list of named ones of which `default` and `tool_use` matter.
+/// Reads `chat_template` of the configuration: one template, or a list of named ones, of which `default` and `tool_use` are used.
 fn configured_templates(
     files: &ModelFiles,
     config: &Value,

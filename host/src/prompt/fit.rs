@@ -1,26 +1,27 @@
-//! What a template can't take is said otherwise. Templates are written for the turns that their own models make; agents send others:
-//! several messages of instructions, some of them late, text beside reasoning and a call, several calls at once. There, templates raise
-//! an exception, or leave things out without a word.
+//! Changes of conversations for templates that can't take them as they are. Templates are written for the turns that their own models
+//! make; agents send others: several messages of instructions, some of them late, text beside reasoning and a call, several calls at
+//! once. For these, templates raise an exception or silently leave text out.
 //!
-//! No template is known by name: at load each change is tried, and kept only if a probe isn't shown whole without it and is with it.
-//! Invariant: what a template shows as it comes isn't changed, and a change loses no text. Called by `render`.
+//! No template is known by name: at load each change is tried with a probe, and kept only if the template shows the probe in full with
+//! the change and doesn't without it. Invariant: what a template shows as it is stays as it is, and a change loses no text. Called by
+//! `render`.
 
 use std::borrow::Cow;
 
 use super::conversation::{Conversation, HistoryCall, Message, Role};
 
-/// One way to say something otherwise.
+/// One change of a conversation that a template may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
-    /// Instructions by the application are the system's.
+    /// Instructions by the application get the role `system`.
     DeveloperIsSystem,
-    /// Instructions at the beginning are one message.
+    /// Messages of instructions at the beginning are joined into one.
     InstructionsAreOne,
-    /// Instructions after the user has spoken are the user's.
+    /// Instructions after the first message of another role get the role `user`.
     LateInstructionsAreUsers,
-    /// Text before a call continues the reasoning before it.
+    /// Text of a message with reasoning and calls is appended to the reasoning.
     TextFollowsReasoning,
-    /// Each call is a message of its own, and its result follows it.
+    /// Each call becomes a message of its own, followed by its result.
     OneCallPerMessage,
 }
 
@@ -32,12 +33,12 @@ const CHANGES: [Change; 5] = [
     Change::OneCallPerMessage,
 ];
 
-/// The changes that a template needs.
+/// Changes that a template needs, in the order in which they are applied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fit(Vec<Change>);
 
 impl Fit {
-    /// Finds them out. `rendered` is what a template makes of a conversation; nothing where it raises.
+    /// Finds the changes that a template needs. `rendered` returns the template's output for a conversation; `None` if it raises.
     pub(super) fn learn(rendered: impl Fn(&Conversation) -> Option<String>) -> Self {
         let mut fit = Self::default();
         for change in CHANGES {
@@ -54,12 +55,12 @@ impl Fit {
         fit
     }
 
-    /// Whether nothing is changed.
+    /// Whether the template needs no change.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The conversation as the template can take it.
+    /// Returns the conversation in a form that the template takes.
     pub(super) fn apply<'a>(&self, conversation: &'a Conversation) -> Cow<'a, Conversation> {
         if self.is_empty() {
             return Cow::Borrowed(conversation);
@@ -71,10 +72,10 @@ impl Fit {
 }
 
 impl Change {
-    /// `shown`: whether the probe is seen whole as it comes; nothing where the template raises.
+    /// Whether the template needs the change. `shown` says whether it shows the probe in full without the change; `None` if it raises.
     fn is_needed(self, shown: Option<bool>) -> bool {
         match self {
-            // Templates that leave such text out know that their models never saw it there.
+            // A template that leaves such text out does so because its model never saw text there.
             Self::TextFollowsReasoning => shown.is_none(),
             _ => shown != Some(true),
         }
@@ -96,7 +97,7 @@ impl Change {
         messages
     }
 
-    /// A conversation that shows whether the change is needed, and what has to be seen of it.
+    /// Returns a conversation that shows whether the change is needed, and the words that the template has to show.
     fn probe(self) -> (Conversation, &'static [&'static str]) {
         let text = |role, text: &str| Message::text(role, text);
         let user = || text(Role::User, "zq0");
@@ -163,7 +164,7 @@ fn join_text(message: &mut Message) {
     }
 }
 
-/// One paragraph more; none where `text` is empty.
+/// Appends `text` as a further paragraph; nothing if `text` is empty.
 fn append(to: &mut String, text: &str) {
     if !to.is_empty() && !text.is_empty() {
         to.push_str("\n\n");
@@ -171,7 +172,7 @@ fn append(to: &mut String, text: &str) {
     to.push_str(text);
 }
 
-/// Results that stand elsewhere than right behind their calls stay where they are.
+/// Gives each call a message of its own, followed by its result. A result that doesn't come right behind its calls stays where it is.
 fn split_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut split = Vec::with_capacity(messages.len());
     let mut rest = messages.into_iter().peekable();

@@ -1,6 +1,6 @@
-//! What a model's files say of generation: which ids end a turn, and how to sample where a request doesn't say.
+//! Generation defaults of a model's files: the ids that end a turn, and the sampling parameters for requests that don't set them.
 //!
-//! Values are checked here, so that nobody downstream meets a temperature of −1. Called when a model is loaded.
+//! Values are checked here, so that later code can rely on their ranges. Called when a model is loaded.
 
 use engine::ModelFiles;
 use serde_json::Value;
@@ -8,28 +8,28 @@ use serde_json::Value;
 use super::files::{ChatFilesError, read_json};
 use super::tokenizer::Tokenizer;
 
-/// The model's defaults.
+/// Generation defaults of a model; `None` for a parameter that its files don't set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GenerationDefaults {
     /// Ids that end a turn: `eos_token_id` and the tokenizer's `eos_token`, each once.
     pub eos_token_ids: Vec<u32>,
     /// Temperature; 0 (greedy) where the model says `do_sample: false`.
     pub temperature: Option<f32>,
-    /// Nucleus, in (0, 1].
+    /// Probability mass of nucleus sampling, in (0, 1].
     pub top_p: Option<f32>,
-    /// The k likeliest; 0 is all.
+    /// Number of likeliest tokens that are sampled from; 0 is all.
     pub top_k: Option<u32>,
-    /// Share of the likeliest token's probability that others need.
+    /// Probability that a token needs, as a share of the likeliest token's, in [0, 1].
     pub min_p: Option<f32>,
-    /// What the logits of tokens that came are divided by.
+    /// Penalty of tokens in prompt or output, in (0, 100]: divides their positive logits and multiplies their negative ones.
     pub repetition_penalty: Option<f32>,
 }
 
 const FILE: &str = "generation_config.json";
 
 impl GenerationDefaults {
-    /// Reads `generation_config.json`, and `eos_token_id` of `config.json` where it is silent. `eos_token` is the literal
-    /// that `tokenizer_config.json` names. Neither file need be there.
+    /// Reads `generation_config.json`, and `eos_token_id` of `config.json` if the former has none. `eos_token` is the literal
+    /// that `tokenizer_config.json` names. Both files may be missing.
     pub fn load(
         files: &ModelFiles,
         tokenizer: &Tokenizer,
@@ -61,7 +61,7 @@ impl GenerationDefaults {
     }
 }
 
-/// `eos_token_id`: a number, a list of numbers, or nothing.
+/// Reads `eos_token_id`: a number, a list of numbers, or nothing.
 fn ids(files: &ModelFiles, file: &str, config: &Value) -> Result<Vec<u32>, ChatFilesError> {
     let list = match config.get("eos_token_id") {
         None | Some(Value::Null) => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Ids of earlier calls as a model spells them. Clients see the host's ids only; what stands in the prompt is decided here.
+//! Ids of earlier calls as a model spells them. Clients see only the host's ids; this module makes the ids that stand in the prompt.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub fn spell_history_call_ids(conversation: &mut Conversation, pattern: &str) {
     }
 }
 
-/// One pass over the pattern, so that a name that spells `{index}` stays a name.
+/// Fills in `pattern` in one pass, so that `{index}` inside a tool's name stays as it is.
 fn spell(pattern: &str, name: &str, index: usize) -> String {
     let mut id = String::with_capacity(pattern.len() + name.len());
     let mut rest = pattern;

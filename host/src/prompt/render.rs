@@ -1,8 +1,9 @@
-//! A model's chat format: conversation in, token ids and the opening of the turn out.
+//! Chat format of a model: makes the token ids of a conversation, and the opening of the turn that the model generates.
 //!
 //! Invariants: control tokens in the ids were written by the template (`segments`); the ids of a chat that spells no
-//! control token are those of the reference, and a template for which that fails on plain probes is named at load.
-//! Loaded with the model; `render` runs once per request, on the request's task.
+//! control token are those that the tokenizer gives for its text as a whole, and a warning is logged at load if that fails on
+//! plain probes. Loaded with the model; `render` runs on a blocking thread, once per request, or more often while the model
+//! room shortens the conversation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,38 +26,38 @@ use crate::limits::Limits;
 pub enum Opening {
     /// The model answers the last message.
     NewTurn,
-    /// The last message is the model's own, and it goes on with that message's text.
+    /// The last message is the model's own, and the model continues its text.
     ContinueLast,
 }
 
-/// A prompt, ready for the engine.
+/// Prompt for the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// Its token ids.
+    /// Token ids of the prompt.
     pub ids: Vec<u32>,
-    /// What the template opens the turn with (text to go on with included), in order: the id where it is an added token,
-    /// and the text. It is replayed to the parser before any output.
+    /// Opening of the turn as the template wrote it, text to continue included: for each segment, the id if it is an added token, and
+    /// the text. It is replayed to the parser before any output.
     pub generation_prompt: Vec<(Option<u32>, String)>,
 }
 
-/// Why there is no prompt.
+/// Error of rendering a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// The template raised an exception about this conversation; its own words.
+    /// The template raised an exception about this conversation, with this message.
     #[error("{0}")]
     Raised(String),
-    /// The template can't take this conversation.
+    /// The template can't take this conversation, for this reason.
     #[error("this model's chat template can't take this conversation: {0}")]
     Conversation(String),
-    /// The prompt is certain to be longer than the context; it was not tokenised.
+    /// The conversation or the prompt has more bytes than the context may hold; it was not tokenised.
     #[error("the prompt has {bytes} bytes, more than the {limit} that this model's context may hold")]
     TooLong {
-        /// Bytes of the prompt.
+        /// Size of the conversation or of the prompt in bytes.
         bytes: usize,
-        /// Bytes allowed.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// The template itself is wrong: the operator's fault.
+    /// The template itself is wrong, which is the operator's fault.
     #[error("this model's chat template is broken: {0}")]
     Template(String),
     /// The tokenizer can't encode the text.
@@ -65,7 +66,7 @@ pub enum RenderError {
 }
 
 impl RenderError {
-    /// Whether another conversation would do (a 400), or the model's files are at fault (a 500).
+    /// Whether the conversation is at fault (a 400), and not the model's files (a 500).
     pub fn is_clients_fault(&self) -> bool {
         !matches!(self, Self::Template(_))
     }
@@ -81,7 +82,7 @@ impl From<TemplateError> for RenderError {
     }
 }
 
-/// A model's chat template and tokenizer.
+/// Chat format of a model: its chat template and its tokenizer.
 #[derive(Debug)]
 pub struct ChatFormat {
     tokenizer: Arc<Tokenizer>,
@@ -90,10 +91,10 @@ pub struct ChatFormat {
     tool_template: Option<Template>,
     /// Special tokens by the names under which templates read them, as stand-ins.
     special_tokens: Vec<(String, Value)>,
-    /// What the role `developer` is called.
+    /// Name of the role `developer` in the template.
     developer: &'static str,
     call_arguments: CallArguments,
-    /// What the template has to be told otherwise.
+    /// Changes that conversations need for the template.
     fit: Fit,
     builtin_tools: bool,
     output_cap: usize,
@@ -101,14 +102,14 @@ pub struct ChatFormat {
     max_conversation_bytes: usize,
 }
 
-/// A rendering that still holds stand-ins, and where in it the turn to generate begins.
+/// Output of a template, with stand-ins still in it, and the byte in it where the turn to generate begins.
 struct Rendered {
     output: String,
     turn: usize,
 }
 
 impl ChatFormat {
-    /// Compiles the template that was read of `files` for a model of `context` tokens.
+    /// Compiles the template `chat`, which was read from `files`, for a model with a context of `context` tokens.
     pub fn load(
         files: &ModelFiles,
         chat: &ChatFiles,
@@ -121,7 +122,7 @@ impl ChatFormat {
         })
     }
 
-    /// The same from what the files hold. The error is a reason.
+    /// Compiles the template `chat` for a model with a context of `context` tokens. The error is a reason.
     pub fn new(
         chat: &ChatFiles,
         tokenizer: Arc<Tokenizer>,
@@ -160,13 +161,13 @@ impl ChatFormat {
         Ok(format)
     }
 
-    /// Whether the template itself describes the tools `browser` and `python`, where its argument `builtin_tools` names them.
+    /// Whether the template itself describes the tools `browser` and `python` if its argument `builtin_tools` names them.
     pub fn describes_builtin_tools(&self) -> bool {
         self.builtin_tools
     }
 
-    /// The prompt of a conversation. `arguments` are template variables beside messages and tools (e.g. `enable_thinking`);
-    /// which of them a request may set is the caller's to decide.
+    /// Renders and encodes the prompt of a conversation. `arguments` are template variables beside messages and tools (such as
+    /// `enable_thinking`); the caller decides which of them a request may set.
     pub fn render(
         &self,
         conversation: &Conversation,
@@ -175,7 +176,7 @@ impl ChatFormat {
     ) -> Result<Prompt, RenderError> {
         let (bytes, limit) = (size_of(conversation), self.max_conversation_bytes);
         if bytes > limit {
-            // The template would be handed a copy of all this, and write another.
+            // Checked before the template runs, which would get a copy of the text and write another.
             return Err(RenderError::TooLong { bytes, limit });
         }
         let mut disguise = Disguise::new(&self.stand_ins);
@@ -183,7 +184,7 @@ impl ChatFormat {
         let (before, turn) = rendered.output.split_at(rendered.turn);
         let opening = self.stand_ins.segments(turn, &disguise);
         let generation_prompt = opening.iter().map(replayed).collect();
-        // As one run: text that the beginning of the turn splits in two is one section for the tokenizer.
+        // Text that the beginning of the turn splits in two is joined again, since the tokenizer must see it as one section.
         let mut segments = self.stand_ins.segments(before, &disguise);
         join(&mut segments, opening);
         let (bytes, limit) =
@@ -223,14 +224,14 @@ impl ChatFormat {
         };
         let turn = match before {
             Ok(before) => common_prefix(&output, &before),
-            // Without the rest of the conversation there is nothing to compare with: nothing is replayed.
+            // The template refuses the conversation without the turn, so the turn's beginning is unknown and nothing is replayed.
             Err(_) => output.len(),
         };
         Ok(Rendered { output, turn })
     }
 
-    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, what it doesn't take
-    /// as it comes, and which control tokens it builds from segments (those are looked for in its output from then on).
+    /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
+    /// it needs, and which control tokens it builds from parts (these are searched for in its output from then on).
     fn probe(&mut self) -> Result<(), String> {
         let probes = variables::probes();
         let accepted =
@@ -275,7 +276,7 @@ impl ChatFormat {
         Some(self.stand_ins.segments(&rendered.output, &disguise))
     }
 
-    /// Whether a conversation that spells no control token gets the ids of its text as a whole.
+    /// Whether the probe, which spells no control token, gets the ids that the tokenizer gives for its text as a whole.
     fn is_as_reference(&self, probe: &Probe) -> bool {
         let Some(segments) = self.run_probe(probe) else { return true };
         let text: String = segments.iter().map(Segment::text).collect();
@@ -291,7 +292,7 @@ fn replayed(segment: &Segment<'_>) -> (Option<u32>, String) {
     (id, segment.text().to_owned())
 }
 
-/// Appends `more`; two texts that meet become one.
+/// Appends `more` and joins two texts that become neighbours.
 fn join<'a>(segments: &mut Vec<Segment<'a>>, more: Vec<Segment<'a>>) {
     for segment in more {
         match (segments.last_mut(), segment) {
@@ -316,7 +317,8 @@ fn split_last(
     Err(RenderError::Conversation(reason.to_owned()))
 }
 
-/// The output up to the end mark, which the template got with a blank behind it: if it trimmed the blank, it trims text.
+/// Cuts the output at the end mark, which the template got with a space behind it. If it trimmed that space, it trims messages, and the
+/// text before the mark is trimmed, too.
 fn cut_at_mark(mut output: String) -> Result<String, RenderError> {
     let Some(end) = output.rfind(END_MARK) else {
         let reason = "the template drops the text that is to be continued";
@@ -324,11 +326,11 @@ fn cut_at_mark(mut output: String) -> Result<String, RenderError> {
     };
     let kept = output[end + END_MARK.len_utf8()..].starts_with(' ');
     output.truncate(if kept { end } else { output[..end].trim_end().len() });
-    // A template may write a message twice.
+    // A template may write a message twice, and its mark with it.
     Ok(output.replace(&format!("{END_MARK} "), "").replace(END_MARK, ""))
 }
 
-/// Bytes that `a` and `b` begin with alike, whole characters only.
+/// Returns the length of the common prefix of `a` and `b` in bytes, at a character boundary.
 fn common_prefix(a: &str, b: &str) -> usize {
     let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     (0..=same).rev().find(|&end| a.is_char_boundary(end)).unwrap_or(0)

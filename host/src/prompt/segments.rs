@@ -1,12 +1,12 @@
-//! Which characters of a rendered prompt are control tokens of the template, and which are text.
+//! Segments of a rendered prompt: which characters are control tokens of the template, and which are text.
 //!
-//! While a template runs, each control token that it writes is one stand-in character of plane 15 (its source was
-//! rewritten so, see `template::source`), and request text is disguised so that it holds no character of planes 15 and 16
-//! but those that stand for its own. So every stand-in in the output was written by the template, whatever it does to
-//! request text: joins, splits, trims or quotes it.
+//! While a template runs, each control token that it writes is one stand-in character of plane 15 (`template::source` rewrites
+//! its source that way). Request text is disguised: its own characters of planes 15 and 16 are replaced by characters of plane 16,
+//! none of which stands for a control token. So every stand-in in the output was written by the template, whatever the template
+//! does to request text: joins, splits, trims or quotes it.
 //!
-//! Some templates build control tokens from segments (`'<|' + role + '|>'`). Such tokens are looked for in the output's text,
-//! and every character that occurs in one of them is disguised in request text. Called by `render`.
+//! Some templates build control tokens from parts (`'<|' + role + '|>'`). These tokens are searched for in the output's text,
+//! and their characters are disguised in request text, except those that `may_be_masked` excludes. Called by `render`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,10 +21,10 @@ const FIRST_MASKED: u32 = 0xF_F000;
 const FIRST_FOREIGN: u32 = 0x10_0000;
 const MAX_FOREIGN: usize = 0xFFFD;
 
-/// Marks the end of the text that the model is to go on with.
+/// Mark at the end of the text that the model continues.
 pub(super) const END_MARK: char = '\u{FFFFD}';
 
-/// A run of the prompt.
+/// Segment of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Segment<'a> {
     /// A control token that the template wrote.
@@ -34,7 +34,7 @@ pub(super) enum Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// The segment as text.
+    /// Returns the segment as text; a control token as its literal.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Control(token) => &token.literal,
@@ -43,23 +43,23 @@ impl Segment<'_> {
     }
 }
 
-/// The control tokens of a model and the characters that stand for them.
+/// Control tokens of a model, and the characters that stand for them.
 #[derive(Debug)]
 pub(super) struct StandIns {
     controls: Vec<AddedToken>,
-    /// Indices of the controls that are looked for in the template's source, in the order of `literals`' patterns.
-    /// A literal that is a plain word is none of them: it may be a key in the template's code.
+    /// Indices of the controls that are searched for in the template's source, in the order of `literals`' patterns.
+    /// A control whose literal is a plain word is left out, since the word may be a key in the template's code.
     spelt: Vec<usize>,
     literals: AhoCorasick,
-    /// Indices of the controls that the template builds from segments, in the order of `glue`'s patterns.
+    /// Indices of the controls that the template builds from parts, in the order of `glue`'s patterns.
     glued: Vec<usize>,
     glue: Option<AhoCorasick>,
-    /// Characters of the glued literals.
+    /// Characters of the glued literals that are disguised in request text, sorted.
     masked: Vec<char>,
 }
 
 impl StandIns {
-    /// Stand-ins for `controls`. The error is a reason.
+    /// Makes stand-ins for `controls`. The error is a reason.
     pub(super) fn new(controls: Vec<AddedToken>) -> Result<Self, String> {
         if controls.len() > MAX_CONTROLS {
             return Err(format!("{} added tokens are more than {MAX_CONTROLS}", controls.len()));
@@ -70,7 +70,7 @@ impl StandIns {
         Ok(Self { controls, spelt, literals, glued: Vec::new(), glue: None, masked: Vec::new() })
     }
 
-    /// Treats `glued` (indices as of `literals_in`) as tokens that the template builds from segments.
+    /// Treats `glued` (indices that `literals_in` returned) as tokens that the template builds from parts.
     pub(super) fn set_glued(&mut self, glued: Vec<usize>) -> Result<(), String> {
         let literals = || glued.iter().map(|&index| self.controls[index].literal.as_str());
         let mut masked: Vec<char> = literals().flat_map(str::chars).filter(|&c| may_be_masked(c)).collect();
@@ -81,7 +81,7 @@ impl StandIns {
         Ok(())
     }
 
-    /// Text of a template with stand-ins for the control tokens that it spells.
+    /// Replaces the control tokens that a template's text spells by their stand-ins.
     pub(super) fn stand_in(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut end = 0;
@@ -94,7 +94,7 @@ impl StandIns {
         out
     }
 
-    /// Controls whose literal stands in one of `segments` as text.
+    /// Returns the indices of controls whose literal stands in one of `segments` as text.
     pub(super) fn literals_in(&self, segments: &[Segment<'_>]) -> Vec<usize> {
         let texts = || {
             segments.iter().filter_map(|segment| match segment {
@@ -106,7 +106,7 @@ impl StandIns {
         (0..self.controls.len()).filter(|&index| in_texts(&self.controls[index])).collect()
     }
 
-    /// Cuts a template's output into control tokens and text, the latter as the request wrote it.
+    /// Cuts a template's output into control tokens and text, and removes the disguise of request text.
     pub(super) fn segments(&self, output: &str, disguise: &Disguise<'_>) -> Vec<Segment<'_>> {
         let mut segments = Vec::new();
         let mut start = 0;
@@ -143,7 +143,7 @@ pub(super) fn has_reserved(text: &str) -> bool {
     text.chars().any(|c| u32::from(c) >= FIRST_CONTROL)
 }
 
-/// How the text of one request is written while the template runs.
+/// Disguise of one request's text while the template runs.
 #[derive(Debug)]
 pub(super) struct Disguise<'a> {
     stand_ins: &'a StandIns,
@@ -153,14 +153,14 @@ pub(super) struct Disguise<'a> {
 }
 
 impl<'a> Disguise<'a> {
-    /// For one request.
+    /// Makes the disguise of one request, which has seen no text yet.
     pub(super) fn new(stand_ins: &'a StandIns) -> Self {
         Self { stand_ins, foreign: Vec::new(), index: HashMap::new() }
     }
 
-    /// `text` as the template sees it: each character for one character.
+    /// Returns `text` as the template sees it, with each character replaced by one character or kept.
     pub(super) fn hide<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        // 0xF3 begins the characters from U+C0000 on.
+        // Characters from U+C0000 on begin with the byte 0xF3 or 0xF4.
         if self.stand_ins.masked.is_empty() && text.bytes().all(|byte| byte < 0xF3) {
             return Cow::Borrowed(text);
         }
@@ -183,7 +183,7 @@ impl<'a> Disguise<'a> {
         nth(FIRST_FOREIGN, index)
     }
 
-    /// What `hide` hid.
+    /// Reverses `hide` in `text`.
     fn reveal(&self, text: &str) -> String {
         if text.bytes().all(|byte| byte < 0xF3) {
             return text.to_owned();
@@ -208,7 +208,8 @@ fn is_word(literal: &str) -> bool {
     literal.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// White space matters to a template's trimming, quotes and control characters to its quoting.
+/// Whether `c` may be disguised. Templates trim white space, and quote text by its quotes, backslashes and control characters, so these
+/// stay as they are.
 fn may_be_masked(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && c != '"' && c != '\\'
 }

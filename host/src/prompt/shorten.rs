@@ -1,5 +1,5 @@
-//! Leaves out the oldest parts of a conversation, so that the rest fits. What stays is a conversation that templates take:
-//! the instructions at its beginning, the user's last message, and the last step after it.
+//! Truncation of conversations: removes the oldest parts, so that the rest fits into the context. The rest is a conversation that
+//! templates take: it keeps the instructions at the beginning, the user's last message, and the last step after it.
 //!
 //! A part is a whole exchange (a user's message and all that followed it) or, once no earlier exchange is left, a step of the last
 //! one: a message with the results of its calls. The model room calls it for jobs that allow it.
@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use super::conversation::{Conversation, Message, Role};
 
-/// Bytes that a message takes in a prompt beside its texts, about.
+/// Approximate bytes that a message, or a call, takes in a prompt beside its texts.
 const MARKUP: usize = 16;
 
-/// Takes parts out, oldest first, until `parts` of them and about `bytes` of text are gone, or nothing more may go.
-/// How many messages went.
+/// Removes parts, oldest first, until `parts` of them and about `bytes` bytes of text are removed, or no further part may be.
+/// Returns the number of removed messages.
 pub fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) -> usize {
     let messages = &mut conversation.messages;
     let all = messages.len();
@@ -32,7 +32,7 @@ pub fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) 
     all - messages.len()
 }
 
-/// About the bytes of a conversation's messages in a prompt.
+/// Returns the approximate size of a conversation's messages in a prompt, in bytes.
 pub fn size_of(conversation: &Conversation) -> usize {
     conversation.messages.iter().map(size).sum()
 }
@@ -43,7 +43,7 @@ fn size(message: &Message) -> usize {
     MARKUP + message.content.len() + reasoning + calls.sum::<usize>()
 }
 
-/// The parts that may go, oldest first.
+/// Returns the parts that may be removed, oldest first.
 fn droppable(messages: &[Message]) -> Vec<Range<usize>> {
     let is_instruction = |message: &&Message| matches!(message.role, Role::System | Role::Developer);
     let head = messages.iter().take_while(is_instruction).count();
@@ -56,7 +56,7 @@ fn droppable(messages: &[Message]) -> Vec<Range<usize>> {
     [exchanges, steps].concat()
 }
 
-/// Cuts `range` before each message that `begins` a part.
+/// Cuts `range` into parts, before each message that `begins` one.
 fn parts(messages: &[Message], range: Range<usize>, begins: impl Fn(&Message) -> bool) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     for at in range {
@@ -73,7 +73,7 @@ mod tests {
     use super::drop_oldest;
     use crate::prompt::{Conversation, HistoryCall, Message, Role};
 
-    /// Messages by letters: system, developer, user, assistant, tool; a capital calls.
+    /// Makes a conversation of letters: s(ystem), d(eveloper), u(ser), a(ssistant), t(ool). A capital letter is a message with a call.
     fn conversation(letters: &str) -> Conversation {
         let message = |letter: char| {
             let role = match letter.to_ascii_lowercase() {
@@ -102,7 +102,7 @@ mod tests {
         conversation.messages.iter().map(letter).collect()
     }
 
-    /// What is left after each part that goes.
+    /// Returns the conversation that is left after each removed part.
     fn shrinking(from: &str) -> Vec<String> {
         let mut conversation = conversation(from);
         let mut left = Vec::new();

@@ -1,10 +1,10 @@
-//! `tiktoken.model` of Kimi and Moonlight, which have no `tokenizer.json`: ranked runs of bytes, made into the same tokenizer in
-//! Hugging Face's format.
+//! Converter of `tiktoken.model`, which Kimi and Moonlight have instead of a `tokenizer.json`: ranked runs of bytes become the same
+//! tokenizer in Hugging Face's format.
 //!
 //! A line of the file is a token's bytes in base64 and its rank, which is its id. tiktoken joins the neighbours whose bytes together
-//! have the lowest rank, the leftmost first; so every way to cut a token into two tokens becomes a merge, in the order of ranks. How text is
-//! cut before that, and that 256 ids behind the last rank are control tokens, stands in the published models' code only
-//! (`tokenization_kimi.py`, class `TikTokenTokenizer`). Called by `tokenizer`.
+//! have the lowest rank, the leftmost first; so every way to cut a token into two tokens becomes a merge, in the order of ranks. Only the
+//! published models' code (`tokenization_kimi.py`, class `TikTokenTokenizer`) says how text is cut before that, and that the 256 ids
+//! after the last rank are control tokens. Called by `tokenizer`.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::token_bytes::spell;
 
-/// The class whose way of cutting text is [`PATTERN`].
+/// Tokenizer class that cuts text by [`PATTERN`].
 const CLASS: &str = "TikTokenTokenizer";
-/// How text is cut: runs of Han characters, words with what is before and behind them, up to three digits, punctuation, white space.
+/// Pattern of the parts that text is cut into: runs of Han characters, words with one character before them and an English contraction
+/// behind, up to three digits, punctuation, white space.
 const PATTERN: &str = concat!(
     r"[\p{Han}]+|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+",
@@ -25,12 +26,12 @@ const PATTERN: &str = concat!(
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
-/// Ids behind the last rank that are control tokens.
+/// Number of control tokens; their ids follow the last rank.
 const CONTROLS: usize = 256;
-/// Bytes of the longest token; published ones have 128.
+/// Maximum size of a token in bytes. The longest published one has 128.
 const LONGEST: usize = 1024;
 
-/// What a `tokenizer.json` of the same tokenizer holds. `config` is `tokenizer_config.json`. The error is a reason.
+/// Returns the text of a `tokenizer.json` for the same tokenizer. `config` is `tokenizer_config.json`. The error is a reason.
 pub(super) fn tokenizer_json(ranks: &str, config: &Value) -> Result<Vec<u8>, String> {
     match config.get("tokenizer_class").and_then(Value::as_str) {
         Some(CLASS) => {}
@@ -58,13 +59,13 @@ pub(super) fn tokenizer_json(ranks: &str, config: &Value) -> Result<Vec<u8>, Str
         "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
         "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
             "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
-            // A word that is a token is that token, whatever its merges.
+            // A word that is in the vocabulary becomes that token, whatever the merges would give.
             "ignore_merges": true, "vocab": vocab, "merges": merges(&tokens)},
     });
     Ok(file.to_string().into_bytes())
 }
 
-/// The bytes of each token, by rank.
+/// Reads the bytes of each token, in the order of ranks.
 fn read_ranks(text: &str) -> Result<Vec<Vec<u8>>, String> {
     let mut tokens: Vec<Option<Vec<u8>>> = Vec::new();
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
@@ -89,7 +90,7 @@ fn read_line(line: &str) -> Option<(Vec<u8>, usize)> {
     Some((bytes, rank.trim_end().parse().ok()?))
 }
 
-/// Every way to make a token of two others, by the token's rank; of one token's, the longest beginnings first.
+/// Returns every way to make a token of two others, in the order of the tokens' ranks; for one token, the longest first part first.
 fn merges(tokens: &[Vec<u8>]) -> Vec<(String, String)> {
     let ids: HashMap<&[u8], usize> = tokens.iter().enumerate().map(|(id, t)| (t.as_slice(), id)).collect();
     let cuts = |token: &Vec<u8>| -> Vec<(String, String)> {
@@ -100,7 +101,7 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<(String, String)> {
     tokens.iter().flat_map(cuts).collect()
 }
 
-/// The control tokens: those that the configuration names, and reserved ones.
+/// Returns the control tokens: those that the configuration names, and reserved ones for the other ids.
 fn controls(config: &Value, first: usize) -> Result<Vec<Value>, String> {
     let empty = Map::new();
     let named = config.get("added_tokens_decoder").and_then(Value::as_object).unwrap_or(&empty);

@@ -1,27 +1,27 @@
-//! The bytes of every token of a byte-level tokenizer (BPE of the GPT-2 kind).
+//! Table of the bytes of every token of a byte-level tokenizer (BPE of the GPT-2 kind).
 
 use std::sync::LazyLock;
 
-/// The bytes of all tokens, one after the other.
+/// Bytes of all tokens, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct TokenBytes {
     bytes: Vec<u8>,
-    /// Where each id's bytes end.
+    /// End of each token's bytes in `bytes`.
     ends: Vec<u32>,
 }
 
-/// What stands for a token in a vocabulary.
+/// Spelling of a token in a vocabulary.
 pub(super) enum Spelling {
-    /// Its text.
+    /// Text of the token.
     Literal(String),
-    /// Its bytes, in GPT-2's alphabet.
+    /// Bytes of the token, written in GPT-2's alphabet.
     Bytes(String),
-    /// There is no such token.
+    /// No token has the id.
     None,
 }
 
 impl TokenBytes {
-    /// The table of these tokens, in the order of their ids.
+    /// Makes the table of `tokens`, which come in the order of their ids.
     pub(super) fn new(tokens: impl Iterator<Item = Spelling>) -> Self {
         let alphabet = byte_alphabet();
         let mut table = Self { bytes: Vec::new(), ends: Vec::with_capacity(tokens.size_hint().0) };
@@ -36,7 +36,7 @@ impl TokenBytes {
         table
     }
 
-    /// The bytes of token `id`; none if there is no such token.
+    /// Returns the bytes of token `id`; empty if there is no such token.
     pub(super) fn get(&self, id: u32) -> &[u8] {
         let id = id as usize;
         let Some(&end) = self.ends.get(id) else { return &[] };
@@ -45,13 +45,13 @@ impl TokenBytes {
     }
 }
 
-/// A token with a character outside the alphabet stands for its own bytes.
+/// Returns the bytes that `spelling` stands for. A spelling with a character outside the alphabet stands for its own UTF-8 bytes.
 fn spelt_bytes(spelling: &str, alphabet: &[Option<u8>]) -> Vec<u8> {
     let byte = |c: char| alphabet.get(c as usize).copied().flatten();
     spelling.chars().map(byte).collect::<Option<Vec<u8>>>().unwrap_or_else(|| spelling.as_bytes().to_vec())
 }
 
-/// Bytes in GPT-2's alphabet.
+/// Writes `bytes` in GPT-2's alphabet.
 pub(super) fn spell(bytes: &[u8]) -> String {
     static CHARACTERS: LazyLock<Vec<char>> = LazyLock::new(|| {
         let mut characters = vec!['\0'; 256];
@@ -65,8 +65,8 @@ pub(super) fn spell(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| CHARACTERS[usize::from(*byte)]).collect()
 }
 
-/// GPT-2's alphabet, from character to byte: printable Latin-1 stands for itself, the other 68 bytes are the characters from
-/// U+0100 on, in order.
+/// Returns GPT-2's alphabet as a table from character to byte: a printable Latin-1 character stands for its own byte, the 68 characters
+/// from U+0100 on stand for the other bytes, in order.
 fn byte_alphabet() -> Vec<Option<u8>> {
     let mut alphabet = vec![None; 0x144];
     let mut next = 0x100;

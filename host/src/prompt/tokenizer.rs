@@ -1,9 +1,9 @@
-//! Text to token ids by a model's `tokenizer.json` (or `tiktoken.model`), in two ways: with the added tokens (raw model output) and without any
-//! (text of requests).
+//! Tokenizer of a model, read from its `tokenizer.json` (or `tiktoken.model`). It encodes in two ways: with the added tokens (raw
+//! prompts and model output), or without any (text of requests).
 //!
 //! Invariant: `encode_text` and the text segments of a prompt never yield the id of an added token, even where the model's
-//! own vocabulary spells one; white-space runs and the unknown token are the exceptions, they control nothing.
-//! Called by `render`, by the replay engine and, for decoding, by `detokenizer`.
+//! own vocabulary spells one. The exceptions are white-space runs and the unknown token, which control nothing, and a token of
+//! a single character that the vocabulary spells. Called by `render`, `detokenizer`, raw prompts, masks, and replay and remote engines.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -21,30 +21,30 @@ use super::segments::Segment;
 use super::tiktoken;
 use super::token_bytes::{Spelling, TokenBytes};
 
-/// Text that the tokenizer can't encode: its vocabulary lacks a character and has no token for unknown ones.
+/// Error for text that the tokenizer can't encode: the vocabulary lacks a character and has no token for unknown ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the tokenizer can't encode this text: {0}")]
 pub struct TokenizeError(pub(super) String);
 
-/// A model's tokenizer.
+/// Tokenizer of a model.
 #[derive(Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     added: HashMap<u32, AddedToken>,
-    /// Added tokens of white space only, by literal.
+    /// Finder of added tokens that are white space only; `None` if the model has none.
     layout: Option<Layout>,
     vocab_size: usize,
-    /// The table of a byte-level one, made when it is first asked for.
+    /// Bytes of every token, computed at the first use; `None` inside if the tokenizer isn't byte-level.
     bytes: OnceLock<Option<Arc<TokenBytes>>>,
 }
 
 const FILE: &str = "tokenizer.json";
 const RANKS_FILE: &str = "tiktoken.model";
-/// Tables are as long as the highest id; published vocabularies have less than 2^19.
+/// Maximum number of ids, since tables are as long as the highest id. Published vocabularies have less than 2^19.
 const MAX_VOCAB: usize = 1 << 22;
 
 impl Tokenizer {
-    /// Reads `tokenizer.json`, or `tiktoken.model` where that is all.
+    /// Reads `tokenizer.json`, or `tiktoken.model` if there is no `tokenizer.json`.
     pub fn load(files: &ModelFiles) -> Result<Self, ChatFilesError> {
         let broken = |name: &'static str| {
             move |reason: String| ChatFilesError::new(files, name, reason, "fetch the file again")
@@ -61,7 +61,7 @@ impl Tokenizer {
         Self::from_json(&json).map_err(broken(RANKS_FILE))
     }
 
-    /// From the bytes of a `tokenizer.json`. The error is a reason.
+    /// Makes a tokenizer from the bytes of a `tokenizer.json`. The error is a reason.
     pub fn from_json(json: &[u8]) -> Result<Self, String> {
         let mut inner = parse(json)?;
         inner.with_truncation(None).map_err(|error| one_line(&error))?;
@@ -79,57 +79,57 @@ impl Tokenizer {
         Ok(Self { layout: Layout::new(&added)?, inner, added, vocab_size, bytes: OnceLock::new() })
     }
 
-    /// Ids of text, without any added token: what a request says is never a control token.
+    /// Encodes text without any added token, so that text of a request never becomes a control token.
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
         self.encode_segments(&[Segment::Text(text.to_owned())])
     }
 
-    /// Ids of text in which added tokens are recognised by their literals: for text that a model wrote.
+    /// Encodes text that a model wrote: added tokens are recognised by their literals.
     pub fn encode_with_added(&self, text: &str) -> Result<Vec<u32>, TokenizeError> {
         self.encode_raw(text, false)
     }
 
-    /// Ids of a whole prompt as its author wrote it: added tokens are recognised, and with `special` the tokenizer adds what it
-    /// begins and ends texts with.
+    /// Encodes a whole prompt as its author wrote it: added tokens are recognised, and with `special` the tokenizer adds its tokens for
+    /// the beginning and end of a text.
     pub fn encode_raw(&self, text: &str, special: bool) -> Result<Vec<u32>, TokenizeError> {
         let encoding =
             self.inner.encode_fast(text, special).map_err(|error| TokenizeError(one_line(&error)))?;
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// The id of the added token that is spelt `literal`. A literal that the vocabulary merely can spell has none.
+    /// Returns the id of the added token whose literal is `literal`; `None` for a literal that only the model's own vocabulary holds.
     pub fn token_id(&self, literal: &str) -> Option<u32> {
         self.inner
             .token_to_id(literal)
             .filter(|id| self.added.get(id).is_some_and(|token| token.literal == literal))
     }
 
-    /// The added token `id`.
+    /// Returns the added token `id`.
     pub fn added_token(&self, id: u32) -> Option<&AddedToken> {
         self.added.get(&id)
     }
 
-    /// Literals of all added tokens, in no order.
+    /// Returns the literals of all added tokens, in no particular order.
     pub fn added_literals(&self) -> impl Iterator<Item = &str> {
         self.added.values().map(|token| token.literal.as_str())
     }
 
-    /// Whether `id` is a special token (BOS, EOS, padding): its text is markup where a parser asks for it, else nothing.
+    /// Whether `id` is a special token (BOS, EOS, padding). Its text reaches a parser as a marker that the parser declares, or not at all.
     pub fn is_special(&self, id: u32) -> bool {
         self.added.get(&id).is_some_and(|token| token.special)
     }
 
-    /// One more than the highest id; a model may have more rows.
+    /// Number of ids: one more than the highest. A model's matrices may have more rows.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
 
-    /// Text of many ids at once, added tokens as their literals; broken characters become U+FFFD.
+    /// Decodes many ids at once. Added tokens become their literals, broken characters U+FFFD.
     pub fn decode(&self, ids: &[u32]) -> Result<String, TokenizeError> {
         self.inner.decode(ids, false).map_err(|error| TokenizeError(one_line(&error)))
     }
 
-    /// The bytes of one token: a part of a character, perhaps, where the tokenizer is byte-level. Empty for an unknown id.
+    /// Returns the bytes of one token, which may be a part of a character if the tokenizer is byte-level. Empty for an unknown id.
     pub fn token(&self, id: u32) -> Vec<u8> {
         match self.token_bytes() {
             Some(table) => table.get(id).to_vec(),
@@ -137,7 +137,7 @@ impl Tokenizer {
         }
     }
 
-    /// The bytes of every token, for byte-level tokenizers.
+    /// Returns the bytes of every token, if the tokenizer is byte-level.
     pub(super) fn token_bytes(&self) -> Option<Arc<TokenBytes>> {
         let table = || Arc::new(TokenBytes::new((0..).take(self.vocab_size).map(|id| self.spelt(id))));
         self.bytes.get_or_init(|| self.is_byte_level().then(table)).clone()
@@ -150,20 +150,20 @@ impl Tokenizer {
         }
     }
 
-    /// Whether tokens are runs of bytes in the byte-level alphabet.
+    /// Whether the tokenizer is byte-level: its tokens are runs of bytes, written in GPT-2's alphabet.
     pub(crate) fn is_byte_level(&self) -> bool {
         matches!(self.inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
     }
 
-    /// Added tokens that mean something: all but white space, in order of their ids.
+    /// Returns the control tokens: all added tokens except white space, in the order of their ids.
     pub(super) fn controls(&self) -> Vec<AddedToken> {
         let mut controls: Vec<_> = self.added.values().filter(|token| !token.is_layout()).cloned().collect();
         controls.sort_unstable_by_key(|token| token.id);
         controls
     }
 
-    /// Ids of a prompt. The steps are those of the reference: cut at control tokens; then normalise, pre-tokenise and
-    /// tokenise what lies between them.
+    /// Encodes a prompt. The steps are those of the `tokenizers` library: cut at control tokens; then normalise, pre-tokenise and
+    /// tokenise the text between them.
     pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
         let (text, splits) = self.lay_out(segments);
         self.encode_splits(&text, &splits).map_err(|error| TokenizeError(one_line(&error)))
@@ -190,7 +190,7 @@ impl Tokenizer {
         Ok(sections.into_encoding(None, 0, OffsetType::None)?.get_ids().to_vec())
     }
 
-    /// Tokens of one word. Where the vocabulary spells an added token, the word is cut inside it and tokenised in parts.
+    /// Tokenises one word. Where the vocabulary spells an added token, the word is cut inside that token and tokenised in parts.
     fn tokenize(&self, model: &ModelWrapper, word: &str) -> tokenizers::Result<Vec<Token>> {
         let tokens = model.tokenize(word)?;
         let splits: Vec<usize> = tokens.iter().filter_map(|token| self.forgery(token, word)).collect();
@@ -207,7 +207,8 @@ impl Tokenizer {
         Ok(parts)
     }
 
-    /// Where to cut `word` if `token` is an added token that it spells out; a single character can't be cut.
+    /// Returns where to cut `word` if `token` is an added token that the word spells: behind the token's first character. A token of a
+    /// single character can't be cut.
     fn forgery(&self, token: &Token, word: &str) -> Option<usize> {
         let added = self.added.get(&token.id)?;
         let spelt = word.get(token.offsets.0..token.offsets.1)?;
@@ -215,7 +216,7 @@ impl Tokenizer {
         (!added.is_layout() && spelt == token.value && first < spelt.len()).then_some(token.offsets.0 + first)
     }
 
-    /// The prompt's text, and its splits: control tokens with the white space that they take, white-space tokens, text.
+    /// Returns the prompt's text and its splits: control tokens with the white space that they take, white-space tokens, text.
     fn lay_out(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
         let mut text = String::new();
         let mut controls = Vec::new();
@@ -250,7 +251,7 @@ impl Tokenizer {
     }
 }
 
-/// The library panics on some malformed files (a decoder that isn't one, say): that is an error like any other here.
+/// Parses a `tokenizer.json`. The library panics on some malformed files (such as an invalid decoder); a panic becomes an error here.
 fn parse(json: &[u8]) -> Result<tokenizers::Tokenizer, String> {
     serde_json::from_slice::<IgnoredAny>(json).map_err(|error| format!("not valid JSON: {error}"))?;
     match std::panic::catch_unwind(|| tokenizers::Tokenizer::from_bytes(json)) {

@@ -1,32 +1,32 @@
-//! A conversation as the variables of a chat template: messages as mappings, tools as declared, arguments.
+//! Variables of a chat template for a conversation: messages as mappings, tools as declared, template arguments.
 //!
-//! Every string of the request goes through its disguise here, keys included. Called by `render`.
+//! Every string of the request is disguised here, keys of objects included. Called by `render`.
 
 use minijinja::Value;
 
 use super::conversation::{Conversation, HistoryCall, Message, Role, ToolDeclaration};
 use super::segments::Disguise;
 
-/// What a template can do with the arguments of earlier calls.
+/// Form in which a template takes the arguments of earlier calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallArguments {
-    /// It takes objects, and writes them as JSON.
+    /// Objects, which the template writes as JSON.
     Objects,
-    /// It joins their JSON text to other text.
+    /// JSON text, which the template joins to other text.
     Text,
 }
 
-/// One request's variables.
+/// Variables of one request.
 pub(super) struct Turns {
-    /// The messages, one mapping each.
+    /// Messages, oldest first, as one mapping each.
     pub(super) messages: Vec<Value>,
     tools: Value,
     arguments: Vec<(String, Value)>,
-    /// Bytes of the request's text as the template sees it.
+    /// Size of the request's disguised text in bytes.
     pub(super) bytes: usize,
 }
 
-/// Converts a request, and counts the bytes of its strings.
+/// Converter of a request's values. It counts the bytes of their strings.
 struct Converter<'a, 'b> {
     disguise: &'a mut Disguise<'b>,
     call_arguments: CallArguments,
@@ -34,7 +34,7 @@ struct Converter<'a, 'b> {
 }
 
 impl Turns {
-    /// Converts a conversation and the template arguments; `developer` is what that role is called.
+    /// Converts a conversation and the template arguments. `developer` is the name of that role in the template.
     pub(super) fn new(
         conversation: &Conversation,
         arguments: &[(String, serde_json::Value)],
@@ -53,7 +53,7 @@ impl Turns {
         Self { messages, tools, arguments, bytes: converter.bytes }
     }
 
-    /// All variables of one run. Those of ours come last: an argument can't replace them.
+    /// Returns all variables of one run. The host's own come last, so that no argument replaces them.
     pub(super) fn variables(
         &self,
         messages: Vec<Value>,
@@ -124,7 +124,7 @@ impl Converter<'_, '_> {
         ])
     }
 
-    /// Arguments as the object that they spell; as their text where they spell none.
+    /// Converts a call's arguments: to an object if their text is one as JSON (no text is an empty object), else to the text itself.
     fn arguments(&mut self, text: &str) -> Value {
         if self.call_arguments == CallArguments::Text {
             return self.string(text);
@@ -139,7 +139,7 @@ impl Converter<'_, '_> {
     }
 }
 
-/// `message` with `mark` and a blank at the end of its content.
+/// Returns `message` with `mark` and a space appended to its content.
 pub(super) fn with_end_mark(message: &Value, mark: char) -> Value {
     let entry = |key: Value| {
         let value = message.get_item(&key).unwrap_or_default();
@@ -149,7 +149,7 @@ pub(super) fn with_end_mark(message: &Value, mark: char) -> Value {
     Value::from_pairs(message.try_iter().into_iter().flatten().map(entry))
 }
 
-/// Integers stay integers; what is beyond 64 bits is a float.
+/// Converts a number: an integer of at most 64 bits stays an integer, everything else becomes a float.
 fn number(number: &serde_json::Number) -> Value {
     match (number.as_u64(), number.as_i64()) {
         (Some(unsigned), _) => Value::from(unsigned),
@@ -168,10 +168,10 @@ fn role(role: Role, developer: &str) -> &str {
     }
 }
 
-/// A conversation and template arguments.
+/// Conversation and template arguments that a template is tried with.
 pub(super) type Probe = (Conversation, Vec<(String, serde_json::Value)>);
 
-/// Conversations that reach the usual branches of a template and spell no control token. A template needn't take them all.
+/// Returns conversations that reach the usual branches of a template and hold no control token's literal. A template may refuse some.
 pub(super) fn probes() -> Vec<Probe> {
     let text = |role| Message::text(role, "q z");
     let call = HistoryCall { id: "call_0".into(), name: "q_z".into(), arguments: r#"{"q": "z"}"#.into() };

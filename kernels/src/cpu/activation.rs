@@ -1,19 +1,19 @@
-//! The middle of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by side in each row (the output of one fused linear layer).
-//! Fuses the sigmoid and both products; nothing is accumulated; eˣ as in `Lanes::exp`.
+//! Activation of a gated feed-forward layer (`SwiGLU`): `silu(gate) * up`, with gate and up side by side in each row (the output of one
+//! fused linear layer). Fuses the sigmoid and both products; nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
 use super::isa::Kernel;
 use super::lanes::{LANES, Lanes};
 use super::output::Output;
 
-/// Rows of one task.
+/// Number of rows in a task.
 const ROWS: usize = 4;
 
-/// `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for `gate_up` `[rows, 2 * width]` and
+/// Computes `out[r, i] = gate_up[r, i] / (1 + exp(-gate_up[r, i])) * gate_up[r, width + i]`, for `gate_up` `[rows, 2 * width]` and
 /// `out` `[rows, width]`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn silu_mul(cpu: &Cpu, gate_up: &[f32], width: usize, out: &mut [f32]) {
     assert!(gate_up.len() == 2 * out.len() && out.len().is_multiple_of(width), "rows of silu_mul");
     let rows = out.len() / width;
@@ -58,7 +58,7 @@ fn silu<L: Lanes>(lanes: L, gate: L::V, up: L::V) -> L::V {
     lanes.mul(lanes.div(gate, lanes.add(lanes.splat(1.0), e)), up)
 }
 
-/// What it means, in f64.
+/// Reference of [`silu_mul`], in f64.
 pub fn silu_mul_reference(gate_up: &[f32], width: usize) -> Vec<f64> {
     let mut out = Vec::with_capacity(gate_up.len() / 2);
     for row in gate_up.chunks_exact(2 * width) {

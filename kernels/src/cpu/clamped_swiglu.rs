@@ -1,4 +1,4 @@
-//! The middle of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`. Gate and
+//! Activation of gpt-oss's experts: `(up + 1) * gate * sigmoid(alpha * gate)`, with `gate ≤ limit` and `-limit ≤ up ≤ limit`. Gate and
 //! up are interleaved in each row. Fuses the clamps, the sigmoid and the products; nothing is accumulated; eˣ as in `Lanes::exp`.
 
 use super::Cpu;
@@ -6,13 +6,13 @@ use super::isa::Kernel;
 use super::lanes::{LANES, Lanes};
 use super::output::Output;
 
-/// Values of one task.
+/// Number of values in a task.
 const TASK: usize = 1 << 12;
 
-/// `out[i]` from `gate_up[2 * i]` and `gate_up[2 * i + 1]`.
+/// Computes `out[i]` from `gate_up[2 * i]` (gate) and `gate_up[2 * i + 1]` (up).
 ///
 /// # Panics
-/// Where `gate_up` isn't twice as long as `out`.
+/// If `gate_up` isn't twice as long as `out`.
 pub fn clamped_swiglu(cpu: &Cpu, gate_up: &[f32], (alpha, limit): (f32, f32), out: &mut [f32]) {
     assert_eq!(gate_up.len(), 2 * out.len(), "rows of clamped_swiglu");
     let len = out.len();
@@ -52,7 +52,7 @@ impl Kernel for Clamped<'_> {
     }
 }
 
-/// What it means, in f64.
+/// Reference of [`clamped_swiglu`], in f64.
 pub fn clamped_swiglu_reference(gate_up: &[f32], (alpha, limit): (f32, f32)) -> Vec<f64> {
     let (alpha, limit) = (f64::from(alpha), f64::from(limit));
     let one = |pair: &[f32; 2]| {

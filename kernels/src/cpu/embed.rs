@@ -7,10 +7,10 @@ use super::lanes::{Element, LANES, Lanes};
 use super::matrix::{Elements, Matrix};
 use super::packed::PackedRows;
 
-/// `out[i] = table[tokens[i]]`, for `out` `[tokens, table.cols]`.
+/// Copies `out[i] = table[tokens[i]]`, for `out` `[tokens, table.cols]`.
 ///
 /// # Panics
-/// Where a token is not below the table's rows, or `out` has another size.
+/// If a token is not below the table's rows, or `out` has another size.
 pub fn embed(cpu: &Cpu, table: Matrix<'_>, tokens: &[u32], out: &mut [f32]) {
     assert_eq!(out.len(), tokens.len() * table.cols(), "output of embed");
     cpu.isa().run(Embed { table, tokens, out });
@@ -32,7 +32,7 @@ impl Kernel for Embed<'_> {
     }
 }
 
-/// One row of a matrix, as f32.
+/// Widens one row of a matrix to f32.
 #[inline(always)]
 pub(super) fn widen_row<L: Dots>(lanes: L, matrix: &Matrix<'_>, row: usize, out: &mut [f32]) {
     let at = row * matrix.cols()..(row + 1) * matrix.cols();

@@ -1,11 +1,11 @@
-//! Which vector instructions this machine has, and the one place where code compiled for them is entered.
+//! Instruction sets: detects the vector instructions of this machine, and is the one place where code compiled for them is entered.
 
 use super::lanes::dots::Dots;
 use super::lanes::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{avx2::Avx2, avx512::Avx512};
 
-/// Instruction sets that the operations are compiled for.
+/// Instruction set that this machine has and that the operations are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isa(Level);
 
@@ -16,28 +16,28 @@ enum Level {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
-    /// With `avx512_bf16`.
+    /// AVX-512 with `avx512_bf16`.
     #[cfg(target_arch = "x86_64")]
     Avx512Bf16,
 }
 
-/// A computation written once over [`Dots`] and its lanes. `run` must be `#[inline(always)]`, so that it is compiled with the
-/// instructions of the caller below.
+/// Computation that is written once over [`Dots`] and compiled for each instruction set. `run` must be `#[inline(always)]`, so that
+/// it is compiled with the instructions of its callers in this file.
 pub(super) trait Kernel {
-    /// Whether it adds pairs of products of bf16: only such code differs between the sets with and without `avx512_bf16`, and is
-    /// compiled for both.
+    /// Whether the kernel adds pairs of bf16 products. Only such kernels differ between the sets with and without `avx512_bf16`, and
+    /// are compiled for both.
     const ADDS_PAIRS: bool = false;
 
     fn run<L: Dots>(self, lanes: L);
 }
 
 impl Isa {
-    /// The best that this machine has.
+    /// Returns the best set of this machine.
     pub fn detect() -> Self {
         *Self::available().last().expect("the portable one is always there")
     }
 
-    /// All that this machine has, the best last.
+    /// Returns all sets of this machine, the best last.
     pub fn available() -> Vec<Self> {
         let mut all = vec![Self(Level::Portable)];
         #[cfg(target_arch = "x86_64")]
@@ -59,7 +59,7 @@ impl Isa {
         all
     }
 
-    /// Whether an instruction adds pairs of products of bf16 to f32: what repacked weights are for.
+    /// Whether the set has an instruction that adds pairs of bf16 products to f32, which repacked weights are for.
     pub fn adds_pairs(self) -> bool {
         match self.0 {
             Level::Portable => false,
@@ -70,7 +70,7 @@ impl Isa {
         }
     }
 
-    /// Its name, for people.
+    /// Name of the set, for people.
     pub fn name(self) -> &'static str {
         match self.0 {
             Level::Portable => "portable",
@@ -97,7 +97,7 @@ impl Isa {
             // SAFETY: as above.
             Level::Avx512Bf16 if K::ADDS_PAIRS => unsafe { run_avx512_bf16(kernel) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above; the set with `avx512_bf16` has all of the other.
+            // SAFETY: as above; the set with `avx512_bf16` includes the other.
             Level::Avx512 | Level::Avx512Bf16 => unsafe { run_avx512(kernel) },
         }
     }
@@ -107,7 +107,7 @@ impl Isa {
 #[target_feature(enable = "avx2,fma,f16c")]
 #[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
 fn run_avx2(kernel: impl Kernel) {
-    // SAFETY: this function runs only where avx2, fma and f16c are there.
+    // SAFETY: this function runs only on machines with avx2, fma and f16c.
     kernel.run(unsafe { Avx2::new() });
 }
 
@@ -115,7 +115,7 @@ fn run_avx2(kernel: impl Kernel) {
 #[target_feature(enable = "avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 #[expect(unsafe_code, reason = "makes the token that stands for the features enabled here")]
 fn run_avx512(kernel: impl Kernel) {
-    // SAFETY: this function runs only where these are there.
+    // SAFETY: this function runs only on machines with the features that it enables.
     kernel.run(unsafe { Avx512::<false>::new() });
 }
 

@@ -1,24 +1,24 @@
-//! The paged cache of keys and values: f16 or f32, in blocks of sixteen tokens.
+//! Paged KV cache: keys and values in f16 or f32, in blocks of sixteen tokens.
 //!
 //! A layer holds `[blocks, kv_heads, 16, stride]`, so that one head's keys of one block lie together; `stride` is `head_dim`
-//! rounded up to whole vectors, the rest being zero. Token `slot % 16` of block `slot / 16` is slot `slot`. Where values are
-//! the beginnings of keys (a compressed cache), there are keys only.
+//! rounded up to whole vectors, and the padding is zero. Slot `slot` is token `slot % 16` of block `slot / 16`. A compressed cache,
+//! whose values are the beginnings of its keys, has keys only.
 
 use half::f16;
 
 use super::lanes::{LANES, Lanes};
 use super::output::Output;
 
-/// Tokens of a block.
+/// Number of tokens in a block.
 pub const BLOCK_SIZE: usize = 16;
 
-/// What keys and values are kept in.
+/// Element type of keys and values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KvDtype {
-    /// IEEE half floats. Larger values become the largest.
+    /// IEEE half floats. Values beyond their range become the largest one.
     #[default]
     F16,
-    /// As they are computed.
+    /// 32-bit floats, as keys and values are computed.
     F32,
 }
 
@@ -34,43 +34,43 @@ impl KvDtype {
 /// Sizes of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KvShape {
-    /// Layers of the model.
+    /// Number of the model's layers.
     pub layers: usize,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Heads of keys and values.
+    /// Number of key heads, and of value heads.
     pub kv_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
-    /// A value is the beginning of its key.
+    /// Whether a value is the beginning of its key (a compressed cache).
     pub latent: bool,
-    /// What they are kept in.
+    /// Element type.
     pub dtype: KvDtype,
 }
 
 impl KvShape {
-    /// Bytes that one block takes in all layers, keys and values; `None` where that overflows.
+    /// Size of one block in all layers, keys and values, in bytes; `None` if it overflows.
     pub fn block_bytes(&self) -> Option<usize> {
         let arrays = if self.latent { 1 } else { 2 };
         self.array_bytes()?.checked_mul(arrays)?.checked_mul(self.layers)
     }
 
-    /// Bytes of one block's keys in one layer.
+    /// Size of one block's keys in one layer, in bytes.
     fn array_bytes(&self) -> Option<usize> {
         self.stride().checked_mul(BLOCK_SIZE * self.dtype.size())?.checked_mul(self.kv_heads)
     }
 
-    /// Values from one row of a head to the next: `head_dim`, padded to whole vectors.
+    /// Stride of a head's rows in elements: `head_dim`, padded to whole vectors.
     pub(super) fn stride(&self) -> usize {
         self.head_dim.next_multiple_of(LANES)
     }
 
-    /// Where one head's rows of a block begin in a layer.
+    /// Index in a layer at which one head's rows of a block begin.
     pub(super) fn block_at(&self, block: usize, head: usize) -> usize {
         (block * self.kv_heads + head) * BLOCK_SIZE * self.stride()
     }
 
-    /// Where one head's row of a slot begins in a layer.
+    /// Index in a layer at which one head's row of a slot begins.
     pub(super) fn row_at(&self, slot: usize, head: usize) -> usize {
         self.block_at(slot / BLOCK_SIZE, head) + slot % BLOCK_SIZE * self.stride()
     }
@@ -88,7 +88,7 @@ pub struct KvCache {
 pub struct KvLayer {
     pub(super) shape: KvShape,
     pub(super) keys: KvData,
-    /// Empty where values are the beginnings of keys.
+    /// Empty if values are the beginnings of keys.
     pub(super) values: KvData,
 }
 
@@ -99,7 +99,7 @@ pub(super) enum KvData {
     F32(Vec<f32>),
 }
 
-/// The same, to be written by several threads, each its own rows.
+/// Rows of keys or values that several threads write, each its own.
 pub(super) enum KvOutput<'a> {
     F16(Output<'a, f16>),
     F32(Output<'a, f32>),
@@ -139,10 +139,10 @@ impl KvData {
 }
 
 impl KvOutput<'_> {
-    /// Writes a row that begins at element `at`. What isn't a number stays so.
+    /// Writes `row` from element `at` on. NaN stays NaN.
     ///
     /// # Safety
-    /// No two calls at a time write the same elements.
+    /// No two calls write the same elements at the same time.
     #[inline(always)]
     #[expect(unsafe_code, reason = "rows of threads")]
     pub(super) unsafe fn write<L: Lanes>(&self, lanes: L, at: usize, row: &[f32]) {
@@ -166,14 +166,14 @@ fn narrow<L: Lanes>(lanes: L, row: &[f32], to: &mut [f16]) {
 }
 
 impl KvLayer {
-    /// The rows that values are in.
+    /// Rows that hold the values: in a compressed cache, those of the keys.
     pub(super) fn value_rows(&self) -> &KvData {
         if self.shape.latent { &self.keys } else { &self.values }
     }
 }
 
 impl KvCache {
-    /// A cache of zeros (pages that are never written take no memory); `None` where the system doesn't grant it.
+    /// Allocates a cache of zeros (pages that are never written take no memory); `None` if the system doesn't grant the memory.
     pub fn new(shape: KvShape) -> Option<Self> {
         let len = shape.array_bytes()?.checked_mul(shape.blocks)? / shape.dtype.size();
         let zeros = |len| KvData::zeros(shape.dtype, len);
@@ -182,17 +182,17 @@ impl KvCache {
         Some(Self { shape, layers: (0..shape.layers).map(layer).collect::<Option<_>>()? })
     }
 
-    /// Its sizes.
+    /// Sizes of the cache.
     pub fn shape(&self) -> KvShape {
         self.shape
     }
 
-    /// One layer's part.
+    /// Keys and values of layer `layer`.
     pub fn layer(&self, layer: usize) -> &KvLayer {
         &self.layers[layer]
     }
 
-    /// One layer's part, to write to.
+    /// Keys and values of layer `layer`, for writing.
     pub fn layer_mut(&mut self, layer: usize) -> &mut KvLayer {
         &mut self.layers[layer]
     }

@@ -1,4 +1,4 @@
-//! Weights as the operations see them: rows of one element type, borrowed from wherever they lie (a mapped file, mostly).
+//! Weight matrices as the operations take them: rows of one element type, borrowed from where they are stored (mostly a mapped file).
 
 use half::{bf16, f16};
 
@@ -6,27 +6,27 @@ use super::packed::{Fp8Blocks, Mxfp4};
 use super::quantized::QuantizedMatrix;
 use super::repacked::RepackedMatrix;
 
-/// Elements of a weight.
+/// Elements of a weight matrix, by type.
 #[derive(Debug, Clone, Copy)]
 pub enum Elements<'a> {
     /// 32-bit floats.
     F32(&'a [f32]),
-    /// Upper halves of 32-bit floats.
+    /// bfloat16: upper halves of 32-bit floats.
     Bf16(&'a [bf16]),
-    /// The same in panels, made at load.
+    /// bfloat16 in panels, repacked at load.
     Repacked(&'a RepackedMatrix),
     /// IEEE half floats.
     F16(&'a [f16]),
-    /// Eight bits, and a factor for each block of rows and columns.
+    /// Codes of eight bits, and a factor for each block of rows and columns.
     Fp8(Fp8Blocks<'a>),
-    /// Four bits, and a power of two for 32 of a row.
+    /// Codes of four bits, and a power of two for each 32 neighbours of a row.
     Mxfp4(Mxfp4<'a>),
-    /// Eight or four bits, made at load.
+    /// Codes of eight or four bits in panels, quantised at load.
     Quantized(&'a QuantizedMatrix),
 }
 
 impl Elements<'_> {
-    /// Their number.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(all) => all.len(),
@@ -39,12 +39,12 @@ impl Elements<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One of them, widened.
+    /// Returns element `i`, widened to f32.
     pub fn get(&self, i: usize) -> f32 {
         match self {
             Self::F32(all) => all[i],
@@ -58,7 +58,7 @@ impl Elements<'_> {
     }
 }
 
-/// A matrix `[rows, cols]`, row after row.
+/// Weight matrix `[rows, cols]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a> {
     elements: Elements<'a>,
@@ -67,30 +67,32 @@ pub struct Matrix<'a> {
     inputs: Inputs,
 }
 
-/// What a linear layer rounds its inputs to before it multiplies them.
+/// Type that a linear layer rounds its inputs to before it multiplies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inputs {
-    /// Nothing: f32. Quantised weights round to eight bits whatever is said here, and repacked ones to bf16.
+    /// f32: inputs aren't rounded. Quantised weights round them to eight bits and repacked ones to bf16 all the same.
     F32,
-    /// bf16 where weights are bf16, or MXFP4 or FP8 (in blocks of whole 32 columns), whose codes bf16 has; others stay f32.
+    /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose codes bf16 represents exactly; else f32.
     AsWeights,
 }
 
 impl<'a> Matrix<'a> {
+    /// Makes a matrix that takes inputs in f32.
+    ///
     /// # Panics
-    /// Where there are not `rows * cols` elements.
+    /// If there are not `rows * cols` elements.
     pub fn new(elements: Elements<'a>, rows: usize, cols: usize) -> Self {
         assert_eq!(Some(elements.len()), rows.checked_mul(cols), "elements of a matrix [{rows}, {cols}]");
         Self { elements, rows, cols, inputs: Inputs::F32 }
     }
 
-    /// The same, rounding inputs otherwise.
+    /// Returns the matrix with another rounding of inputs.
     #[must_use]
     pub fn with_inputs(self, inputs: Inputs) -> Self {
         Self { inputs, ..self }
     }
 
-    /// Whether its inputs are rounded to bf16.
+    /// Whether inputs are rounded to bf16, to be multiplied in pairs.
     pub(super) fn takes_pairs(&self) -> bool {
         let as_weights = self.inputs == Inputs::AsWeights;
         match self.elements {
@@ -101,22 +103,22 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// All elements.
+    /// Elements of the matrix.
     pub fn elements(&self) -> Elements<'a> {
         self.elements
     }
 
-    /// Outputs of a linear layer.
+    /// Number of rows, which are the outputs of a linear layer.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Inputs of a linear layer.
+    /// Number of columns, which are the inputs of a linear layer.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// All elements, widened.
+    /// Returns all elements, row after row, widened to f32.
     pub fn to_f32(&self) -> Vec<f32> {
         (0..self.elements.len()).map(|i| self.elements.get(i)).collect()
     }

@@ -1,5 +1,5 @@
-//! Memory for weights: zeroed, and in large pages where the system has them. Weights that are fetched ahead of use measured a tenth faster
-//! so; what is written a little at a time, as the KV cache is, pays for a whole page at its first byte.
+//! Memory for weights: zeroed, and in large pages if the system has them. Weights that are prefetched measured a tenth faster in large
+//! pages. The KV cache, which is written a little at a time, doesn't use them: the first byte of a page costs the whole page.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -7,10 +7,10 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// Bytes of a large page. Less than that gets the usual ones.
+/// Size of a large page in bytes. Smaller memory gets the usual pages.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// A slice that was zeroed when it was made. It begins at a page.
+/// Slice in memory of its own, which is zeroed at allocation and begins at a page.
 #[derive(Debug)]
 pub(super) struct ZeroedMemory<T> {
     map: MmapMut,
@@ -19,14 +19,14 @@ pub(super) struct ZeroedMemory<T> {
 }
 
 impl<T: Pod> ZeroedMemory<T> {
-    /// `len` zeros; `None` where the system doesn't grant them.
+    /// Allocates `len` zeros; `None` if the system doesn't grant the memory.
     pub(super) fn new(len: usize) -> Option<Self> {
         const { assert!(align_of::<T>() <= 4096 && size_of::<T>() > 0) };
         let bytes = len.checked_mul(size_of::<T>())?;
         let map = MmapMut::map_anon(bytes).ok()?;
         #[cfg(target_os = "linux")]
         if bytes >= LARGE_PAGE {
-            // A wish: a system without large pages has others.
+            // A hint only: a system without large pages gives the usual ones.
             let _ = map.advise(memmap2::Advice::HugePage);
         }
         Some(Self { map, len, element: PhantomData })

@@ -1,8 +1,9 @@
-//! The CPU's operations: f32 activations, weights in f32, bf16, f16, FP8 or MXFP4 widened as they are read, f32 accumulation.
+//! Operations of the CPU: f32 activations; weights in f32, bf16, f16, FP8 or MXFP4, widened as they are read, or repacked or quantised
+//! at load; f32 accumulation (of quantised weights, a group's products are summed in integers).
 //!
-//! Every sum has one fixed order, given by the length of the row alone: sixteen lanes, element `i` in lane `i % 16`, then a
-//! tree over the lanes. Tiles and threads share out whole outputs and never cut a sum, so a row comes out the same bit for
-//! bit alone, in any batch, and with any number of threads.
+//! Every sum has one fixed order, given by the row's length and the weight's type alone. With inputs in f32 it is: sixteen lanes,
+//! element `i` in lane `i % 16`, then a tree over the lanes; `linear` has the other orders. Tiles and threads get whole outputs and
+//! never cut a sum, so a row is the same bit for bit alone, in any batch, and with any number of threads.
 #![expect(
     clippy::inline_always,
     reason = "vector code is compiled with the instructions of its outermost caller"
@@ -50,10 +51,10 @@ pub use route::{RouteParams, Routes, Scoring, route};
 
 use pool::Pool;
 
-/// The most threads that a set may have: more cores than any machine gives to one model.
+/// Maximum number of threads of a [`Cpu`]: more cores than any machine gives to one model.
 pub const MAX_THREADS: usize = 512;
 
-/// A set of threads and the instructions they may use: what every operation runs on.
+/// Threads and instruction set that every operation runs with.
 #[derive(Debug)]
 pub struct Cpu {
     pool: Pool,
@@ -61,28 +62,28 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// `threads` threads, the caller's among them (at least one; fewer where the system starts no more), with the best instructions
-    /// of this machine.
+    /// Makes a set of `threads` threads, the caller's included (at least one; fewer if the system can't start as many), with the best
+    /// instructions of this machine.
     pub fn new(threads: usize) -> Self {
         Self::with_isa(threads, Isa::detect())
     }
 
-    /// The same with chosen instructions.
+    /// Makes a set of threads as [`Self::new`] does, with chosen instructions.
     pub fn with_isa(threads: usize, isa: Isa) -> Self {
         Self { pool: Pool::new(threads), isa }
     }
 
-    /// Threads, the caller's among them.
+    /// Number of threads, the caller's included.
     pub fn threads(&self) -> usize {
         self.pool.threads()
     }
 
-    /// The instructions in use.
+    /// Instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// Runs `work(0) … work(tasks - 1)`, on all threads where `cost` (in multiplications or so) is worth waking them.
+    /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of multiplications) is worth waking them.
     fn share(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
         const WORTH_WAKING: usize = 1 << 17;
         if cost < WORTH_WAKING {

@@ -6,13 +6,13 @@ use super::isa::Kernel;
 use super::lanes::{LANES, Lanes};
 use super::output::Output;
 
-/// Rows of one task.
+/// Number of rows in a task.
 const ROWS: usize = 8;
 
 /// Normalises each row of `x` `[rows, weight.len()]` into `out` of the same shape.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
     let cols = weight.len();
     assert!(x.len() == out.len() && x.len().is_multiple_of(cols), "rows of rms_norm");
@@ -45,7 +45,7 @@ impl Kernel for Norm<'_> {
     }
 }
 
-/// One row, in place.
+/// Normalises one row in place.
 #[inline(always)]
 pub(super) fn scale_row_in_place<L: Lanes>(lanes: L, x: &mut [f32], weight: &[f32], eps: f32) {
     let scale = lanes.splat(inverse_rms(lanes, x, eps));
@@ -58,7 +58,7 @@ pub(super) fn scale_row_in_place<L: Lanes>(lanes: L, x: &mut [f32], weight: &[f3
     lanes.store_part(lanes.mul(scaled, lanes.load_part(weight_rest)), rest);
 }
 
-/// One row.
+/// Normalises one row.
 #[inline(always)]
 pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
     let scale = lanes.splat(inverse_rms(lanes, x, eps));
@@ -72,7 +72,7 @@ pub(super) fn scale_row<L: Lanes>(lanes: L, x: &[f32], weight: &[f32], eps: f32,
     lanes.store_part(lanes.mul(scaled, lanes.load_part(weight_rest)), out_rest);
 }
 
-/// `1 / sqrt(mean(x²) + eps)`.
+/// Returns `1 / sqrt(mean(x²) + eps)`.
 #[inline(always)]
 fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
     let (chunks, rest) = x.as_chunks::<LANES>();
@@ -86,7 +86,7 @@ fn inverse_rms<L: Lanes>(lanes: L, x: &[f32], eps: f32) -> f32 {
     1.0 / (lanes.sum(squares) / x.len() as f32 + eps).sqrt()
 }
 
-/// What it means, in f64.
+/// Reference of [`rms_norm`], in f64.
 pub fn rms_norm_reference(x: &[f32], weight: &[f32], eps: f32) -> Vec<f64> {
     let mut out = Vec::with_capacity(x.len());
     for row in x.chunks_exact(weight.len()) {

@@ -1,9 +1,9 @@
-//! An output that several threads fill, each its own elements.
+//! Output slice that several threads fill, each its own elements.
 #![expect(unsafe_code, reason = "disjoint parts of one slice that no safe split expresses: columns of rows")]
 
 use std::marker::PhantomData;
 
-/// A mutable slice to be shared out by index.
+/// Mutable slice whose parts are handed out by index.
 #[derive(Debug)]
 pub(super) struct Output<'a, T> {
     start: *mut T,
@@ -11,7 +11,7 @@ pub(super) struct Output<'a, T> {
     owner: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it stands for a `&mut [T]`; `part`'s contract makes threads touch disjoint elements.
+// SAFETY: the type stands for a `&mut [T]`, and by `part`'s contract threads touch disjoint elements.
 unsafe impl<T: Send> Sync for Output<'_, T> {}
 
 impl<'a, T> Output<'a, T> {
@@ -19,13 +19,13 @@ impl<'a, T> Output<'a, T> {
         Self { start: all.as_mut_ptr(), len: all.len(), owner: PhantomData }
     }
 
-    /// The elements `at .. at + len`.
+    /// Returns the elements `at .. at + len`.
     ///
     /// # Safety
-    /// No two parts that overlap are alive at a time.
+    /// No two overlapping parts are alive at the same time.
     ///
     /// # Panics
-    /// Where the part does not lie within the output.
+    /// If the part does not lie within the output.
     #[inline(always)]
     #[expect(clippy::mut_from_ref, reason = "the caller keeps parts apart")]
     pub(super) unsafe fn part(&self, at: usize, len: usize) -> &mut [T] {

@@ -1,8 +1,8 @@
-//! A few threads that share out the tasks of one operation at a time.
+//! Thread pool that runs the tasks of one operation at a time.
 //!
-//! Tasks are claimed one by one, so a thread that the system has put aside holds up nothing but its current task; the caller
-//! works too and never waits for a thread that has not begun. Idle threads look for work for some tens of microseconds (the next
-//! operation of a step follows at once) and then sleep. Which thread runs a task must not matter to its result.
+//! Tasks are claimed one by one, so a thread that the system has suspended delays only its current task; the caller works,
+//! too, and never waits for a thread that has not begun. Idle threads poll for work for some tens of microseconds (the next
+//! operation of a step follows at once) and then sleep. A task's result must not depend on the thread that runs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
@@ -13,23 +13,23 @@ use super::sync::{
 
 type Work<'a> = dyn Fn(usize) + Sync + 'a;
 
-/// The threads. Dropping it ends them.
+/// Pool of threads. Dropping it ends them.
 #[derive(Debug)]
 pub(super) struct Pool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    /// Held while an operation runs: one at a time.
+    /// Held while an operation runs, so that one runs at a time.
     running: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Rises with each job; read without the lock by threads that look for work.
+    /// Counter that rises with each job. Threads that poll for work read it without the lock.
     round: AtomicU64,
-    /// The next task to claim.
+    /// Index of the next task to claim.
     next: AtomicUsize,
-    /// Workers inside the current job.
+    /// Number of workers inside the current job.
     inside: AtomicUsize,
     wake: Condvar,
     left: Condvar,
@@ -59,11 +59,11 @@ impl std::fmt::Debug for Job {
     unsafe_code,
     reason = "the pointer is used only while `Pool::run` holds the closure that it points to"
 )]
-// SAFETY: what it points to is `Sync`; its life is `Pool::run`'s duty.
+// SAFETY: the closure that the pointer points to is `Sync`, and `Pool::run` keeps it alive while a worker uses it.
 unsafe impl Send for Job {}
 
 impl Pool {
-    /// `threads` counts the caller's own.
+    /// Starts the workers. `threads` counts the caller's own thread; there are fewer if the system can't start as many.
     pub(super) fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared::default());
         let workers = (1..threads)
@@ -82,7 +82,7 @@ impl Pool {
     /// Runs `work(0) … work(tasks - 1)`, each once, and returns when all are done.
     ///
     /// # Panics
-    /// Where a task panics.
+    /// If a task panics.
     pub(super) fn run(&self, tasks: usize, work: &Work<'_>) {
         if self.workers.is_empty() || tasks < 2 {
             return (0..tasks).for_each(work);
@@ -104,13 +104,13 @@ impl Drop for Pool {
         self.shared.round.fetch_add(1, Ordering::Release);
         self.shared.wake.notify_all();
         for worker in self.workers.drain(..) {
-            // A worker catches the panics of its tasks: there is nothing to learn from its result.
+            // A worker catches the panics of its tasks, so its result says nothing.
             let _ = worker.join();
         }
     }
 }
 
-/// Withdraws the job and waits for the workers inside it, also when the caller's own task panics.
+/// Guard that withdraws the job and waits for the workers inside it, also if a task of the caller panics.
 struct EndOfJob<'a>(&'a Shared);
 
 impl Drop for EndOfJob<'_> {
@@ -139,7 +139,7 @@ impl Shared {
         let mut state = self.lock();
         self.next.store(0, Ordering::Relaxed);
         state.job = Some(job);
-        // The caller of a job that panicked itself never asked.
+        // If the caller's own task panicked in the last job, `run` left without taking the flag.
         state.panicked = false;
         self.round.fetch_add(1, Ordering::Release);
         let sleepers = state.sleepers;
@@ -159,14 +159,14 @@ impl Shared {
         }
     }
 
-    /// A worker's life.
+    /// Runs jobs on a worker until the pool ends.
     fn serve(&self) {
         let mut seen = 0;
         while let Some(job) = self.join(&mut seen) {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 #[expect(unsafe_code, reason = "the closure's life was erased in `Pool::run`")]
                 // SAFETY: `join` counted this worker inside while the job was there, under the lock; `EndOfJob` withdraws
-                // the job under the same lock and waits until nobody is inside before `Pool::run` lets go of the closure.
+                // the job under the same lock and waits until no worker is inside before `Pool::run` releases the closure.
                 let work = unsafe { &*job.work };
                 self.claim(work, job.tasks);
             }));
@@ -180,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a job that this worker has not seen, and enters it; `None` at the end of the pool.
+    /// Waits for a job that this worker has not seen, and enters it; `None` if the pool ends.
     fn join(&self, seen: &mut u64) -> Option<Job> {
         loop {
             self.look(*seen);
@@ -215,7 +215,7 @@ impl Shared {
 #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast may not lengthen the lifetime of a trait object")]
 fn erase(work: &Work<'_>) -> *const Work<'static> {
     let short: *const Work<'_> = work;
-    // SAFETY: only the lifetime changes; see `Shared::serve` for why the pointer is never used after it.
+    // SAFETY: only the lifetime changes; `Shared::serve` says why the pointer is never used after its end.
     unsafe { std::mem::transmute(short) }
 }
 

@@ -1,7 +1,7 @@
-//! bf16 weights, repacked at load as instructions that add pairs of products want them: sixteen rows (a panel) interleaved by pairs, so
-//! that each lane sums up one row, no sum is left over many lanes, and memory is read from front to back.
+//! bf16 weights, repacked at load for instructions that add pairs of products: sixteen rows (a panel) are interleaved by pairs, so
+//! that each lane accumulates one row, no sum has to be added up over lanes at the end, and memory is read from front to back.
 //!
-//! A sum has the order of its row's pairs, whatever is computed beside it.
+//! A sum is accumulated in the order of its row's pairs, whatever is computed beside it.
 
 use half::bf16;
 
@@ -11,12 +11,12 @@ use super::lanes::dots::PAIRS;
 use super::memory::ZeroedMemory;
 use super::output::Output;
 
-/// Two neighbours of each of sixteen rows: a line of the cache.
+/// Two neighbours of each of sixteen rows: a line of the processor's cache.
 #[derive(Debug, Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
 pub(super) struct PairLine(pub(super) [bf16; PAIRS]);
 
-/// A matrix `[rows, cols]` of panels; rows and columns beyond the last are zero.
+/// Matrix `[rows, cols]` of bf16 in panels; rows and columns beyond the last are zero.
 #[derive(Debug)]
 pub struct RepackedMatrix {
     rows: usize,
@@ -26,10 +26,10 @@ pub struct RepackedMatrix {
 }
 
 impl RepackedMatrix {
-    /// Repacks `[rows, cols]`; `None` where the system doesn't grant the memory.
+    /// Repacks `elements` `[rows, cols]`; `None` if the system doesn't grant the memory.
     ///
     /// # Panics
-    /// Where there are not `rows * cols` elements.
+    /// If there are not `rows * cols` elements.
     pub fn new(cpu: &Cpu, elements: &[bf16], (rows, cols): (usize, usize)) -> Option<Self> {
         assert_eq!(Some(elements.len()), rows.checked_mul(cols), "elements of a matrix [{rows}, {cols}]");
         let (panels, pairs) = (rows.div_ceil(LANES), cols.div_ceil(2));
@@ -37,7 +37,7 @@ impl RepackedMatrix {
         let out = Output::new(&mut lines);
         cpu.share(panels, usize::MAX, |panel| {
             #[expect(unsafe_code, reason = "each task its panel")]
-            // SAFETY: a task is a panel, and has its lines alone.
+            // SAFETY: a task is one panel, and no other task has that panel's lines.
             let to = unsafe { out.part(panel * pairs, pairs) };
             let rows = elements[panel * LANES * cols..].chunks_exact(cols.max(1)).take(LANES);
             for (lane, row) in rows.enumerate() {
@@ -49,7 +49,7 @@ impl RepackedMatrix {
         Some(Self { rows, cols, lines })
     }
 
-    /// Bytes that it takes.
+    /// Size of the matrix in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.lines)
     }
@@ -62,7 +62,7 @@ impl RepackedMatrix {
         self.at(i / self.cols, i % self.cols)
     }
 
-    /// Row `row`, as f32.
+    /// Widens row `row` to f32.
     pub(super) fn widen(&self, row: usize, to: &mut [f32]) {
         to.iter_mut().enumerate().for_each(|(col, to)| *to = self.at(row, col));
     }
@@ -72,7 +72,7 @@ impl RepackedMatrix {
         line.0[row % LANES * 2 + col % 2].to_f32()
     }
 
-    /// Of a row: lines of a panel.
+    /// Number of pairs in a row, which is the number of lines in a panel.
     pub(super) fn pairs(&self) -> usize {
         self.cols.div_ceil(2)
     }

@@ -1,5 +1,5 @@
-//! Between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split: dimension `i`
-//! is rotated with `i + head_dim / 2`), keys and values into the cache. One pass over each head, all in f32.
+//! Fused operation between the qkv projection and attention: RMS norm of each query and key head, rotary embedding (half-split:
+//! dimension `i` is rotated with `i + head_dim / 2`), write of keys and values to the cache. One pass over each head, all in f32.
 
 use super::Cpu;
 use super::isa::Kernel;
@@ -8,24 +8,24 @@ use super::lanes::{LANES, Lanes};
 use super::norm::{rms_norm_reference, scale_row_in_place};
 use super::output::Output;
 
-/// How a row of the qkv projection is made up: `heads` queries, `kv_heads` keys, `kv_heads` values, `head_dim` each.
+/// Layout of a row of the qkv projection: `heads` queries, `kv_heads` keys, `kv_heads` values, each `head_dim` wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QkvShape {
-    /// Query heads, a multiple of `kv_heads`; `heads / kv_heads` neighbours share a key head.
+    /// Number of query heads, a multiple of `kv_heads`; `heads / kv_heads` neighbours share a key head.
     pub heads: usize,
-    /// Key and value heads.
+    /// Number of key heads, and of value heads.
     pub kv_heads: usize,
     /// Width of a head, even.
     pub head_dim: usize,
 }
 
 impl QkvShape {
-    /// Values of a row.
+    /// Width of a row.
     pub fn width(&self) -> usize {
         (self.heads + 2 * self.kv_heads) * self.head_dim
     }
 
-    /// Query heads that share a key head.
+    /// Number of query heads that share a key head.
     pub(super) fn group(&self) -> usize {
         self.heads / self.kv_heads
     }
@@ -40,8 +40,8 @@ pub struct RopeAngles {
 }
 
 impl RopeAngles {
-    /// Angles `position * frequencies[i]`, computed in f32 as the models were trained with; cosine and sine are multiplied by
-    /// `scale`.
+    /// Fills in the angles `position * frequencies[i]`, computed in f32 as in the models' training; cosine and sine are multiplied
+    /// by `scale`.
     #[expect(clippy::cast_possible_truncation, reason = "cosines and sines are rounded to f32")]
     pub fn fill(&mut self, positions: &[u32], frequencies: &[f32], scale: f32) {
         self.half = frequencies.len();
@@ -73,11 +73,11 @@ pub struct RopeNorms<'a> {
     pub eps: f32,
 }
 
-/// Norms (where there are norms) and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes keys (normed
-/// and rotated) and values of row `r` to slot `slots[r]` of the cache.
+/// Normalises (if `norms` are given) and rotates the queries of `qkv` `[slots.len(), shape.width()]` in place, and writes the keys
+/// (normalised and rotated, too) and values of row `r` to slot `slots[r]` of the cache.
 ///
 /// # Panics
-/// Where the sizes don't fit each other or a slot is not in the cache.
+/// If the sizes don't fit each other or a slot is not in the cache.
 pub fn qk_norm_rope_write(
     cpu: &Cpu,
     shape: QkvShape,
@@ -100,7 +100,7 @@ pub fn qk_norm_rope_write(
     });
 }
 
-/// One key head and its group of query heads, in all rows.
+/// Task: one key head and its group of query heads, in all rows.
 struct Heads<'a> {
     shape: QkvShape,
     norms: Option<RopeNorms<'a>>,
@@ -135,10 +135,10 @@ impl Kernel for Heads<'_> {
 }
 
 impl<'a> Heads<'a> {
-    /// A head of a row of qkv.
+    /// Returns a head of a row of qkv.
     ///
     /// # Safety
-    /// It is one of this task's, and no other reference to it lives.
+    /// The head is one of this task's, and no other reference to it is alive.
     #[inline(always)]
     #[expect(unsafe_code, reason = "each task its heads")]
     unsafe fn part(&self, row: usize, head: usize) -> &'a mut [f32] {
@@ -147,7 +147,7 @@ impl<'a> Heads<'a> {
         unsafe { self.qkv.part(row * self.shape.width() + head * d, d) }
     }
 
-    /// Norms and rotates a head of a row.
+    /// Normalises and rotates a head of a row.
     #[inline(always)]
     fn rotate<L: Lanes>(&self, lanes: L, row: usize, head: usize, weight: Option<&[f32]>) -> &'a [f32] {
         #[expect(unsafe_code, reason = "each task its heads")]
@@ -161,7 +161,7 @@ impl<'a> Heads<'a> {
     }
 }
 
-/// Rotates one head.
+/// Rotates one head in place: each element of its first half with the one of its second half.
 #[inline(always)]
 fn rotate<L: Lanes>(lanes: L, x: &mut [f32], (cos, sin): (&[f32], &[f32])) {
     let (low, high) = x.split_at_mut(x.len() / 2);
@@ -187,7 +187,8 @@ fn rotated<L: Lanes>(lanes: L, (a, b): (L::V, L::V), (cos, sin): (L::V, L::V)) -
     (lanes.fma(a, cos, minus), lanes.fma(b, cos, lanes.mul(a, sin)))
 }
 
-/// What happens to one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`.
+/// Reference of [`qk_norm_rope_write`] for one head, in f64: norm (weight, eps), then rotation by `position * frequencies[i]`, times
+/// `scale`.
 pub fn qk_norm_rope_write_reference(
     x: &[f32],
     norm: Option<(&[f32], f32)>,

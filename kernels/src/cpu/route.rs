@@ -1,58 +1,58 @@
-//! Router of a mixture of experts: which experts a token goes to, and with which weights. All in f32; a token's choice depends on
+//! Router of a mixture of experts: chooses the experts of each token, and their weights. All in f32; a token's choice depends on
 //! its own scores only, and of equal scores the lower expert is first.
 
-/// How scores of all experts become a choice and weights.
+/// Way in which the scores of all experts become a choice and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scoring {
-    /// Softmax over all; the greatest are chosen (Qwen3).
+    /// Softmax over all experts; those with the greatest scores are chosen (Qwen3).
     Softmax {
-        /// Weights are divided by their sum.
+        /// Whether weights are divided by their sum.
         normalize: bool,
     },
-    /// The greatest are chosen; softmax over those (gpt-oss).
+    /// The experts with the greatest scores are chosen; softmax over those (gpt-oss).
     SoftmaxOfChosen,
-    /// Sigmoid of each; groups of neighbours with the greatest sums of two are left, and the greatest of those are chosen
-    /// (DeepSeek-V3, arXiv:2412.19437).
+    /// Sigmoid of each score. Groups of neighbouring experts with the greatest sums of their two best stay, and the greatest experts of
+    /// these groups are chosen (DeepSeek-V3, arXiv:2412.19437).
     Sigmoid {
-        /// Groups of experts; divides their number.
+        /// Number of groups; divides the number of experts.
         groups: usize,
-        /// Groups that are left.
+        /// Number of groups that stay.
         top_groups: usize,
-        /// Weights are divided by their sum.
+        /// Whether weights are divided by their sum.
         normalize: bool,
         /// Factor of weights.
         scale: f32,
     },
 }
 
-/// What a router chooses from.
+/// Parameters of a router.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteParams<'a> {
-    /// Experts.
+    /// Number of experts.
     pub experts: usize,
-    /// Experts of a token.
+    /// Number of experts for each token.
     pub per_token: usize,
-    /// Choice and weights.
+    /// Way of choosing and weighing experts.
     pub scoring: Scoring,
-    /// `[experts]`: added to what the choice is made by, and not to weights.
+    /// `[experts]`: added to the scores that experts are chosen by, but not to weights.
     pub correction: Option<&'a [f32]>,
 }
 
-/// Experts of each token, the most fitting first.
+/// Experts chosen for each token, the best first.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Routes {
-    /// Experts of a token.
+    /// Number of experts for each token.
     pub per_token: usize,
-    /// `[tokens, per_token]`, different for each token.
+    /// `[tokens, per_token]`: ids of the experts; a token's are all different.
     pub experts: Vec<u32>,
-    /// `[tokens, per_token]`.
+    /// `[tokens, per_token]`: weights of the experts.
     pub weights: Vec<f32>,
 }
 
-/// Chooses by `scores` `[tokens, experts]`.
+/// Chooses the experts of each token by `scores` `[tokens, experts]`, and writes them to `out`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
     let RouteParams { experts, per_token, .. } = params;
     assert!(scores.len().is_multiple_of(experts) && (1..=experts).contains(&per_token), "scores of experts");
@@ -72,14 +72,14 @@ pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
     }
 }
 
-/// One token's choice, and room to make it in.
+/// Choice of one token's experts, in buffers that every token uses.
 #[derive(Default)]
 struct Choice {
-    /// What weights are made of.
+    /// Scores that weights are computed from.
     scores: Vec<f32>,
-    /// What the choice is made by.
+    /// Scores that experts are chosen by.
     ranks: Vec<f32>,
-    /// Experts, the chosen ones first.
+    /// Ids of all experts, the chosen ones first.
     order: Vec<u32>,
     weights: Vec<f32>,
 }
@@ -121,7 +121,7 @@ impl Choice {
     }
 }
 
-/// The indices of `ranks`, those of the `count` greatest first and in order.
+/// Writes the indices of `ranks` to `order`, those of the `count` greatest first and in order.
 fn greatest(ranks: &[f32], count: usize, order: &mut Vec<u32>) {
     order.clear();
     order.extend((0..).take(ranks.len()));
@@ -132,7 +132,7 @@ fn greatest(ranks: &[f32], count: usize, order: &mut Vec<u32>) {
     order[..count].sort_unstable_by(before);
 }
 
-/// Takes all groups but the `left` best out of the choice. A group is as good as the sum of its two greatest.
+/// Excludes all groups but the `left` best from the choice. A group's rank is the sum of its two greatest.
 fn leave_groups(ranks: &mut [f32], groups: usize, left: usize) {
     if left >= groups {
         return;
@@ -159,7 +159,7 @@ fn softmax(values: &mut [f32]) {
     divide(values, 0.0, 1.0);
 }
 
-/// Divides by the sum, to which `more` is added, and multiplies by `scale`.
+/// Divides `values` by their sum plus `more`, and multiplies them by `scale`.
 fn divide(values: &mut [f32], more: f32, scale: f32) {
     let sum = values.iter().sum::<f32>() + more;
     for x in values {
@@ -212,7 +212,7 @@ mod tests {
     fn groups_are_chosen_by_their_two_best_and_the_correction_changes_no_weight() {
         let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
         let scoring = Scoring::Sigmoid { groups: 4, top_groups: 2, normalize: true, scale: 2.5 };
-        // Group sums are largest for 0 (expert 1), 1 (expert 3) and 2 (expert 5).
+        // Sums are largest for groups 2 (with expert 5) and 0 (with expert 1); expert 3 is in group 1, which doesn't stay.
         let plain = routes(params(2, scoring), &SCORES);
         assert_eq!(plain.experts, [5, 1]);
         let sum = sigmoid(3.0) + sigmoid(2.0) + 1e-20;

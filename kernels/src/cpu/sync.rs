@@ -1,9 +1,9 @@
-//! What the pool synchronises with. `tests/interleavings` compiles the pool with a model of the same names that tries every order.
+//! Synchronisation primitives of the pool. `tests/interleavings` compiles the pool with loom's of the same names, which try every order.
 
 pub(super) use std::hint::spin_loop;
 pub(super) use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(super) use std::thread::{Builder, JoinHandle};
 
-/// Looks for work (of about ten nanoseconds each) before a thread sleeps.
+/// Number of times that a thread polls (about ten nanoseconds each) before it sleeps.
 pub(super) const LOOKS: usize = 3_000;

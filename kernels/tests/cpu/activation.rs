@@ -1,4 +1,4 @@
-//! Activation of a gated feed-forward part against its reference.
+//! Activation of a gated feed-forward layer against its reference.
 
 use kernels::cpu::{Cpu, Isa, silu_mul, silu_mul_reference};
 

@@ -8,7 +8,7 @@ use kernels::cpu::{
     grouped_linear, linear, linear_reference,
 };
 
-/// Codes that one load takes.
+/// Number of codes that one load takes.
 const LOAD: usize = 32;
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -46,7 +46,7 @@ proptest! {
     }
 }
 
-/// Codes and scales of a matrix that has either kind of packed weights, whose last blocks are cut.
+/// Codes and scales of a matrix with packed weights of either kind. The last blocks of FP8 are cut.
 struct Packed {
     fp8: Vec<u8>,
     fp8_scales: Vec<f32>,
@@ -119,7 +119,7 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
     }
 }
 
-/// FP8 with rounded inputs, block by block: every result is near the reference of rounded inputs, and that of a row alone.
+/// FP8 with rounded inputs, block by block: every result is near the reference with rounded inputs, and equals that of a row alone.
 #[test]
 fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
     for n in [1, 5, 100] {
@@ -144,7 +144,7 @@ fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
     }
 }
 
-/// A row of x that has a single one takes a column of the weights as it is.
+/// A row of x with a single one and zeros gives a column of the weights unchanged.
 #[test]
 fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
     let codes: Vec<u8> = (0..=255).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();

@@ -1,4 +1,5 @@
-//! Attention over the compressed cache against keys and values made of it, and against itself with the work cut differently.
+//! Attention over the compressed cache against attention over keys and values made of it, and against itself with the work cut
+//! differently.
 
 #![expect(clippy::cast_possible_truncation, reason = "counts of a few hundred")]
 
@@ -20,7 +21,7 @@ fn value(i: usize) -> f32 {
 struct Layer {
     blocks: Vec<u32>,
     norm: Vec<f32>,
-    /// As they came from the projections.
+    /// Latent rows and keys as they come from the projection.
     kv: Vec<f32>,
     queries: Vec<f32>,
     projection: Vec<f32>,
@@ -37,7 +38,7 @@ fn layer(context: usize) -> Layer {
     }
 }
 
-/// Attention of a whole sequence that comes in chunks.
+/// Computes attention of a whole sequence that comes in chunks of `chunk` tokens.
 fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
     let (head_dim, dtype) = (SHAPE.cached_width(), KvDtype::F32);
     let shape = KvShape { layers: 1, blocks: BLOCKS, kv_heads: 1, head_dim, latent: true, dtype };
@@ -65,7 +66,7 @@ fn run(cpu: &Cpu, layer: &Layer, context: usize, chunk: usize) -> Vec<f32> {
     all
 }
 
-/// Pairs of neighbours, turned.
+/// Rotates pairs of neighbours, times the factor of the angles.
 fn rotated(x: &[f32], position: usize) -> Vec<f32> {
     let rotate = |(i, pair): (usize, &[f32])| {
         let (sin, cos) = (position as f64 * f64::from(FREQUENCIES[i])).sin_cos();
@@ -93,7 +94,7 @@ fn the_absorbed_form_equals_attention_over_keys_and_values() {
                 };
                 keys.extend((0..nope).map(made));
                 keys.extend(rotated(&row[rank..], p));
-                // As wide as keys, so that the reference takes them.
+                // Padded to the keys' width, which the reference takes for values, too.
                 values.extend((nope..nope + value).map(made));
                 values.extend(vec![0.0; nope + rope - value]);
             }

@@ -1,4 +1,4 @@
-//! Quantised matrices: what they keep of a matrix, and linear layers with them against sums of their own values.
+//! Quantised matrices: how exactly they keep a matrix, and linear layers with them against sums of their own values.
 
 use half::bf16;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use kernels::cpu::{
     grouped_linear, linear,
 };
 
-/// Neighbours of a row that share a scale.
+/// Number of neighbours in a row that share a scale.
 const GROUP: usize = 32;
 
 fn values(n: usize, seed: usize) -> Vec<f32> {
@@ -20,12 +20,12 @@ fn quantized(values: &[f32], rows: usize, to: QuantizeTo) -> QuantizedMatrix {
     QuantizedMatrix::new(&Cpu::new(2), matrix, to).expect("it can be quantised")
 }
 
-/// Element `i` of a quantised matrix.
+/// Returns element `i` of a quantised matrix.
 fn get(matrix: &QuantizedMatrix, i: usize) -> f32 {
     Elements::Quantized(matrix).get(i)
 }
 
-/// Rows `[rows, k]` rounded to eight bits: in each group, multiples of a 127th of its greatest magnitude.
+/// Rounds rows `[rows, k]` to eight bits: in each group, to multiples of a 127th of its greatest magnitude.
 fn rounded(x: &[f32], k: usize) -> Vec<f64> {
     let round = |group: &[f32]| -> Vec<f64> {
         let most = group.iter().fold(0.0f32, |most, x| most.max(x.abs()));
@@ -43,7 +43,8 @@ fn a_value_is_off_by_at_most_half_a_step_of_its_group() {
     for (to, codes) in [(QuantizeTo::Q8, 254.0), (QuantizeTo::Q4, 15.0)] {
         let packed = quantized(&all, rows, to);
         for (i, value) in all.iter().enumerate() {
-            // A group spans two at most. Sixteen bits of the scale add a little, and scales that are smaller for most cut the ends.
+            // A group's values span at most 2. The scale's rounding to sixteen bits adds a little error, and a smaller scale, which is better for
+            // most values, cuts the ends.
             let step = 2.0 / codes;
             assert!((get(&packed, i) - value).abs() < step * 1.6, "{to:?} {i}: {} {value}", get(&packed, i));
         }

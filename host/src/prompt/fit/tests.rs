@@ -1,4 +1,4 @@
-//! Templates that take less than agents send.
+//! Tests of changes for templates that can't take everything that agents send.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use super::*;
 use crate::limits::Limits;
 use crate::prompt::{ChatFiles, ChatFormat, Opening, RenderError, Tokenizer};
 
-/// Instructions only at the beginning and as one message, one call per message, never text and reasoning beside it.
+/// Template that takes instructions only at the beginning and as one message, one call per message, and either text or reasoning
+/// beside a call.
 const STRICT: &str = r"
 {%- set rest = messages %}
 {%- if messages[0].role in ['developer', 'system'] %}{{ 'I: ' ~ messages[0].content ~ '\n' }}{% set rest = messages[1:] %}{% endif %}
@@ -24,7 +25,7 @@ const STRICT: &str = r"
 {%- endfor %}
 {%- if add_generation_prompt %}{{ 'A: ' }}{% endif %}";
 
-/// Everything as it comes.
+/// Template that takes everything as it is.
 const LENIENT: &str = r"
 {%- for m in messages %}{{ m.role ~ ': ' ~ (m.reasoning_content or '') ~ m.content }}
 {%- for call in m.tool_calls or [] %}{{ ' ' ~ call.function.name }}{% endfor %}{{ '\n' }}

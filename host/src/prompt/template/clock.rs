@@ -1,6 +1,6 @@
-//! `strftime_now`: the day's date in a system prompt, in UTC.
+//! Function `strftime_now` of templates: formats the current date and time in UTC, for system prompts.
 //!
-//! Pure arithmetic on seconds since 1970, after the proleptic Gregorian calendar. Called by templates.
+//! Pure arithmetic on seconds since 1970, in the proleptic Gregorian calendar.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,13 +21,13 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// Now, by `format`.
+/// Formats the current time by `format`.
 pub(super) fn strftime_now(format: &str) -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     strftime(seconds, format)
 }
 
-/// `seconds` since 1970 by the C library's conversions, `%-d` and its like included. Others are copied as they are.
+/// Formats `seconds` since 1970 by the C library's conversions, unpadded ones such as `%-d` included. Unknown conversions are copied.
 fn strftime(seconds: u64, format: &str) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut chars = format.chars();
@@ -84,8 +84,8 @@ fn push_field(seconds: u64, conversion: char, out: &mut String) {
     written.expect("a String takes all text");
 }
 
-/// Year, month (1–12), day (1–31) and day of the year (1–366) of a day since 1970, counted from 1 March so that the
-/// leap day is the year's last.
+/// Returns year, month (1–12), day (1–31) and day of the year (1–366) of the day that is `days` after 1 January 1970. The computation
+/// begins years at 1 March, so that the leap day is a year's last.
 fn civil(days: u64) -> (u64, u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);

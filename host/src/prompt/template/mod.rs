@@ -1,7 +1,7 @@
-//! One compiled chat template, run as transformers runs it: jinja2's semantics in minijinja, with Python's printing.
+//! Compiled chat template, run as transformers runs it: jinja2's semantics in minijinja, with Python's printing.
 //!
-//! Bounds: instructions (fuel) and bytes written. A template can't read files, load others or call the host; what it can
-//! do is raise an exception, which is the client's to see. Called by `render`.
+//! Bounds: instructions (fuel) and bytes written. A template can't read files, load others or call the host; it can
+//! raise an exception, whose message the client gets. Called by `render`.
 
 mod clock;
 mod python;
@@ -15,14 +15,14 @@ use minijinja::{Environment, Error, ErrorKind};
 
 pub(super) use source::rewrite;
 
-/// Why a template wrote nothing.
+/// Error of running a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TemplateError {
-    /// It called `raise_exception` with this message.
+    /// The template called `raise_exception` with this message.
     Raised(String),
-    /// It can't take this conversation.
+    /// The template can't take this conversation, for this reason.
     Conversation(String),
-    /// It is wrong itself.
+    /// The template itself is wrong, for this reason.
     Template(String),
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Template {
 
 const NAME: &str = "chat_template";
 
-/// `raise_exception`'s message, on its way through the engine's errors.
+/// Message of `raise_exception`, carried as the source of a minijinja error.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Raised(String);
 
 impl Template {
-    /// Compiles `source`, which may run `fuel` instructions each time. The error is a reason.
+    /// Compiles `source`, which may run `fuel` instructions each time it is rendered. The error is a reason.
     pub(super) fn compile(source: String, fuel: u64) -> Result<Self, String> {
         let mut environment = Environment::new();
         environment.set_syntax(syntax());
@@ -60,7 +60,7 @@ impl Template {
         Ok(Self { environment })
     }
 
-    /// Runs the template over `variables`; it may write `cap` bytes.
+    /// Runs the template with `variables`; it may write at most `cap` bytes.
     pub(super) fn render(&self, variables: Value, cap: usize) -> Result<String, TemplateError> {
         let template =
             self.environment.get_template(NAME).map_err(|error| TemplateError::Template(describe(&error)))?;
@@ -78,12 +78,12 @@ fn syntax() -> SyntaxConfig {
         .expect("the default delimiters are valid")
 }
 
-/// jinja2's test asks for a length and for items by key: strings and mappings pass it too.
+/// The test `sequence`. jinja2's checks for a length and for items by key, so strings and mappings pass it, too.
 fn is_sequence(value: &Value) -> bool {
     matches!(value.kind(), ValueKind::Seq | ValueKind::String | ValueKind::Map | ValueKind::Undefined)
 }
 
-/// `None` can't be iterated over, whatever a loop does with it.
+/// The test `iterable`. As in jinja2, `None` doesn't pass it, whatever a loop over `None` does.
 fn is_iterable(value: &Value) -> bool {
     is_sequence(value) || value.kind() == ValueKind::Iterable
 }
@@ -120,7 +120,7 @@ fn classify(error: &Error, cap: usize) -> TemplateError {
     }
 }
 
-/// What happened and in which line, in one line.
+/// Returns what happened and in which line of the template, as one line.
 fn describe(error: &Error) -> String {
     let detail = error.detail().and_then(|detail| detail.lines().next());
     let text =
@@ -131,7 +131,7 @@ fn describe(error: &Error) -> String {
     }
 }
 
-/// Takes `cap` bytes and fails at the next.
+/// Writer that takes at most `cap` bytes; a write beyond them fails.
 struct CappedOutput {
     bytes: Vec<u8>,
     cap: usize,

@@ -1,6 +1,6 @@
-//! How Python prints values, where a template engine in Rust prints them otherwise: `str()`, `repr()`, `json.dumps`.
+//! Python's printing of values, where minijinja prints them differently: `str()`, `repr()`, `json.dumps`.
 //!
-//! Chat templates were written against jinja2; a float, a `None` or a list that is spelt otherwise is another prompt.
+//! Chat templates are written for jinja2; a float, a `None` or a list that is spelt differently makes a different prompt.
 //! Called by the filters and the formatter of `template`.
 
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-/// `str(value)`.
+/// Returns Python's `str(value)`.
 pub(super) fn str(value: &Value) -> Result<String, Error> {
     match value.kind() {
         ValueKind::String | ValueKind::Undefined => Ok(value.to_string()),
@@ -49,7 +49,7 @@ fn repr(value: &Value, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-/// `repr` of a string: single quotes, unless it holds one and no double quote.
+/// Writes `repr` of a string: in single quotes, but in double quotes if it holds a single quote and no double quote.
 fn push_quoted(text: &str, out: &mut String) {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.push(quote);
@@ -74,7 +74,7 @@ fn push_number(value: &Value, out: &mut String) {
     }
 }
 
-/// `repr` of a float: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 on.
+/// Writes `repr` of a float: the shortest digits that read back as the same float, with an exponent below 1e-4 and from 1e16 on.
 fn push_float(number: f64, out: &mut String) {
     if !number.is_finite() {
         out.push_str(if number.is_nan() { "nan" } else { ["-inf", "inf"][usize::from(number > 0.0)] });
@@ -103,7 +103,7 @@ pub(super) struct Dumps {
 }
 
 impl Dumps {
-    /// From the arguments of `tojson`: `indent` (number or string), `separators`, `ensure_ascii`, `sort_keys`.
+    /// Reads the arguments of `tojson`: `indent` (number or string), `separators`, `ensure_ascii`, `sort_keys`.
     pub(super) fn from_kwargs(kwargs: &Kwargs) -> Result<Self, Error> {
         let flag = |name| Ok::<_, Error>(kwargs.get::<Option<bool>>(name)?.unwrap_or(false));
         let indent = kwargs.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none());
@@ -127,7 +127,7 @@ impl Dumps {
         Ok(dumps)
     }
 
-    /// `json.dumps(value)`.
+    /// Returns Python's `json.dumps(value)`.
     pub(super) fn dump(&self, value: &Value) -> Result<String, Error> {
         let mut out = String::new();
         self.push(value, 0, &mut out)?;
@@ -185,13 +185,13 @@ impl Dumps {
         Ok(())
     }
 
-    /// What stands before item `index`.
+    /// Writes the separator and the line break before item `index`.
     fn push_gap(&self, index: usize, depth: usize, out: &mut String) {
         out.push_str(if index > 0 { &self.item_separator } else { "" });
         self.push_line(depth, out);
     }
 
-    /// What stands after the last of `count` items.
+    /// Writes the line break after the last of `count` items.
     fn push_end(&self, count: usize, depth: usize, out: &mut String) {
         if count > 0 {
             self.push_line(depth, out);
@@ -225,7 +225,7 @@ impl Dumps {
     }
 }
 
-/// `json.dumps` spells what JSON can't say in its own way.
+/// Writes a number. JSON has no infinity and no NaN; `json.dumps` writes `Infinity` and `NaN`.
 fn push_json_number(value: &Value, out: &mut String) {
     match f64::try_from(value.clone()) {
         Ok(number) if number.is_nan() => out.push_str("NaN"),

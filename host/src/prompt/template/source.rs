@@ -1,6 +1,6 @@
-//! Rewriting a template's source: control tokens become stand-in characters, `{% generation %}` becomes `{% if true %}`.
+//! Rewriter of a template's source: control tokens become stand-in characters, `{% generation %}` becomes `{% if true %}`.
 //!
-//! Only raw text and string constants are touched, never code or comments, so that a token spelt like a name or a
+//! Stand-ins are put into raw text and string constants only, never into code or comments, so that a token spelt like a name or a
 //! bracket leaves the program as it is. Called when a template is compiled.
 
 /// Rewrites `source`; `constant` is applied to raw text and to the inside of string constants.
@@ -27,12 +27,12 @@ pub(in crate::prompt) fn rewrite(source: &str, constant: impl Fn(&str) -> String
     out + &constant(rest)
 }
 
-/// Where the next `{{`, `{%` or `{#` is.
+/// Returns the position of the next `{{`, `{%` or `{#`.
 fn next_tag(text: &str) -> Option<usize> {
     text.as_bytes().windows(2).position(|pair| matches!(pair, b"{{" | b"{%" | b"{#"))
 }
 
-/// The tag that `text` begins with, and what follows it. An unclosed tag is left for the compiler to complain about.
+/// Splits `text` behind the tag that it begins with. An unclosed tag is the whole text; the compiler reports it.
 fn split_tag(text: &str) -> (&str, &str) {
     let end = match &text[..2] {
         "{#" => text.find("#}").map(|at| at + 2),
@@ -41,7 +41,7 @@ fn split_tag(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// The end of `{{ … }}` or `{% … %}`: past `closing` and `}`, outside of strings and brackets.
+/// Returns the end of `{{ … }}` or `{% … %}`: behind `closing` and `}`, outside of strings and brackets.
 fn end_of_code(text: &str, closing: char) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 2;
@@ -58,7 +58,7 @@ fn end_of_code(text: &str, closing: char) -> Option<usize> {
     None
 }
 
-/// Bytes of the string constant that `text` begins with, quotes included.
+/// Returns the length in bytes of the string constant that `text` begins with, quotes included.
 fn string_len(text: &str) -> usize {
     let quote = text.as_bytes()[0];
     let mut escaped = false;
@@ -73,14 +73,14 @@ fn string_len(text: &str) -> usize {
     text.len()
 }
 
-/// The only word of a `{% … %}`, if it is one.
+/// Returns the trimmed inside of `tag` if it is a `{% … %}`: for a tag of one word, that word.
 fn tag_name(tag: &str) -> Option<&str> {
     let inner = tag.strip_prefix("{%")?.strip_suffix("%}")?;
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
     Some(inner.strip_suffix(['-', '+']).unwrap_or(inner).trim())
 }
 
-/// Where `{% endraw %}` begins.
+/// Returns the position of `{% endraw %}`, or the end of `text` if there is none.
 fn end_of_raw(text: &str) -> usize {
     let is_end = |at: usize| {
         let end = text[at..].find("%}").map(|end| at + end + 2);

@@ -1,12 +1,12 @@
 //! Causal attention over the paged cache, for decode and prefill chunks alike: scores, softmax and the sum of values in one
 //! pass over the keys, all in f32.
 //!
-//! A task is one key head, with some of its query heads, of some neighbouring tokens of a sequence. Keys come in spans of
-//! 128 that begin at multiples of 128 positions: after each, running maximum, sum and output are rescaled. Spans depend on
+//! A task is one key head with some of its query heads, for some neighbouring tokens of a sequence. Keys are taken in spans of
+//! 128 that begin at multiples of 128 positions: after each span, running maximum, sum and output are rescaled. Spans depend on
 //! positions alone, so a row's result depends neither on how its prompt was cut into chunks nor on where its blocks lie.
-//! Long contexts are cut into parts, at positions alone too; each has its own softmax, and they are merged in order. Where there are
-//! few tasks, as for one sequence of which one token is computed, parts are tasks of their own.
-//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold what isn't finite.
+//! Long contexts are cut into parts, also by positions alone; each part has its own softmax, and parts are merged in order. If there
+//! are few tasks, as for one token of one sequence, each part is a task of its own.
+//! A value that a row doesn't see is never multiplied, not even by zero: its slot may hold NaN or infinity.
 
 mod partial;
 mod products;
@@ -25,60 +25,60 @@ use super::rope::QkvShape;
 use partial::Partial;
 use tile::TileOfHead;
 
-/// Keys between two rescalings.
+/// Number of keys between two rescalings.
 const SPAN: usize = 128;
-/// Keys of a part, a multiple of [`SPAN`].
+/// Number of keys in a part, a multiple of [`SPAN`].
 const PART: usize = 2048;
-/// Tasks of a thread with which threads end together.
+/// Number of tasks per thread from which on threads end at about the same time.
 const ENOUGH_TASKS: usize = 4;
-/// Query rows (tokens × heads of a group) that a task aims at.
+/// Number of query rows (tokens × heads of a group) that a task aims at.
 const TASK_ROWS: usize = 32;
-/// The most query heads of a task.
+/// Maximum number of query heads in a task.
 const TASK_HEADS: usize = 8;
 
-/// How a layer attends.
+/// Parameters of a layer's attention.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionParams<'a> {
-    /// Heads of queries, and of the cache.
+    /// Number of query heads, and heads of the cache.
     pub shape: QkvShape,
-    /// From one row of queries to the next.
+    /// Stride of the rows of queries, in elements.
     pub query_stride: usize,
-    /// Width of a head's result: that much of a value is used.
+    /// Width of a head's result, and number of a value's first elements that are used.
     pub value_dim: usize,
     /// Factor of scores.
     pub scale: f32,
-    /// Positions that a row sees, its own among them (at least one); none: all up to its own.
+    /// Number of positions that a row sees, its own included (at least one); `None`: all up to its own.
     pub window: Option<usize>,
-    /// `[heads]`: one more score for each query head, of a key without value.
+    /// `[heads]`: sink of each query head, one more score, of a key without value.
     pub sinks: Option<&'a [f32]>,
 }
 
-/// One sequence's rows of a batch.
+/// Rows of one sequence in a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence<'a> {
-    /// Its first row.
+    /// Index of the sequence's first row.
     pub first_row: usize,
-    /// Its number of rows, for consecutive positions up to `context - 1`.
+    /// Number of the sequence's rows, for consecutive positions up to `context - 1`.
     pub rows: usize,
-    /// Tokens that are in the cache, those of this step among them.
+    /// Number of tokens in the cache, those of this step included.
     pub context: usize,
-    /// Its blocks in order, at least `context` tokens' worth.
+    /// Blocks of the sequence in order, enough for `context` tokens.
     pub blocks: &'a [u32],
 }
 
 impl AttentionParams<'_> {
-    /// Of queries in rows of a qkv projection.
+    /// Makes parameters for queries that are in rows of a qkv projection, without window or sinks.
     pub fn of_qkv(shape: QkvShape, scale: f32) -> Self {
         let (query_stride, value_dim) = (shape.width(), shape.head_dim);
         Self { shape, query_stride, value_dim, scale, window: None, sinks: None }
     }
 }
 
-/// Attention of the queries that each row of `queries` `[rows, params.query_stride]` begins with to the cached keys of their sequences,
-/// as far as `params` lets them see; `out` is `[rows, heads * value_dim]`.
+/// Computes attention of the queries at the beginning of each row of `queries` `[rows, params.query_stride]` to the cached keys of
+/// their sequences, within the window of `params`; `out` is `[rows, heads * value_dim]`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other or a block is not in the cache.
+/// If the sizes don't fit each other or a block is not in the cache.
 pub fn attention(
     cpu: &Cpu,
     params: AttentionParams<'_>,
@@ -118,7 +118,7 @@ pub fn attention(
     });
 }
 
-/// The same with each part a task.
+/// Computes attention with each part of a tile as a task of its own.
 fn in_parts(cpu: &Cpu, cost: usize, tiles: &[TileOfHead<'_>], out: &Output<'_, f32>) {
     let parts_of = |(i, tile): (usize, &TileOfHead<'_>)| tile.parts().map(move |part| (i, part));
     let parts: Vec<(usize, usize)> = tiles.iter().enumerate().flat_map(parts_of).collect();
@@ -137,7 +137,7 @@ fn in_parts(cpu: &Cpu, cost: usize, tiles: &[TileOfHead<'_>], out: &Output<'_, f
     }
 }
 
-/// Each key head with query heads of its group, at most [`TASK_HEADS`] at a time.
+/// Returns each key head with query heads of its group, at most [`TASK_HEADS`] at a time.
 fn head_ranges(shape: QkvShape) -> Vec<(usize, Range<usize>)> {
     let group = shape.group();
     let parts = |head: usize| {
@@ -153,7 +153,7 @@ struct Tile<'a> {
     sequence: Sequence<'a>,
     first_row: usize,
     rows: usize,
-    /// Position of the first of them.
+    /// Position of the first token.
     position: usize,
 }
 
@@ -173,7 +173,7 @@ fn tiles<'a>(heads: usize, sequences: &[Sequence<'a>]) -> Vec<Tile<'a>> {
     tiles
 }
 
-/// What it means, in f64, for one query `[d]`, the keys and values `[n, d]` that it sees, and its head's sink.
+/// Reference of [`attention`], in f64, for one query `[d]`, the keys and values `[n, d]` that it sees, and its head's sink.
 pub fn attention_reference(
     query: &[f32],
     keys: &[f32],

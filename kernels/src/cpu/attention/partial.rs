@@ -1,19 +1,19 @@
-//! What attention to some of the keys gave, to be merged with what the later keys give.
+//! Partial result of attention to some of the keys, to be merged with that of later keys.
 //!
-//! Which keys belong together depends on positions alone, and parts are merged in order, so a row's result is the same whether a
-//! thread computed all parts or each another.
+//! Which keys belong together depends on positions alone, and parts are merged in order, so a row's result is the same whether one
+//! thread computed all parts or several threads did.
 
-/// Sums of values, and what is needed to weigh them.
+/// Weighted sums of values, with the softmax state by which they are merged.
 #[derive(Debug)]
 pub(super) struct Partial {
-    /// `[rows, stride]`: relative to the row's greatest score.
+    /// `[rows, stride]`: sums of values, with weights relative to the row's greatest score.
     pub(super) sums: Vec<f32>,
     /// `[rows]`: greatest score, and the sum of weights relative to it.
     pub(super) state: Vec<(f32, f32)>,
 }
 
 impl Partial {
-    /// Rows that saw nothing yet.
+    /// Makes the state of rows that saw no key yet.
     pub(super) fn new(rows: usize, stride: usize) -> Self {
         Self { sums: vec![0.0; rows * stride], state: vec![(f32::NEG_INFINITY, 0.0); rows] }
     }
@@ -40,7 +40,7 @@ impl Partial {
         let laters = later.state.iter().zip(later.sums.chunks_exact(stride));
         for (((greatest, total), sums), ((later_greatest, later_total), later_sums)) in rows.zip(laters) {
             let most = greatest.max(*later_greatest);
-            // A row that saw nothing has no greatest score; relative to itself it would not be a number.
+            // The greatest score of a row that saw no key is minus infinity; relative to itself that would be NaN.
             let fade = |from: f32| if from == f32::NEG_INFINITY { 0.0 } else { (from - most).exp() };
             let (fade, later_fade) = (fade(*greatest), fade(*later_greatest));
             *total = *total * fade + later_total * later_fade;
@@ -51,7 +51,7 @@ impl Partial {
         }
     }
 
-    /// A row's result, with its head's sink: one more score, of a key without value.
+    /// Writes a row's result, with its head's sink: one more score, of a key without value.
     pub(super) fn finish(&self, row: usize, sink: Option<f32>, out: &mut [f32]) {
         let (greatest, total) = self.state[row];
         let sums = &self.sums[row * self.stride()..];

@@ -1,4 +1,4 @@
-//! Products of some query rows with a block of keys, and of their weights with a block of values: tiles of registers.
+//! Tiles of registers: products of some query rows with a block of keys, and of their weights with a block of values.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::cpu::kv::BLOCK_SIZE;
 use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
 use crate::cpu::linear::dot_tile;
 
-/// A block of keys, and the values that belong to it, where they are to be fetched.
+/// Block `i` of a span's keys, and in `soon` its values, if they are to be prefetched.
 #[derive(Clone, Copy)]
 pub(super) struct KeyBlock<'a, W> {
     pub(super) i: usize,
@@ -17,7 +17,7 @@ pub(super) struct KeyBlock<'a, W> {
     pub(super) soon: &'a [W],
 }
 
-/// Scores of `M` rows with the sixteen keys of block `i` of the span.
+/// Computes the scores of `M` rows with the sixteen keys of block `i` of the span.
 #[inline(always)]
 pub(super) fn scores_of<L: Lanes, W: Element, const M: usize>(
     lanes: L,
@@ -36,7 +36,7 @@ pub(super) fn scores_of<L: Lanes, W: Element, const M: usize>(
     }
 }
 
-/// Tiles that [`add_values`] takes a value of this width in.
+/// Returns the number of tiles in which [`add_values`] takes values of this width.
 #[inline(always)]
 pub(super) fn tiles_of(width: usize) -> usize {
     width / (4 * LANES) + (width % (4 * LANES)).div_ceil(LANES)
@@ -56,7 +56,7 @@ pub(super) fn add_values<L: Lanes, W: Element, const M: usize>(
     let values = &values[keys.start * stride..keys.end * stride];
     let first = i * BLOCK_SIZE + keys.start;
     let mut dim = 0;
-    // Beyond the width, whole vectors are added that nobody reads.
+    // Whole vectors are added; what they hold beyond the width is never read.
     while dim + 4 * LANES <= width {
         values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride), soon);
         dim += 4 * LANES;
@@ -67,7 +67,7 @@ pub(super) fn add_values<L: Lanes, W: Element, const M: usize>(
     }
 }
 
-/// `values`: those of the span's keys from `first` on.
+/// Adds a tile of the weighted `values`, which belong to the span's keys from `first` on.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "m and d index several arrays of registers")]
 fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(

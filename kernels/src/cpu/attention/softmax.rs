@@ -1,4 +1,4 @@
-//! Parts of a running softmax, in lanes.
+//! Steps of a running softmax, in vectors.
 
 use std::ops::Range;
 

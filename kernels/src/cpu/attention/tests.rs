@@ -12,7 +12,7 @@ use crate::cpu::{
 };
 
 const SHAPE: QkvShape = QkvShape { heads: 4, kv_heads: 2, head_dim: 24 };
-/// Enough for contexts of several parts.
+/// Number of blocks, enough for contexts of several parts.
 const BLOCKS: usize = 320;
 const SCALE: f32 = 0.204;
 const PLAIN: AttentionParams<'_> = AttentionParams {
@@ -28,7 +28,8 @@ fn value(i: usize) -> f32 {
     ((i * 7919) % 1999) as f32 / 500.0 - 2.0
 }
 
-/// A cache with `context` tokens of one sequence in scattered blocks, and the sequence's qkv rows after norm and rotation.
+/// Returns a cache with `context` tokens of one sequence in scattered blocks, these blocks, and the sequence's qkv rows after norm and
+/// rotation.
 fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
     let shape = KvShape {
         layers: 1,
@@ -51,7 +52,7 @@ fn filled(context: usize, dtype: KvDtype) -> (KvCache, Vec<u32>, Vec<f32>) {
     (cache, blocks, qkv)
 }
 
-/// Attention of the last `rows` tokens, in one call.
+/// Computes attention of the last `rows` tokens in one call.
 fn last(
     cpu: &Cpu,
     params: AttentionParams<'_>,
@@ -66,7 +67,7 @@ fn last(
     out
 }
 
-/// The sinks of the tests' heads: one below all scores, one above.
+/// Sinks of the tests' heads: one below all scores, one above.
 const SINKS: [f32; 4] = [-9.0, 0.5, 2.0, 40.0];
 
 fn equals_the_reference(params: AttentionParams<'_>) {
@@ -153,7 +154,7 @@ fn parts_of_a_long_context_give_the_same_bits_together_and_as_tasks_of_their_own
     let windowed = AttentionParams { window: Some(PART + 100), sinks: Some(&SINKS), ..PLAIN };
     for (isa, params) in Isa::available().into_iter().flat_map(|isa| [(isa, PLAIN), (isa, windowed)]) {
         let ends = [PART - 1, PART, PART + 1, 2 * PART, 2 * PART + 130, context];
-        // The last rows of a chunk that is tasks enough, and the last alone, whose parts are tasks.
+        // The last row of a chunk that has enough tasks, and the same row alone, whose parts are tasks.
         for end in ends {
             let chunk = last(&Cpu::with_isa(1, isa), params, &all, end, 64);
             let alone = last(&Cpu::with_isa(3, isa), params, &all, end, 1);
@@ -163,7 +164,7 @@ fn parts_of_a_long_context_give_the_same_bits_together_and_as_tasks_of_their_own
     }
 }
 
-/// Makes the values of some positions of a sequence what isn't finite.
+/// Replaces the values of some positions of a sequence by NaN and infinity.
 fn spoil(cache: &mut KvCache, blocks: &[u32], positions: impl Iterator<Item = usize>) {
     let shape = cache.shape();
     for position in positions {
@@ -184,11 +185,11 @@ fn values_that_are_not_finite_reach_only_the_rows_that_see_them() {
         for isa in Isa::available() {
             let cpu = Cpu::with_isa(1, isa);
             let wanted = last(&cpu, PLAIN, &clean, context, context);
-            // What a block held before, behind the sequence's last token.
+            // Values that a block held before, behind the sequence's last token.
             let mut recycled = filled(context, dtype);
             spoil(&mut recycled.0, &recycled.1, context..context.next_multiple_of(16));
             assert_eq!(last(&cpu, PLAIN, &recycled, context, context), wanted, "{} {context}", isa.name());
-            // A token's own value: earlier rows of its chunk don't see it.
+            // The last token's own value, which earlier rows of its chunk don't see.
             let mut own = filled(context, dtype);
             spoil(&mut own.0, &own.1, context - 1..context);
             let (got, width) = (last(&cpu, PLAIN, &own, context, context), SHAPE.heads * SHAPE.head_dim);

@@ -1,7 +1,7 @@
-//! The tile kernel: one key head, with some query heads of its group, of some neighbouring tokens.
+//! Tile kernel of attention: one key head with some query heads of its group, for some neighbouring tokens.
 //!
-//! While scores are computed, the span's values are fetched, and while values are added, the next span's keys: blocks of a sequence don't
-//! lie behind each other, so the processor can't foresee them.
+//! While scores are computed, the span's values are prefetched, and while values are added, the next span's keys: the blocks of a
+//! sequence aren't neighbours in memory, so the processor doesn't prefetch them by itself.
 
 use std::ops::Range;
 
@@ -21,30 +21,30 @@ pub(super) struct TileOfHead<'a> {
     pub(super) params: AttentionParams<'a>,
     pub(super) queries: &'a [f32],
     pub(super) tile: Tile<'a>,
-    /// The key head.
+    /// Index of the key head.
     pub(super) head: usize,
-    /// Its query heads.
+    /// Query heads of the key head that the tile computes.
     pub(super) of_queries: Range<usize>,
     pub(super) cache: &'a KvLayer,
 }
 
-/// Parts of the keys, one after the other, and what attention to them gives.
+/// Kernel that attends to some neighbouring parts of the keys, one after the other.
 struct Parts<'a, 'b> {
     tile: &'b TileOfHead<'a>,
     range: Range<usize>,
     result: &'b mut Option<Partial>,
 }
 
-/// A tile, with the cache's keys and values in their type.
+/// Tile with the cache's keys and values in their element type.
 struct TypedTile<'a, W> {
     tile: &'a TileOfHead<'a>,
     keys: &'a [W],
     values: &'a [W],
 }
 
-/// A softmax under way. Query row `i` is head `i % heads` of token `i / heads`.
+/// State of a running softmax. Query row `i` is head `i % heads` of token `i / heads`.
 pub(super) struct RunningSoftmax {
-    /// `[rows, stride]`, scaled.
+    /// `[rows, stride]`: queries, multiplied by the factor of scores.
     pub(super) queries: Vec<f32>,
     /// `[rows, SPAN]`: scores, then weights.
     pub(super) weights: Vec<f32>,
@@ -146,8 +146,8 @@ impl<W: Element> TypedTile<'_, W> {
         }
     }
 
-    /// Adds the weighted values of block `i` of the span from `start` on to `M` rows, those that a row sees only: what lies behind
-    /// them was another sequence's, and may not be finite.
+    /// Adds the weighted values of block `i` of the span that begins at `start` to `M` rows. A row gets only the values that it sees:
+    /// those behind may be another sequence's, and may not be finite.
     #[inline(always)]
     fn values_of<L: Lanes, const M: usize>(
         &self,
@@ -161,7 +161,7 @@ impl<W: Element> TypedTile<'_, W> {
         let tile = self.tile;
         let widths = (tile.params.value_dim, tile.cache.shape.stride());
         let seen = |row: usize| within(tile.visible(row), start + i * BLOCK_SIZE, BLOCK_SIZE);
-        // Later rows begin and end later: this is what all of them see.
+        // The visible ranges of later rows begin and end later, so this is the range that all rows see.
         let all = seen(row + M - 1).start..seen(row).end;
         if all == seen(row) && all == seen(row + M - 1) {
             return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths, soon);
@@ -173,7 +173,7 @@ impl<W: Element> TypedTile<'_, W> {
 }
 
 impl TileOfHead<'_> {
-    /// Attends to the keys of some neighbouring parts.
+    /// Attends to the keys of some neighbouring parts; `None` if there are no parts.
     pub(super) fn attend(&self, cpu: &Cpu, parts: Range<usize>) -> Option<Partial> {
         let mut result = None;
         cpu.isa().run(Parts { tile: self, range: parts, result: &mut result });
@@ -195,7 +195,7 @@ impl TileOfHead<'_> {
         RunningSoftmax { queries, weights: vec![0.0; rows * SPAN], partial: Partial::new(rows, stride) }
     }
 
-    /// Where the blocks that hold the keys of these positions begin in the cache.
+    /// Returns the indices in the layer at which the head's rows begin in the blocks that hold these positions.
     fn blocks(&self, keys: Range<usize>) -> impl Iterator<Item = usize> {
         let blocks = &self.tile.sequence.blocks[keys.start / BLOCK_SIZE..keys.end.div_ceil(BLOCK_SIZE)];
         blocks.iter().map(|block| self.cache.shape.block_at(*block as usize, self.head))
@@ -223,19 +223,19 @@ impl TileOfHead<'_> {
         }
     }
 
-    /// Positions that a query row sees: those up to its own, as far as the window goes back.
+    /// Returns the positions that a query row sees: those up to its own, as far as the window goes back.
     fn visible(&self, row: usize) -> Range<usize> {
         let end = self.tile.position + row / self.of_queries.len() + 1;
         self.params.window.map_or(0, |window| end.saturating_sub(window.max(1)))..end
     }
 
-    /// Parts that hold keys which a row sees; there is one at least, since each row sees its own.
+    /// Returns the parts with keys that some row sees; there is at least one, since each row sees its own key.
     pub(super) fn parts(&self) -> Range<usize> {
         let end = self.tile.position + self.tile.rows;
         self.visible(0).start / PART..end.div_ceil(PART)
     }
 
-    /// Positions of a part, but for spans that lie before the first row's window, which are nobody's.
+    /// Returns the positions of a part, without the spans before the first row's window, which no row sees.
     fn keys_of(&self, part: usize) -> Range<usize> {
         let end = self.tile.position + self.tile.rows;
         let first = self.visible(0).start / SPAN * SPAN;
@@ -258,7 +258,7 @@ impl TileOfHead<'_> {
     }
 }
 
-/// The part of `visible` within the `count` positions from `start` on, counted from there.
+/// Returns the part of `visible` within the `count` positions from `start` on, relative to `start`.
 fn within(visible: Range<usize>, start: usize, count: usize) -> Range<usize> {
     let at = |position: usize| position.saturating_sub(start).min(count);
     at(visible.start)..at(visible.end)

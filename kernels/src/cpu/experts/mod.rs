@@ -1,7 +1,7 @@
 //! Experts: the gated feed-forward layers that a router chose for each token. Tokens are gathered by expert, so that each expert's
 //! weights are read once for all its tokens; results are added per token, in the order of its choice.
 //!
-//! A token's sums are those of its own rows of linear layers, so its result doesn't depend on the tokens beside it.
+//! A token's result is computed from its own rows of linear layers alone, so it doesn't depend on the tokens beside it.
 
 use std::ops::Range;
 
@@ -12,23 +12,23 @@ use super::output::Output;
 use super::route::Routes;
 use super::{Cpu, silu_mul};
 
-/// One expert's weights.
+/// Weights of one expert.
 #[derive(Debug, Clone)]
 pub struct Expert<'a> {
-    /// `[2 * intermediate, hidden]`: rows of gate and up as the activation wants them.
+    /// `[2 * intermediate, hidden]`, stacked by rows: rows of gate and up in the order that the activation takes.
     pub gate_up: Vec<Matrix<'a>>,
-    /// `[2 * intermediate]`.
+    /// `[2 * intermediate]`: bias of `gate_up`.
     pub gate_up_bias: Option<&'a [f32]>,
-    /// `[hidden, intermediate]`.
+    /// `[hidden, intermediate]`, stacked by rows.
     pub down: Vec<Matrix<'a>>,
-    /// `[hidden]`.
+    /// `[hidden]`: bias of `down`.
     pub down_bias: Option<&'a [f32]>,
 }
 
-/// What comes between an expert's two linear layers.
+/// Activation between an expert's two linear layers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExpertActivation {
-    /// `silu(gate) * up`; all rows of gate, then all of up.
+    /// `silu(gate) * up`; all rows of gate come first, then all of up.
     SwiGlu,
     /// [`clamped_swiglu`]; rows of gate and up are interleaved.
     ClampedSwiGlu {
@@ -39,7 +39,7 @@ pub enum ExpertActivation {
     },
 }
 
-/// Activations between the linear layers, `[tokens * per_token]` rows each; used again by the next layer.
+/// Buffers for the activations between the linear layers, `tokens * per_token` rows each. Each layer uses them again.
 #[derive(Debug, Default)]
 pub struct ExpertScratch {
     gathered: Vec<f32>,
@@ -49,7 +49,7 @@ pub struct ExpertScratch {
 }
 
 impl ExpertScratch {
-    /// Makes room for `rows` (tokens times experts of each); false where the system doesn't grant it.
+    /// Allocates room for `rows` rows (tokens times experts of each); `false` if the system doesn't grant the memory.
     pub fn reserve(&mut self, rows: usize, hidden: usize, intermediate: usize) -> bool {
         let grow = |buffer: &mut Vec<f32>, cols: usize| {
             let Some(len) = rows.checked_mul(cols) else { return false };
@@ -67,10 +67,10 @@ impl ExpertScratch {
     }
 }
 
-/// `out[t] += Σ weight · expert(x[t])` over the experts of each token; `x` and `out` are `[tokens, hidden]`.
+/// Computes `out[t] += Σ weight · expert(x[t])` over the experts of each token; `x` and `out` are `[tokens, hidden]`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn experts<'a>(
     cpu: &Cpu,
     x: &[f32],
@@ -110,20 +110,20 @@ pub fn experts<'a>(
     combine(cpu, routes, &order, results, out);
 }
 
-/// Rows (token * `per_token` + choice) by expert.
+/// Order of rows (`token * per_token + choice`) by expert.
 struct Order {
-    /// At each place: the row.
+    /// Row at each place.
     rows: Vec<usize>,
-    /// Of each row: its place.
+    /// Place of each row.
     places: Vec<usize>,
-    /// Experts that have tokens, and their places.
+    /// Experts that have tokens, with the places of their rows.
     groups: Vec<(usize, Range<usize>)>,
 }
 
 impl Order {
     fn new(routes: &Routes) -> Self {
         let mut rows: Vec<usize> = (0..routes.experts.len()).collect();
-        // Stable: tokens of an expert stay in order.
+        // The sort is stable, so the tokens of an expert stay in order.
         rows.sort_by_key(|row| routes.experts[*row]);
         let mut places = vec![0; rows.len()];
         rows.iter().enumerate().for_each(|(place, row)| places[*row] = place);
@@ -136,7 +136,7 @@ impl Order {
         Self { rows, places, groups }
     }
 
-    /// One linear layer of each chosen expert, for the rows of its tokens.
+    /// Returns one linear layer of each chosen expert, for the rows of its tokens.
     fn linear<'a>(
         &self,
         chosen: &[Expert<'a>],
@@ -150,7 +150,7 @@ impl Order {
     }
 }
 
-/// Adds each token's weighted results.
+/// Adds the weighted results of each token's experts to its row of `out`.
 fn combine(cpu: &Cpu, routes: &Routes, order: &Order, results: &[f32], out: &mut [f32]) {
     let per_token = routes.per_token;
     let tokens = routes.experts.len() / per_token;
@@ -158,7 +158,7 @@ fn combine(cpu: &Cpu, routes: &Routes, order: &Order, results: &[f32], out: &mut
     let out = Output::new(out);
     cpu.share(tokens, results.len() * 2, |token| {
         #[expect(unsafe_code, reason = "each task its row")]
-        // SAFETY: a task is a token, and has its row alone.
+        // SAFETY: a task is one token, and no other task has that token's row.
         let out = unsafe { out.part(token * hidden, hidden) };
         for row in token * per_token..(token + 1) * per_token {
             let (weight, from) = (routes.weights[row], &results[order.places[row] * hidden..][..hidden]);

@@ -9,7 +9,7 @@ use half::{bf16, f16};
 use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
-/// Proof of avx2, fma and f16c.
+/// Token that proves that the machine has avx2, fma and f16c.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Avx2(());
 
@@ -75,7 +75,7 @@ impl Lanes for Avx2 {
         let to = to.as_chunks_mut::<8>().0;
         for i in 0..2 {
             unsafe {
-                // The second operand is taken where one isn't a number.
+                // If an operand is NaN, the instructions return the second one.
                 let v = _mm256_min_ps(_mm256_set1_ps(LARGEST_F16), v[i]);
                 let v = _mm256_max_ps(_mm256_set1_ps(-LARGEST_F16), v);
                 let narrow = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v);
@@ -146,7 +146,7 @@ impl Lanes for Avx2 {
 // SAFETY of every block below: as above; references to codes have 64 bytes, to pairs 32 elements.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, above")]
 impl Dots for Avx2 {
-    /// Of each pair the first, then of each pair the second, in f32.
+    /// First elements of all pairs, then their second elements, in f32.
     type Pairs = [<Self as Lanes>::V; 2];
     type Sums = [__m256i; 2];
     type Codes = [__m256i; 2];
@@ -207,7 +207,7 @@ impl Dots for Avx2 {
         }
     }
 
-    /// Bytes at even and at odd places apart, widened: products of bytes would overflow sixteen bits.
+    /// Multiplies bytes at even and at odd places apart, widened to sixteen bits: sums of two products of bytes would overflow sixteen bits.
     #[inline(always)]
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums {
         unsafe {
@@ -273,7 +273,7 @@ impl Dots for Avx2 {
     }
 }
 
-/// The lower and the upper bytes of [`E2M1`].
+/// Lower and upper bytes of [`E2M1`].
 static E2M1_BYTES: ([u8; 16], [u8; 16]) = {
     let mut bytes = ([0; 16], [0; 16]);
     let mut i = 0;

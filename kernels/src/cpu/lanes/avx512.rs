@@ -1,4 +1,4 @@
-//! Lanes as one 512-bit register; products of narrow numbers by instructions of their own.
+//! Lanes as one 512-bit register; dot products of narrow numbers have instructions of their own.
 #![expect(unsafe_code, reason = "vector instructions; the token proves that they are there")]
 
 #[allow(clippy::wildcard_imports, reason = "two dozen intrinsics with names of their own")]
@@ -9,13 +9,13 @@ use half::{bf16, f16};
 use super::dots::{CODES, Dots, E2M1, E2M1_LOWER, E4M3_BIAS, E4M3_SHIFT, PAIRS, SMALL_E4M3};
 use super::{LANES, LARGEST_F16, Lanes};
 
-/// Proof of avx512f, avx512bw, avx512dq and `avx512_vnni`, and of `avx512_bf16` where `BF16`.
+/// Token that proves that the machine has avx512f, avx512bw, avx512dq and `avx512_vnni`, and `avx512_bf16` if `BF16`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Avx512<const BF16: bool>(());
 
 impl<const BF16: bool> Avx512<BF16> {
     /// # Safety
-    /// The machine has them.
+    /// The machine has these instructions.
     #[inline(always)]
     pub(in crate::cpu) unsafe fn new() -> Self {
         Self(())
@@ -60,7 +60,7 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     #[inline(always)]
     fn store_f16(self, v: Self::V, to: &mut [f16; LANES]) {
         unsafe {
-            // The second operand is taken where one isn't a number.
+            // If an operand is NaN, the instructions return the second one.
             let v = _mm512_min_ps(_mm512_set1_ps(LARGEST_F16), v);
             let v = _mm512_max_ps(_mm512_set1_ps(-LARGEST_F16), v);
             let narrow = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v);
@@ -156,7 +156,7 @@ impl<const BF16: bool> Lanes for Avx512<BF16> {
     }
 }
 
-/// The first two steps of the trees of four vectors, which share their instructions: a quarter of the result is what is left of each.
+/// Does the first two steps of [`Lanes::sum`] for four vectors with shared instructions: each quarter of the result belongs to one vector.
 ///
 /// # Safety
 /// The machine has avx512f.
@@ -166,7 +166,7 @@ unsafe fn quarters(v: [__m512; 4]) -> __m512 {
     const UPPER_HALVES: i32 = 0b11_10_11_10;
     const EVEN_QUARTERS: i32 = 0b10_00_10_00;
     const ODD_QUARTERS: i32 = 0b11_01_11_01;
-    // SAFETY: the caller's word.
+    // SAFETY: by this function's contract.
     unsafe {
         let ab = _mm512_add_ps(
             _mm512_shuffle_f32x4::<LOWER_HALVES>(v[0], v[1]),
@@ -183,13 +183,13 @@ unsafe fn quarters(v: [__m512; 4]) -> __m512 {
     }
 }
 
-/// The third step of two such results: within each quarter, two lanes of the first and two of the second.
+/// Does the third step for two results of [`quarters`]: each quarter of the result has two lanes of `a` and two of `b`.
 ///
 /// # Safety
 /// The machine has avx512f.
 #[inline(always)]
 unsafe fn halves_of_quarters(a: __m512, b: __m512) -> __m512 {
-    // SAFETY: the caller's word.
+    // SAFETY: by this function's contract.
     unsafe {
         _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b))
     }
@@ -221,7 +221,7 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
     #[inline(always)]
     fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V {
         if BF16 {
-            // Both types are 512 bits of a register.
+            // Both types are a register of 512 bits.
             return unsafe {
                 _mm512_dpbf16_ps(
                     c,
@@ -312,7 +312,7 @@ impl<const BF16: bool> Dots for Avx512<BF16> {
 
     #[inline(always)]
     fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
-        // Places have five bits, of which the lowest of the byte's other code may be the fifth.
+        // The instruction reads five bits of a place, and the fifth may be the lowest bit of the byte's other code. So the table is there twice.
         const TWICE: [[u16; 16]; 2] = [E2M1; 2];
         unsafe {
             let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));

@@ -1,7 +1,7 @@
-//! Sums of products of narrow numbers, sixteen at a time: pairs of bf16 into f32, and four bytes into 32-bit integers.
+//! Dot products of narrow numbers, accumulated in sixteen lanes: pairs of bf16 into f32, and four bytes into 32-bit integers.
 //!
-//! Integer sums are exact. In sums of bf16, lane `i` has products `2 i` and `2 i + 1` of each 32; how they are rounded is the
-//! instruction's.
+//! Integer sums are exact. In sums of bf16, lane `i` has products `2 i` and `2 i + 1` of each 32; the instruction decides how they
+//! are rounded.
 
 use std::ops::RangeInclusive;
 
@@ -9,19 +9,20 @@ use half::bf16;
 
 use super::Lanes;
 
-/// Neighbours that a sum of pairs takes at a time.
+/// Number of bf16 in a vector of pairs.
 pub(in crate::cpu) const PAIRS: usize = 32;
-/// Codes of sixteen rows, four neighbours of each.
+/// Number of codes in a vector: four neighbours of each of sixteen rows.
 pub(in crate::cpu) const CODES: usize = 64;
 
-/// The codes of E2M1 (0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero) times 2¹²⁵, as bf16. Neither zero has a sign.
+/// Values of the codes of E2M1 (0, ½, 1, 1½, 2, 3, 4, 6, and the same below zero) times 2¹²⁵, as bf16. Neither zero has a sign.
 pub(super) const E2M1: [u16; 16] = [
     0, 0x7d80, 0x7e00, 0x7e40, 0x7e80, 0x7ec0, 0x7f00, 0x7f40, 0, 0xfd80, 0xfe00, 0xfe40, 0xfe80, 0xfec0,
     0xff00, 0xff40,
 ];
-/// Scales of [`Dots::widen_e2m1`].
+/// Scales that [`Dots::widen_e2m1`] takes.
 pub(in crate::cpu) const E2M1_SCALES: RangeInclusive<u8> = 2..=252;
-/// Of each such scale, what is taken off [`E2M1`]: exponents, twice. Zero stays zero, since nothing is taken off it.
+/// Number that is subtracted from the bits of [`E2M1`] for each scale, which lowers the exponent; it is there twice, for two elements.
+/// Zero stays zero, since the subtraction saturates.
 pub(super) static E2M1_LOWER: [[u16; 2]; 256] = {
     let mut lower = [[0; 2]; 256];
     let mut scale = *E2M1_SCALES.start();
@@ -31,16 +32,17 @@ pub(super) static E2M1_LOWER: [[u16; 2]; 256] = {
     }
     lower
 };
-/// Where a bf16's exponent begins.
+/// Lowest bit of a bf16's exponent.
 const EXPONENT_OF_BF16: u32 = 7;
 
-/// The codes of E4M3 below zero's neighbours: 0 to 7 times 2⁻⁹, as bf16.
+/// Values of the subnormal codes of E4M3, 0 to 7 times 2⁻⁹, as bf16.
 pub(super) const SMALL_E4M3: [u16; 8] = [0, 0x3b00, 0x3b80, 0x3bc0, 0x3c00, 0x3c20, 0x3c40, 0x3c60];
-/// What is added to the other codes, where a bf16 has its exponent and mantissa: the exponent's bias is 7 there, 127 in bf16.
+/// Number that is added to the other codes once they are shifted to a bf16's exponent and mantissa: the exponent's bias is 7 in E4M3,
+/// 127 in bf16.
 pub(super) const E4M3_BIAS: u16 = 120 << EXPONENT_OF_BF16;
-/// Where a bf16 has the mantissa of E4M3.
+/// Number of bits by which a code is shifted to a bf16's exponent and mantissa.
 pub(super) const E4M3_SHIFT: u32 = 4;
-/// All codes of E4M3 as bf16, the ones with a sign behind the others; NaN isn't kept.
+/// Values of all codes of E4M3 as bf16, the negative ones behind the others; NaN isn't kept.
 pub(in crate::cpu) static E4M3: [u16; 256] = {
     let mut all = [0; 256];
     let mut code: u16 = 0;
@@ -56,21 +58,22 @@ pub(in crate::cpu) static E4M3: [u16; 256] = {
     all
 };
 
-/// Everything is `#[inline(always)]`: the instructions are those of the outermost caller. Closures aren't, and have no place here.
+/// Dot products on vectors. All methods are `#[inline(always)]`, so that they are compiled with the outermost caller's instructions.
+/// Closures aren't, so the methods' default bodies and the vector implementations have none.
 pub(in crate::cpu) trait Dots: Lanes {
-    /// 32 bf16.
+    /// Vector of 32 bf16.
     type Pairs: Copy;
-    /// Sixteen 32-bit integers.
+    /// Vector of sixteen 32-bit integers.
     type Sums: Copy;
-    /// 64 unsigned bytes.
+    /// Vector of 64 unsigned bytes.
     type Codes: Copy;
-    /// Whether an instruction adds pairs of products of bf16.
+    /// Whether there is an instruction that adds pairs of bf16 products.
     const ADDS_PAIRS: bool = false;
 
-    /// Zeros.
+    /// Returns zeros.
     fn no_pairs(self) -> Self::Pairs;
     fn load_pairs(self, from: &[bf16; PAIRS]) -> Self::Pairs;
-    /// The same pair sixteen times.
+    /// Returns the same pair sixteen times.
     #[inline(always)]
     fn splat_pair(self, [a, b]: [bf16; 2]) -> Self::Pairs {
         let mut all = [a; PAIRS];
@@ -79,26 +82,26 @@ pub(in crate::cpu) trait Dots: Lanes {
         }
         self.load_pairs(&all)
     }
-    /// `c[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1]`.
+    /// Returns `c[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1]` in lane `i`.
     fn dot_pairs(self, a: Self::Pairs, b: Self::Pairs, c: Self::V) -> Self::V;
 
     fn splat_sum(self, x: i32) -> Self::Sums;
     fn load_codes(self, from: &[u8; CODES]) -> Self::Codes;
-    /// The lower and the upper four bits of each byte.
+    /// Returns the lower and the upper four bits of each byte.
     fn halves(self, codes: Self::Codes) -> [Self::Codes; 2];
-    /// Each byte, which is below sixteen, replaced by that entry.
+    /// Replaces each byte, which is below sixteen, by that entry of `table`.
     fn look_up(self, table: &[u8; 16], codes: Self::Codes) -> Self::Codes;
-    /// `sums[i] + Σⱼ codes[4 i + j] * x[j]`.
+    /// Returns `sums[i] + Σⱼ codes[4 i + j] * x[j]` in lane `i`.
     fn dot_codes(self, codes: Self::Codes, x: [i8; 4], sums: Self::Sums) -> Self::Sums;
     fn to_f32(self, sums: Self::Sums) -> Self::V;
 
-    /// To the nearest f16, halves to even; what is too large becomes infinity.
+    /// Rounds to the nearest f16, halves to even, as f32; values beyond f16's range become infinity.
     fn round_to_f16(self, v: Self::V) -> Self::V;
-    /// `x` where `a < b`, elsewhere `y`.
+    /// Returns `x` in lanes where `a < b`, elsewhere `y`.
     fn select_less(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
 
-    /// 32 codes of four bits (E2M1, the lower half of a byte first) times 2 to the power of `scale - 127`, exactly, for a scale in
-    /// [`E2M1_SCALES`].
+    /// Widens 32 codes of four bits (E2M1, the lower half of a byte first), times 2 to the power of `scale - 127`, to bf16, exactly. The
+    /// scale is in [`E2M1_SCALES`].
     #[inline(always)]
     fn widen_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8, to: &mut [bf16; PAIRS]) {
         let [lower, _] = E2M1_LOWER[scale as usize];
@@ -108,7 +111,7 @@ pub(in crate::cpu) trait Dots: Lanes {
         }
     }
 
-    /// [`Self::widen_e2m1`], to be multiplied.
+    /// [`Self::widen_e2m1`] to a vector of pairs.
     #[inline(always)]
     fn pairs_of_e2m1(self, codes: &[u8; PAIRS / 2], scale: u8) -> Self::Pairs {
         let mut widened = [bf16::ZERO; PAIRS];
@@ -116,7 +119,7 @@ pub(in crate::cpu) trait Dots: Lanes {
         self.load_pairs(&widened)
     }
 
-    /// 32 codes of eight bits (E4M3), exactly; NaN isn't kept.
+    /// Widens 32 codes of eight bits (E4M3) to bf16, exactly; NaN isn't kept.
     #[inline(always)]
     fn widen_e4m3(self, codes: &[u8; PAIRS], to: &mut [bf16; PAIRS]) {
         for i in 0..PAIRS {
@@ -124,7 +127,7 @@ pub(in crate::cpu) trait Dots: Lanes {
         }
     }
 
-    /// [`Self::widen_e4m3`], to be multiplied.
+    /// [`Self::widen_e4m3`] to a vector of pairs.
     #[inline(always)]
     fn pairs_of_e4m3(self, codes: &[u8; PAIRS]) -> Self::Pairs {
         let mut widened = [bf16::ZERO; PAIRS];
@@ -132,7 +135,7 @@ pub(in crate::cpu) trait Dots: Lanes {
         self.load_pairs(&widened)
     }
 
-    /// Loads fewer than 32 values, the rest being zero.
+    /// Loads fewer than 32 values; the rest of the vector is zero.
     #[inline(always)]
     fn load_some_pairs(self, from: &[bf16]) -> Self::Pairs {
         let mut padded = [bf16::ZERO; PAIRS];

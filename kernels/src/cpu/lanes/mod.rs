@@ -1,4 +1,4 @@
-//! Sixteen f32 lanes, the unit that every operation is written in, whatever the machine's registers are.
+//! Vectors of sixteen f32 lanes: the unit that every operation is written in, whatever registers the machine has.
 //!
 //! A value of a type that implements [`Lanes`] is the proof that its instructions may be used, so the methods are safe. All
 //! implementations add the lanes of a sum in the same order; only `Portable` rounds a multiply-add twice.
@@ -12,16 +12,16 @@ pub(super) mod portable;
 
 use half::{bf16, f16};
 
-/// Lanes of a vector.
+/// Number of lanes in a vector.
 pub(super) const LANES: usize = 16;
-/// The largest f16.
+/// Largest finite f16.
 const LARGEST_F16: f32 = 65504.0;
 
-/// Operations on sixteen f32. Everything is `#[inline(always)]`: the instructions are those of the outermost caller.
+/// Operations on sixteen f32. All methods are `#[inline(always)]`, so that they are compiled with the outermost caller's instructions.
 pub(super) trait Lanes: Copy {
-    /// Sixteen f32.
+    /// Vector of sixteen f32.
     type V: Copy;
-    /// Whether there are 32 registers of the full width (tiles of outputs can be larger).
+    /// Whether there are 32 registers of the full width, so that tiles of outputs can be larger.
     const WIDE: bool;
 
     fn splat(self, x: f32) -> Self::V;
@@ -29,7 +29,7 @@ pub(super) trait Lanes: Copy {
     fn load_bf16(self, from: &[bf16; LANES]) -> Self::V;
     fn load_f16(self, from: &[f16; LANES]) -> Self::V;
     fn store(self, v: Self::V, to: &mut [f32; LANES]);
-    /// To the nearest f16, halves to even. What is too large becomes the largest; what isn't a number stays so.
+    /// Stores `v`, rounded to the nearest f16, halves to even. Values beyond f16's range become the largest f16; NaN stays NaN.
     fn store_f16(self, v: Self::V, to: &mut [f16; LANES]);
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
@@ -37,24 +37,24 @@ pub(super) trait Lanes: Copy {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
-    /// `a * b + c`.
+    /// Returns `a * b + c`.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to lane `i + width / 2`.
+    /// Adds up the lanes as a tree, `(8 + 8) → (4 + 4) → (2 + 2) → (1 + 1)`: lane `i` is added to lane `i + width / 2`.
     fn sum(self, v: Self::V) -> f32;
-    /// [`Self::sum`] of each.
+    /// [`Self::sum`] of each of four vectors.
     #[inline(always)]
     fn sum_each(self, v: [Self::V; 4]) -> [f32; 4] {
         [self.sum(v[0]), self.sum(v[1]), self.sum(v[2]), self.sum(v[3])]
     }
-    /// [`Self::sum`] of each of four by four.
+    /// [`Self::sum`] of each of four by four vectors.
     #[inline(always)]
     fn sum_square(self, v: [[Self::V; 4]; 4]) -> [[f32; 4]; 4] {
         [self.sum_each(v[0]), self.sum_each(v[1]), self.sum_each(v[2]), self.sum_each(v[3])]
     }
-    /// 2ⁿ from the bits of `n + 1.5 · 2²³`, for n in -126 ..= 127.
+    /// Returns 2ⁿ, made of the bits of `n + 1.5 · 2²³`, for n in -126 ..= 127.
     fn power_of_two(self, shifted: Self::V) -> Self::V;
 
-    /// eˣ to about two units in the last place; x below -87.3 counts as -87.3, above 88.3 as 88.3.
+    /// Returns eˣ to about two units in the last place; x below -87.3 counts as -87.3, above 88.3 as 88.3.
     /// Reduction to |r| ≤ ln 2 / 2 in two steps and a polynomial of degree five (the coefficients of Cephes' `expf`).
     #[inline(always)]
     fn exp(self, x: Self::V) -> Self::V {
@@ -76,7 +76,7 @@ pub(super) trait Lanes: Copy {
         self.mul(p, self.power_of_two(shifted))
     }
 
-    /// Loads fewer than sixteen values, the rest being zero.
+    /// Loads fewer than sixteen values; the other lanes are zero.
     #[inline(always)]
     fn load_part<W: Element>(self, from: &[W]) -> Self::V {
         let mut padded = [W::ZERO; LANES];
@@ -84,7 +84,7 @@ pub(super) trait Lanes: Copy {
         W::load(self, &padded)
     }
 
-    /// [`Self::store_f16`] of the first of sixteen values.
+    /// Stores the first `to.len()` lanes as [`Self::store_f16`] does.
     #[inline(always)]
     fn store_part_f16(self, v: Self::V, to: &mut [f16]) {
         let mut all = [f16::ZERO; LANES];
@@ -92,7 +92,7 @@ pub(super) trait Lanes: Copy {
         to.copy_from_slice(&all[..to.len()]);
     }
 
-    /// Stores the first of sixteen values.
+    /// Stores the first `to.len()` lanes.
     #[inline(always)]
     fn store_part(self, v: Self::V, to: &mut [f32]) {
         let mut all = [0.0; LANES];
@@ -101,7 +101,7 @@ pub(super) trait Lanes: Copy {
     }
 }
 
-/// The sum of each register of a tile.
+/// Returns the sum of the lanes of each register of a tile.
 #[inline(always)]
 pub(super) fn sums_of_tile<L: Lanes, const M: usize, const N: usize>(
     lanes: L,
@@ -143,7 +143,7 @@ pub(super) fn sums_of_tile<L: Lanes, const M: usize, const N: usize>(
     out
 }
 
-/// A type that weights are stored in.
+/// Element type of stored weights, keys and values.
 pub(super) trait Element: Copy + Sync + 'static {
     const ZERO: Self;
     fn load<L: Lanes>(lanes: L, from: &[Self; LANES]) -> L::V;
@@ -176,8 +176,8 @@ impl Element for f16 {
     }
 }
 
-/// What is to be in the second-level cache soon: some bytes behind those in use, a few lines at each step. Fetched into the first level they
-/// would hold up what is loaded meanwhile.
+/// Prefetch of memory into the second-level cache, a few lines at each step of a loop. Fetched into the first level, the lines would
+/// delay the loop's own loads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prefetch {
     at: *const u8,
@@ -187,13 +187,13 @@ pub(super) struct Prefetch {
 impl Prefetch {
     const LINE: usize = 64;
 
-    /// Nothing: what is read in one go the processor fetches by itself.
+    /// Prefetches nothing, for memory that is read in one go: the processor fetches that by itself.
     #[inline(always)]
     pub(super) fn none() -> Self {
         Self { at: std::ptr::null(), lines_per_step: 0 }
     }
 
-    /// Part `part` of `parts` of the `bytes` behind `in_use`, in so many steps. They needn't exist.
+    /// Prefetches part `part` of `parts` of the `bytes` bytes behind `in_use`, in `steps` steps. There needn't be memory at these addresses.
     #[inline(always)]
     pub(super) fn behind<T>(in_use: &[T], bytes: usize, (part, parts): (usize, usize), steps: usize) -> Self {
         let part_bytes = bytes.div_ceil(parts).next_multiple_of(Self::LINE);
@@ -202,7 +202,7 @@ impl Prefetch {
         Self { at, lines_per_step: left.div_ceil(Self::LINE).div_ceil(steps.max(1)) }
     }
 
-    /// All of this, in so many steps.
+    /// Prefetches all of `soon`, in `steps` steps.
     #[inline(always)]
     pub(super) fn of<T>(soon: &[T], steps: usize) -> Self {
         let lines = size_of_val(soon).div_ceil(Self::LINE);

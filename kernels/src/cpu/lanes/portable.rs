@@ -1,11 +1,11 @@
-//! Lanes as an array, for the compiler to vectorise as the machine allows. Multiply and add are rounded each.
+//! Lanes as an array, which the compiler vectorises as far as the machine allows. Of a multiply-add, both steps are rounded.
 
 use half::{bf16, f16};
 
 use super::dots::{CODES, Dots, PAIRS};
 use super::{LANES, LARGEST_F16, Lanes};
 
-/// No instructions beyond those that the binary was compiled for.
+/// Lanes that need no instructions beyond those that the binary was compiled for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cpu) struct Portable;
 

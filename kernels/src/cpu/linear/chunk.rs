@@ -1,9 +1,9 @@
-//! Chunks of rows, as a register takes them, without the check that a loop has made before.
+//! Chunks of rows, of a register's size, without the bounds check that a loop has made before.
 
-/// `all[at..at + N]`.
+/// Returns `all[at..at + N]`.
 ///
 /// # Safety
-/// `at + N` is not beyond the end.
+/// `at + N` is not beyond the end of `all`.
 #[inline(always)]
 #[expect(unsafe_code, reason = "innermost loops: the check is made once for all their loads")]
 pub(super) unsafe fn chunk<T, const N: usize>(all: &[T], at: usize) -> &[T; N] {

@@ -1,7 +1,8 @@
-//! The tile kernel of bf16 with FP8: codes are multiplied as they are, which bf16 has exactly, and a block's sum is scaled.
+//! Tile kernel of FP8 weights with x in bf16: codes, which bf16 represents exactly, are multiplied without their factors, and a block's
+//! sum is scaled.
 //!
-//! With few rows of x codes are widened in registers, since hardly another tile of rows would read them again; with many, a tile in
-//! memory is. The sums are the same, bit for bit.
+//! With few rows of x codes are widened in registers, since hardly another tile of rows would read them again; with many, a tile is
+//! widened into memory. The sums are the same, bit for bit.
 
 use half::bf16;
 
@@ -11,7 +12,7 @@ use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
 use crate::cpu::packed::Fp8Blocks;
 
-/// Rows of x, and how far they begin from each other, and the rows, `k` long, of a weight from `first` on.
+/// Rows of x with their stride, and the rows of a weight from `first` on, `k` elements long.
 pub(super) struct Fp8Pairs<'a, L, C> {
     pub(super) lanes: L,
     pub(super) x: (&'a [bf16], usize),
@@ -21,18 +22,18 @@ pub(super) struct Fp8Pairs<'a, L, C> {
     pub(super) codes: C,
 }
 
-/// Where codes are taken from, 32 neighbours at a time. `#[inline(always)]` in every implementation.
+/// Source of codes, 32 neighbours at a time. `#[inline(always)]` in every implementation.
 pub(super) trait CodeRows<L: Dots> {
-    /// Lines of 32 of a row, as they lie there.
+    /// 32 neighbours of a row, as the source holds them.
     type Line;
-    /// They come from memory that nobody has read before.
+    /// Whether the codes come from memory that wasn't read before, so that they are prefetched.
     const FETCHED: bool;
-    /// Row `row` of the weight, which is `col` of the tile.
+    /// Returns row `row` of the weight, which is column `col` of the tile.
     fn row(&self, row: usize, col: usize) -> &[Self::Line];
     fn pairs(lanes: L, line: &Self::Line) -> L::Pairs;
 }
 
-/// As they are stored.
+/// Codes as the weight stores them.
 pub(super) struct StoredCodes<'a>(pub(super) Fp8Blocks<'a>);
 
 impl<L: Dots> CodeRows<L> for StoredCodes<'_> {
@@ -50,7 +51,7 @@ impl<L: Dots> CodeRows<L> for StoredCodes<'_> {
     }
 }
 
-/// Widened, the rows of a tile one behind the other.
+/// Codes of a tile that were widened to bf16, row after row.
 pub(super) struct WidenedTile<'a> {
     pub(super) tile: &'a [bf16],
     pub(super) k: usize,
@@ -110,7 +111,7 @@ impl<L: Dots, C: CodeRows<L>> DotRows<L> for Fp8Pairs<'_, L, C> {
                 next.step();
                 let mut xs = [lanes.no_pairs(); M];
                 for m in 0..M {
-                    // SAFETY: row m < M of x ends at or before M * stride, and a line within the row's k.
+                    // SAFETY: row m < M of x ends at or before M * stride, and a line is within the row's k elements.
                     xs[m] = lanes.load_pairs(unsafe { chunk(x, m * stride + line * PAIRS) });
                 }
                 for n in 0..N {

@@ -1,4 +1,4 @@
-//! x, as the weights of a call want it: as it is, in bf16, or in eight bits.
+//! Inputs of a linear layer in the types that the weights of a call take: f32, bf16, or eight bits.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
 use crate::cpu::quantized::QuantizedRows;
 
-/// Rows of x of one call; rounded ones only where a part wants them.
+/// Rows of x of one call, with rounded copies if a part takes them.
 #[derive(Debug)]
 pub(super) struct LinearInputs<'a> {
     x: &'a [f32],
@@ -21,21 +21,21 @@ pub(super) struct LinearInputs<'a> {
     quantized: Option<QuantizedRows>,
 }
 
-/// Some of them.
+/// Some rows of [`LinearInputs`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputRows<'a> {
     /// `[rows, k]`.
     pub(super) x: &'a [f32],
-    /// Rows of `k`, or nothing; they begin `pairs_stride` from each other.
+    /// Rows rounded to bf16, `pairs_stride` elements apart; empty if no part takes them.
     pub(super) pairs: &'a [bf16],
     pub(super) pairs_stride: usize,
-    /// Of all rows; these begin at `first`.
+    /// All rows of the call in eight bits; these rows begin at row `first`.
     pub(super) quantized: Option<&'a QuantizedRows>,
     pub(super) first: usize,
 }
 
 impl<'a> LinearInputs<'a> {
-    /// Rounds what has to be rounded.
+    /// Rounds x to the types that the parts of `groups` take.
     pub(super) fn new(cpu: &Cpu, x: &'a [f32], k: usize, groups: &[Group<'_>]) -> Self {
         let parts = || groups.iter().flat_map(|group| &group.parts);
         let pairs = if parts().any(Matrix::takes_pairs) { rounded(cpu, x, k) } else { Vec::new() };
@@ -60,8 +60,8 @@ impl<'a> LinearInputs<'a> {
     }
 }
 
-/// Elements from one rounded row to the next: a cache line more than the row has, since rows a power of two apart would all
-/// want the same few places of the first-level cache.
+/// Stride of rounded rows in elements: a cache line more than the row has, since rows a power of two apart would all map to the
+/// same few sets of the first-level cache.
 fn pairs_stride(k: usize) -> usize {
     k.next_multiple_of(PAIRS) + PAIRS
 }
@@ -72,7 +72,7 @@ fn rounded(cpu: &Cpu, x: &[f32], k: usize) -> Vec<bf16> {
     let out = Output::new(&mut all);
     cpu.share(rows, x.len() * 2, |row| {
         #[expect(unsafe_code, reason = "each task its row")]
-        // SAFETY: a task is a row, and has it alone.
+        // SAFETY: a task is one row, and no other task has that row.
         let to = unsafe { out.part(row * stride, k) };
         cpu.isa().run(Round { x: &x[row * k..][..k], to });
     });
@@ -93,7 +93,7 @@ impl Kernel for Round<'_> {
     }
 }
 
-/// To the nearest bf16, halves to even; what isn't a number stays so.
+/// Rounds to the nearest bf16, halves to even; NaN stays NaN.
 #[inline(always)]
 fn round(bits: u32) -> u16 {
     let upper = (bits >> 16) as u16;

@@ -1,16 +1,16 @@
 //! Linear layer: `out[m, n] = Σₖ x[m, k] · weight[n, k]`, f32 accumulation. Fuses the bias and the residual addition.
 //!
-//! A tile of outputs (4 × 6 with 32 wide registers) is computed at a time. One row of x or hundreds take the same path: with few
-//! rows each weight is read from memory once and used for all of them, and what the next tile needs is fetched meanwhile; with
-//! many, a block of weight rows stays in the second-level cache while rows of x pass by.
+//! A tile of outputs (4 × 6 for most weights with 32 wide registers) is computed at a time. One row of x or hundreds take the same
+//! path: with few rows each weight is read from memory once and used for all of them, and the next tile's weights are prefetched
+//! meanwhile; with many, a block of weight rows stays in the second-level cache while all rows of x are multiplied with it.
 //!
-//! - f32, f16 and packed weights are multiplied with x in f32 ([`plain`]): packed ones are widened a tile at a time;
-//! - bf16 weights with x in f32, or rounded to bf16, two products at a time ([`pairs`]);
-//! - MXFP4 and FP8 with x rounded to bf16 likewise, codes of FP8 without their factors ([`few_mxfp4`], [`fp8`]);
-//! - repacked bf16 weights with x rounded to bf16 ([`repacked`]), quantised ones with x rounded to eight bits, in integers
-//!   ([`quantized`]): both over [`panels`].
+//! - x in f32: f32, f16, bf16 and packed weights ([`plain`]); packed ones are widened a tile at a time ([`widened`]);
+//! - x rounded to bf16, two products at a time: bf16 weights ([`pairs`]), MXFP4 ([`few_mxfp4`]), and FP8, whose codes are multiplied
+//!   without their factors ([`fp8`]); MXFP4 and FP8 are widened a tile at a time if rows of x are many;
+//! - x rounded to bf16: repacked bf16 weights ([`repacked`]), over [`panels`];
+//! - x rounded to eight bits, in integers: quantised weights ([`quantized`]), over [`panels`].
 //!
-//! The order of a sum is that of the row's elements alone, so a row's result doesn't depend on the rows beside it.
+//! A sum's order depends on the row's elements alone, so a row's result doesn't depend on the rows beside it.
 
 mod chunk;
 mod few_mxfp4;
@@ -35,39 +35,40 @@ use super::output::Output;
 use inputs::LinearInputs;
 use tile::{Columns, Tiles};
 
-/// Weight rows of a task are a multiple of this, as is every tile's width.
+/// Number that a task's weight rows are a multiple of, except for single rows of x over panels ([`task_step`]). It is a multiple of most
+/// tiles' widths.
 const TASK_STEP: usize = 48;
-/// Weight rows of a small task. They stay in the second-level cache while rows of x pass by.
+/// Number of weight rows in a small task. They stay in the second-level cache while all rows of x are multiplied with them.
 const TASK_COLS: usize = 2 * TASK_STEP;
-/// Rows of x that are few: weights are read once, and the longer they are read in one go the better.
+/// Maximum number of rows of x for long tasks: weights are then read once, and the longer they are read in one go, the better.
 const FEW_ROWS: usize = 16;
-/// Tasks of a thread where rows are few: enough that threads end together.
+/// Number of long tasks per thread: enough for threads to end at about the same time.
 const LONG_TASKS: usize = 4;
 
-/// What becomes of the results.
+/// Way of storing results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {
-    /// They replace the output.
+    /// Results replace the output.
     Overwrite,
-    /// They are added to it (a residual connection).
+    /// Results are added to the output (a residual connection).
     Accumulate,
 }
 
-/// Neighbouring rows of x that have weights of their own.
+/// Neighbouring rows of x that have weights of their own (an expert's, a head's).
 #[derive(Debug, Clone)]
 pub struct Group<'a> {
-    /// Which rows.
+    /// Indices of the rows.
     pub rows: Range<usize>,
     /// Weights, stacked by rows.
     pub parts: Vec<Matrix<'a>>,
-    /// `[n]`.
+    /// `[n]`: bias.
     pub bias: Option<&'a [f32]>,
 }
 
-/// `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`; bias `[n]`; out `[rows, n]`.
+/// Computes `out = x · partsᵀ + bias` (or `out += …`): x `[rows, k]`; parts, stacked, `[n, k]`; bias `[n]`; out `[rows, n]`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn linear(
     cpu: &Cpu,
     x: &[f32],
@@ -80,11 +81,11 @@ pub fn linear(
     grouped_linear(cpu, x, &[group], store, out);
 }
 
-/// The same with other weights `[n, k]` for each group of rows (experts, heads): x `[rows, k]`, out `[rows, n]`. Rows of no group
-/// are left as they are.
+/// Computes a linear layer with other weights `[n, k]` for each group of rows (experts, heads): x `[rows, k]`, out `[rows, n]`. Rows
+/// of no group are left as they are.
 ///
 /// # Panics
-/// Where the sizes don't fit each other.
+/// If the sizes don't fit each other.
 pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, out: &mut [f32]) {
     let Some(first) = groups.first() else { return };
     let (k, width) = (first.parts[0].cols(), first.width());
@@ -125,7 +126,7 @@ impl Group<'_> {
     }
 }
 
-/// Some rows of one part of a group, and the column of the output that they begin at.
+/// Task: some rows of one part of a group, and the column of the output at which they begin.
 struct Task {
     group: usize,
     part: usize,
@@ -133,7 +134,7 @@ struct Task {
     at: usize,
 }
 
-/// Weight rows of a task of this group.
+/// Returns the number of weight rows in a task of this group.
 fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
     if group.rows.len() > FEW_ROWS {
         return TASK_COLS;
@@ -142,8 +143,8 @@ fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
     group.width().div_ceil(tasks).next_multiple_of(task_step(group))
 }
 
-/// What a long task's weight rows are a multiple of: whole tiles, or whole panels where a row takes them one by one, so that a narrow
-/// matrix is shared out evenly.
+/// Returns the number that a long task's weight rows are a multiple of: those of whole tiles, or of one panel if a single row of x takes
+/// panels one by one, so that a narrow matrix is divided evenly.
 fn task_step(group: &Group<'_>) -> usize {
     let panels =
         |part: &Matrix<'_>| matches!(part.elements(), Elements::Repacked(_) | Elements::Quantized(_));
@@ -163,7 +164,7 @@ fn tasks(group: usize, parts: &[Matrix<'_>], task_cols: usize) -> Vec<Task> {
     tasks
 }
 
-/// What it means, in f64, without bias and with inputs as they are.
+/// Reference of [`linear`], in f64, without bias and without rounding of inputs.
 pub fn linear_reference(x: &[f32], weight: &Matrix<'_>) -> Vec<f64> {
     let k = weight.cols();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The tile kernel of bf16 with bf16: pairs of products are added to f32.
+//! Tile kernel of bf16 weights with x in bf16: pairs of products are added to f32.
 
 use half::bf16;
 
@@ -7,7 +7,7 @@ use super::tile::DotRows;
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
 
-/// Rows of x, which begin `stride` from each other, and of a weight, `k` long.
+/// Rows of x, `stride` elements apart, and rows of a weight, `k` elements long.
 pub(super) struct Pairs<'a, L> {
     pub(super) lanes: L,
     pub(super) x: &'a [bf16],
@@ -36,7 +36,7 @@ impl<L: Dots> DotRows<L> for Pairs<'_, L> {
     }
 }
 
-/// The dot products of `M` rows of x with `N` rows of weight, all `k` long; those of x begin `stride` from each other.
+/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long; those of x are `stride` elements apart.
 #[inline(always)]
 #[expect(
     unsafe_code,

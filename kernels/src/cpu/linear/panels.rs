@@ -1,4 +1,4 @@
-//! Tiles over panels: sixteen rows of a weight are interleaved, so that each lane sums up one of them.
+//! Tiles over panels: sixteen rows of a weight are interleaved, so that each lane accumulates one of them.
 
 use std::ops::Range;
 
@@ -6,9 +6,10 @@ use super::tile::{RowTile, Tiles, by_rows};
 use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
 
-/// Rows of x and panels of a weight, of which a tile's sums can be had.
+/// Rows of x and panels of a weight, whose products a tile sums up.
 pub(super) trait PanelRows<L: Dots> {
-    /// Sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from `panel` on. `#[inline(always)]` in every implementation.
+    /// Returns the sixteen sums of each of `M` rows of x from `row` on with each of `N` panels from `panel` on, as pass `pass.0` of `pass.1`
+    /// over the same panels. `#[inline(always)]` in every implementation.
     fn sums<const M: usize, const N: usize>(
         &self,
         row: usize,
@@ -17,8 +18,8 @@ pub(super) trait PanelRows<L: Dots> {
     ) -> [[L::V; N]; M];
 }
 
-/// All panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at a time. Both ends of `cols` are those of panels or
-/// of the weight.
+/// Multiplies all panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at a time. Both ends of `cols` are ends
+/// of panels or of the weight.
 #[inline(always)]
 pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usize>(
     lanes: L,
@@ -30,7 +31,7 @@ pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usiz
     let panels = cols.start / LANES..cols.end.div_ceil(LANES);
     let tile = |panel| PanelTile { lanes, tiles, weight, panel, cols };
     for rows in tiles.blocks() {
-        // For one row, memory is read in one go.
+        // For one row of x, panels are taken one by one, so that memory is read in one go.
         let together = if rows.len() > 1 { panels.len() / N * N } else { 0 };
         let (several, single) = (panels.start..panels.start + together, panels.start + together..panels.end);
         for panel in several.step_by(N) {
@@ -42,17 +43,17 @@ pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usiz
     }
 }
 
-/// Panels with rows of x.
+/// Panels of a weight, to be multiplied with rows of x.
 struct PanelTile<'a, L, R> {
     lanes: L,
     tiles: &'a Tiles<'a>,
     weight: &'a R,
-    /// The first panel.
+    /// Index of the first panel.
     panel: usize,
     cols: &'a Range<usize>,
 }
 
-/// `N` neighbours of them.
+/// Tile of `N` neighbouring panels.
 struct Several<'a, L, R, const N: usize>(PanelTile<'a, L, R>);
 
 impl<L: Dots, R: PanelRows<L>, const N: usize> RowTile for Several<'_, L, R, N> {

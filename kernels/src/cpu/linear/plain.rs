@@ -1,11 +1,11 @@
-//! The tile kernel of x in f32: weights are widened as they are read, or were before.
+//! Tile kernel of weights with x in f32: weights are widened as they are read, or were widened before.
 
 use super::chunk::chunk;
 use super::tile::DotRows;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch, sums_of_tile};
 
-/// Rows of x and of a weight, `k` long.
+/// Rows of x and of a weight, `k` elements long.
 pub(super) struct Plain<'a, L, W> {
     pub(super) lanes: L,
     pub(super) x: &'a [f32],
@@ -32,7 +32,7 @@ impl<L: Dots, W: Element> DotRows<L> for Plain<'_, L, W> {
     }
 }
 
-/// The dot products of `M` rows of x with `N` rows of weight, all `k` long and one after the other.
+/// Returns the dot products of `M` rows of x with `N` rows of weight, all `k` elements long and one after the other.
 #[inline(always)]
 #[expect(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The tile kernel of quantised weights: codes of eight bits are multiplied and added in integers, group by group, then scaled.
+//! Tile kernel of quantised weights with x in eight bits: codes are multiplied and added in integers, group by group, then scaled.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::cpu::quantized::{
     QuantizedMatrix, QuantizedRows,
 };
 
-/// The rows `cols` of a weight with all rows of x.
+/// Multiplies the rows `cols` of a weight with all rows of x.
 #[inline(always)]
 pub(super) fn quantized<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &QuantizedMatrix, cols: &Range<usize>) {
     match weight.format() {
@@ -38,7 +38,7 @@ fn of_format<L: Dots, F: PanelFormat>(
     }
 }
 
-/// Rows of x, of which the first is `first`, and a weight.
+/// Rows of x from row `first` of the call on, and a weight.
 struct QuantizedPanels<'a, L, F> {
     lanes: L,
     x: &'a QuantizedRows,
@@ -90,13 +90,13 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
     }
 }
 
-/// What a tile multiplies: `N` panels, and `M` rows of x.
+/// Operands of a tile: `N` panels, and `M` rows of x.
 struct Operands<'a, F, const M: usize, const N: usize> {
     /// `[N, groups, LINES]`.
     weights: &'a [CodeLine],
     /// `[N, groups]`.
     scales: &'a [PanelRow],
-    /// `[N, groups]` where the format has least values.
+    /// `[N, groups]` if the format has least values.
     least: &'a [PanelRow],
     /// `[M, groups]`.
     x: &'a [GroupCodes],
@@ -107,7 +107,7 @@ struct Operands<'a, F, const M: usize, const N: usize> {
 }
 
 /// # Safety
-/// Of every function but `check`: `check` has returned, `group < groups` and `line < LINES`.
+/// For every function but `check`: `check` has returned, `group < groups` and `line < LINES`.
 #[expect(unsafe_code, reason = "the innermost loops; one contract for all, above")]
 #[expect(clippy::undocumented_unsafe_blocks, reason = "places below the sizes that `check` compares")]
 #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
@@ -119,7 +119,7 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
     }
 
-    /// Sums before a group: what raised codes will be too much.
+    /// Returns the sums that a group begins with: the negative of the sum that raising its codes adds.
     #[inline(always)]
     unsafe fn start<L: Dots>(&self, lanes: L, group: usize) -> [[L::Sums; N]; M] {
         let mut sums = [[lanes.splat_sum(0); N]; M];
@@ -153,7 +153,7 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
         }
     }
 
-    /// Adds a group's sums, scaled.
+    /// Scales a group's sums and adds them to `sums`.
     #[inline(always)]
     unsafe fn add_scaled<L: Dots>(
         &self,

@@ -1,4 +1,4 @@
-//! The tile kernel of bf16 weights in panels with bf16: pairs of products are added to f32, each lane those of one row.
+//! Tile kernel of repacked bf16 weights with x in bf16: pairs of products are added to f32, in each lane those of one weight row.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::cpu::lanes::Prefetch;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::repacked::{PairLine, RepackedMatrix};
 
-/// The rows `cols` of a weight with all rows of x.
+/// Multiplies the rows `cols` of a weight with all rows of x.
 #[inline(always)]
 pub(super) fn repacked<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &RepackedMatrix, cols: &Range<usize>) {
     let rows = PairPanels { lanes, x: tiles.x.pairs, stride: tiles.x.pairs_stride, weight };
@@ -22,7 +22,7 @@ pub(super) fn repacked<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &RepackedMa
     }
 }
 
-/// Rows of x, which begin `stride` from each other, and a weight.
+/// Rows of x, `stride` elements apart, and a weight.
 struct PairPanels<'a, L> {
     lanes: L,
     x: &'a [bf16],
@@ -48,7 +48,7 @@ impl<L: Dots> PanelRows<L> for PairPanels<'_, L> {
     }
 }
 
-/// The dot products of `M` rows of x, which begin `stride` from each other, with the rows of `N` panels, each `pairs` lines long.
+/// Returns the dot products of `M` rows of x, `stride` elements apart, with the rows of `N` panels, each `pairs` lines long.
 #[inline(always)]
 #[expect(
     unsafe_code,

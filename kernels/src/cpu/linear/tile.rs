@@ -1,4 +1,4 @@
-//! The tile kernel: some rows of x with some rows of a weight.
+//! Tile kernel of linear layers: multiplies some rows of x with some rows of a weight.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,12 +20,13 @@ use crate::cpu::lanes::dots::Dots;
 use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
 
-/// Rows of x that pass by a tile of weights before the next tile.
+/// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
-/// Rows of x for which codes of four bits are widened in registers, a second time for the second tile: more would pay for a tile in memory.
+/// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for each tile of rows. For more rows it pays
+/// to widen a tile into memory.
 const FEW_ROWS: usize = 8;
 
-/// Some rows of a weight, which are columns of the output.
+/// Kernel of one task: some rows of a weight, which are columns of the output, with all rows of x.
 pub(super) struct Columns<'a> {
     pub(super) tiles: Tiles<'a>,
     pub(super) weight: Matrix<'a>,
@@ -37,23 +38,23 @@ pub(super) struct Tiles<'a> {
     pub(super) x: InputRows<'a>,
     pub(super) k: usize,
     pub(super) rows: usize,
-    /// Of these columns.
+    /// Bias of the task's columns.
     pub(super) bias: Option<&'a [f32]>,
     pub(super) store: Store,
     pub(super) out: &'a Output<'a, f32>,
-    /// From one row of the output to the next.
+    /// Stride of the output's rows, in elements.
     pub(super) stride: usize,
-    /// Where the first row's first column is in the output.
+    /// Index in the output of the first row's first column.
     pub(super) at: usize,
 }
 
-/// What some rows of x are multiplied with, a few at a time.
+/// Tile of weights that rows of x are multiplied with, a few rows at a time.
 pub(super) trait RowTile {
-    /// Rows `row..row + M`, as pass `pass.0` of `pass.1` over the same weights. `#[inline(always)]` in every implementation.
+    /// Computes rows `row..row + M`, as pass `pass.0` of `pass.1` over the same weights. `#[inline(always)]` in every implementation.
     fn run<const M: usize>(&self, row: usize, pass: (usize, usize));
 }
 
-/// All rows, `M` at a time and then the rest.
+/// Runs `tile` for all rows, `M` at a time and then the rest.
 #[inline(always)]
 pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) {
     let passes = rows.len().div_ceil(M);
@@ -135,14 +136,15 @@ impl Kernel for PlainColumns<'_> {
     }
 }
 
-/// Rows of x and of a weight, of which a tile's sums can be had.
+/// Rows of x and of a weight, whose products a tile sums up.
 pub(super) trait DotRows<L: Dots> {
-    /// One row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
+    /// Whether a single row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
     const ONE_BY_ONE: bool;
-    /// There are two registers of sums for each output, so that tiles have half as many columns.
+    /// Whether there are two registers of sums for each output, so that tiles have about half as many columns.
     const TWO_SUMS: bool = false;
 
-    /// `M` rows of x from `row` on with `N` of the weight from `col` on.
+    /// Returns the sums of `M` rows of x from `row` on with `N` of the weight from `col` on, as pass `pass.0` of `pass.1` over the same
+    /// weights.
     fn sums<const M: usize, const N: usize>(
         &self,
         row: usize,
@@ -151,11 +153,11 @@ pub(super) trait DotRows<L: Dots> {
     ) -> [[f32; N]; M];
 }
 
-/// `N` columns of a task, with rows of x.
+/// Tile of `N` columns of a task, to be multiplied with rows of x.
 struct ColumnTile<'a, D, const N: usize> {
     tiles: &'a Tiles<'a>,
     rows: &'a D,
-    /// The first column among the weight's rows, and among the task's.
+    /// Index of the first column among the rows of `rows`; `col` is its index among the task's columns.
     from: usize,
     col: usize,
 }
@@ -193,7 +195,7 @@ impl Tiles<'_> {
             for col in (0..together).step_by(N) {
                 self.columns::<L, D, M, N>(rows, (col, col), block.clone());
             }
-            // Few, or with one row: higher tiles for these would take long to compile.
+            // The rest, or all columns of a single row of x. Higher tiles for these would take long to compile.
             for col in together..cols {
                 self.columns::<L, D, 1, 1>(rows, (col, col), block.clone());
             }
@@ -211,7 +213,7 @@ impl Tiles<'_> {
         by_rows::<M, _>(block, &(&tile, PhantomData::<L>));
     }
 
-    /// Rows of x that pass by a tile of weights before the next tile.
+    /// Returns the blocks of rows of x that are multiplied with a tile of weights before the next tile.
     #[inline(always)]
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let rows = self.rows;

@@ -1,4 +1,4 @@
-//! Packed weights with many rows of x: a tile of weight rows is widened into memory, once for all of them.
+//! Tile kernel of packed weights with many rows of x: a tile of weight rows is widened into memory, once for all rows of x.
 
 use std::ops::Range;
 
@@ -10,12 +10,13 @@ use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::packed::{Fp8Blocks, PackedRows};
 
-/// A packed weight, what its rows are widened to, and what multiplies them then. `#[inline(always)]` in every implementation.
+/// Packed weight, with the type that its rows are widened to and the kernel that multiplies them then. All functions are
+/// `#[inline(always)]` in every implementation.
 pub(super) trait Widened<L: Dots> {
     type W: Copy;
     const ZERO: Self::W;
     fn widen(&self, lanes: L, row: usize, to: &mut [Self::W]);
-    /// A tile of rows from row `first` on.
+    /// Returns the kernel for a widened tile, which begins at the weight's row `first`.
     fn rows<'a>(
         &'a self,
         lanes: L,
@@ -23,13 +24,13 @@ pub(super) trait Widened<L: Dots> {
         tile: &'a [Self::W],
         first: usize,
     ) -> impl DotRows<L>;
-    /// That of [`DotRows`].
+    /// [`DotRows::TWO_SUMS`] of the kernel.
     const TWO_SUMS: bool = false;
 }
 
 pub(super) struct WidenedToF32<'a, P>(pub(super) &'a P);
 pub(super) struct WidenedToBf16<'a, P>(pub(super) &'a P);
-/// Of FP8, without their factors.
+/// FP8 weight whose codes are widened without their factors.
 pub(super) struct WidenedCodes<'a>(pub(super) Fp8Blocks<'a>);
 
 impl<L: Dots, P: PackedRows<f32>> Widened<L> for WidenedToF32<'_, P> {
@@ -80,12 +81,12 @@ impl<L: Dots> Widened<L> for WidenedCodes<'_> {
 }
 
 impl Tiles<'_> {
-    /// Rows of `weight` are widened a tile at a time, once for all rows of x.
+    /// Multiplies the rows `cols` of `weight` with all rows of x. They are widened a tile at a time, once for all rows of x.
     #[inline(always)]
     pub(super) fn all_widened<L: Dots, W: Widened<L>>(&self, lanes: L, weight: &W, cols: Range<usize>) {
         match (L::WIDE, W::TWO_SUMS) {
             (true, false) => self.widened::<L, W, 4, 6>(lanes, weight, cols),
-            // The tile is near, rows of x aren't.
+            // The tile is in a near cache, rows of x aren't.
             (true, true) => self.widened::<L, W, 2, 6>(lanes, weight, cols),
             (false, false) => self.widened::<L, W, 2, 3>(lanes, weight, cols),
             (false, true) => self.widened::<L, W, 2, 1>(lanes, weight, cols),

@@ -1,25 +1,25 @@
-//! The absorbed form: queries go into the latent space, attend there, and results come out as values.
+//! Absorbed form of attention: queries are projected into the latent space and attend there; their results are projected to values.
 
 use super::MlaShape;
 use crate::cpu::kv::KvLayer;
 use crate::cpu::linear::{Group, Store, grouped_linear};
 use crate::cpu::{AttentionParams, Cpu, Elements, Matrix, QkvShape, Sequence, attention};
 
-/// What makes keys and values of a latent row, as the absorbed form wants it: f32, a part for each head.
+/// Projection of latent rows to keys and values, split for the absorbed form: f32, a part for each head.
 #[derive(Debug)]
 pub struct MlaWeights {
     shape: MlaShape,
-    /// `[heads, rank, nope]`.
+    /// `[heads, rank, nope]`: projects queries into the latent space.
     into_latent: Vec<f32>,
-    /// `[heads, value, rank]`.
+    /// `[heads, value, rank]`: projects results to values.
     into_value: Vec<f32>,
 }
 
 impl MlaWeights {
-    /// From the projection of latent rows `[heads * (nope + value), rank]`: of each head, its keys' rows, then its values'.
+    /// Splits the projection of latent rows `[heads * (nope + value), rank]`, which has for each head the keys' rows, then the values'.
     ///
     /// # Panics
-    /// Where the sizes don't fit each other.
+    /// If the sizes don't fit each other.
     pub fn new(shape: MlaShape, projection: &[f32]) -> Self {
         let MlaShape { heads, rank, nope, value, .. } = shape;
         assert_eq!(projection.len(), heads * (nope + value) * rank, "projection of latent rows");
@@ -46,7 +46,7 @@ impl MlaWeights {
     }
 }
 
-/// Rows between the steps; used again by the next layer.
+/// Buffers for the rows between the steps, which each layer uses again.
 #[derive(Debug, Default)]
 pub struct MlaScratch {
     one: Vec<f32>,
@@ -54,7 +54,7 @@ pub struct MlaScratch {
 }
 
 impl MlaScratch {
-    /// Makes room for a number of tokens; false where the system doesn't grant it.
+    /// Allocates room for `tokens` tokens; `false` if the system doesn't grant the memory.
     pub fn reserve(&mut self, tokens: usize, shape: MlaShape) -> bool {
         let widest = shape.cached_width().max(shape.nope).max(shape.value);
         let Some(len) = shape.heads.checked_mul(widest).and_then(|n| n.checked_mul(tokens)) else {
@@ -71,11 +71,11 @@ impl MlaScratch {
     }
 }
 
-/// Causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the factor of scores, `out` is
+/// Computes causal attention of the rotated queries `[rows, shape.query_width()]`; `scale` is the factor of scores, `out` is
 /// `[rows, heads * value]`.
 ///
 /// # Panics
-/// Where the sizes don't fit each other or a block is not in the cache.
+/// If the sizes don't fit each other or a block is not in the cache.
 pub fn mla_attention(
     cpu: &Cpu,
     weights: &MlaWeights,

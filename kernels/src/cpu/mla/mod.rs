@@ -1,5 +1,5 @@
-//! Attention over a compressed cache (MLA of DeepSeek-V2, arXiv:2405.04434, section 2.1): for all heads, a token leaves one latent
-//! row and one rotated key in the cache. What would make keys and values of the latent row is multiplied to queries and results
+//! Attention over a compressed cache (MLA of DeepSeek-V2, arXiv:2405.04434, section 2.1): a token has one latent row and one rotated
+//! key in the cache, for all heads. The projection that would make keys and values of the latent row is applied to queries and results
 //! instead (the absorbed form), so that a cached row is read once for all heads.
 
 mod attention;
@@ -8,10 +8,10 @@ mod write;
 pub use attention::{MlaScratch, MlaWeights, mla_attention};
 pub use write::mla_write;
 
-/// Widths of such a layer.
+/// Sizes of an MLA layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MlaShape {
-    /// Query heads.
+    /// Number of query heads.
     pub heads: usize,
     /// Width of the latent row.
     pub rank: usize,

@@ -1,5 +1,5 @@
-//! Between the projections and the compressed cache: RMS norm of the latent row, rotary embedding of its key and of the queries
-//! (neighbours are rotated together: dimension `2 i` with `2 i + 1`), one row into the cache. All in f32.
+//! Fused operation between the projections and the compressed cache: RMS norm of the latent row, rotary embedding of its key and of the
+//! queries (neighbours are rotated together: dimension `2 i` with `2 i + 1`), write of one row per token to the cache. All in f32.
 
 use super::MlaShape;
 use crate::cpu::isa::Kernel;
@@ -9,11 +9,11 @@ use crate::cpu::norm::scale_row;
 use crate::cpu::output::Output;
 use crate::cpu::{Cpu, RopeAngles};
 
-/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normed and rotated rows of `kv`
-/// `[rows, shape.cached_width()]` to their slots. `norm` is the norm's weight `[rank]`, and what is added to the mean square.
+/// Rotates the queries `[rows, shape.query_width()]` in place, and writes the normalised and rotated rows of `kv`
+/// `[rows, shape.cached_width()]` to their slots. `norm` is the norm's weight `[rank]`, and the epsilon added to the mean square.
 ///
 /// # Panics
-/// Where the sizes don't fit each other or a slot is not in the cache.
+/// If the sizes don't fit each other or a slot is not in the cache.
 pub fn mla_write(
     cpu: &Cpu,
     shape: MlaShape,
@@ -35,7 +35,7 @@ pub fn mla_write(
     let queries = Output::new(queries);
     cpu.share(rows, cost, |row| {
         #[expect(unsafe_code, reason = "each task its row")]
-        // SAFETY: a task is a row, and has it alone.
+        // SAFETY: a task is one row, and no other task has that row.
         let queries = unsafe { queries.part(row * width, width) };
         for head in queries.chunks_exact_mut(shape.nope + shape.rope) {
             rotate(&mut head[shape.nope..], angles.row(row));
@@ -65,7 +65,7 @@ impl Kernel for Write<'_> {
             to_key.copy_from_slice(key);
             rotate(to_key, self.angles.row(row));
             #[expect(unsafe_code, reason = "this thread writes all rows")]
-            // SAFETY: one row after the other.
+            // SAFETY: rows are written one after the other.
             unsafe {
                 self.keys.write(lanes, self.place.row_at(*slot as usize, 0), &to);
             }

@@ -1,7 +1,7 @@
-//! E4M3 with a factor for each block of rows and columns (`weight_scale_inv` of DeepSeek-V3's checkpoints, arXiv:2412.19437).
+//! FP8: E4M3 codes with a factor for each block of rows and columns (`weight_scale_inv` of DeepSeek-V3's checkpoints, arXiv:2412.19437).
 //!
 //! A code is a sign, four bits of exponent with bias 7, and three of mantissa; there is no infinity, and 0x7f and 0xff are NaN
-//! (arXiv:2209.05433). A value is its code's times its block's factor, rounded to f32.
+//! (arXiv:2209.05433). A weight is its code's value times its block's factor, rounded to f32.
 
 use half::{bf16, f16};
 
@@ -10,7 +10,7 @@ use crate::cpu::lanes::dots::{Dots, E4M3, PAIRS};
 
 use super::PackedRows;
 
-/// A matrix of E4M3 codes, row after row.
+/// Matrix of E4M3 codes, row after row, and of their blocks' factors.
 #[derive(Debug, Clone, Copy)]
 pub struct Fp8Blocks<'a> {
     codes: &'a [u8],
@@ -21,10 +21,10 @@ pub struct Fp8Blocks<'a> {
 }
 
 impl<'a> Fp8Blocks<'a> {
-    /// `codes` `[rows, cols]`, `scales` `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
+    /// Makes a matrix of `codes` `[rows, cols]` and `scales` `[⌈rows / block.0⌉, ⌈cols / block.1⌉]`.
     ///
     /// # Panics
-    /// Where the sizes don't fit each other, or a block is empty.
+    /// If the sizes don't fit each other, or a block is empty.
     pub fn new(codes: &'a [u8], cols: usize, scales: &'a [f32], block: (usize, usize)) -> Self {
         let rows = codes.len() / cols;
         assert_eq!(codes.len(), rows * cols, "codes of rows");
@@ -47,12 +47,12 @@ impl<'a> Fp8Blocks<'a> {
         (&self.codes[row * self.cols..][..self.cols], self.scales_of(row))
     }
 
-    /// Columns of a block.
+    /// Number of columns in a block.
     pub(in crate::cpu) fn block_cols(&self) -> usize {
         self.block.1
     }
 
-    /// Whether blocks and rows are made of pairs.
+    /// Whether the columns of blocks and of rows are multiples of 32, as vectors of pairs hold them.
     pub(in crate::cpu) fn is_of_pairs(&self) -> bool {
         self.block.1.is_multiple_of(PAIRS) && self.cols.is_multiple_of(PAIRS)
     }
@@ -64,7 +64,7 @@ impl<'a> Fp8Blocks<'a> {
     }
 }
 
-/// The codes without their factors.
+/// Widens codes without their factors.
 impl PackedRows<bf16> for Fp8Blocks<'_> {
     #[inline(always)]
     fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [bf16]) {
@@ -83,7 +83,7 @@ impl PackedRows<f32> for Fp8Blocks<'_> {
             let (whole, rest) = codes.as_chunks::<LANES>();
             let (outs, out_rest) = to.as_chunks_mut::<LANES>();
             for (codes, out) in whole.iter().zip(outs) {
-                // Exact: only the product with the scale is rounded.
+                // This is exact: only the product with the scale is rounded.
                 let mut halves = [f16::ZERO; LANES];
                 for i in 0..LANES {
                     halves[i] = half(codes[i]);
@@ -98,17 +98,17 @@ impl PackedRows<f32> for Fp8Blocks<'_> {
     }
 }
 
-/// What [`half`] leaves out: the exponent's bias is 7 here and 15 in a half float.
+/// Factor 2⁸ that [`half`] leaves out, since the exponent's bias is 7 here and 15 in a half float.
 const HALF_FACTOR: f32 = 256.0;
 
-/// A code's bits where a half float has them, which is its value divided by [`HALF_FACTOR`]; NaN isn't kept.
+/// Moves a code's bits to where a half float has them, which gives its value divided by [`HALF_FACTOR`]; NaN isn't kept.
 #[inline(always)]
 fn half(code: u8) -> f16 {
     let code = u16::from(code);
     f16::from_bits((code & 0x7f) << 7 | (code & 0x80) << 8)
 }
 
-/// The value of each code.
+/// Value of each code.
 static VALUES: [f32; 256] = {
     let mut values = [f32::NAN; 256];
     let mut code = 0;

@@ -10,8 +10,8 @@ pub(super) use mxfp4::{BLOCK as MXFP4_BLOCK, power_of_two};
 
 use super::lanes::dots::Dots;
 
-/// A matrix whose rows are widened to `W` before they are used.
+/// Matrix whose rows are widened to `W` before they are used.
 pub(super) trait PackedRows<W> {
-    /// Row `row`. `#[inline(always)]` in every implementation.
+    /// Widens row `row`. `#[inline(always)]` in every implementation.
     fn widen<L: Dots>(&self, lanes: L, row: usize, to: &mut [W]);
 }

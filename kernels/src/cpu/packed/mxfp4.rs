@@ -1,5 +1,5 @@
 //! MXFP4: codes of four bits (E2M1), and a power of two (E8M0) for each 32 neighbours of a row, as the OCP Microscaling
-//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value is exact in f32, and in bf16.
+//! specification 1.0 has them. A byte holds two codes, the lower one first. Every value within f32's range is exact in f32 and in bf16.
 
 use half::bf16;
 
@@ -8,13 +8,13 @@ use crate::cpu::lanes::dots::{Dots, E2M1_SCALES};
 
 use super::PackedRows;
 
-/// Codes that share a scale.
+/// Number of codes that share a scale.
 pub(in crate::cpu) const BLOCK: usize = 32;
-/// The value of each code.
+/// Value of each code.
 const VALUES: [f32; 16] =
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
 
-/// A matrix of such codes, row after row.
+/// Matrix of MXFP4 codes, row after row, and of their scales.
 #[derive(Debug, Clone, Copy)]
 pub struct Mxfp4<'a> {
     codes: &'a [u8],
@@ -23,10 +23,10 @@ pub struct Mxfp4<'a> {
 }
 
 impl<'a> Mxfp4<'a> {
-    /// `codes` `[rows, cols / 2]`, `scales` `[rows, cols / 32]`; a scale is the exponent of two, plus 127.
+    /// Makes a matrix of `codes` `[rows, cols / 2]` and `scales` `[rows, cols / 32]`; a scale is the exponent of two, plus 127.
     ///
     /// # Panics
-    /// Where the sizes don't fit each other.
+    /// If the sizes don't fit each other.
     pub fn new(codes: &'a [u8], scales: &'a [u8], cols: usize) -> Self {
         assert!(cols.is_multiple_of(BLOCK) && codes.len() == scales.len() * BLOCK / 2, "blocks of 32");
         assert!((scales.len() * BLOCK).is_multiple_of(cols), "blocks of rows");
@@ -50,7 +50,7 @@ impl<'a> Mxfp4<'a> {
 }
 
 impl Mxfp4<'_> {
-    /// 32 neighbours, to be multiplied.
+    /// Widens 32 neighbours to a vector of pairs.
     #[inline(always)]
     pub(in crate::cpu) fn pairs_of_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8) -> L::Pairs {
         if E2M1_SCALES.contains(&scale) {
@@ -60,7 +60,7 @@ impl Mxfp4<'_> {
         }
     }
 
-    /// 32 neighbours as bf16, which has all their values but those that f32 hasn't either.
+    /// Widens 32 neighbours to bf16, which represents all their values except those that f32 can't represent either.
     #[inline(always)]
     fn widen_block<L: Dots>(lanes: L, codes: &[u8; BLOCK / 2], scale: u8, to: &mut [bf16; BLOCK]) {
         if E2M1_SCALES.contains(&scale) {
@@ -71,7 +71,7 @@ impl Mxfp4<'_> {
     }
 }
 
-/// A block with one of the other scales. It is rare: inlined, it would keep loops around it from being unrolled.
+/// Widens a block with a scale outside [`E2M1_SCALES`]. This is rare, and inlined it would keep loops around it from being unrolled.
 #[cold]
 #[inline(never)]
 fn odd_block(codes: &[u8; BLOCK / 2], scale: u8) -> [bf16; BLOCK] {
@@ -105,7 +105,7 @@ impl PackedRows<f32> for Mxfp4<'_> {
     }
 }
 
-/// 2 to the power of `scale - 127`; 255 is NaN.
+/// Returns 2 to the power of `scale - 127`; NaN for 255.
 #[inline(always)]
 pub(in crate::cpu) fn power_of_two(scale: u8) -> f32 {
     match scale {

@@ -1,4 +1,4 @@
-//! How codes lie in a panel, and what they are worth.
+//! Formats of quantised codes: their layout in a panel, and their values.
 //!
 //! A group is eight steps of four columns. With eight bits, a step is a line; with four, line `i` has step `i` in the lower
 //! halves of its bytes and step `i + 4` in the upper ones.
@@ -9,20 +9,20 @@ use super::PanelRow;
 use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
 
-/// What codes mean.
+/// Format of codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cpu) enum Format {
-    /// Eight bits: the value, plus 128.
+    /// Eight bits: the code is the value plus 128.
     Q8,
-    /// Four bits: the value.
+    /// Four bits: the code is the value.
     Q4,
-    /// E2M1 in four bits: the value is twice the number's, the scale half the stored one, so that all are integers.
+    /// E2M1 in four bits: the value is twice that of E2M1, and the scale is half the stored one, so that values are integers.
     Mxfp4,
 }
 
 /// Twice the value of each E2M1 code.
 const E2M1: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
-/// The same, plus 12.
+/// Twice the value of each E2M1 code, plus 12, so that none is negative.
 const E2M1_RAISED: [u8; 16] = {
     let mut raised = [0; 16];
     let mut code = 0;
@@ -34,7 +34,7 @@ const E2M1_RAISED: [u8; 16] = {
 };
 
 impl Format {
-    /// Lines of a group.
+    /// Number of lines in a group.
     pub(super) fn lines(self) -> usize {
         match self {
             Self::Q8 => Q8Panels::LINES,
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// Where the codes of a step are: line, shift and mask.
+    /// Returns where the codes of a step are: line, shift and mask.
     pub(super) fn place(self, step: usize) -> (usize, u32, u8) {
         match (self, step) {
             (Self::Q8, step) => (step, 0, 0xff),
@@ -51,7 +51,7 @@ impl Format {
         }
     }
 
-    /// The value of a code.
+    /// Returns the value of a code.
     pub(super) fn value(self, code: u8) -> i8 {
         match self {
             Self::Q8 => code.wrapping_sub(128).cast_signed(),
@@ -61,18 +61,18 @@ impl Format {
     }
 }
 
-/// A format as the tile kernel is compiled for it. Everything is `#[inline(always)]`.
+/// Format that the tile kernel is compiled for. All functions are `#[inline(always)]`.
 pub(in crate::cpu) trait PanelFormat {
-    /// Lines of a group.
+    /// Number of lines in a group.
     const LINES: usize;
-    /// Steps of a line.
+    /// Number of steps in a line.
     const PER_LINE: usize;
-    /// What unsigned codes are above the values.
+    /// Number that unsigned codes are above their values.
     const RAISED: i32;
-    /// Groups have least values.
+    /// Whether groups have least values.
     const LEAST: bool;
 
-    /// Unsigned codes of each step of a line; the second counts only where there are two.
+    /// Returns the unsigned codes of each step of a line; the second ones are used only if a line has two steps.
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2];
     fn scale<L: Dots>(lanes: L, scale: &PanelRow) -> L::V;
 }

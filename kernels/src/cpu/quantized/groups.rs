@@ -1,37 +1,38 @@
-//! Scales and codes of a group of sixteen rows at a time, a row in each lane.
+//! Quantisation of one group of sixteen rows at a time, a row in each lane: finds scales and codes.
 //!
-//! Products and sums are rounded one by one, in one order, so a model has the same codes on every machine.
+//! Products and sums are rounded one by one, in a fixed order, so a model has the same codes on every machine.
 
 use super::GROUP;
 use crate::cpu::lanes::LANES;
 use crate::cpu::lanes::dots::Dots;
 
-/// Value `i` of the group of each row, in f32.
+/// Values of one group of sixteen rows, in f32: element `i` of `all` has value `i` of each row.
 pub(super) struct Values<L: Dots> {
     lanes: L,
     all: [L::V; GROUP],
-    /// How many of them there are; the rest is zero.
+    /// Number of values in the group; the rest of `all` is zero.
     count: usize,
-    /// Zero, or not a number where a value is infinite or isn't a number.
+    /// Zero, or NaN for a row with a value that is infinite or NaN.
     zero: L::V,
 }
 
-/// `value = scale * code + least`. What isn't finite makes a scale that isn't.
+/// Codes of a group: `value = scale * code + least`, where 128 is taken off a code of [`Values::q8`] first. A value that isn't finite
+/// makes its row's scale NaN.
 pub(super) struct Quantized<L: Dots> {
     pub(super) scale: L::V,
     pub(super) least: L::V,
-    /// Whole numbers.
+    /// Codes as whole numbers in f32.
     pub(super) codes: [L::V; GROUP],
 }
 
-/// `value = scale * code + least`, a row in each lane.
+/// Line `value = scale * code + least`, one for the row in each lane.
 #[derive(Clone, Copy)]
 struct Line<V> {
     scale: V,
     least: V,
 }
 
-/// What values lose by a line, and the line that by least squares suits the codes that they get.
+/// Result of quantising values by a line: the squared error, and the line that fits the resulting codes best by least squares.
 struct Fit<V> {
     line: Line<V>,
     error: V,
@@ -40,7 +41,7 @@ struct Fit<V> {
 
 #[expect(clippy::needless_range_loop, reason = "i indexes values and codes")]
 impl<L: Dots> Values<L> {
-    /// Of `rows` `[16, cols]`.
+    /// Gathers a group's values from `rows` `[16, cols]`.
     #[inline(always)]
     pub(super) fn gather(lanes: L, rows: &[f32], cols: usize, group: usize) -> Self {
         let first = group * GROUP;
@@ -58,7 +59,7 @@ impl<L: Dots> Values<L> {
         Self { lanes, all: values, count, zero }
     }
 
-    /// Codes from 1 to 255 of values from -127 to 127 scales.
+    /// Quantises to codes from 1 to 255, which stand for -127 to 127 times the scale.
     #[inline(always)]
     pub(super) fn q8(&self) -> Quantized<L> {
         let lanes = self.lanes;
@@ -77,8 +78,8 @@ impl<L: Dots> Values<L> {
         Quantized { scale: lanes.add(scale, self.zero), least: lanes.splat(0.0), codes }
     }
 
-    /// Codes from 0 to 15: the scale that spans all values, and some that span less, each fitted to the codes that it makes; the least
-    /// squared error wins.
+    /// Quantises to codes from 0 to 15. It tries the scale that spans all values, and some that span less, each also refitted to the codes
+    /// that it makes, and takes the one with the least squared error.
     #[inline(always)]
     pub(super) fn q4(&self) -> Quantized<L> {
         const TRIES: u8 = 8;
@@ -121,7 +122,7 @@ impl<L: Dots> Values<L> {
         round(lanes, lanes.max(lanes.min(code, lanes.splat(15.0)), lanes.splat(0.0)))
     }
 
-    /// Rounds the line to f16.
+    /// Quantises by `line`, rounded to f16.
     #[inline(always)]
     fn fit(&self, line: Line<L::V>) -> Fit<L::V> {
         let lanes = self.lanes;
@@ -147,7 +148,7 @@ impl<L: Dots> Values<L> {
     }
 }
 
-/// The line by which values lose less.
+/// Returns, for each lane, the line with the smaller error.
 #[inline(always)]
 fn better<L: Dots>(lanes: L, best: &Fit<L::V>, tried: &Fit<L::V>) -> Fit<L::V> {
     let (a, b) = (tried.error, best.error);
@@ -158,14 +159,14 @@ fn better<L: Dots>(lanes: L, best: &Fit<L::V>, tried: &Fit<L::V>) -> Fit<L::V> {
     Fit { line, error: lanes.select_less(a, b, a, b), suited: tried.suited }
 }
 
-/// To the nearest whole number, halves to even, for numbers below 2²².
+/// Rounds numbers below 2²² to the nearest whole number, halves to even.
 #[inline(always)]
 fn round<L: Dots>(lanes: L, x: L::V) -> L::V {
     const SHIFT: f32 = 12_582_912.0; // 1.5 · 2²³
     lanes.sub(lanes.add(x, lanes.splat(SHIFT)), lanes.splat(SHIFT))
 }
 
-/// Zero for zero.
+/// Returns `1 / scale`, or zero if the scale is zero.
 #[inline(always)]
 fn reciprocal<L: Dots>(lanes: L, scale: L::V) -> L::V {
     let zero = lanes.splat(0.0);

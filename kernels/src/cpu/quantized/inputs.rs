@@ -6,34 +6,34 @@ use crate::cpu::isa::Kernel;
 use crate::cpu::lanes::dots::Dots;
 use crate::cpu::output::Output;
 
-/// Four neighbours at a time.
+/// Number of steps in a group, of four neighbours each.
 const STEPS: usize = GROUP / 4;
 
 /// Codes of a group.
 pub(in crate::cpu) type GroupCodes = [[i8; 4]; STEPS];
 
-/// Rows of x; the last group of each is filled up with zeros.
+/// Rows of x in eight bits; the last group of each is padded with zeros.
 #[derive(Debug)]
 pub(in crate::cpu) struct QuantizedRows {
     /// `[rows, groups]`.
     pub(in crate::cpu) codes: Vec<GroupCodes>,
-    /// `[rows, groups]`: NaN where one of the inputs isn't finite.
+    /// `[rows, groups]`; the scale is NaN if one of the group's inputs isn't finite.
     pub(in crate::cpu) factors: Vec<GroupFactors>,
 }
 
-/// What belongs to a group's codes.
+/// Scale and sums of a group's codes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::cpu) struct GroupFactors {
-    /// What a code is worth.
+    /// Value of a code of one.
     pub(in crate::cpu) scale: f32,
-    /// Of all codes.
+    /// Sum of all codes.
     pub(in crate::cpu) sum: i32,
-    /// What all codes are worth together.
+    /// Sum of all codes, times the scale.
     pub(in crate::cpu) total: f32,
 }
 
 impl QuantizedRows {
-    /// Rounds rows `[rows, k]`.
+    /// Rounds rows of x `[rows, k]`.
     pub(in crate::cpu) fn new(cpu: &Cpu, x: &[f32], k: usize) -> Self {
         let (rows, groups) = (x.len() / k, k.div_ceil(GROUP));
         let mut all = Self {
@@ -43,7 +43,7 @@ impl QuantizedRows {
         let (codes, factors) = (Output::new(&mut all.codes), Output::new(&mut all.factors));
         cpu.share(rows, x.len() * 4, |row| {
             #[expect(unsafe_code, reason = "each task its row")]
-            // SAFETY: a task is a row, and has its groups alone.
+            // SAFETY: a task is one row, and no other task has that row's groups.
             let (codes, factors) =
                 unsafe { (codes.part(row * groups, groups), factors.part(row * groups, groups)) };
             cpu.isa().run(Row { x: &x[row * k..][..k], codes, factors });
@@ -69,12 +69,12 @@ impl Kernel for Row<'_> {
     }
 }
 
-/// Plain loops, for the compiler to make vectors of.
+/// Rounds a group. The loops are plain, so that the compiler vectorises them.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "whole numbers of at most 127")]
 fn round(group: &[f32; GROUP], codes: &mut GroupCodes) -> GroupFactors {
     let mut lanes = [0.0f32; 8];
-    // Zero, or NaN where one of them isn't finite: the greatest alone would hide that.
+    // Zero, or NaN if one of the inputs isn't finite, which the greatest magnitude alone would hide.
     let mut odd = [0.0f32; 8];
     for chunk in group.as_chunks::<8>().0 {
         for i in 0..8 {

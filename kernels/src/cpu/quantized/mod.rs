@@ -1,8 +1,8 @@
-//! Weights of eight or four bits, made at load, as integer instructions want them: sixteen rows (a panel) interleaved, so that
-//! each lane sums up one row.
+//! Weights of eight or four bits, quantised at load for integer dot products: sixteen rows (a panel) are interleaved, so that
+//! each lane accumulates one row.
 //!
-//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + least`. What linear layers multiply such weights
-//! with is rounded to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so a result
+//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + least`. Inputs of linear layers with such weights
+//! are rounded to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so a result
 //! doesn't depend on what is computed beside it.
 
 mod format;
@@ -19,10 +19,10 @@ use super::lanes::LANES;
 use super::lanes::dots::CODES;
 use super::memory::ZeroedMemory;
 
-/// Neighbours of a row that share a scale.
+/// Number of neighbours in a row that share a scale.
 pub(super) const GROUP: usize = 32;
 
-/// How weights are stored that a model has in sixteen bits or more.
+/// Format that weights are quantised to, except MXFP4, which keeps its codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuantizeTo {
     /// Eight bits, and half a bit for scales.
@@ -31,24 +31,24 @@ pub enum QuantizeTo {
     Q4,
 }
 
-/// Why a matrix can't be quantised.
+/// Error of quantising a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuantizeError {
-    /// The system doesn't grant so many bytes.
+    /// The system doesn't grant the memory: about this many bytes.
     Memory(u64),
-    /// A group of this row has a scale that isn't finite in sixteen bits.
+    /// A group of this row has a scale or a least value that isn't finite in sixteen bits.
     Range(usize),
 }
 
-/// Codes of sixteen rows, four neighbours of each: a line of the cache.
+/// Codes of sixteen rows, four neighbours of each: a line of the processor's cache.
 #[derive(Debug, Clone, Copy, bytemuck::Zeroable, bytemuck::Pod)]
 #[repr(C, align(64))]
 pub(super) struct CodeLine(pub(super) [u8; CODES]);
 
-/// One number for each row of a panel, in sixteen bits.
+/// One number of sixteen bits for each row of a panel.
 pub(super) type PanelRow = [u16; LANES];
 
-/// A matrix `[rows, cols]` of panels; rows and columns beyond the last are zero.
+/// Quantised matrix `[rows, cols]` in panels; rows and columns beyond the last are zero.
 #[derive(Debug)]
 pub struct QuantizedMatrix {
     format: Format,
@@ -58,12 +58,12 @@ pub struct QuantizedMatrix {
     lines: ZeroedMemory<CodeLine>,
     /// `[panels, groups]`: f16, or bf16 for MXFP4.
     scales: ZeroedMemory<PanelRow>,
-    /// `[panels, groups]`: f16; empty where codes are signed.
+    /// `[panels, groups]`: f16; empty unless the format is Q4.
     least: ZeroedMemory<PanelRow>,
 }
 
 impl QuantizedMatrix {
-    /// Its name, for people.
+    /// Name of the element type, for people.
     pub fn type_name(&self) -> &'static str {
         match self.format {
             Format::Q8 => "q8",
@@ -72,7 +72,7 @@ impl QuantizedMatrix {
         }
     }
 
-    /// Bytes that it takes.
+    /// Size of the matrix in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.lines) + size_of_val(&*self.scales) + size_of_val(&*self.least)
     }
@@ -85,7 +85,7 @@ impl QuantizedMatrix {
         self.rows * self.cols
     }
 
-    /// Groups of a row.
+    /// Number of groups in a row.
     pub(super) fn groups(&self) -> usize {
         self.cols.div_ceil(GROUP)
     }
@@ -94,7 +94,7 @@ impl QuantizedMatrix {
         self.at(i / self.cols, i % self.cols)
     }
 
-    /// Row `row`, as f32.
+    /// Widens row `row` to f32.
     pub(super) fn widen(&self, row: usize, to: &mut [f32]) {
         to.iter_mut().enumerate().for_each(|(col, to)| *to = self.at(row, col));
     }
@@ -115,7 +115,7 @@ impl QuantizedMatrix {
         }
     }
 
-    /// Codes of panel `panel`.
+    /// Codes of the panels `panels`.
     #[inline(always)]
     pub(super) fn panel_lines(&self, panels: std::ops::Range<usize>) -> &[CodeLine] {
         let size = self.groups() * self.format.lines();
@@ -127,7 +127,7 @@ impl QuantizedMatrix {
         &self.scales[panels.start * self.groups()..panels.end * self.groups()]
     }
 
-    /// Empty where codes are signed.
+    /// Least values of the panels `panels`; empty unless the format is Q4.
     #[inline(always)]
     pub(super) fn panel_least(&self, panels: std::ops::Range<usize>) -> &[PanelRow] {
         if self.least.is_empty() {

@@ -1,4 +1,4 @@
-//! Quantising a matrix, and putting it into panels.
+//! Quantisation of a matrix: rounds it to codes and puts them into panels.
 
 use half::{bf16, f16};
 
@@ -15,7 +15,7 @@ use crate::cpu::packed::power_of_two;
 use crate::cpu::{Cpu, Elements, Matrix};
 
 impl QuantizedMatrix {
-    /// Quantises a matrix. MXFP4 stays what it is, in other places.
+    /// Quantises a matrix. An MXFP4 matrix keeps its codes and scales, which are only moved into panels.
     ///
     /// # Errors
     /// The system doesn't grant the memory, or a scale doesn't fit.
@@ -32,7 +32,7 @@ impl QuantizedMatrix {
         let least_size = if format == Format::Q4 { size } else { 0 };
         cpu.share(matrix.rows().div_ceil(LANES), usize::MAX, |panel| {
             #[expect(unsafe_code, reason = "each task its panel")]
-            // SAFETY: a task is a panel, and has its groups alone.
+            // SAFETY: a task is one panel, and no other task has that panel's groups.
             let panel_of = unsafe {
                 Panel {
                     lines: lines.part(panel * size * format.lines(), size * format.lines()),
@@ -100,7 +100,7 @@ impl Kernel for Pack<'_> {
             return;
         }
         let cols = self.matrix.cols();
-        // Rows that aren't there are zero.
+        // Rows beyond the last are zero.
         let mut rows = vec![0.0; LANES * cols];
         for (lane, row) in rows.chunks_exact_mut(cols).take(count).enumerate() {
             widen_row(lanes, &self.matrix, first + lane, row);
@@ -114,7 +114,7 @@ impl Kernel for Pack<'_> {
 }
 
 impl Pack<'_> {
-    /// Writes a group of all rows.
+    /// Writes a group of all rows of the panel.
     #[inline(always)]
     #[expect(
         clippy::cast_possible_truncation,
@@ -137,11 +137,11 @@ impl Pack<'_> {
         }
     }
 
-    /// Codes as they are stored, two in a byte.
+    /// Copies the codes and scales of an MXFP4 row, whose bytes hold two codes each.
     #[inline(always)]
     fn copy(&mut self, lane: usize, codes: &[u8], scales: &[u8]) {
         for (group, (codes, scale)) in codes.as_chunks::<{ GROUP / 2 }>().0.iter().zip(scales).enumerate() {
-            // Values are doubled.
+            // Half the stored scale, since the format's values are twice those of E2M1.
             self.to.scales[group][lane] = bf16::from_f32(power_of_two(*scale) * 0.5).to_bits();
             let lines = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
             for i in 0..GROUP {
@@ -152,7 +152,7 @@ impl Pack<'_> {
     }
 }
 
-/// f32 that f16 has exactly, or infinity, in sixteen bits.
+/// Returns the bits of `values` as f16, which represents them exactly (or as infinity or NaN).
 #[inline(always)]
 fn halves<L: Dots>(lanes: L, values: L::V) -> PanelRow {
     let mut all = [0.0; LANES];
