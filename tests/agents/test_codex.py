@@ -15,7 +15,7 @@ CODEX = HERE / "codex/node_modules/.bin/codex"
 
 @pytest.fixture
 def codex(tmp_path, model):
-    """Runs `codex exec` in a folder of its own and returns the events that it prints, and the folder."""
+    """Runs `codex exec` in a folder of its own and returns the items that it completed, and the folder."""
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
