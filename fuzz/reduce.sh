@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Keeps of what fuzzing found the smallest inputs that reach every branch, under names that git doesn't ignore, and removes the rest.
+# Reduces what fuzzing found: keeps the smallest inputs that reach every branch, under names that git doesn't ignore, and removes the rest.
 #
 # usage: fuzz/reduce.sh TARGET...
 set -euo pipefail
@@ -9,7 +9,7 @@ for target in "$@"; do
   case $target in markers | turn) features= ;; esac
   corpus=corpus/$target
   kept=$(mktemp -d)
-  # The seeds come first: what they reach needs no other input. A branch counts once, however often it is taken.
+  # The seeds come first, so that no other input is kept for the branches that they reach. A branch counts once, however often it is taken.
   mkdir "$kept/seeds" "$kept/found"
   find "$corpus" -type f -regextype posix-extended -regex '.*/[0-9a-f]{40}' -exec mv -t "$kept/found" {} +
   cp "$corpus"/* "$kept/seeds/"

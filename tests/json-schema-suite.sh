@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the JSON-Schema test suite (MIT), which the source archive of the PyPI package jsonschema has, and writes the groups of draft 2020-12 as
-# `tests/tests/grammars` reads them into FOLDER: `json-schema-suite.sh FOLDER`. Nothing of it is kept in the repository.
+# Fetches the JSON-Schema test suite (MIT) from the source archive of the PyPI package jsonschema, and writes the groups of draft 2020-12 into
+# FOLDER in the form that `tests/tests/grammars` reads: `json-schema-suite.sh FOLDER`. Nothing of it is kept in the repository.
 set -euo pipefail
 FOLDER=${1:?usage: json-schema-suite.sh FOLDER}
 VERSION=4.26.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test: the parser components against their sources, all Rust tests, then the real clients against the built server.
+# Runs every test: the parser components against their sources, all Rust tests, then the real clients against the built server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ wait "$CLIENTS"
 BUILT=${CARGO_TARGET_DIR:-$PWD/target}/release
 SLUICE_HOST=$BUILT/host SLUICE_GUESTS=$BUILT/guests tests/clients/run.sh
 
-# Real agents only where they are asked for, by name (`SLUICE_AGENTS=light`): they are 300 MB and more.
+# Real agents are run only if they are named (`SLUICE_AGENTS=light`), since they are 300 MB and more.
 if [ -n "${SLUICE_AGENTS:-}" ]; then
     echo "== real agents: $SLUICE_AGENTS"
     # shellcheck disable=SC2086 # a list of words

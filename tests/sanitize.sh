@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Operations of the CPU, and the engine on them, under AddressSanitizer: they have most of the `unsafe` code. A read or write outside of an
-# allocation, a use after free or a leak fails. It builds into a folder of its own, for about five minutes.
+# Tests the CPU's operations, and the engine on the CPU, under AddressSanitizer: they have most of the `unsafe` code. It fails on a read or write
+# outside of an allocation, on a use after free, and on a leak. It builds into a folder of its own, which takes about five minutes.
 #
-# Left out: the fibers that run CUDA kernels, which switch stacks by themselves, and the SDK's allocator, whose tests build the server.
+# Not tested: the fibers that run CUDA kernels, which switch stacks by themselves, and the SDK's allocator, whose tests build the server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A stable compiler has the sanitizer, behind a flag that only this variable allows.
+# A stable compiler has the sanitizer, but only this variable allows its flag.
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address
 TARGET=x86_64-unknown-linux-gnu
 test_with_sanitizer() {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Many runs of `host parser test` while every core is kept busy: none may fail, whatever the machine does meanwhile.
+# Runs `host parser test` many times while every core is busy: no run may fail, whatever else the machine does.
 #
-#   tests/soak-parser-test.sh [RUNS] [PARSER]      500 runs of harmony, unless told otherwise
+#   tests/soak-parser-test.sh [RUNS] [PARSER]      500 runs of harmony by default
 #
-# SLUICE_HOST names the binary (target/release/host), SLUICE_BUSY how many loops keep the cores busy (as many as there are cores).
-# Each run has its own seed. What a failing run printed is shown. The last line says how many runs there were and how many failed; the exit
-# status is 1 if any did.
+# SLUICE_HOST is the binary (target/release/host), SLUICE_BUSY the number of loops that keep the cores busy (the number of cores).
+# Each run has its own seed. The output of a failing run is shown. The last line has the numbers of runs and of failures; the exit status is 1
+# if a run failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How long `host serve` takes from its start to the first answer of /health: the first time ever (an empty parser cache) and later.
+# Measures the time from the start of `host serve` to the first answer of /health: the first start (with an empty parser cache) and later ones.
 #
-# usage: tests/start.sh [HOST-BINARY [ROUNDS [ARGUMENT-OF-SERVE…]]]      prints the median and all figures, in ms
+# usage: tests/start.sh [HOST-BINARY [ROUNDS [ARGUMENT-OF-SERVE…]]]      prints the median and all times, in ms
 set -euo pipefail
 cd "$(dirname "$0")/.."
 HOST=${1:-${CARGO_TARGET_DIR:-target}/release/host}
@@ -12,7 +12,7 @@ FOLDER=$(mktemp -d)
 SERVER=
 trap '[ -z "$SERVER" ] || kill "$SERVER" 2> /dev/null; rm -rf "$FOLDER"' EXIT
 
-# True once /health answers 200. No process is started for it: that alone would take longer than a server's start.
+# True if /health answers 200. It starts no process, which alone would take longer than a server's start.
 healthy() {
   { exec 3<> "/dev/tcp/127.0.0.1/$PORT"; } 2> /dev/null || return 1
   printf 'GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n' >&3
@@ -22,7 +22,7 @@ healthy() {
   [[ $status == *" 200 "* ]]
 }
 
-# One start, in ms with one decimal.
+# Starts the server once; prints the time in ms with one decimal.
 start() {
   local began=${EPOCHREALTIME/./} ended
   "$HOST" serve --listen "127.0.0.1:$PORT" --parser-cache "$FOLDER/cache" --seal-key none "${ARGUMENTS[@]}" > "$FOLDER/log" 2>&1 &

@@ -1,4 +1,4 @@
-//! What each parser's target feeds: the format's own fragments and prompts, beside the markers and what hurts everywhere.
+//! Input of each parser's target: the format's own fragments and prompts, beside the markers and the common fragments.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use parser_sdk::{Descriptor, Parser};
 
 use crate::Stream;
 
-/// Places where a stream is broken off.
+/// Number of places at which a stream is broken off.
 const BREAKS: usize = 8;
 
-/// A format and its parser.
+/// Format and its parser.
 pub struct Format {
-    /// The plugin's folder.
+    /// Folder of the plugin.
     pub plugin: &'static str,
     prompts: &'static [&'static str],
     fragments: &'static [&'static str],
-    /// Response templates, of which the head chooses one; none where the format is the parser's own.
+    /// Response templates, one of which the head selects; empty if the format is the parser's own.
     tables: &'static [&'static str],
     describe: fn(&[(String, String)]) -> Result<Descriptor, String>,
     play: fn(&Stream, &str),
@@ -37,10 +37,10 @@ impl Format {
         Self { plugin, prompts, fragments, tables: &[], describe: P::describe, play: play::<P> }
     }
 
-    /// Plays `data` as a turn of this format in every way that must give the same.
+    /// Plays `data` as a turn of this format in every way that must give the same result.
     ///
     /// # Panics
-    /// The parser broke a rule.
+    /// The parser broke a property.
     pub fn check(&self, data: &[u8]) {
         let options = self.options(data.get(2).copied().unwrap_or_default() / 8);
         let markers = self.markers(&options);
@@ -50,22 +50,22 @@ impl Format {
         }
     }
 
-    /// The parser's settings: the table of this number, where it has tables.
+    /// Options of the parser: the table of this number, if it has tables.
     pub fn options(&self, table: u8) -> Vec<(String, String)> {
         let chosen = self.tables.get(usize::from(table) % self.tables.len().max(1));
         chosen.map(|table| ("response_template".to_owned(), (*table).to_owned())).into_iter().collect()
     }
 
-    /// What the format's own fragments and the common ones stand for, from byte 0x80 on; `markers` are the descriptor's.
+    /// Texts of the bytes from 0x80 on: `markers`, which are the descriptor's, the format's own fragments, and the common ones.
     pub fn fragments<'a>(&self, markers: &'a [String]) -> Vec<&'a str> {
         let markers = markers.iter().map(String::as_str);
         markers.chain(self.fragments.iter().copied()).chain(COMMON.iter().copied()).collect()
     }
 
-    /// The parser's markers.
+    /// Markers of the parser.
     ///
     /// # Panics
-    /// It doesn't take these options.
+    /// The parser refuses these options.
     pub fn markers(&self, options: &[(String, String)]) -> Vec<String> {
         (self.describe)(options).expect("describes itself").markers
     }
@@ -77,7 +77,7 @@ fn play<P: Parser>(stream: &Stream, prompt: &str) {
     check_broken_off::<P>(request, prompt, output, BREAKS);
 }
 
-/// What hurts everywhere: JSON that ends anywhere, names, half markers, characters of several bytes.
+/// Fragments that are difficult for every parser: JSON that ends anywhere, names, half markers, characters of several bytes.
 const COMMON: &[&str] = &[
     "{\"name\": \"add\", ",
     "{\"name\": \"add\", \"arguments\": {",
@@ -166,7 +166,7 @@ pub const HARMONY: Format = Format::of::<harmony_parser::Harmony>(
     ],
 );
 
-/// Kimi K2: sections of calls with ids for names.
+/// Kimi K2: sections of calls, with ids in place of names.
 pub const KIMI_K2: Format = Format::of::<kimi_k2_parser::KimiK2>(
     "kimi-k2",
     &["<|im_assistant|>assistant<|im_middle|>", "", "<|im_assistant|>assistant<|im_middle|><think>"],
@@ -211,7 +211,7 @@ pub const GLM: Format = Format::of::<glm_parser::Glm>(
     ],
 );
 
-/// Llama 3: JSON, `<|python_tag|>`, `<function=…>`.
+/// Llama 3: calls as JSON, after `<|python_tag|>`, and in `<function=…>`.
 pub const LLAMA3: Format = Format::of::<llama3_parser::Llama3>(
     "llama3",
     &["<|start_header_id|>assistant<|end_header_id|>\n\n", ""],
@@ -230,7 +230,7 @@ pub const LLAMA3: Format = Format::of::<llama3_parser::Llama3>(
     ],
 );
 
-/// Mistral: calls that a marker begins and their JSON ends, or lists of them.
+/// Mistral: calls that begin with a marker and end with their JSON, or lists of calls.
 pub const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(
     "mistral",
     &["", "[THINK]"],
@@ -295,6 +295,6 @@ pub const RESPONSE_TEMPLATE: Format = Format {
     )
 };
 
-/// All formats whose seeds are cases.
+/// All formats whose seeds are made from cases.
 pub const ALL: [&Format; 9] =
     [&QWEN3, &QWEN3_CODER, &HARMONY, &KIMI_K2, &DEEPSEEK_V3, &GLM, &LLAMA3, &MISTRAL, &MINIMAX_M2];

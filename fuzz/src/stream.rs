@@ -1,30 +1,30 @@
-//! A fuzzer's bytes read as one turn: the head chooses the end, the prompt, the request and the cuts, the body spells what the model writes.
+//! Decodes a fuzzer's bytes as one turn: the head selects the end, the prompt, the request and the cuts; the body spells the model's output.
 
 use parser_sdk::testing::request;
 use parser_sdk::{FinishReason, Request, ToolChoice, ToolKind};
 
 use crate::LONGEST;
 
-/// Bytes of the head.
+/// Number of bytes in the head.
 pub const HEAD: usize = 5;
 
-/// One turn.
+/// Turn that a fuzzer's bytes stand for.
 #[derive(Debug)]
 pub struct Stream {
-    /// Why it ends.
+    /// Reason for which the turn ends.
     pub reason: FinishReason,
-    /// Which of the format's generation prompts it begins with.
+    /// Index of the generation prompt, modulo the number of the format's prompts.
     pub prompt: usize,
-    /// What the parser is told.
+    /// Request that the parser gets.
     pub request: Request,
-    /// Sizes to cut it by, in characters.
+    /// Sizes of the chunks, in characters.
     pub sizes: [usize; 2],
-    /// What the model writes.
+    /// Output of the model.
     pub output: String,
 }
 
 impl Stream {
-    /// Reads `data`, whose bytes from 0x80 on stand for `fragments`. None if the head isn't whole.
+    /// Decodes `data`, whose bytes from 0x80 on stand for `fragments`; `None` if it is shorter than the head.
     pub fn read(data: &[u8], fragments: &[&str]) -> Option<Self> {
         let (head, body) = data.split_first_chunk::<HEAD>()?;
         let reasons = [FinishReason::Stop, FinishReason::Length, FinishReason::Cancelled];
@@ -38,7 +38,7 @@ impl Stream {
     }
 }
 
-/// Text that `body` spells: a byte below 0x80 is itself, every other one a fragment.
+/// Text that `body` spells: a byte below 0x80 stands for itself, every other byte for a fragment.
 pub fn spell(body: &[u8], fragments: &[&str]) -> String {
     let mut text = String::new();
     for byte in body {
@@ -50,11 +50,11 @@ pub fn spell(body: &[u8], fragments: &[&str]) -> String {
     text
 }
 
-/// What `add` takes: a parameter of each kind that a format may write in its own way.
+/// Schema of the arguments of `add`: a parameter of each type that a format may write in its own way.
 const SCHEMA: &str = r#"{"properties": {"i": {"type": "integer"}, "a": {"type": ["array", "null"]}, "s": {"type": "string"},
     "t": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}"#;
 
-/// A request with functions, mostly; one of them is a custom tool.
+/// Request with tools, mostly: functions, and one custom tool.
 fn tools(choice: u8) -> Request {
     let mut request = match choice % 8 {
         0 => request(&[]),

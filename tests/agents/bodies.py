@@ -1,7 +1,7 @@
-"""Makes test data of recorded requests: `bodies.py RECORDED`, where RECORDED is what SLUICE_AGENT_BODIES named in a run of all tests.
+"""Makes test data from recorded requests: `bodies.py RECORDED`, where RECORDED is the folder that SLUICE_AGENT_BODIES named in a run of all tests.
 
-What is kept is the shape: every field, item, tool and schema. Long texts are cut, ids and paths replaced, so that nothing of the
-machine or of an agent's own prompts is in it.
+The shape is kept: every field, item, tool and schema. Long texts are cut, ids and paths replaced, so that the data contain nothing of
+the machine or of an agent's own prompts.
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import sys
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "host/src/api/testdata/agents"
 TURN = "test_a_tool_is_called_and_its_result_answered_harmony"
 LIGHT = ["openai-agents", "openai-agents-js", "langchain", "ai-sdk"]
-# The request that is kept of each test: the last one, which has the most in it.
+# The request that is kept of each test: the last one, which has the most content.
 KEPT = {
     **{f"{name}-{api}": f"test_light_py_{TURN}-{name}-{api}-1" for name in LIGHT for api in ("responses", "chat")},
     **{f"litellm-{api}": f"test_litellm_py_{TURN}-{api}-1" for api in ("responses", "chat")},
@@ -20,7 +20,7 @@ KEPT = {
     "codex-again": "test_codex_py_test_a_lost_stream_is_asked_for_again_harmony-in_its_message-1",
     "claude-code": "test_claude_code_py_test_a_shell_turn_harmony-1",
 }
-LISTED = {"codex-patch": {"apply_patch", "multi_agent_v1"}, "codex-again": {"exec_command"}}  # elsewhere all tools are kept
+LISTED = {"codex-patch": {"apply_patch", "multi_agent_v1"}, "codex-again": {"exec_command"}}  # tools that are kept; in the others all are
 LONG, CUT = 60, 24
 ID = re.compile(r"\b(rs|msg|fc|fco|ctc|ctco|call|resp)_[0-9a-f-]{16,}\b")
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -29,7 +29,7 @@ GRAMMAR = 'start: "*** Begin Patch\\n" /(.|\\n)+/'
 
 
 class Cleaner:
-    """Replaces ids by the order in which they come."""
+    """Replaces ids by numbers in the order of their appearance, and cuts long texts."""
 
     def __init__(self):
         self.ids = {}
@@ -40,7 +40,7 @@ class Cleaner:
 
     def text(self, text, key):
         if key == "encrypted_content":
-            return None  # good for the server only that made it
+            return None  # only the server that made it can read it
         if key == "signature":
             return "signature"
         if key == "definition":

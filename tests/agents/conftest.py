@@ -16,7 +16,7 @@ from server import Server  # noqa: E402
 
 @pytest.fixture(scope="session", params=models.FORMATS)
 def served(request, tmp_path_factory):
-    """A server that speaks one model's format, and the model's name."""
+    """A server whose model writes one format, and the model's name."""
     name = request.param
     directory = models.make(name, tmp_path_factory.mktemp("models"))
     server = Server("--model", str(directory), "--engine", f"replay:{HERE}/transcripts/{name}.json")
@@ -31,7 +31,7 @@ def model(served):
 
 @pytest.fixture
 def proxied(served, request):
-    """Makes the proxy that the agent is pointed at; one that cuts if it is told where."""
+    """Makes the proxy to which the agent connects; with `cut_at` it cuts one stream there."""
     made = []
 
     def make(cut_at=None):
@@ -46,7 +46,7 @@ def proxied(served, request):
 
 
 def record(proxy, folder, name):
-    """Writes what the agent sent, one file per request."""
+    """Writes the requests that the agent sent, one file for each."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, exchange in enumerate(proxy.exchanges):
         body = {"path": exchange.path, "body": exchange.request}

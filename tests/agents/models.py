@@ -1,6 +1,6 @@
-"""Model directories for the replay engine: the embedded model's words, each format's own tokens and template, and no weights.
+"""Model directories for the replay engine: the embedded model's vocabulary, each format's own tokens and template, and no weights.
 
-The parser isn't named anywhere: the server has to find it by what the directory says of the model.
+No parser is named: the server has to choose it by the model's directory.
 """
 import json
 import pathlib
@@ -8,7 +8,7 @@ import shutil
 
 HERE = pathlib.Path(__file__).resolve().parent
 EMBEDDED = HERE.parents[1] / "host/models/qwen3-tiny"
-CONTEXT = 262_144  # agents send prompts that the embedded model's own context would not hold
+CONTEXT = 262_144  # agents send prompts that are longer than the embedded model's own context
 
 CHATML = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 THINK = ["<think>", "</think>"]
@@ -49,7 +49,7 @@ def make(name, folder):
 
 
 def make_weightless(folder):
-    """The directory of a model of Qwen3-Coder's format that `--load-format dummy` can draw weights for."""
+    """Writes the directory of a model of Qwen3-Coder's format, for random weights (`--load-format dummy`)."""
     directory = make("qwen3-coder", folder)
     config = json.loads((directory / "config.json").read_text())
     vocabulary = len(json.loads((directory / "tokenizer.json").read_text())["model"]["vocab"]) + len(QWEN)

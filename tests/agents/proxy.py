@@ -1,4 +1,4 @@
-"""Stands between an agent and the server: records what is said, and cuts one stream where it is told to."""
+"""HTTP proxy between an agent and the server, which records requests and answers, and can cut one stream."""
 import dataclasses
 import http.client
 import http.server
@@ -11,7 +11,7 @@ HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"
 
 @dataclasses.dataclass
 class Exchange:
-    """One request and what was passed on of its answer."""
+    """One request and the part of its answer that was passed on."""
 
     path: str
     request: dict | None
@@ -20,14 +20,14 @@ class Exchange:
     cut: bool = False
 
     def events(self):
-        """The objects of the stream's `data:` lines."""
+        """Returns the objects of the stream's `data:` lines."""
         lines = [line[6:] for line in self.answer.decode().splitlines() if line.startswith("data: ")]
         return [json.loads(line) for line in lines if line != "[DONE]"]
 
 
 class Proxy:
-    """`address` is what the agent is given. The first answer that holds `cut_at` ends there, if that is set; `rewrite` says what is
-    sent on instead of a request."""
+    """The agent connects to `address`. The first answer that contains `cut_at`, if set, is cut off after it; `rewrite` returns the body that is
+    sent on instead of a request's."""
 
     def __init__(self, target, cut_at=None, rewrite=None):
         self.target = urllib.parse.urlsplit(target).netloc
@@ -45,11 +45,11 @@ class Proxy:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def requests(self, path):
-        """The bodies sent to a path, without its query."""
+        """Returns the bodies of requests to a path, whose query is ignored."""
         return [exchange.request for exchange in self.exchanges if exchange.path.split("?")[0] == path]
 
     def take_cut(self, answer):
-        """Where to cut this answer, in bytes; None for all but the first that holds `cut_at`."""
+        """Returns the number of bytes after which to cut this answer; None for all but the first that contains `cut_at`."""
         with self.lock:
             if self.cut_at is None or self.cut_at not in answer:
                 return None
@@ -91,7 +91,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         try:
             self.pass_on(answer, exchange)
-        except OSError:  # the agent left
+        except OSError:  # the agent disconnected
             self.close_connection = True
         upstream.close()
 
@@ -106,7 +106,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             if cut is not None:
                 exchange.cut = self.close_connection = True
-                return  # closed without the last chunk; a reset could take back what the agent hasn't read
+                return  # closed without the last chunk; a reset could discard what the agent hasn't read yet
         self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, *_):

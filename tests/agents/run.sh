@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real agents against the built server, whose model's words are scripted. `run.sh [AGENT…]`; README.md says more.
+# Runs real agents against the built server, whose outputs are scripted: `run.sh [AGENT…]`; see README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -37,7 +37,7 @@ def claude(tmp_path, model):
 
 
 def blocks(messages, kind):
-    """The content blocks of one kind in messages of a request or of the program's output."""
+    """Returns the content blocks of one kind in messages of a request or of the program's output."""
     contents = [message["content"] for message in messages if isinstance(message["content"], list)]
     return [block for content in contents for block in content if block["type"] == kind]
 

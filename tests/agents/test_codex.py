@@ -1,4 +1,4 @@
-"""Codex CLI with Sluice as its provider: a shell turn, a patch through the custom tool, a stream that is lost, an answer by a schema."""
+"""Codex CLI with Sluice as its provider: a shell command, a patch through the custom tool, a lost stream, an answer that follows a schema."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ CODEX = HERE / "codex/node_modules/.bin/codex"
 
 @pytest.fixture
 def codex(tmp_path, model):
-    """Runs `codex exec` in a folder of its own and returns the events that it prints, and the folder."""
+    """Runs `codex exec` in a folder of its own and returns the items that it completed, and the folder."""
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
@@ -44,7 +44,7 @@ def of(kind, items):
 
 
 def written(exchange):
-    """The items that the server finished in one answer."""
+    """Returns the items that the server completed in one answer."""
     return [event["item"] for event in exchange.events() if event["type"] == "response.output_item.done"]
 
 
@@ -131,7 +131,7 @@ SCHEMA = {
 
 @pytest.fixture
 def unread(tmp_path):
-    """A server of a model that knows nothing: random weights, so that only the schema can make its answer what it has to be."""
+    """A server of a model with random weights, so that only the schema can give its answer the right form."""
     server = Server("--model", str(models.make_weightless(tmp_path / "models")), "--load-format", "dummy", "--context", "65536")
     yield server
     server.stop()

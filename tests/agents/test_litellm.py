@@ -10,7 +10,7 @@ PROGRAM = [LITELLM / ".venv/bin/python", LITELLM / "client.py"]
 
 @pytest.mark.parametrize("api", ["responses", "chat"])
 def test_a_tool_is_called_and_its_result_answered(proxied, model, api, monkeypatch):
-    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it looks for its price list in the network
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it fetches its price list over the network
     first, second = play(PROGRAM, proxied(), model, api)
     assert first.request["stream"] is True
     assert not second.request.get("stream")

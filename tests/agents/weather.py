@@ -1,4 +1,4 @@
-"""The turn that every library's program plays, and what must be true of it: asked, called once, result sent back, answered."""
+"""The conversation that every library's program has, and its checks: a question, one tool call, the result sent back, an answer."""
 import json
 import subprocess
 
@@ -6,7 +6,7 @@ ANSWER = "It is sunny in Zürich, 21 degrees."
 
 
 def play(command, proxy, model, api):
-    """Runs a program against the proxy, checks what it reports and what it sent; returns the two exchanges."""
+    """Runs a program against the proxy, checks its report and its requests; returns the two exchanges."""
     arguments = [proxy.address + "/v1", model, api]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -20,7 +20,7 @@ def play(command, proxy, model, api):
 
 
 def check_result(first, second, api):
-    """The second request has the call with the id that the first answer gave it, and its result."""
+    """Checks that the second request has the call with the id of the first answer, and its result."""
     if api == "responses":
         items = [event["item"] for event in first.events() if event["type"] == "response.output_item.done"]
         assert [item["type"] for item in items] == ["reasoning", "message", "function_call"]

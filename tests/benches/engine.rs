@@ -1,7 +1,7 @@
-//! Prefill and decode speed on the CPU, with random bf16 weights in the shape of Qwen3-0.6B.
+//! Benchmark of prefill and decode on the CPU, with random bf16 weights in the shape of Qwen3-0.6B.
 //!
-//! Beside the clock's figure stands that of the processors' time, divided by the threads: what a quiet machine would give, where
-//! this one has other work to do (Linux only).
+//! Two figures are printed: one by wall time, and one by processor time divided by the number of threads, which estimates the wall time on
+//! a machine without other work (Linux only).
 //!
 //! `cargo bench --profile dist -p tests --bench engine`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -18,7 +18,7 @@ use tests::measure::processor_time;
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 151936, "hidden_size": 1024,
     "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
     "max_position_embeddings": 40960, "rms_norm_eps": 1e-6, "rope_theta": 1000000, "tie_word_embeddings": true}"#;
-/// Blocks that each sequence may use.
+/// Number of blocks that each sequence may use.
 const WIDTH: usize = 64;
 
 fn main() {
@@ -34,7 +34,7 @@ fn main() {
         let took = best_of(3, || time(&mut runner, &rows(1, 0, tokens)));
         print("prefill", tokens, tokens, took, threads);
     }
-    // A draft's tokens behind the last one, verified in one step.
+    // The last token and a draft's tokens, verified in one step.
     for drafted in [1, 2, 4, 8, 15] {
         let took = best_of(3, || time(&mut runner, &drafts(128, drafted)));
         print("verify", drafted + 1, drafted + 1, took, threads);
@@ -47,7 +47,7 @@ fn main() {
     }
 }
 
-/// (time on the clock, time of all processors together)
+/// Wall time, and processor time of all threads together.
 type Times = (Duration, Duration);
 
 fn add(a: Times, b: Times) -> Times {
@@ -72,13 +72,13 @@ fn time(runner: &mut CpuRunner, batch: &Batch) -> Times {
     (begin.elapsed(), processor_time().saturating_sub(cpu))
 }
 
-/// One token at position `from` and `drafted` behind it, with the logits of all.
+/// Batch of one token at position `from` and `drafted` tokens after it, with the logits of all.
 fn drafts(from: usize, drafted: usize) -> Batch {
     let batch = rows(1, from, drafted + 1);
     Batch { logit_rows: (0..=drafted as u32).collect(), ..batch }
 }
 
-/// `count` tokens from position `from` on, of each of `sequences` sequences.
+/// Batch of `count` tokens from position `from` on, for each of `sequences` sequences.
 fn rows(sequences: usize, from: usize, count: usize) -> Batch {
     let mut batch = Batch { starts: vec![0], ..Batch::default() };
     for sequence in 0..sequences {

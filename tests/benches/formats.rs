@@ -1,19 +1,19 @@
-//! The streams that the parser benchmark feeds: deltas of about four bytes, cut as the models' tokenizers cut them.
+//! Streams of the parser benchmark: deltas of about four bytes, cut as the models' tokenizers cut them.
 
-/// One delta of prose, and of a call's string argument.
+/// Delta of prose and of a call's string argument.
 pub(crate) const WORD: &str = " abc";
-/// Words in the argument of a small call.
+/// Number of words in the argument of a small call.
 const SMALL: usize = 20;
 
-/// How one format spells prose and calls. A marker is a delta of its own.
+/// Prose and calls in one format. A marker is a delta of its own.
 pub(crate) struct Format {
     /// Name of the plugin.
     pub(crate) name: &'static str,
-    /// Markers that the tokenizer has no token for: they are found in the text.
+    /// Markers for which the tokenizer has no token, so that they are found in the text.
     pub(crate) spelt: &'static [&'static str],
     prose: [&'static [&'static str]; 2],
     call: [&'static [&'static str]; 2],
-    /// After a call, before whatever follows.
+    /// Deltas after a call.
     between: &'static [&'static str],
 }
 
@@ -142,7 +142,7 @@ pub(crate) const FORMATS: &[Format] = &[
     },
 ];
 
-/// What a stream consists of.
+/// Content of a stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     Prose,
@@ -163,7 +163,7 @@ impl Shape {
 }
 
 impl Format {
-    /// What a stream begins with before its cost counts: a small call.
+    /// Deltas at a stream's beginning that aren't measured: a small call.
     pub(crate) fn warm_up(&self) -> Vec<&'static str> {
         let mut deltas = Vec::new();
         self.call(SMALL, &mut deltas);
@@ -171,7 +171,7 @@ impl Format {
         deltas
     }
 
-    /// About `count` deltas, after those of `warm_up`.
+    /// Stream of about `count` deltas, which follow those of `warm_up`.
     pub(crate) fn deltas(&self, shape: Shape, count: usize) -> Vec<&'static str> {
         let mut deltas = Vec::with_capacity(count);
         match shape {
@@ -196,19 +196,19 @@ impl Format {
         deltas.resize(count, WORD);
     }
 
-    /// The header of a call, into its argument.
+    /// Beginning of a call, up to the first word of its argument.
     pub(crate) fn opening(&self) -> &[&'static str] {
         self.call[0]
     }
 
-    /// A call with so many words of argument.
+    /// Appends a call with `words` words in its argument.
     fn call(&self, words: usize, deltas: &mut Vec<&'static str>) {
         deltas.extend(self.call[0]);
         deltas.extend(std::iter::repeat_n(WORD, words));
         deltas.extend(self.call[1]);
     }
 
-    /// Calls in `deltas`.
+    /// Number of calls in `deltas`.
     pub(crate) fn calls(&self, deltas: &[&str]) -> usize {
         deltas.windows(self.call[0].len()).filter(|window| *window == self.call[0]).count()
     }

@@ -1,7 +1,7 @@
-//! What this server costs in front of an engine elsewhere: microseconds of its CPU for each token, sockets of both sides included, and how much
-//! later a token comes. The engine is a fake that writes a token to every stream at each tick; it, the server and the clients are processes
-//! of their own. Beside it stand the same streams from the replay engine, and the same fake behind another gateway, if `LITELLM` names
-//! that program (tests/remote/README.md).
+//! Benchmark of the server in front of a remote engine: microseconds of its CPU for each token, the sockets of both sides included, and the
+//! delay that it adds to a token. The engine is a fake that writes a token to every stream at each tick; engine, server and clients are
+//! processes of their own. For comparison, the same streams come from the replay engine, and from the same fake behind another gateway, if
+//! `LITELLM` names that program (tests/remote/README.md).
 //!
 //! `cargo bench --profile dist -p tests --bench gateway`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -17,17 +17,17 @@ use tests::fake_engine::{Act, FakeEngine, done, event, head, ids};
 use tests::load::{self, Clients, Cost, Delays, Load};
 use tests::process::{CpuTime, ServerProcess};
 
-/// Twenty tokens a second.
+/// Milliseconds between tokens: twenty tokens a second.
 const PACE_MS: u64 = 50;
-/// Microseconds of CPU that a token may cost at the most streams.
+/// Bar for a token's cost in microseconds of CPU, with the largest number of streams.
 const BAR: f64 = 20.0;
 const TOKENS: usize = 200;
 const STREAMS: [u32; 3] = [1, 100, 1000];
-/// Another gateway isn't asked for more than it can carry.
+/// Maximum number of streams for the other gateway, which can't carry more.
 const MOST_OF_ANOTHER: u32 = 100;
 const CHAT: &str = "/v1/chat/completions";
 
-/// A child that dies with the benchmark.
+/// Child process that is killed when dropped.
 struct Process(Child);
 
 impl Drop for Process {
@@ -37,14 +37,14 @@ impl Drop for Process {
     }
 }
 
-/// An event of Chat Completions, for those who ask the fake for one.
+/// Event of Chat Completions, for clients that send such requests to the fake.
 fn chat_event(text: &str, finish: Option<&str>) -> Vec<u8> {
     let choice = json!({ "index": 0, "delta": { "content": text }, "finish_reason": finish });
     let event = json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "bench", "choices": [choice] });
     format!("data: {event}\n\n").into_bytes()
 }
 
-/// The fake engine's process: it prints its address and serves until its input ends.
+/// Main function of the fake engine's process: prints its address and serves until its input ends.
 fn run_engine() {
     let ids = ids(&("<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(TOKENS)));
     let (end, all) = ids.split_last().expect("a text");
@@ -80,7 +80,7 @@ fn start_engine() -> (Process, SocketAddr) {
     (Process(child), line.trim().parse().expect("an address"))
 }
 
-/// Streams of a load through what listens at `address`, and the CPU time of a process meanwhile.
+/// Runs streams against the server at `address`; returns the cost from the readings of `cpu`, and the delays.
 fn measure(address: SocketAddr, streams: u32, cpu: impl Fn() -> Option<CpuTime>) -> (Option<Cost>, Delays) {
     let load = Load { name: "gateway", streams, tokens: TOKENS, pace_ms: PACE_MS };
     let mut clients = Clients::start(address, load, CHAT);
@@ -102,7 +102,7 @@ fn print_figures(what: &str, streams: u32, (cost, delays): (Option<Cost>, Delays
     println!("{what:28}{streams:8}{cost}{:10.2}{:10.2}{added}", delays.p50, delays.p99);
 }
 
-/// Another gateway in front of the engine: its process, and where it listens.
+/// Starts the other gateway in front of the engine; returns its process and its address.
 fn start_litellm(engine: SocketAddr, folder: &std::path::Path) -> Option<(Process, SocketAddr)> {
     let program = std::env::var_os("LITELLM")?;
     let config = folder.join("litellm.yaml");
@@ -115,7 +115,7 @@ fn start_litellm(engine: SocketAddr, folder: &std::path::Path) -> Option<(Proces
         .arg("--config")
         .arg(&config)
         .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--telemetry", "False"])
-        // It serves this machine alone, and asks for a key otherwise.
+        // It would require a key otherwise; it serves only this machine.
         .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
         .stdout(Stdio::null())
         .stderr(Stdio::null())

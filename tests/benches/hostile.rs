@@ -1,5 +1,5 @@
-//! What a hostile guest costs those beside it: time from a looping guest's call to its kill, the slowest delta of a hundred neighbours
-//! meanwhile, and resident memory over ten thousand instances.
+//! Benchmark of what a hostile guest costs other streams: time from a looping guest's call until it is killed, the slowest delta of a hundred
+//! neighbours meanwhile, and resident memory over ten thousand instances.
 //!
 //! `cargo bench --profile dist -p tests --bench hostile`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -14,12 +14,12 @@ use tests::streams::{SHIPPED, Stream, load, load_guest};
 
 const KILLS: usize = 100;
 const NEIGHBOURS: usize = 100;
-/// CPU time that a guest may take beyond its budget.
+/// Bar for the CPU time that a guest takes beyond its budget.
 const BAR: Duration = Duration::from_millis(20);
-/// What resident memory may grow by from the first thousand instances to the last of ten thousand.
+/// Bar for the growth of resident memory, in KiB, from the first thousand instances to ten thousand.
 const FLAT_KIB: u64 = 1024;
 
-/// CPU and wall time from a call that never returns to its end, each beyond the budget.
+/// CPU and wall time of a call that never returns by itself, each beyond the budget.
 fn kill(plugin: &Plugin, budget: Duration) -> (Duration, Duration) {
     let mut stream = Stream::start(plugin).expect("it starts");
     let (cpu, wall) = (thread_cpu(), Instant::now());
@@ -35,7 +35,7 @@ fn print_times(what: &str, mut times: Vec<Duration>) {
     println!("{what:48}median {:8.4} ms   p99 {:8.4} ms   most {:8.4} ms", at(50), at(99), at(100));
 }
 
-/// Deltas of neighbours, one after another, until told to stop: CPU and wall time of each.
+/// Feeds deltas to the neighbours, one after another, until `stop` is set; returns CPU and wall time of each delta.
 fn neighbours(plugin: &Plugin, stop: &AtomicBool) -> (Vec<Duration>, Vec<Duration>) {
     let mut streams: Vec<_> = (0..NEIGHBOURS).map(|_| Stream::start(plugin).expect("it starts")).collect();
     for stream in &mut streams {
@@ -49,7 +49,7 @@ fn neighbours(plugin: &Plugin, stop: &AtomicBool) -> (Vec<Duration>, Vec<Duratio
             walls.push(wall.elapsed());
             cpus.push(thread_cpu().saturating_sub(cpu));
         }
-        // Not faster than models write; and the looping thread gets its core.
+        // Deltas come no faster than models write, and the looping thread gets its core.
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(streams.iter().all(|stream| !stream.is_faulted()), "no neighbour fails");

@@ -1,8 +1,8 @@
-//! What a token of a stream costs the server with everything around it, sockets too: the CPU time of its process per token, for many streams
-//! at the pace of a model and for few as fast as they go. The clients are a process of their own.
+//! Benchmark of a stream's token in the whole server, sockets included: the CPU time of its process per token, for many streams at the pace
+//! of a model, and for a few at full speed. The clients are a process of their own.
 //!
-//! Beside it stands what a write to a socket costs a bare thread that does nothing else, measured in turn with the server: that much of a
-//! token is the kernel's, for both ends of a connection over the loopback interface.
+//! For comparison, the cost of a write to a socket from a thread that does nothing else is measured alternately with the server: this part of
+//! a token's cost is the kernel's, for both ends of a connection over the loopback interface.
 //!
 //! `cargo bench --profile dist -p tests --bench paced`; the server is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -17,14 +17,14 @@ use tests::load::{self, Clients, Cost, Load};
 use tests::measure::thread_cpu;
 use tests::process::ServerProcess;
 
-/// Twenty tokens a second.
+/// Milliseconds between tokens: twenty tokens a second.
 const PACE_MS: u64 = 50;
-/// Microseconds of CPU that a token of a paced stream may cost.
+/// Bar for the cost of a paced stream's token, in microseconds of CPU.
 const BAR: f64 = 12.0;
 const RUNS: usize = 3;
-/// Bytes of an event with its chunk's frame, about.
+/// Approximate size in bytes of an event with its chunk's frame.
 const EVENT: usize = 256;
-/// Writes to each socket.
+/// Number of writes to each socket.
 const BARE_WRITES: u32 = 60;
 
 const LOADS: [Load; 2] = [
@@ -36,12 +36,12 @@ fn path(protocol: Protocol) -> &'static str {
     if protocol == Protocol::Chat { "/v1/chat/completions" } else { "/v1/responses" }
 }
 
-/// What an event costs the server (there is one for each token, but for the few that open and close an answer), from when all streams
-/// have begun to when all have ended.
+/// Server's cost of an event, from when all streams have begun to when all have ended. There is one event for each token, apart from the
+/// few that open and close an answer.
 fn per_token(load: Load, protocol: Protocol) -> Cost {
     let text = "<think>\n\n</think>\n\n".to_owned() + &"a ".repeat(load.tokens);
     let server = ServerProcess::start(&json!([{ "text": text, "pace_ms": load.pace_ms }]), &[]);
-    // Those that go as fast as they can are half over when all have begun: their beginning counts as well.
+    // Streams at full speed are half over when all have begun, so their beginning counts as well.
     let (mut cpu, mut before) = (server.cpu_time(), 0);
     let mut clients = Clients::start(server.address, load, path(protocol));
     let begun = clients.mark();
@@ -52,7 +52,7 @@ fn per_token(load: Load, protocol: Protocol) -> Cost {
     Cost::new(cpu, server.cpu_time(), events)
 }
 
-/// Microseconds of CPU that a write to one of as many sockets at the same pace costs a thread that does nothing else.
+/// Microseconds of CPU for a write to one of as many sockets at the same pace, from a thread that does nothing else.
 fn bare_write(load: Load) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let clients = Clients::start(listener.local_addr().expect("it is bound"), load, path(Protocol::Chat));
@@ -69,12 +69,12 @@ fn bare_write(load: Load) -> f64 {
         std::thread::sleep(Duration::from_millis(load.pace_ms));
     }
     let cpu = thread_cpu().saturating_sub(began);
-    // They would take the end of a socket whose request wasn't read for a fault.
+    // The clients' process is killed first: it would take the reset of a socket whose request wasn't read for a fault.
     drop(clients);
     cpu.as_secs_f64() * 1e6 / f64::from(BARE_WRITES * load.streams)
 }
 
-/// Median costs of a token, and of a bare write where the load is paced.
+/// Median costs of a token, and of a bare write if the load is paced.
 fn medians(load: Load, protocol: Protocol) -> (Cost, Option<f64>) {
     let (mut costs, mut writes) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {

@@ -1,7 +1,7 @@
-//! What a parser costs in its sandbox, with all limits on, in CPU time of one thread: its start, and then each delta, with
-//! markers, ops and conservation, by format, shape and length; and with 1,000 and 10,000 streams alive at once.
+//! Benchmark of parsers in their sandbox, with all limits on, in CPU time of one thread: the start, and then each delta, including
+//! markers, ops and conservation, by format, shape and length; also with 1,000 and 10,000 live streams.
 //!
-//! `cargo bench --profile dist -p tests --bench parser [-- FORMAT…]`, with other plugins by `PLUGINS=FOLDER`
+//! `cargo bench --profile dist -p tests --bench parser [-- FORMAT…]`; `PLUGINS=FOLDER` sets another folder of plugins.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -20,11 +20,11 @@ use host::turn::{ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnEvent, 
 use tests::measure::{median, resident_kib, thread_cpu};
 
 const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
-/// Deltas measured for each figure, in streams of its length, but never fewer streams than `STREAMS`.
+/// Number of deltas measured for each figure, in streams of its length, and the minimum number of streams.
 const DELTAS: usize = 131_072;
 const STREAMS: usize = 7;
 
-/// A format's plugin, loaded.
+/// Loaded plugin of a format.
 struct Sandbox {
     format: &'static Format,
     plugin: Arc<Plugin>,
@@ -70,7 +70,7 @@ impl Sandbox {
         Turn::new(settings, parser)
     }
 
-    /// CPU time of one stream's deltas after its warm-up.
+    /// CPU time of a stream's deltas after its warm-up.
     fn stream(&self, warm_up: &[TokenText<'_>], pieces: &[TokenText<'_>]) -> Duration {
         let (mut turn, mut events) = (self.turn(), TurnEvents::default());
         feed(&mut turn, warm_up, &mut events);
@@ -82,7 +82,7 @@ impl Sandbox {
         time
     }
 
-    /// The streams are what they are meant to be: so many calls, all of them whole.
+    /// Checks that the parser finds the intended number of calls in a stream, all of them complete.
     fn check(&self, deltas: &[&str]) {
         let (mut turn, mut events) = (self.turn(), TurnEvents::default());
         for piece in self.pieces(deltas) {
@@ -95,7 +95,7 @@ impl Sandbox {
     }
 }
 
-/// The id of a marker that is one token of the model's tokenizer.
+/// Token id of a marker; `None` for other texts and for markers that aren't one token of the model's tokenizer.
 fn token(format: &Format, literals: &[String], text: &str) -> Option<u32> {
     let at = literals.iter().position(|known| known == text && !format.spelt.contains(&text))?;
     u32::try_from(at).ok()
@@ -137,7 +137,7 @@ fn delta_figures(sandbox: &Sandbox) {
     }
 }
 
-/// Many streams take turns, each in the argument of a call: the caches hold none of them.
+/// Measures many streams round-robin, each in the argument of a call, so that no stream stays in the processor's caches.
 fn round_robin(sandbox: &Sandbox, streams: usize) {
     const ROUNDS: usize = 9;
     let (opening, word) = (sandbox.pieces(sandbox.format.opening()), sandbox.pieces(&[WORD]));

@@ -1,13 +1,13 @@
-//! What drafts bring where a file is written again with one change: tokens per step, and what a step takes on the CPU with random
+//! Benchmark of drafts for a file that is written again with one change: tokens per step, and the time of a step on the CPU with random
 //! weights in the shape of Qwen3-0.6B.
 //!
-//! A random model doesn't copy, so a mask that allows one token at a time says what it writes: 400 lines of this project's code, one of
-//! them changed, as a model that follows the instruction would. The mask lets every draft through and rejects what differs, so drafts
-//! are found, run and rejected as in earnest; everything is computed but for what a mask costs and what it takes to be right.
-//! Words with the blank before them, signs, and line ends with what follows are the tokens.
-//! Steps of the whole answer are counted with a small model. The time of a step is taken over a part of the answer, on the clock and as
-//! that of the processors divided by the threads, which is what a quiet machine would take; tokens per step times the ratio of both
-//! steps' times is how many times as fast the whole answer is.
+//! A random model doesn't copy, so a mask that allows one token at a time determines the output: 400 lines of this project's code, one of
+//! them changed, as a model that follows the instruction would write them. The mask accepts every draft as valid and then rejects the tokens
+//! that differ, so drafts are found, run and rejected as in real use; only the cost of a real mask is missing.
+//! Tokens are words with the blank before them, signs, and line ends with the blanks after them.
+//! The steps of the whole answer are counted with a small model. The time of a step is measured over a part of the answer, as wall time and
+//! as processor time divided by the number of threads, which estimates the wall time on a machine without other work. The speed-up of the
+//! whole answer is tokens per step times the ratio of both steps' times.
 //!
 //! `cargo bench --profile dist -p tests --bench speculation`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -36,9 +36,9 @@ const SMALL: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "vocab_size": 409
 const FILES: [&str; 2] =
     [include_str!("../../host/engine/src/generation.rs"), include_str!("../../host/engine/src/local.rs")];
 const LINES: usize = 400;
-/// The line that is changed, and into what.
+/// Index of the changed line, and its new text.
 const CHANGED: (usize, &str) = (10, "use crate::tokens::{Sampling, Token as GeneratedToken};");
-/// Tokens whose time is taken: without drafts, and with them, when they have found the way back behind the change.
+/// Ranges of the measured tokens: without drafts, and with drafts, where they match again after the change.
 const TIMED: [Range<usize>; 2] = [1..33, 256..512];
 
 fn main() {
@@ -57,7 +57,7 @@ fn main() {
     let small = edit.run(&start(SMALL), 1..edit.answer.len(), true);
     println!("whole answer: {small}");
     let engine = start(QWEN3_06B);
-    // The prompt is cached by then.
+    // Puts the prompt into the prefix cache.
     edit.run(&engine, 0..1, false);
     let [plain, drafted] = TIMED.map(|range| (range.start > 1, range)).map(|(drafts, range)| {
         let run = edit.run(&engine, range, drafts);
@@ -75,7 +75,7 @@ fn main() {
     );
 }
 
-/// Words, signs and white space, numbered as they come: cut as tokenizers for code do it.
+/// Splits a text into words, signs and white space as tokenizers for code do, and numbers them in the order of their appearance.
 fn tokens<'a>(text: &'a str, ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -102,13 +102,13 @@ fn start(config: &str) -> LocalEngine {
     LocalEngine::start(Box::new(runner.expect("there is memory")), LocalOptions::default())
 }
 
-/// A file to write again.
+/// Prompt with a file, and the answer that is the changed file.
 struct Edit {
     prompt: Vec<u32>,
     answer: Arc<[u32]>,
 }
 
-/// What a part of an answer took.
+/// Measurements of a part of an answer.
 struct Run {
     tokens: usize,
     steps: u32,
@@ -119,7 +119,7 @@ struct Run {
 }
 
 impl Edit {
-    /// Writes the answer as far as `measured` goes; what comes before that isn't measured.
+    /// Generates the answer up to the end of `measured`; tokens before that range aren't measured.
     fn run(&self, engine: &LocalEngine, measured: Range<usize>, drafts: bool) -> Run {
         let script = Script { tokens: Arc::clone(&self.answer), at: 0, drafts };
         let request = GenerationRequest {
@@ -134,7 +134,7 @@ impl Edit {
             cache_salt: 0,
             affinity: 0,
             priority: 0,
-            // One step at a time: figures are read between them.
+            // One step at a time, so that the engine's statistics are read between steps.
             queue: 1,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -187,7 +187,7 @@ impl std::fmt::Display for Run {
     }
 }
 
-/// Allows the next token of a text and no other. It lets all drafts through, right or wrong, or none.
+/// Mask that allows only the next token of a text. It accepts all drafts as valid, right or wrong, or none.
 #[derive(Debug)]
 struct Script {
     tokens: Arc<[u32]>,
@@ -198,7 +198,7 @@ struct Script {
 impl TokenMask for Script {
     fn apply(&mut self, mask: &mut [u32]) -> Result<(), MaskError> {
         mask.fill(0);
-        // Behind the text's end a draft may stand that isn't accepted.
+        // A draft may go on after the text's end; it isn't accepted there.
         let id = self.tokens.get(self.at).copied().unwrap_or(0) as usize;
         mask[id / 32] |= 1 << (id % 32);
         Ok(())

@@ -1,5 +1,5 @@
-//! What a token costs on its way from the engine's step to the socket, in CPU time of one thread (µs per token, socket writes
-//! excluded), and what a live stream holds (KiB). `parser` measures the sandbox alone.
+//! Benchmark of a token's whole path from the engine's step to the socket, in CPU time of one thread (µs per token, without socket
+//! writes), and of the memory of a live stream (KiB). `parser` measures the sandbox alone.
 //!
 //! `cargo bench --profile dist -p tests --bench stream [-- PROTOCOL…]`
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
@@ -10,9 +10,9 @@ use host::turn::TurnEvents;
 use tests::measure::{median_cpu, resident_kib};
 use tests::path::{Shape, answer, replay_model};
 
-/// Tokens of one answer.
+/// Numbers of tokens of an answer.
 const LENGTHS: [usize; 3] = [1 << 10, 1 << 14, 1 << 16];
-/// The same way (parse, events, JSON) in vLLM 0.33's Python server, from a measurement of its own: it isn't run here.
+/// Cost of the same path (parse, events, JSON) in vLLM 0.33's Python server, from a separate measurement: it isn't run here.
 const VLLM: &str = "vLLM 0.33, measured apart: 16 to 33; for a custom tool's 16k-token input 38 s in all";
 
 fn path_figures(runtime: &tokio::runtime::Runtime, asked: &[String]) {
@@ -25,7 +25,7 @@ fn path_figures(runtime: &tokio::runtime::Runtime, asked: &[String]) {
     for shape in Shape::ALL {
         for protocol in Protocol::ALL.into_iter().filter(|protocol| is_asked(*protocol)) {
             if shape == Shape::Summary && protocol != Protocol::Responses {
-                continue; // they have no dialects
+                continue; // only Responses has summaries
             }
             print!("{:12} {:12}", format!("{shape:?}"), format!("{protocol:?}"));
             for length in LENGTHS {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The real clients against the built server: the SDKs of OpenAI and Anthropic, each for Python and for Node.js. Makes its environments beside itself, once;
-# `run.sh install` does no more than that.
+# Runs the real clients against the built server: the SDKs of OpenAI and Anthropic, LangChain and the AI SDK, for Python and for Node.js. It makes
+# its environments once, beside itself; `run.sh install` does only that.
 set -euo pipefail
 cd "$(dirname "$0")"
 

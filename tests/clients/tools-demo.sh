@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Serves scripted words (docs/replay.md) with reference tool servers (the time, from PyPI; sums, from npm where Node.js is installed) and
-# asks one question: the answer streams by, the server's own calls of the tools in the middle of it. With `--serve` the server goes on.
-# What has to be installed for that is printed first: it goes into ignored folders beside this script, and nowhere else.
+# Serves scripted outputs (docs/replay.md) with reference tool servers (the time, from PyPI; sums, from npm where Node.js is installed) and
+# sends one question: the streamed answer shows the server's own calls of the tools. With `--serve` the server keeps running.
+# The packages that have to be installed are printed first; they go into ignored folders beside this script, and nowhere else.
 set -euo pipefail
 HERE=$(cd "$(dirname "$0")" && pwd)
 VENV=$HERE/python/.venv

@@ -1,6 +1,6 @@
-"""What PyTorch reaches on the same GPU, in the same run: the copy bandwidth, the matmul rate, and the linear layers of Qwen3-8B.
+"""PyTorch's figures on the same GPU, in the same run: the copy bandwidth, the matmul rate, and the linear layers of Qwen3-8B.
 
-Each is timed as a graph of many calls, each with weights of its own, so that no second-level cache has them.
+Each is timed as a graph of many calls, each with weights of its own, so that they aren't in the L2 cache.
 """
 
 import time
@@ -9,7 +9,7 @@ import torch
 
 
 def seconds(calls):
-    """Of one call, in a graph of all of them."""
+    """Returns the seconds of one call, measured in a graph of all calls."""
     calls[0]()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()

@@ -1,11 +1,11 @@
-"""Compiles the variants that the example `variants` wrote into a folder, and looks at the machine code.
+"""Compiles the variants that the example `variants` wrote into a folder, and checks the machine code.
 
-No kernel may have a stack: arrays belong in registers. What else a kernel promises stands in its file, as
+No kernel may have a stack, since arrays belong in registers. Further promises of a kernel are in its file, as
 
-    // sass: KERNEL has REGEX          an instruction that begins so
-    // sass: KERNEL lacks REGEX        none
+    // sass: KERNEL has REGEX          at least one instruction whose beginning matches
+    // sass: KERNEL lacks REGEX        no such instruction
 
-with `sass [NAME=NUMBER]:` where only variants with that constant promise it. `KERNEL_80` speaks of sm_80 alone, `KERNEL_90` of sm_90a.
+with `sass [NAME=NUMBER]:` if only variants with that constant promise it. `KERNEL_80` means sm_80 alone, `KERNEL_90` sm_90a alone.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ PROMISE = re.compile(r"^// sass(?: \[(\w+)=(\d+)\])?: (\w+?)(?:_(80|90))? (has|l
 
 
 class Nvrtc:
-    """The compiler's library, which compiles one source at a time in a process."""
+    """NVRTC's library, which compiles one source at a time in a process."""
 
     def __init__(self):
         builtins = next((CUDA / "lib").glob("libnvrtc-builtins.so.*"))
@@ -40,10 +40,10 @@ class Nvrtc:
         return buffer.raw
 
     def compile(self, name, text, options):
-        """(binary or None, log)"""
+        """Returns (binary or None, log)."""
         program = ctypes.c_void_p()
         self.library.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None)
-        # The log of ptxas tells registers and spills; it changes nothing of the binary.
+        # The log of ptxas has the numbers of registers and spills; the option doesn't change the binary.
         options = [option.encode() for option in [*options, "--ptxas-options=-v"]]
         failed = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         log = self.output(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").decode().rstrip("\0")
@@ -53,7 +53,7 @@ class Nvrtc:
 
 
 def instructions(path):
-    """Of each kernel of a binary, its instructions without their predicates."""
+    """Returns the instructions of each kernel in a binary, without their predicates."""
     sass = subprocess.run([CUDA / "bin" / "nvdisasm", path], capture_output=True, text=True, check=True).stdout
     kernels, current = {}, None
     for line in sass.splitlines():
@@ -65,7 +65,7 @@ def instructions(path):
 
 
 def usage(log):
-    """Of each kernel, (registers, bytes of stack, spills) as ptxas tells them."""
+    """Returns (registers, bytes of stack, bytes spilled) of each kernel from the log of ptxas."""
     found = {}
     for part in log.split("Compiling entry function '")[1:]:
         stack, stores, loads = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
@@ -74,7 +74,7 @@ def usage(log):
 
 
 def broken(kernel, job, text, codes):
-    """The promises of the kernel's file that its instructions don't keep."""
+    """Returns the promises of the kernel's file that its instructions don't keep."""
     constants = dict(option[2:].split("=") for option in job["options"] if option.startswith("-D"))
     errors = []
     if any(re.match(r"LDL|STL", code) for code in codes):
@@ -89,12 +89,12 @@ def broken(kernel, job, text, codes):
 
 @cache
 def nvrtc():
-    """This process' compiler."""
+    """Returns this process's compiler."""
     return Nvrtc()
 
 
 def check(path):
-    """(rows of the table, errors)"""
+    """Compiles and checks one variant; returns (rows of the table, errors)."""
     job, source = json.loads(path.read_text()), path.with_suffix(".cu").read_bytes()
     begin = time.monotonic()
     binary, log = nvrtc().compile(job["name"], source, job["options"])
@@ -125,7 +125,7 @@ def check(path):
     return rows, errors
 
 
-# A kernel with everything that is wrong.
+# A kernel with every fault that the check looks for.
 WRONG = """
 // sass: wrong has HMMA
 // sass: wrong lacks LDG
@@ -140,7 +140,7 @@ extern "C" __global__ void wrong(int* x) {
 
 
 def finds_what_is_wrong(folder):
-    """Whether the check sees each fault of WRONG, and no other."""
+    """Returns whether the check finds each fault of WRONG, and no other."""
     path = folder / "wrong.json"
     path.with_suffix(".cu").write_text(WRONG)
     options = ["--gpu-architecture=sm_80", "-default-device"]

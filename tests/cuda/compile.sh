@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles every kernel in every variant for sm_80 and sm_90a, as the server would; needs no GPU. `compile.sh NAME` only sources
-# whose name has NAME in it; `compile.sh install` only fetches the compiler.
+# Compiles every kernel in every variant for sm_80 and sm_90a, as the server would; needs no GPU. `compile.sh NAME` compiles only sources
+# whose names contain NAME; `compile.sh install` only fetches the compiler.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,6 +19,6 @@ rm -rf "$BUILT/variants"
 cargo run --quiet --release --locked -p cuda-kernels --example variants -- "$BUILT/variants" 80 90
 "$BUILT/venv/bin/python" tests/cuda/compile.py "$BUILT/variants" "${1:-}"
 
-# The server's own way to the compiler: its libraries by folder, its cache.
+# Tests how the server itself uses the compiler: its libraries in a folder, its cache.
 LIBS=$(echo "$BUILT"/venv/lib/python3*/site-packages/nvidia/cu13/lib)
 ENGINE_TESTS_CUDA_LIBS=$LIBS cargo test --quiet --release --locked -p engine --lib cuda::tests::nvrtc

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# What a GPU has to show, in stages, each with its own time limit; prints as it goes and goes on behind a stage that fails.
+# Tests and benchmarks of a GPU, in stages with a time limit each. Output is printed at once, and the stages after a failed one run, too.
 #
-#   tests/cuda/run.sh build              here: what is carried to the GPU's machine, into target/cuda/carry: two stripped binaries (with NVRTC where
-#                                        CARRY_NVRTC is set: it is large, and looked for on that machine otherwise)
-#   tests/cuda/run.sh [DEVICE [STAGE…]]  there: all stages, or those named, on cuda:0, cuda:N, or cpu (a rehearsal without a GPU)
+#   tests/cuda/run.sh build              on this machine: builds the files to carry to the GPU's machine into target/cuda/carry: two stripped
+#                                        binaries (with NVRTC if CARRY_NVRTC is set: it is large, and otherwise searched on that machine)
+#   tests/cuda/run.sh [DEVICE [STAGE…]]  on the GPU's machine: runs all stages, or the named ones, on cuda:0, cuda:N, or cpu (a trial without a GPU)
 #
-# Text of everything is kept in $OUT (target/cuda/results otherwise).
+# The output of every stage is kept in $OUT (default: target/cuda/results).
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 CARRY=${CARRY:-target/cuda/carry}
 HOST=$CARRY/host
 export CARGO_MANIFEST_DIR=$PWD/host/engine
 
-# The binary as releases have it, the engine's tests, and the compiler of kernels.
+# Builds the server as for releases and the engine's tests, and adds the compiler of kernels if asked.
 build() {
     set -e
     mkdir -p "$CARRY/lib"
@@ -37,13 +37,13 @@ OUT=${OUT:-target/cuda/results}
 mkdir -p "$OUT"
 KERNELS=$(mktemp -d)
 trap 'rm -rf "$KERNELS"' EXIT
-# The compiler of kernels: carried, of the machine's toolkit, or of its Python packages; none: the system's loader finds it, or nothing does.
+# The compiler of kernels: the carried one, that of the machine's toolkit, or that of its Python packages. If empty, it's left to the system's loader.
 NVRTC=$(ls -d "$CARRY/lib/libnvrtc.so.13" /usr/local/cuda*/targets/*/lib/libnvrtc.so.13 /usr/local/cuda*/lib64/libnvrtc.so.13 \
     $(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)/nvidia/*/lib/libnvrtc.so.13 2>/dev/null | head -1)
 LIBS=()
 [ -n "$NVRTC" ] && LIBS=(--cuda-libs "$(dirname "$NVRTC")")
 LOAD=(--device "$DEVICE" "${LIBS[@]}" --kernel-cache "$KERNELS")
-# The engine's tests run their kernels there instead of on the shim.
+# The engine's tests run their kernels on the GPU instead of the shim.
 case $DEVICE in cuda*)
     export ENGINE_TESTS_DEVICE=$DEVICE ENGINE_TESTS_KERNEL_CACHE=$KERNELS
     [ -n "$NVRTC" ] && export ENGINE_TESTS_CUDA_LIBS=$(dirname "$NVRTC") ;;
@@ -51,7 +51,7 @@ esac
 SMALL=(-p 128 -n 16 --parallel 1 -r 1 --read-buffer 64)
 FAILED=()
 
-# stage NAME SECONDS COMMAND…
+# stage NAME SECONDS COMMAND…: runs a command with a time limit, and notes its failure.
 stage() {
     local name=$1 seconds=$2 begin=$SECONDS
     shift 2
@@ -67,7 +67,8 @@ state() {
     stage devices 15 "$HOST" devices "${LIBS[@]}"
 }
 
-# Every kernel against its reference, on inputs that no run had before: of each its greatest error, and that as a share of what is allowed.
+# Every kernel against its reference, on inputs that are new in each run. Prints the greatest error of each kernel, also as a share of its
+# tolerance.
 kernels() {
     export KERNEL_TESTS_SEED=${KERNEL_TESTS_SEED:-$RANDOM}
     echo "-- KERNEL_TESTS_SEED=$KERNEL_TESTS_SEED"
@@ -79,12 +80,12 @@ kernels() {
         sort | tee "$OUT/kernel-errors.txt"
 }
 
-# Bytes that kernels move by their time, beside a copy and a matmul of the same run. On the shim everything is only launched, in small.
+# Bandwidth of kernels, beside a copy and a matmul of the same run. On the shim everything is only launched, with small sizes.
 table() {
     stage table 90 "$CARRY/engine-tests" --nocapture cuda::tests::speed::table
 }
 
-# The first start compiles, the second finds everything in the cache.
+# The first start compiles the kernels, the second finds them in the cache.
 compile() {
     stage first-start 60 "$HOST" bench model "${LOAD[@]}" "${SMALL[@]}"
     stage second-start 30 "$HOST" bench model "${LOAD[@]}" "${SMALL[@]}"
@@ -100,8 +101,8 @@ steps() {
     stage deterministic 30 "$CARRY/engine-tests" --nocapture cuda::tests::deterministic
 }
 
-# The issue's figures: batch 1, 64 and 256, and prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
-# (`memory`) is that of the weights' bytes times steps per second.
+# Figures of models at batch 1, 64 and 256, and of prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
+# (`memory`) counts the weights' bytes times steps per second.
 shapes() {
     local model
     for model in qwen3-0.6b qwen3-8b gpt-oss-20b moonlight; do
@@ -115,7 +116,7 @@ shapes() {
     done
 }
 
-# Starts a server with these arguments; `address` is where, or empty.
+# start NAME ARGUMENT…: starts a server and sets `address` to its URL, or to nothing if it failed.
 start() {
     local log=$OUT/$1.log wait
     shift
@@ -135,9 +136,9 @@ stop() {
     wait $server
 }
 
-# How long the GPU does nothing while 64 clients are answered, a quarter of them in JSON by a nested schema: its own count of the time in which no
-# kernel ran, and the tokens per second beside those of the same model without a server. Answers are as long as asked, in Qwen3-8B's shape with
-# the words of a small model.
+# Idle time of the GPU while 64 clients are answered, a quarter of them in JSON by a nested schema: nvidia-smi's share of time without a running
+# kernel, and the tokens per second beside those of the same model without a server. Answers have the requested length; the model has
+# Qwen3-8B's shape and the vocabulary of a small model.
 idle() {
     local model=$OUT/idle-model file sampler= free
     mkdir -p "$model"
@@ -160,7 +161,7 @@ idle() {
     timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency 48 --num-prompts 384 --output-len 256 --extra-body '{"ignore_eos": true}' \
         --csv "$OUT/idle-serve.csv" > "$OUT/idle-free.txt" 2>&1 &
     free=$!
-    # A list that is longer than an answer may be.
+    # The schema's list is longer than an answer may be.
     stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency 16 --num-prompts 128 --output-len 256 --seed 1 \
         --csv "$OUT/idle-constrained.csv" --extra-body '{"chat_template_kwargs": {"enable_thinking": false}, "structured_outputs": {"json": {"type": "array", "minItems": 200,
             "items": {"type": "object", "required": ["name", "at", "tags"], "additionalProperties": false, "properties": {"name": {"type": "string", "maxLength": 12},
@@ -169,7 +170,7 @@ idle() {
     cat "$OUT/idle-free.txt"
     if [ -n "$sampler" ]; then
         kill $sampler
-        # Without its begin and its end, in which fewer than 64 are answered.
+        # The beginning and the end are left out, since fewer than 64 clients are answered then.
         awk '{ all[NR] = $1 } END { for (i = int(NR / 5); i < NR * 4 / 5; i++) { sum += all[i]; n++ }
             if (n) printf "-- idle: %.1f %% of %d samples\n", 100 - sum / n, n }' "$OUT/idle-samples.txt" | tee "$OUT/idle.txt"
     else

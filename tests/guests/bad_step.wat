@@ -1,4 +1,4 @@
-;; Answers with a step that doesn't exist.
+;; Returns a step that doesn't exist.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (i32.store8 (i32.const 32) (i32.const 9))
   (i32.const 32))

@@ -1,4 +1,4 @@
-;; Takes a millisecond for each text: less than a call may, and far more than its stream should.
+;; Takes a millisecond for each text: less than the limit of one call, but far more than its stream should use.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (local $left i32)
   (local.set $left (i32.const 1000000))

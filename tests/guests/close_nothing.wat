@@ -1,4 +1,4 @@
-;; Closes what isn't open before each text, which the contract allows.
+;; Closes an item before each text although none is open, which the contract allows.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (i32.store (i32.const 36) (i32.const 320))
   (i32.store (i32.const 40) (i32.const 2))

@@ -1,4 +1,4 @@
-;; Calls what the text says, and writes 60,000 bytes of arguments of its own.
+;; Calls a tool of the text's name, and writes 60,000 bytes of arguments of its own.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (i32.store (i32.const 36) (i32.const 320))
   (i32.store (i32.const 40) (i32.const 2))

@@ -1,4 +1,4 @@
-;; Answers with 300,000 empty strings of arguments.
+;; Returns 300,000 empty strings of arguments.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (local $op i32)
   (drop (memory.grow (i32.const 80)))

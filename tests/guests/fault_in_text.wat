@@ -1,4 +1,4 @@
-;; Says that it can't go on, in two lines.
+;; Returns a fault whose message has two lines.
 (data (i32.const 320) "no idea\0awhat this is")
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (i32.store (i32.const 68) (i32.const 320))

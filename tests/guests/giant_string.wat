@@ -1,4 +1,4 @@
-;; Answers with arguments of its own, 2 MiB of them.
+;; Returns 2 MiB of arguments of its own.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (drop (memory.grow (i32.const 32)))
   (i32.store8 (i32.const 48) (i32.const 5))

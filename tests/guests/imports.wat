@@ -1,4 +1,4 @@
-;; Wants the environment and the clock.
+;; Imports the environment and the clock.
 (component
   (import "wasi:cli/environment@0.2.6" (instance))
   (import "wasi:clocks/monotonic-clock@0.2.6" (instance))

@@ -1,4 +1,4 @@
-;; Calls a tool that nobody named: `guest`.
+;; Calls a tool that isn't declared and isn't named in the text: `guest`.
 (func $text (param $chunk i32) (param $bytes i32) (result i32)
   (i32.store8 (i32.const 48) (i32.const 3))
   (i32.store (i32.const 52) (i32.const 256))

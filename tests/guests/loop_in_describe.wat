@@ -1,4 +1,4 @@
-;; Never says what it is.
+;; Never returns from its description.
 (func $describe (result i32)
   (loop $for-ever (br $for-ever))
   unreachable)

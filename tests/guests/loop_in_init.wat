@@ -1,3 +1,3 @@
-;; Never finishes being instantiated.
+;; Never finishes its instantiation.
 (func $init (loop $for-ever (br $for-ever)))
 (start $init)

@@ -1,2 +1,2 @@
-;; Wants 32 MiB from the start.
+;; Declares a memory of 32 MiB from the start.
 (memory (export "memory") 512)

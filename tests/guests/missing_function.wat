@@ -1,4 +1,4 @@
-;; Says that it is a parser, and exports nothing more.
+;; Exports the parser's interface without its functions.
 (component
   (instance $parser)
   (export "sluice:parser/parser@0.1.0" (instance $parser)))

@@ -1,9 +1,9 @@
-;; A parser component of contract 0.1, written by hand: all types and exports, with the code of a guest left open.
-;; The code of a guest is a few functions in the canonical ABI; those it doesn't define are the healthy ones.
+;; Parser component of contract 0.1, written by hand: all types and exports, with a placeholder for the code of a guest.
+;; The code of a guest is a few functions in the canonical ABI; healthy functions are added where it doesn't define them.
 ;;
-;; Memory: 0 pass and every other "nothing"; 16 hold; 32 ops, one of them, at 48: bytes(run { route @52, bytes @56 });
-;; 64 fault (text @68, bytes @72); 128 ok(descriptor): name @132, version @140, models @148, markers @156, stops @164,
-;; trim @172, history-call-ids @176; 256 strings; from 4096 on arguments that the host writes, anew at each call.
+;; Memory: 0 `pass` and every other value of zeros; 16 `hold`; 32 a list of one op, which is at 48: bytes(run { route @52, bytes @56 });
+;; 64 `fault` (text @68, bytes @72); 128 ok(descriptor): name @132, version @140, models @148, markers @156, stops @164,
+;; trim @172, history-call-ids @176; 256 strings; from 4096 on the arguments that the host writes at each call.
 (component
   (component $parser
     (core module $code
@@ -27,7 +27,7 @@
             (drop (memory.grow (i32.const 1)))
             (br $more)))
         (local.get $at))
-      ;; The step of one run.
+      ;; Returns the step of one run.
       (func $run (param $route i32) (param $bytes i32) (result i32)
         (i32.store8 (i32.const 52) (local.get $route))
         (i32.store (i32.const 56) (local.get $bytes))

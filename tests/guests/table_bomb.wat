@@ -1,2 +1,2 @@
-;; Wants a table of a million functions.
+;; Declares a table of a million functions.
 (table 1000000 funcref)

@@ -1,2 +1,2 @@
-;; Panics when asked what it is.
+;; Panics in its description.
 (func $describe (result i32) unreachable)

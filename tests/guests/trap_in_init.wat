@@ -1,3 +1,3 @@
-;; Panics while it is being instantiated.
+;; Panics during its instantiation.
 (func $init unreachable)
 (start $init)

@@ -1,2 +1,2 @@
-;; Panics when it is told of the request.
+;; Panics when a stream starts.
 (func $start (result i32) unreachable)

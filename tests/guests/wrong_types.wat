@@ -1,4 +1,4 @@
-;; Exports the contract's functions, all of them without arguments or results.
+;; Exports the contract's functions, but without parameters and results.
 (component
   (component $parser
     (core module $code (func (export "f")))

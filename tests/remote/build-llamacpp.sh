@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds programs of llama.cpp from source: `build-llamacpp.sh TARGET…` leaves them in the cache's `build/bin`, and Python with `gguf` in `venv`.
+# Builds programs of llama.cpp from source: `build-llamacpp.sh TARGET…` puts them into the cache's `build/bin`, and Python with `gguf` into `venv`.
 set -euo pipefail
 cd "$(dirname "$0")"
 CACHE=${SLUICE_REMOTE_CACHE:-$PWD/../../target/remote}/llamacpp

@@ -1,9 +1,9 @@
-"""Asks a running upstream the requests of the fixtures and writes its answers, byte for byte but for what
-changes from run to run (ids, times, paths).
+"""Sends the fixtures' requests to a running engine and writes its answers, byte for byte except for what changes from run to run (ids, times,
+paths).
 
     python capture.py KIND URL OUT_DIR          KIND: vllm_completions | vllm_generate | llamacpp
 
-An answer is written as NAME.sse if it streams, else as NAME.json or .txt; statuses.txt has the status of each.
+An answer is written to NAME.sse if it is a stream, else to NAME.json or .txt; statuses.txt has the status of each.
 """
 import json
 import pathlib
@@ -12,7 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 
-# The prompts as ids of qwen3-tiny: "Hello!", and the weather in Paris and São Paulo with one tool.
+# The prompts as token ids of qwen3-tiny: "Hello!", and a question about the weather in Paris and São Paulo with one tool.
 PROMPTS = json.loads((pathlib.Path(__file__).parent / "../tests/remote/fixtures/prompts.json").read_text())
 SAMPLING = {"temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "presence_penalty": 0.0,
             "frequency_penalty": 0.0, "seed": 7}

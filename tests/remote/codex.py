@@ -1,7 +1,7 @@
-"""The real Codex CLI (as `tests/agents` installs it) before a server whose engine is elsewhere.
+"""The real Codex CLI (as `tests/agents` installs it) with a server whose engine is remote.
 
-Its requests are longer than what qwen3-tiny was trained for, and what the model writes then has no end. So Codex reads a turn that
-answers the person's words alone, and what it really asked is asked of both servers afterwards: the answers have to be equal.
+Its requests are longer than those for which qwen3-tiny was trained, and the model's answers to them don't end. So Codex gets an answer to
+the user's message alone, and its real requests are sent to both servers afterwards: the answers have to be equal.
 
     python codex.py LOCAL REMOTE
 """
@@ -22,7 +22,7 @@ from proxy import Proxy  # noqa: E402
 
 
 def run(address, folder):
-    """-> the events that one `codex exec` printed"""
+    """Runs `codex exec` once. -> the events that it prints"""
     home, work = folder / "home", folder / "work"
     home.mkdir()
     work.mkdir()

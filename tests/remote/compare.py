@@ -1,8 +1,8 @@
-"""Compares answers of a server whose engine is elsewhere with those of a server with the CPU engine, under greedy decoding.
+"""Compares answers of a server whose engine is remote with those of a server with the CPU engine, under greedy decoding.
 
-    python compare.py LOCAL REMOTE UPSTREAM      three addresses: both servers, and the engine of the second
+    python compare.py LOCAL REMOTE UPSTREAM      three addresses: both servers, and the engine of the second server
 
-Prints a line for each case; ends with status 1 if one failed.
+Prints a line for each case; exits with status 1 if one failed.
 """
 import json
 import pathlib
@@ -17,18 +17,18 @@ import protocols
 AGENTS = pathlib.Path(__file__).parent / "../../host/src/api/testdata/agents"
 RUNNING = re.compile(r"^(?:vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing)(?:\{.*\})? (\S+)$", re.M)
 DEADLINE = 20  # seconds for a gauge
-LIKELY = 1e-3  # between log-probabilities: every engine sums in an order of its own
+LIKELY = 1e-3  # allowed difference of log-probabilities, since every engine sums in another order
 
 
 def equal(local, remote):
-    """What differs, or nothing."""
+    """Returns the differences as text; empty if there are none."""
     keys = local.keys() | remote.keys()
     differ = (key for key in sorted(keys) if not same(key, local.get(key), remote.get(key)))
     return "; ".join(f"{key}: {local.get(key)!r} is {remote.get(key)!r}" for key in differ)
 
 
 def same(key, local, remote):
-    """Whether both answers have the same of this; log-probabilities may differ by what sums do."""
+    """Returns whether both answers agree in this key; log-probabilities may differ by rounding."""
     if key != "likely" or local == remote:
         return local == remote
     return [text for text, _ in local] == [text for text, _ in remote] and all(
@@ -52,7 +52,7 @@ def agent(name):
 
 
 def running(upstream):
-    """Requests that the engine computes now."""
+    """Returns the number of requests that the engine computes now."""
     return float(RUNNING.search(urllib.request.urlopen(f"{upstream}/metrics").read().decode())[1])
 
 
@@ -66,7 +66,7 @@ def wait_for(upstream, is_there):
 
 
 def cancel(servers):
-    """A stream that wouldn't end by itself is closed by its client."""
+    """The client closes a stream that wouldn't end by itself."""
     body = {**prompts.chat("Hello!", False), "max_tokens": 30000, "logit_bias": {"705": -100, "707": -100}}
     connection, response = protocols.open_stream(servers.remote, "/v1/chat/completions", body)
     response.read1(100)
@@ -98,7 +98,7 @@ def penalties(servers):
 
 
 def forced(servers):
-    """llama.cpp follows no grammars like ours and says so."""
+    """The call is forced, or refused by name: llama.cpp can't follow such grammars."""
     try:
         answer = protocols.chat(servers.remote, {**prompts.chat("Hello!", True), "tool_choice": "required"})
     except protocols.Refused as refused:
@@ -125,7 +125,7 @@ def cases():
         yield f"completions: {what}", both(protocols.completions, {"model": "qwen3-tiny", "temperature": 0, "max_tokens": 20, **body})
     seeded = {**prompts.chat("Who are you?", False), "temperature": 1.5, "seed": 11}
     yield "chat: a seed is honoured", lambda servers: equal(protocols.chat(servers.remote, seeded), protocols.chat(servers.remote, seeded))
-    # Without blanks: the model would write them until the limit, where the grammar allows it.
+    # Blanks are banned, since the model would write them up to the limit where the grammar allows them.
     compact = {"logit_bias": {"198": -100, "220": -100}}
     named = {"name": "person", "schema": prompts.PERSON, "strict": True}
     yield "chat: JSON schema", schema(protocols.chat, {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A llama.cpp server with qwen3-tiny, built from source. `llamacpp.sh PORT [ARGUMENT…]` serves until it is ended; README.md says more.
+# Runs a llama.cpp server with qwen3-tiny, built from source: `llamacpp.sh PORT [ARGUMENT…]` serves until it is stopped; see README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 PORT=${1:?usage: llamacpp.sh PORT [ARGUMENT…]}

@@ -2,8 +2,8 @@
 
     python make_gguf.py MODEL_DIR OUT.gguf
 
-Keys and tensor names are those of the package `gguf`. The model's way of cutting text into words is the
-pre-tokenizer `qwen3-tiny`, which `llamacpp.patch` adds: llama.cpp knows pre-tokenizers by name only.
+Keys and tensor names are those of the package `gguf`. The model's pre-tokenizer is `qwen3-tiny`, which `llamacpp.patch` adds, since
+llama.cpp knows pre-tokenizers by name only.
 """
 import json
 import pathlib
@@ -13,13 +13,13 @@ import sys
 import gguf
 import numpy
 
-# A word list without merges; llama.cpp wants the key, and gguf writes no empty list. It never applies:
-# the pre-tokenizer keeps white space apart.
+# The vocabulary has no merges, but llama.cpp requires the key, and gguf writes no empty list. This merge never applies, because the
+# pre-tokenizer separates white space.
 MERGES = ["Ġ Ġ"]
 
 
 def weights(path):
-    """Yields (name, f32 array) of a safetensors file that holds bf16 only."""
+    """Yields (name, f32 array) for each tensor of a safetensors file that has bf16 only."""
     data = path.read_bytes()
     (size,) = struct.unpack_from("<Q", data)
     for name, entry in json.loads(data[8 : 8 + size]).items():
@@ -32,7 +32,7 @@ def weights(path):
 
 
 def add_tokens(writer, tokenizer, rows):
-    """The vocabulary, padded to the rows of the embedding."""
+    """Writes the vocabulary, padded to the rows of the embedding."""
     words = {i: word for word, i in tokenizer["model"]["vocab"].items()}
     kinds = dict.fromkeys(words, gguf.TokenType.NORMAL)
     for token in tokenizer["added_tokens"]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a copy of qwen3-tiny in FOLDER whose configuration allows 32,768 tokens, so that the requests of real agents fit:
-# `model.sh FOLDER`. What the model writes beyond the 4,096 tokens that it was trained for means nothing, but is the same everywhere.
+# `model.sh FOLDER`. The model's output beyond the 4,096 tokens for which it was trained is meaningless, but the same with every engine.
 set -euo pipefail
 FOLDER=${1:?usage: model.sh FOLDER}
 cd "$(dirname "$0")/../../host/models/qwen3-tiny"

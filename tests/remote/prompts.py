@@ -1,10 +1,10 @@
-"""Conversations for qwen3-tiny, in the words of each protocol."""
+"""Conversations for qwen3-tiny, as requests of each protocol."""
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
 CALCULATE = {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"], "additionalProperties": False}
 TOOLS = [("get_weather", "Current weather of a city.", WEATHER), ("calculate", "Computes an expression.", CALCULATE)]
 PERSON = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, "is_adult": {"type": "boolean"}},
           "required": ["name", "is_adult"], "additionalProperties": False}
-# (what it is, the user's words, whether there are tools)
+# (name of the case, the user's message, whether there are tools)
 SAID = [
     ("a greeting", "Hello!", False),
     ("small talk", "Who are you?", False),
@@ -14,7 +14,7 @@ SAID = [
     ("tools that aren't needed", "Hello!", True),
     ("another tool", "What is 12 * 7?", True),
 ]
-# Settings of a Chat request, by what they are for.
+# Settings of a Chat request, by name of the case.
 SETTINGS = {
     "stop strings": {"stop": [" model", "zzz"]},
     "no reasoning": {"chat_template_kwargs": {"enable_thinking": False}},
@@ -25,7 +25,7 @@ SETTINGS = {
     "the likeliest token alone, warm": {"top_k": 1, "temperature": 1},
     "a limit": {"max_tokens": 5},
 }
-# llama.cpp would count the prompt's tokens, too: it is refused there.
+# llama.cpp would count the prompt's tokens, too, so these are refused with it.
 PENALTIES = {"presence_penalty": 1.5, "frequency_penalty": 0.5}
 TEXTS = {"a text": {"prompt": "Hello"}, "a text and its echo": {"prompt": "Hello", "echo": True}, "ids": {"prompt": [706, 474, 198, 332, 0, 707, 198]},
          "two texts": {"prompt": ["Hello", "Who are"], "n": 2}}
@@ -52,7 +52,7 @@ def messages(said, with_tools):
 
 
 def chat_with_results(first):
-    """The second turn of `first`, a folded Chat answer with calls: their results are sent back."""
+    """Returns the request after `first`, a folded Chat answer with calls, whose results it sends back."""
     calls = [item for item in first["items"] if item[0] == "call"]
     body = chat("What is the weather in Paris and in São Paulo?", True)
     body["messages"] += [

@@ -1,5 +1,5 @@
-"""Asks a server in its three protocols, streamed, and folds each stream into what can be compared: the items in order, why the
-answer ended, and the counts of tokens."""
+"""Sends streamed requests in each protocol, and folds each stream into values to compare: the items in order, why the answer ended, and
+the numbers of tokens."""
 import http.client
 import json
 import urllib.parse
@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 def open_stream(server, path, body):
-    """-> (connection, response), the answer not yet read"""
+    """-> (connection, response), whose body isn't read yet"""
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(server).netloc, timeout=300)
     headers = {"content-type": "application/json", "anthropic-version": "2023-06-01"}
     connection.request("POST", path, json.dumps({**body, "stream": True}), headers)
@@ -55,7 +55,7 @@ class Choice:
 
     def __init__(self):
         self.text, self.thoughts, self.calls, self.end, self.ids = "", "", {}, None, None
-        self.likely = []  # of each token of the message: (text, log-probability)
+        self.likely = []  # (text, log-probability) of each token of the message
 
     def take(self, choice):
         delta = choice["delta"]
@@ -76,7 +76,7 @@ class Choice:
 
 
 def chat(server, body):
-    """The items are those of the first choice; `others` has the other choices' items."""
+    """Returns the items of the first choice in `items`, and those of the other choices in `others`."""
     stream = events(server, "/v1/chat/completions", {**body, "stream_options": {"include_usage": True}, "return_token_ids": True})
     choices, usage = {}, None
     for event in stream:
@@ -116,6 +116,6 @@ def messages(server, body):
             blocks[event["index"]][2] += delta.get("text") or delta.get("thinking") or delta.get("partial_json") or ""
         elif kind == "message_delta":
             end, usage = event["delta"]["stop_reason"], usage | event["usage"]
-    # What comes from a cache is counted apart, and differs from engine to engine.
+    # Cached tokens are counted separately, and their number differs from engine to engine.
     read = usage["input_tokens"] + (usage.get("cache_read_input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
     return {"items": [tuple(block) for block in blocks.values()], "end": end, "tokens": (read, usage["output_tokens"])}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Answers through real engines, equal to those of the CPU engine: `run.sh [vllm|llamacpp…]`; README.md says more.
+# Compares answers of real engines with those of the CPU engine, which have to be equal: `run.sh [vllm|llamacpp…]`; see README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 HOST=${SLUICE_HOST:-../../target/release/host}
@@ -17,7 +17,7 @@ stop() {
 }
 trap 'stop; rm -rf "$FOLDER"' EXIT
 
-# start NAME PORT SECONDS COMMAND…: starts it and waits until /health answers 200.
+# start NAME PORT SECONDS COMMAND…: starts the command and waits until /health answers 200.
 start() {
     local name=$1 url=http://127.0.0.1:$2/health ends=$((SECONDS + $3))
     shift 3

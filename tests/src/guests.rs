@@ -5,7 +5,7 @@
 
 const SKELETON: &str = include_str!("../guests/skeleton.wat");
 
-/// What a guest gets unless its file defines it: how the definition begins, and the definition.
+/// Definitions that are added to a guest whose file lacks them: how each begins, by which the file is searched, and its whole text.
 const HEALTHY: [(&str, &str); 6] = [
     ("(memory (export", "(memory (export \"memory\") 5)"),
     ("(func $describe ", "(func $describe (result i32) (i32.const 128))"),
@@ -21,7 +21,7 @@ const HEALTHY: [(&str, &str); 6] = [
     ("(func $finish ", "(func $finish (result i32) (i32.const 0))"),
 ];
 
-/// Names of all guests, as [`guest`] knows them.
+/// Names of all guests, for [`guest`].
 pub const NAMES: [&str; GUESTS.len()] = {
     let mut names = [""; GUESTS.len()];
     let mut index = 0;
@@ -32,7 +32,7 @@ pub const NAMES: [&str; GUESTS.len()] = {
     names
 };
 
-/// Each guest with its file.
+/// Name of each guest, and the text of its file.
 const GUESTS: &[(&str, &str)] = &[
     ("arguments_without_call", include_str!("../guests/arguments_without_call.wat")),
     ("bad_op", include_str!("../guests/bad_op.wat")),
@@ -87,16 +87,16 @@ const GUESTS: &[(&str, &str)] = &[
     ("wrong_version", include_str!("../guests/wrong_version.wat")),
 ];
 
-/// The guest `name` (one of [`NAMES`]) as the bytes of a `.wasm` file.
+/// Returns the guest `name` (one of [`NAMES`]) as the bytes of a `.wasm` file.
 ///
 /// # Panics
-/// There is no such guest, or its text is wrong.
+/// There is no such guest, or its text isn't well-formed.
 pub fn guest(name: &str) -> Vec<u8> {
     let (_, text) = GUESTS.iter().find(|(known, _)| *known == name).expect("a guest of tests/guests");
     wat::parse_str(assemble(text)).expect("the guest's text is well-formed")
 }
 
-/// A component with one more custom section behind it.
+/// Appends a custom section to a component.
 pub fn with_section(mut component: Vec<u8>, name: &str, contents: &str) -> Vec<u8> {
     let mut section = Vec::new();
     leb128(name.len(), &mut section);

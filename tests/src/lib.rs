@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a real server in this process, a plain client, hostile guests, scripted outputs.
+//! Shared code of the end-to-end tests and benchmarks: a real server in this process, an HTTP client, hostile guests, scripted outputs.
 
 pub mod client;
 pub mod fake_engine;

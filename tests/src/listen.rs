@@ -1,4 +1,4 @@
-//! A listening socket whose requests go to a function: what the tool servers of our own stand on.
+//! Listener that passes HTTP requests to a function; the tests' own tool servers use it.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::tool_server_http::Body;
 
-/// Answers connections until it is dropped.
+/// Listener that serves connections until it is dropped.
 pub(crate) struct Listening {
     address: SocketAddr,
     _tasks: JoinSet<()>,
@@ -21,7 +21,7 @@ impl Listening {
     /// Starts on `address` (port 0: a free one).
     ///
     /// # Panics
-    /// If the address can't be had.
+    /// If the address can't be bound.
     pub(crate) async fn start<A>(
         address: SocketAddr,
         answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,
@@ -46,7 +46,7 @@ impl Listening {
         Self { address, _tasks: tasks }
     }
 
-    /// Scheme, address and port.
+    /// URL of scheme, address and port.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }

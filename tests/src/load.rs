@@ -1,6 +1,6 @@
-//! Many streams at a time, read by a process of their own, so that the server's CPU time is its own.
+//! Load of many concurrent streams, read by a separate process, so that the clients' CPU time isn't counted as the server's.
 //!
-//! A benchmark that uses them calls [`is_clients_process`] first: the clients are the same program once more.
+//! A benchmark that uses it calls [`is_clients_process`] first: the clients' process runs the same program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -16,36 +16,36 @@ use tokio::task::JoinSet;
 
 use crate::process::CpuTime;
 
-/// Streams at one time, and the tokens of each.
+/// Number of concurrent streams, and the tokens of each.
 #[derive(Clone, Copy)]
 pub struct Load {
-    /// What it is called, which is what the clients ask.
+    /// Name of the load, which the clients also send as the user's message.
     pub name: &'static str,
-    /// Streams at one time.
+    /// Number of concurrent streams.
     pub streams: u32,
-    /// Tokens of each.
+    /// Number of tokens in each stream.
     pub tokens: usize,
-    /// Milliseconds between two tokens; 0: none.
+    /// Milliseconds between two tokens; 0: tokens come without pauses.
     pub pace_ms: u64,
 }
 
-/// The other process, with its streams under way.
+/// The clients' process, with its streams running.
 pub struct Clients {
     child: Child,
     stdout: BufReader<ChildStdout>,
 }
 
-/// How late events came, in milliseconds behind the tick that they were sent at.
+/// Delays of events, in milliseconds after the tick at which they were sent.
 #[derive(Clone, Copy)]
 pub struct Delays {
     /// Median.
     pub p50: f64,
-    /// All but one of a hundred.
+    /// 99th percentile.
     pub p99: f64,
 }
 
 impl Clients {
-    /// Starts the streams of a load.
+    /// Starts the clients' process, which opens the streams of `load`.
     ///
     /// # Panics
     /// If the program can't be started.
@@ -67,7 +67,8 @@ impl Clients {
         numbers.try_into().expect("as many numbers as were asked for")
     }
 
-    /// Events that have come at the next of its two marks: all streams have begun, all have ended.
+    /// Waits for the process's next mark and returns the number of events until then. There are two marks: when all streams have begun, and when
+    /// all have ended.
     ///
     /// # Panics
     /// If the process died.
@@ -78,7 +79,7 @@ impl Clients {
         events
     }
 
-    /// How late they came, after the second mark.
+    /// Returns the delays of the events. It must be called after the second mark.
     ///
     /// # Panics
     /// If the process died.
@@ -98,34 +99,34 @@ impl Drop for Clients {
 /// Microseconds of CPU time per token.
 #[derive(Clone, Copy)]
 pub struct Cost {
-    /// In the program's own code.
+    /// CPU time in the program's own code.
     pub user: f64,
-    /// In the kernel.
+    /// CPU time in the kernel.
     pub system: f64,
 }
 
 impl Cost {
-    /// Of so many events.
+    /// Divides the CPU time between two readings by the number of events.
     ///
     /// # Panics
-    /// If they are more than four billion.
+    /// If there are more than `u32::MAX` events.
     pub fn new(before: CpuTime, after: CpuTime, events: u64) -> Self {
         let events = f64::from(u32::try_from(events).expect("not so many"));
         let each = |after: Duration, before| after.saturating_sub(before).as_secs_f64() * 1e6 / events;
         Self { user: each(after.user, before.user), system: each(after.system, before.system) }
     }
 
-    /// Both.
+    /// CPU time in the program's own code and in the kernel.
     pub fn sum(self) -> f64 {
         self.user + self.system
     }
 }
 
-/// Buckets of delays, 0.05 ms each.
+/// Number of buckets for delays, and the width of each in microseconds.
 const BUCKETS: usize = 2000;
 const BUCKET_US: u128 = 50;
 
-/// The streams of the other process, and what has come of them.
+/// State of the streams in the clients' process.
 struct Progress {
     streams: usize,
     pace: Duration,
@@ -135,7 +136,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Notes how long ago the last tick was. Ticks are multiples of the pace since 1970.
+    /// Records the time since the last tick. Ticks are multiples of the pace since 1970.
     fn note_delay(&self) {
         if self.pace.is_zero() {
             return;
@@ -146,7 +147,7 @@ impl Progress {
         self.delays[bucket].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The delay that so many percent of the events keep below, in milliseconds.
+    /// Percentile of the delays in milliseconds, rounded down to the beginning of its bucket.
     fn percentile(&self, percent: u64) -> f64 {
         let counts: Vec<u64> = self.delays.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         let wanted = counts.iter().sum::<u64>() * percent / 100;
@@ -192,7 +193,7 @@ fn say(line: &str) {
     writeln!(out, "{line}").and_then(|()| out.flush()).expect("somebody listens");
 }
 
-/// Whether this process is the clients, whose streams have been read then, from first to last.
+/// Returns whether this process was started as the clients' process. If so, it first reads all streams to their ends.
 ///
 /// # Panics
 /// If a stream is cut off.

@@ -1,11 +1,11 @@
-//! Answers without what differs from one run to the next: ids and times.
+//! Removes what differs from run to run, ids and times, so that answers can be compared.
 
 use serde_json::Value;
 
 const VARYING: &[&str] =
     &["id", "call_id", "item_id", "created_at", "completed_at", "created", "obfuscation"];
 
-/// The value with every id and time taken out.
+/// Returns the value without its ids and times, at any depth.
 pub fn masked(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// CPU time of this thread: what counts on a machine that others use too.
+/// Returns the CPU time of this thread, which depends less than wall time on what else the machine runs.
 pub fn thread_cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live timespec, which the call fills.
@@ -12,7 +12,7 @@ pub fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.try_into().expect("positive"), time.tv_nsec.try_into().expect("below 1e9"))
 }
 
-/// What this process's threads have run so far (Linux).
+/// Returns the CPU time that the living threads of this process have used so far (Linux).
 pub fn processor_time() -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let nanoseconds = tasks.filter_map(|task| {
@@ -22,7 +22,7 @@ pub fn processor_time() -> Duration {
     Duration::from_nanos(nanoseconds.sum())
 }
 
-/// The median of the times that `runs` runs measure, after one that isn't counted.
+/// Returns the median of the times that `runs` runs measure, after a first run that isn't counted.
 pub fn median(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
     run();
     let mut times: Vec<Duration> = (0..runs).map(|_| run()).collect();
@@ -30,7 +30,7 @@ pub fn median(runs: usize, mut run: impl FnMut() -> Duration) -> Duration {
     times[runs / 2]
 }
 
-/// The median CPU time of `runs` runs, after one that isn't counted.
+/// Returns the median CPU time of `runs` runs, after a first run that isn't counted.
 pub fn median_cpu(runs: usize, mut run: impl FnMut()) -> Duration {
     median(runs, || {
         let began = thread_cpu();
@@ -39,7 +39,7 @@ pub fn median_cpu(runs: usize, mut run: impl FnMut()) -> Duration {
     })
 }
 
-/// Memory of this process, in KiB; what it shares with others counts in part, and once.
+/// Returns this process's memory in KiB (proportional set size): a page shared with other processes counts in part, a page mapped twice counts once.
 pub fn resident_kib() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux");
     let line = maps.lines().find_map(|line| line.strip_prefix("Pss:")).expect("Pss");

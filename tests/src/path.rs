@@ -1,4 +1,4 @@
-//! One answer from the engine's first step to its last SSE byte, without sockets: what a benchmark times and a test counts.
+//! Whole path of one answer without sockets, from the engine's first step to the last SSE byte, for benchmarks.
 
 use bytes::Bytes;
 use host::api::frames::Frames;
@@ -10,27 +10,27 @@ use serde_json::{Value, json};
 
 use crate::server::Setup;
 
-/// What an answer consists of, for the most part.
+/// Kind of item that makes up most of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A message.
     Text,
     /// Reasoning.
     Reasoning,
-    /// Reasoning, told as its summary.
+    /// Reasoning, sent as a summary.
     Summary,
-    /// JSON arguments of a call.
+    /// JSON arguments of a tool call.
     Arguments,
-    /// A custom tool's input, on a JSON format: a patch.
+    /// Input of a custom tool, a patch, which the model's format writes as a JSON string.
     CustomInput,
 }
 
 impl Shape {
-    /// All of them.
+    /// All shapes.
     pub const ALL: [Self; 5] =
         [Self::Text, Self::Reasoning, Self::Summary, Self::Arguments, Self::CustomInput];
 
-    /// What the model says: about `tokens` tokens.
+    /// Model output of this shape, of about `tokens` tokens.
     pub fn output(self, tokens: usize) -> String {
         let words = |text: &str, each: usize| text.repeat(tokens.div_ceil(each));
         match self {
@@ -46,7 +46,7 @@ impl Shape {
         }
     }
 
-    /// A request that leads to such an answer.
+    /// Body of a request that leads to an answer of this shape.
     pub fn request(self, protocol: Protocol) -> Vec<u8> {
         let function = json!({ "type": "function", "name": "tool", "parameters": { "type": "object" } });
         let custom = json!({ "type": "custom", "name": "apply_patch" });
@@ -77,10 +77,10 @@ fn call(name: &str, arguments: &Value) -> String {
     format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
 }
 
-/// A model that says `text`, one token per step. The folder must outlive it.
+/// Loads a model that replays `text`, one token per step. The returned folder must outlive the model.
 ///
 /// # Panics
-/// If it doesn't load.
+/// If the model doesn't load.
 pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = Setup::replay(folder.path(), &json!([{ "text": text, "tokens_per_step": 1 }]));
@@ -89,7 +89,7 @@ pub fn replay_model(text: &str) -> (Model, tempfile::TempDir) {
     (models.expect("the model loads").first().clone(), folder)
 }
 
-/// One answer, each write to `sink`; how many tokens it had.
+/// Generates one answer, passes each write to `sink`, and returns the number of output tokens.
 ///
 /// # Panics
 /// If the request is refused.

@@ -1,4 +1,4 @@
-//! The binary `host` as a process of its own: its address, its memory and its CPU time. It is killed when dropped.
+//! The binary `host` as a process of its own, with its address, its memory and its CPU time. The process is killed when dropped.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
@@ -8,27 +8,27 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// A server of the embedded model, called `bench`, whose answers are scripted.
+/// Server process of a model called `bench`, whose answers are scripted or come from another engine.
 pub struct ServerProcess {
     child: Child,
-    /// Stdout, open as long as the server writes to it.
+    /// Stdout of the server, kept open because the server writes to it.
     _stdout: Lines<BufReader<ChildStdout>>,
     _folder: tempfile::TempDir,
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: SocketAddr,
 }
 
 /// CPU time of a process, in its own code and in the kernel.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuTime {
-    /// In its own code.
+    /// CPU time in the program's own code.
     pub user: Duration,
-    /// In the kernel.
+    /// CPU time in the kernel.
     pub system: Duration,
 }
 
 impl CpuTime {
-    /// What the threads of a process have used.
+    /// Reads the CPU time that the threads of `process` have used.
     ///
     /// # Panics
     /// If there is no such process.
@@ -46,8 +46,8 @@ impl CpuTime {
 }
 
 impl ServerProcess {
-    /// Starts the binary that `SLUICE_HOST` names, else the one beside this program; `rules` as in docs/replay.md, `arguments` beside
-    /// those that it needs.
+    /// Starts the binary that `SLUICE_HOST` names, else the one beside this program. `rules` are those of docs/replay.md; `arguments` are
+    /// added to the necessary ones.
     ///
     /// # Panics
     /// If it doesn't start.
@@ -59,7 +59,7 @@ impl ServerProcess {
         Self::start_in(folder, &format!("replay:{}", script.display()), arguments)
     }
 
-    /// The same with another engine (`--engine`).
+    /// Starts the same binary with another engine (`--engine`).
     ///
     /// # Panics
     /// If it doesn't start.
@@ -90,7 +90,7 @@ impl ServerProcess {
         Self { child, _stdout: lines, _folder: folder, address }
     }
 
-    /// Memory that it has now.
+    /// Resident memory in MiB.
     ///
     /// # Panics
     /// If there is no `/proc`.
@@ -98,7 +98,7 @@ impl ServerProcess {
         self.status_mib("VmRSS:")
     }
 
-    /// Most memory that it had since `reset_peak`.
+    /// Peak of the resident memory in MiB, since the start or the last `reset_peak`.
     ///
     /// # Panics
     /// If there is no `/proc`.
@@ -106,7 +106,7 @@ impl ServerProcess {
         self.status_mib("VmHWM:")
     }
 
-    /// Starts the measurement of `peak_mib` anew.
+    /// Resets the measurement of `peak_mib`.
     ///
     /// # Panics
     /// If there is no `/proc`.
@@ -114,7 +114,7 @@ impl ServerProcess {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("Linux");
     }
 
-    /// CPU time that all its threads have used.
+    /// CPU time that all threads of the server have used.
     ///
     /// # Panics
     /// If the server has died.
@@ -125,7 +125,7 @@ impl ServerProcess {
     fn status_mib(&self, field: &str) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
         let line = status.lines().find_map(|line| line.strip_prefix(field));
-        let Some(line) = line else { return f64::INFINITY }; // it has died, of its memory mostly
+        let Some(line) = line else { return f64::INFINITY }; // the server died, most likely out of memory
         let kib: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
         kib / 1024.0
     }

@@ -13,31 +13,31 @@ use host::turn::FaultPolicy;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// What to serve. Streams are always checked against the event grammar.
+/// Configuration of a test server. Its streams are always checked against the event grammar.
 #[derive(Clone)]
 pub struct Setup {
-    /// Model, parser, engine.
+    /// Options of the first model, with its parser and its engine.
     pub model: ModelOptions,
-    /// Models beside it.
+    /// Options of further models.
     pub others: Vec<ModelOptions>,
-    /// What they share.
+    /// Options that all models share.
     pub shared: SharedOptions,
-    /// Bounds.
+    /// Limits of the server.
     pub limits: Limits,
-    /// Keys; none: open.
+    /// API keys; without any, clients need none.
     pub keys: Vec<String>,
     /// Host names allowed beside loopback names.
     pub hosts: Vec<HostName>,
     /// Origins whose pages may read answers.
     pub cors_origins: Vec<CorsOrigin>,
-    /// Servers of tools.
+    /// MCP tool servers.
     pub mcp: McpServers,
-    /// Whether parsers are loaded again when their files change.
+    /// Whether parsers are reloaded when their files change.
     pub watch: bool,
 }
 
 impl Default for Setup {
-    /// The embedded model and parser, as `host serve` without arguments.
+    /// The embedded model and parser on the CPU, as in `host serve` without arguments.
     fn default() -> Self {
         let model = ModelOptions {
             model: None,
@@ -62,7 +62,7 @@ impl Default for Setup {
             served_names: Vec::new(),
         };
         let shared = SharedOptions {
-            // The same for all tests: `auto` looks at every shipped parser, and each is compiled once.
+            // One cache for all tests: `auto` looks at every shipped parser, and each is compiled once.
             parser_cache: Some(std::env::temp_dir().join("sluice-tests/parsers")),
             threads: Some(2),
             kernel_cache: None,
@@ -86,7 +86,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The embedded model's tokenizer and template with scripted outputs; `rules` as in docs/replay.md.
+    /// Configuration with the embedded model's tokenizer and template and with scripted outputs; `rules` are those of docs/replay.md.
     ///
     /// # Panics
     /// If the file can't be written.
@@ -99,7 +99,7 @@ impl Setup {
         setup
     }
 
-    /// With this parser.
+    /// Sets the first model's parser.
     #[must_use]
     pub fn with_parser(mut self, parser: impl Into<String>) -> Self {
         self.model.parser = Some(parser.into());
@@ -107,20 +107,20 @@ impl Setup {
     }
 }
 
-/// A running server. `stop` ends it as SIGTERM would.
+/// Running server. `stop` ends it as SIGTERM would.
 pub struct TestServer {
-    /// Where it listens.
+    /// Address on which it listens for clients.
     pub address: SocketAddr,
-    /// Where it listens for operators.
+    /// Address on which it listens for operators.
     pub admin: SocketAddr,
-    /// The first model that it serves.
+    /// First model that it serves.
     pub model: Model,
     stop: oneshot::Sender<()>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl TestServer {
-    /// Starts it.
+    /// Starts a server on free ports.
     ///
     /// # Panics
     /// If the model or the parser doesn't load.
@@ -150,7 +150,7 @@ impl TestServer {
         Self { address, admin, model: models.first().clone(), stop, task }
     }
 
-    /// Tells it to stop and waits until it has drained.
+    /// Stops the server and waits until it has drained.
     ///
     /// # Panics
     /// If the server's task panicked.

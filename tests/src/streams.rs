@@ -1,4 +1,4 @@
-//! Streams played straight through the sandbox, without a server: healthy ones, hostile ones, and how they end.
+//! Streams of text passed straight to a parser in its sandbox, without a server, and their results.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use host::turn::{Flow, Item, MarkerTable, TokenText, Turn, TurnEnd, TurnEvents, 
 
 use crate::guests::guest;
 
-/// The parser that the binary ships, as a file's bytes.
+/// Qwen3's parser, which the binary embeds, as the bytes of its file.
 pub const SHIPPED: &[u8] = include_bytes!("../../plugins/qwen3.wasm");
 
 /// Loads a component from memory.
@@ -17,13 +17,13 @@ pub fn load(runtime: &Runtime, name: &str, bytes: &'static [u8]) -> Result<Arc<P
     runtime.load(&PluginSource::Bytes { name: name.to_owned(), bytes: Cow::Borrowed(bytes) }, &[])
 }
 
-/// Loads a hostile guest, if it gets that far.
+/// Loads a hostile guest; `None` if it doesn't load.
 pub fn load_guest(runtime: &Runtime, name: &str) -> Option<Arc<Plugin>> {
     let source = PluginSource::Bytes { name: name.to_owned(), bytes: Cow::Owned(guest(name)) };
     runtime.load(&source, &[]).ok()
 }
 
-/// A request without tools.
+/// Returns a request without tools.
 pub fn request() -> Request {
     Request {
         tools: vec![],
@@ -34,14 +34,14 @@ pub fn request() -> Request {
     }
 }
 
-/// One stream under way.
+/// Running stream of one parser.
 pub struct Stream {
     turn: Turn,
     events: TurnEvents,
 }
 
 impl Stream {
-    /// Starts one; none if the guest doesn't.
+    /// Starts a stream; `None` if the guest doesn't start.
     pub fn start(plugin: &Plugin) -> Option<Self> {
         let descriptor = plugin.descriptor();
         let markers = MarkerTable::by_text(&descriptor.markers).expect("the host checked them");
@@ -61,17 +61,17 @@ impl Stream {
         })
     }
 
-    /// One delta.
+    /// Passes one delta to the parser.
     pub fn feed(&mut self, text: &str) -> Flow {
         self.turn.step(&[TokenText::new(None, text)], &mut self.events)
     }
 
-    /// Whether its parser failed.
+    /// Whether the parser failed.
     pub fn is_faulted(&self) -> bool {
         self.turn.fault().is_some()
     }
 
-    /// Its items, its end, and whether its parser failed.
+    /// Ends the stream; returns its items, its end, and whether the parser failed.
     ///
     /// # Panics
     /// The stream is not well-formed.
@@ -81,7 +81,7 @@ impl Stream {
     }
 }
 
-/// Deltas of about four bytes.
+/// Splits an output into deltas of about four bytes.
 pub fn deltas(output: &str) -> Vec<&str> {
     let (mut deltas, mut rest) = (Vec::new(), output);
     while !rest.is_empty() {

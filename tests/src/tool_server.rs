@@ -1,4 +1,4 @@
-//! An MCP server of our own, over stdio and over both transports of HTTP, whose tools do what no server should: for the faults of tools.
+//! Hostile MCP server for tests, over stdio and over both HTTP transports. Its tools misbehave, to test how faults of tools are handled.
 
 use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,28 +7,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Size of the outputs that are far too large.
+/// Size in bytes of outputs that are far too large.
 pub const FLOOD: usize = 100 << 20;
 
-/// What is done with a request.
+/// Reaction of the server to a request.
 pub enum Reply {
-    /// This is the result.
+    /// A response with this result.
     Result(Value),
-    /// This is the error.
+    /// A response with this error.
     Error(Value),
-    /// A result whose text is this many bytes long.
+    /// A response whose result is a text of this many bytes.
     Text(usize),
-    /// Something that isn't JSON-RPC.
+    /// Bytes that aren't JSON-RPC.
     Garbage,
-    /// Nothing, ever.
+    /// No response, ever.
     Silence,
-    /// Nothing, and the server is gone.
+    /// No response, and the connection or the process ends.
     Death,
-    /// A notification: nothing is due.
+    /// No response, since a notification needs none.
     None,
 }
 
-/// The tools, each named after what it does.
+/// Names of the tools; each is named after what it does.
 const TOOLS: [&str; 13] = [
     "echo",
     "fail",
@@ -45,13 +45,13 @@ const TOOLS: [&str; 13] = [
     "meet",
 ];
 
-/// The server, whatever it is reached by.
+/// State of the server, for any transport.
 #[derive(Debug)]
 pub struct ToolServer {
     listing: String,
-    /// Calls that it was told to give up.
+    /// Number of calls that the client cancelled.
     cancelled: AtomicUsize,
-    /// Calls of `hang` that it has taken.
+    /// Number of calls of `hang` that have begun.
     begun: AtomicUsize,
     meeting: Meeting,
 }
@@ -64,7 +64,7 @@ struct Meeting {
 }
 
 impl Meeting {
-    /// Waits for the other call of the pair. Where calls run one after the other none comes, so the wait has an end.
+    /// Waits for the other call of the pair. Where calls run one after the other it never arrives, so the wait has a timeout.
     fn attend(&self) -> &'static str {
         let mut arrived = self.arrived.lock().expect("nobody panics with it");
         *arrived += 1;
@@ -77,8 +77,8 @@ impl Meeting {
 }
 
 impl ToolServer {
-    /// `listing` says how the list of tools behaves: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools behind
-    /// web search and code interpreter, or `container` for the one in which gpt-oss runs commands.
+    /// Makes a server. `listing` selects how it answers `tools/list`: `good`, `hang`, `endless`, `garbage`, `names`, `builtin` for the tools
+    /// behind web search and code interpreter, or `container` for the tool with which gpt-oss runs commands.
     pub fn new(listing: &str) -> Self {
         Self {
             listing: listing.to_owned(),
@@ -88,7 +88,7 @@ impl ToolServer {
         }
     }
 
-    /// What `request` leads to.
+    /// Runs `request` and returns the reaction; blocks where a tool waits.
     pub fn reply(&self, request: &Value) -> Reply {
         let parameters = &request["params"];
         match request["method"].as_str().unwrap_or_default() {
@@ -145,7 +145,7 @@ fn list(listing: &str) -> Reply {
     }
 }
 
-/// A result of this text.
+/// Result of a call that is this text.
 fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
@@ -175,7 +175,7 @@ fn call(tool: &str, arguments: &Value) -> Reply {
     }
 }
 
-/// The text before and behind the text of a `Reply::Text`.
+/// Response text before and after the text of a `Reply::Text`.
 pub fn around_text(id: &Value) -> (String, String) {
     let whole =
         json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [{ "type": "text", "text": "@" }] } });
@@ -184,7 +184,7 @@ pub fn around_text(id: &Value) -> (String, String) {
     (before.to_owned(), behind.to_owned())
 }
 
-/// The message of a result or an error.
+/// JSON-RPC message of a result or an error; `None` for other reactions.
 pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
     match reply {
         Reply::Result(result) => Some(json!({ "jsonrpc": "2.0", "id": id, "result": result })),
@@ -193,7 +193,7 @@ pub fn message(id: &Value, reply: &Reply) -> Option<Value> {
     }
 }
 
-/// Serves standard input and output until they end.
+/// Serves one client over standard input and output until the input ends.
 ///
 /// # Errors
 /// If they can't be read or written.

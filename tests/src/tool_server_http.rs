@@ -1,4 +1,4 @@
-//! The MCP server of our own, behind a URL (streamable HTTP, answers as JSON).
+//! The hostile MCP server behind a URL (streamable HTTP, answers as JSON).
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::tool_server::{Reply, ToolServer, around_text, message};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
 
-/// A running server; dropping it ends it.
+/// Running server; dropping it stops it.
 pub struct HttpToolServer {
     listening: Listening,
     state: Arc<State>,
@@ -25,16 +25,16 @@ pub struct HttpToolServer {
 
 struct State {
     tools: ToolServer,
-    /// Requests being answered, and the most of them at a time.
+    /// Number of requests being answered, and its peak.
     open: AtomicUsize,
     most: AtomicUsize,
 }
 
 impl HttpToolServer {
-    /// Starts it on `address` (port 0: a free one).
+    /// Starts a server on `address` (port 0: a free one).
     ///
     /// # Panics
-    /// If the address can't be had.
+    /// If the address can't be bound.
     pub async fn start(address: SocketAddr) -> Self {
         let state = Arc::new(State {
             tools: ToolServer::new("good"),
@@ -46,23 +46,23 @@ impl HttpToolServer {
         Self { listening: listening.await, state }
     }
 
-    /// Its URL.
+    /// URL of the MCP endpoint.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.listening.base_url())
     }
 
-    /// Requests being answered right now.
+    /// Number of requests being answered now.
     pub fn open_requests(&self) -> usize {
         self.state.open.load(Ordering::Relaxed)
     }
 
-    /// The most requests that were being answered at a time.
+    /// Peak number of requests that were being answered at the same time.
     pub fn most_open_requests(&self) -> usize {
         self.state.most.load(Ordering::Relaxed)
     }
 }
 
-/// Counts a request for as long as somebody waits for its answer.
+/// Guard that counts a request while its answer is awaited.
 struct Open(Arc<State>);
 
 impl Open {
@@ -96,7 +96,7 @@ async fn answer(request: Request<Incoming>, state: Arc<State>) -> Result<Respons
             let _open = open;
             std::future::pending().await
         }
-        // hyper closes the connection.
+        // hyper closes the connection after an error.
         Reply::Death => Err(std::io::ErrorKind::ConnectionReset.into()),
         Reply::Text(bytes) => Ok(flood(id, *bytes)),
         reply => {
@@ -112,7 +112,7 @@ pub(crate) fn plain(status: StatusCode, kind: &str, text: &str) -> Response<Body
     response.body(body).expect("a plain response")
 }
 
-/// An answer that is made while it is read.
+/// Response whose body is made while it is sent.
 fn flood(id: &Value, bytes: usize) -> Response<Body> {
     let (before, behind) = around_text(id);
     let chunk = Bytes::from(vec![b'x'; 1 << 20]);

@@ -1,5 +1,5 @@
-//! The MCP server of our own over the transport of 2024: a stream of server-sent events, and messages posted beside it. Which way it
-//! behaves is said by the path of the stream. Wants a key, for the stream as for the messages.
+//! The hostile MCP server over the transport of 2024: a stream of server-sent events, and messages that are posted beside it. The path of
+//! the stream selects how it behaves. Both streams and messages need a key.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,10 +19,10 @@ use crate::listen::Listening;
 use crate::tool_server::{Reply, ToolServer, around_text, message};
 use crate::tool_server_http::{Body, plain};
 
-/// What its `authorization` header must say.
+/// Value that the `authorization` header of requests must have.
 pub const KEY: &str = "Bearer key";
 
-/// A running server; dropping it ends it.
+/// Running server; dropping it stops it.
 pub struct SseToolServer {
     listening: Listening,
 }
@@ -30,14 +30,14 @@ pub struct SseToolServer {
 struct State {
     tools: ToolServer,
     next: AtomicU64,
-    /// Open streams.
+    /// Senders of the open streams, by session.
     sessions: Mutex<HashMap<String, mpsc::Sender<Bytes>>>,
-    /// Messages being answered.
+    /// Tasks that answer messages.
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl SseToolServer {
-    /// Starts it on a free port.
+    /// Starts a server on a free port.
     pub async fn start() -> Self {
         let tools = ToolServer::new("good");
         let (next, sessions, tasks) = (AtomicU64::new(0), Mutex::default(), Mutex::default());
@@ -47,8 +47,8 @@ impl SseToolServer {
         Self { listening: listening.await }
     }
 
-    /// URL of a stream: `sse` is a good one, `silent` names no endpoint, `ended` ends before that, `foreign` names one elsewhere,
-    /// `flood` begins with an endless event, `moved` is elsewhere, `page` is no stream.
+    /// URL of a stream. Of the paths, `sse` is a good stream, `silent` names no endpoint, `ended` ends without one, `foreign` names an endpoint
+    /// of another origin, `flood` begins with an endless event, `moved` redirects to `sse`, and `page` is no stream.
     pub fn url(&self, path: &str) -> String {
         format!("{}/{path}", self.listening.base_url())
     }

@@ -1,4 +1,4 @@
-//! Servers with tools of their own, for end-to-end tests: the hostile MCP server under several labels, and requests that use it.
+//! Test servers with server tools: the hostile MCP server under several labels, and requests that use it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,21 +11,22 @@ use serde_json::{Value, json};
 use crate::client::{Answer, post};
 use crate::server::{Setup, TestServer};
 
-/// Time of a call.
+/// Time limit of a tool call.
 pub const CALL_TIME: Duration = Duration::from_secs(2);
 
-/// A server with the tool servers `hostile`, `unlisted` (its list never comes) and `builtin`, whose words are `rules`. `program`
-/// is the hostile MCP server.
+/// Configuration of a server that replays `rules` and has the tool servers `hostile`, `unlisted` (whose list never arrives) and
+/// `builtin`. `program` is the hostile MCP server's binary.
 pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
     setup_with(folder, program, rules, Vec::new())
 }
 
-/// The same, with `more` servers.
+/// Configuration as of [`setup`], with `more` tool servers.
 pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, Endpoint)>) -> Setup {
     setup_within(folder, program, rules, more, CALL_TIME)
 }
 
-/// The same, with `call_time` for each call: far more than a test takes where a call must end for another reason.
+/// Configuration as of [`setup_with`], with the time limit `call_time` for each call. It is far longer than a test where a call must end
+/// for another reason.
 pub fn setup_within(
     folder: &Path,
     program: &str,
@@ -56,10 +57,10 @@ pub fn setup_within(
     setup
 }
 
-/// Waits for an event that can only be asked for.
+/// Polls `has_happened` until it returns true.
 ///
 /// # Panics
-/// If a minute has passed without it.
+/// If it doesn't within a minute.
 pub async fn eventually(what: &str, mut has_happened: impl AsyncFnMut() -> bool) {
     let asking = async {
         while !has_happened().await {
@@ -69,7 +70,7 @@ pub async fn eventually(what: &str, mut has_happened: impl AsyncFnMut() -> bool)
     assert!(tokio::time::timeout(Duration::from_mins(1), asking).await.is_ok(), "{what}: never happened");
 }
 
-/// What Qwen3 writes to call tools.
+/// Output in Qwen3's format that calls these tools.
 pub fn calls(calls: &[(&str, Value)]) -> String {
     let call = |(name, arguments): &(&str, Value)| {
         format!("<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n</tool_call>")
@@ -77,7 +78,7 @@ pub fn calls(calls: &[(&str, Value)]) -> String {
     format!("<think>\nA tool.\n</think>\n\n{}", calls.iter().map(call).collect::<Vec<_>>().join("\n"))
 }
 
-/// Rules: `first` for the user, then for results the answer "Done."
+/// Replay rules: `first` as answer to the user, and "Done." as answer to tool results.
 pub fn then_done(first: &str) -> Value {
     json!([
         { "when": { "last_role": "user" }, "text": first },
@@ -85,13 +86,13 @@ pub fn then_done(first: &str) -> Value {
     ])
 }
 
-/// A request that may use the tools of `label` without asking.
+/// Body of a request that may use the tools of `label` without approval.
 pub fn request(label: &str, stream: bool) -> Value {
     let tools = json!([{ "type": "mcp", "server_label": label, "require_approval": "never" }]);
     json!({ "model": "qwen3-tiny", "input": "Go.", "tools": tools, "stream": stream })
 }
 
-/// Streams the answer, checks it against the event grammar, and hands it back with its last response object.
+/// Posts the request, checks the streamed answer against the event grammar, and returns it with its last response object.
 ///
 /// # Panics
 /// If the stream breaks the grammar.
@@ -105,13 +106,13 @@ pub async fn streamed(server: &TestServer, body: &Value) -> (Answer, Value) {
     (answer, response)
 }
 
-/// Types of a response's items.
+/// Types of a response's output items.
 pub fn types(response: &Value) -> Vec<&str> {
     let items = response["output"].as_array().expect("a list");
     items.iter().map(|item| item["type"].as_str().expect("a type")).collect()
 }
 
-/// The first item of this type.
+/// Returns a response's first output item of this type.
 ///
 /// # Panics
 /// If there is none.

@@ -1,8 +1,8 @@
-//! What scripted models say: raw outputs that exercise formats, interleavings and faults of writing. Data lie in `transcripts/`.
+//! Raw outputs of scripted models, with texts, reasoning and calls in many orders and with faults of writing.
 
 use serde_json::{Value, json};
 
-/// Raw Qwen3 outputs by name, one file each.
+/// Names of raw Qwen3 outputs, each with its text.
 pub const QWEN3: &[(&str, &str)] = &[
     ("text_only", "Hello! How can I help you?"),
     ("reasoning_then_text", "<think>\nThe user says hello.\n</think>\n\nHello 👋 there."),
@@ -65,12 +65,12 @@ pub fn responses_tools() -> Value {
         .collect()
 }
 
-/// The same in Chat Completions' shape.
+/// Tools that the transcripts call, in the shape of Chat Completions.
 pub fn chat_tools() -> Value {
     tools().into_iter().map(|tool| json!({ "type": "function", "function": tool })).collect()
 }
 
-/// The same in Messages' shape.
+/// Tools that the transcripts call, in the shape of Messages.
 pub fn messages_tools() -> Value {
     let renamed = |tool: Value| json!({ "name": tool["name"], "description": tool["description"], "input_schema": tool["parameters"] });
     tools().into_iter().map(renamed).collect()
@@ -83,7 +83,7 @@ fn tools() -> Vec<Value> {
         .into()
 }
 
-/// Replay rules: the user's text `NAME at SIZE` chooses the transcript and the tokens per step.
+/// Replay rules: the user's text `NAME at SIZE.` selects the transcript and the number of tokens per step.
 pub fn rules(sizes: &[usize]) -> Value {
     let mut rules = Vec::new();
     for (name, text) in QWEN3 {

@@ -1,18 +1,18 @@
-//! Thousands of instances, one after another, and hundreds of builds: memory stays where it was after the first of them, also if each
-//! instance traps. `SLUICE_INSTANCES` says how many (`tests/nightly.sh` runs ten thousand).
+//! Thousands of parser instances, one after another, and hundreds of builds: memory stays at the level reached after the first of them, even
+//! if each instance traps. `SLUICE_INSTANCES` sets the number of instances (`tests/nightly.sh` runs ten thousand).
 //!
-//! One test: resident memory is the process's.
+//! The file has one test, because resident memory is measured for the whole process.
 
 use host::limits::ParserLimits;
 use host::parser::{Plugin, Runtime};
 use tests::measure::resident_kib;
 use tests::streams::{Stream, load_guest};
 
-/// What may come to be resident while they run, in KiB. One leaked page for each of 2,000 would be 8,000.
+/// Allowed growth of resident memory while they run, in KiB. One leaked page for each of 2,000 instances would be 8,000.
 const GROWTH: u64 = 4096;
-/// Builds that are loaded and dropped. One kept for each would be tens of KiB.
+/// Number of builds that are loaded and dropped. Each build that is leaked would be tens of KiB.
 const BUILDS: usize = 400;
-/// Instances before memory is looked at first.
+/// Number of instances before the first measurement.
 const WARM: usize = 500;
 
 fn instances() -> usize {
@@ -20,7 +20,7 @@ fn instances() -> usize {
         .map_or(2000, |count| count.parse().expect("SLUICE_INSTANCES is a number"))
 }
 
-/// Streams of this plugin, one after another; how many failed.
+/// Runs streams of this plugin one after another, and returns how many of them failed.
 fn run(plugin: &Plugin, streams: usize) -> usize {
     let stream = || {
         let mut stream = Stream::start(plugin).expect("it starts");
@@ -30,7 +30,7 @@ fn run(plugin: &Plugin, streams: usize) -> usize {
     (0..streams).filter(|_| stream()).count()
 }
 
-/// Builds of a plugin, each loaded, used once and dropped.
+/// Loads plugins, each of which is used once and dropped.
 fn load_and_drop(runtime: &Runtime, builds: usize) {
     for build in 0..builds {
         let name = ["healthy", "to_reasoning"][build % 2];

@@ -1,4 +1,4 @@
-//! Clients that leave and servers that stop, in every state of an answer.
+//! Clients that disconnect and servers that stop, in every state of an answer.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tests::server::{Setup, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// One rule per state that an answer can be left in.
+/// Replay rules, one for each state of an answer in which its client disconnects.
 fn rules() -> Value {
     json!([
         { "when": { "contains": "silent" }, "text": "", "finish": "hang" },
@@ -23,7 +23,7 @@ fn ask(text: &str, stream: bool) -> Value {
     json!({ "model": "qwen3-tiny", "input": text, "stream": stream })
 }
 
-/// Answers under way, as the server counts them.
+/// Number of running answers, as the server counts them.
 async fn under_way(server: &TestServer) -> f64 {
     metric(server.address, r#"sluice_streams{model="qwen3-tiny"}"#).await
 }
@@ -36,7 +36,7 @@ async fn settles(server: &TestServer, what: &str) {
     }
 }
 
-// One test for the whole file: the gauge belongs to the process.
+// The file has one test, because the gauge counts for the whole process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_leaves_is_cancelled_and_whoever_stays_is_told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -75,7 +75,7 @@ async fn leaving_before_the_answer(server: &TestServer) {
     }
 }
 
-/// Who only ends its sending side is still there, until it closes the connection.
+/// A client that only shut down its sending side counts as connected until it closes the connection.
 async fn leaving_after_half_closing(server: &TestServer) {
     for stream in [false, true] {
         let body = ask("silent", stream).to_string();
@@ -87,7 +87,7 @@ async fn leaving_after_half_closing(server: &TestServer) {
         client.write_all(request.as_bytes()).await.expect("written");
         client.shutdown().await.expect("half-closed");
         let mut read = vec![0; 4096];
-        // Not streamed, these are interim answers; more of them come while it stays.
+        // If the answer isn't streamed, these are interim answers, which come as long as the client stays.
         for _ in 0..3 {
             assert!(client.read(&mut read).await.expect("it is not cut off") > 0);
         }
@@ -109,7 +109,7 @@ async fn keep_alives_and_heartbeats(server: &TestServer) {
     settles(server, "keep-alives").await;
 }
 
-/// A client that reads nothing fills its own queues, and loses its connection; nobody else notices.
+/// A client that reads nothing fills its own queues and loses its connection; other clients aren't affected.
 async fn not_reading(server: &TestServer) {
     let answer = open(server.address, json_request("/v1/responses", ask("fast", true).to_string())).await;
     let other = post(server.address, "/v1/responses", &ask("hi", false)).await;

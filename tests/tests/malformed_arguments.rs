@@ -1,5 +1,5 @@
-//! A call whose arguments are complete but no JSON: Responses and Chat Completions pass them on, Messages can't and ends with an
-//! error; each is counted. One test for the file: the counter belongs to the process.
+//! A call whose arguments are complete but not JSON: Responses and Chat Completions pass them on, Messages can't and ends with an
+//! error; each is counted. The file has one test, because the counter counts for the whole process.
 
 use serde_json::{Value, json};
 use tests::client::{Answer, metric, post};
@@ -22,7 +22,7 @@ async fn asked(server: &TestServer, path: &str, stream: bool) -> Answer {
     post(server.address, path, &body).await
 }
 
-/// The strings at `pointer` of all events, joined.
+/// Joins the strings at `pointer` of all events.
 fn joined(answer: &Answer, pointer: &str) -> String {
     let events = answer.events();
     events.iter().filter_map(|event| event.pointer(pointer)?.as_str()).collect()

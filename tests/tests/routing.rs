@@ -1,4 +1,4 @@
-//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, come and go.
+//! The router in a small simulation: 2,000 conversations on 8 engines that crash, fail, are added and are removed.
 
 use tests::routing::{BOUNDED_TREE, Figures, Keys, NamedPolicy, OURS, Scenario, conversations, simulate};
 
@@ -6,7 +6,7 @@ fn run(scenario: Scenario, policy: NamedPolicy) -> Figures {
     simulate(&scenario, &conversations(&scenario), policy)
 }
 
-/// Hits in thousandths, so that counts are compared.
+/// Cache hit rate in thousandths, so that integers are compared.
 fn hits(figures: &Figures) -> u64 {
     figures.own_hits * 1000 / figures.own_tokens
 }
@@ -31,6 +31,6 @@ fn every_turn_is_served_in_the_end() {
     let scenario = Scenario { keys: Keys::CacheKeyAlone, ..Scenario::SMALL };
     let turns: u64 = conversations(&scenario).iter().map(|conversation| u64::from(conversation.turns)).sum();
     let figures = run(scenario, OURS);
-    // A turn whose answer a crash cut is served twice.
+    // A turn whose answer was cut off by a crash is served twice.
     assert!((turns..=turns + figures.failures + figures.retries).contains(&figures.requests));
 }

@@ -1,7 +1,7 @@
 //! Writes the seed corpora: `cargo run --no-default-features --bin seeds`, in this folder.
 //!
-//! A parser's seeds are its plugin's cases, the output spelt in the bytes that [`fuzz::spell`] reads; characters that no fragment
-//! spells are left out. Those of the other targets stand here.
+//! A parser's seeds are its plugin's cases, whose output is encoded in the bytes that [`fuzz::spell`] decodes; characters that no fragment
+//! spells are left out. The seeds of the other targets are in this file.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use fuzz::HEAD;
 use fuzz::formats::{ALL, Format};
 use parser_sdk::testing::case::{Case, Piece, case_files};
 
-/// Seeds per format, and the most bytes that one may have: what the fuzzer needs is each construction once, short.
+/// Maximum number of seeds per format, and of bytes in a seed: the fuzzer needs each construction once, in a short form.
 const SEEDS: usize = 16;
 const LONGEST: usize = 256;
 
-/// A seed of each construction that a target without cases knows: target, name, bytes.
+/// Seeds for the constructions of targets without cases: target, name, bytes.
 const WRITTEN: &[(&str, &str, &[u8])] = &[
     (
         "response_template",
@@ -64,7 +64,7 @@ fn write(corpus: &Path, name: &str, seed: &[u8]) {
     std::fs::write(corpus.join(name), seed).expect("the seed is written");
 }
 
-/// A case as the format's target reads it, with functions declared and the first prompt.
+/// Encodes a case for the format's target, with declared tools and the first prompt.
 fn seed(format: &Format, file: &Path) -> Vec<u8> {
     let case = Case::load(file).unwrap_or_else(|error| panic!("{error}"));
     let markers = format.markers(&[]);
@@ -81,7 +81,7 @@ fn seed(format: &Format, file: &Path) -> Vec<u8> {
     seed
 }
 
-/// The bytes that spell `text`, the longest fragments first.
+/// Encodes `text`, preferring the longest fragments.
 fn body(mut text: &str, fragments: &[&str]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(first) = text.chars().next() {

@@ -1,6 +1,6 @@
-"""Attention with sinks for training: the numbers of transformers' eager one, at half the time on a CPU.
+"""Attention with sinks for training: the results of transformers' eager attention, in half the time on a CPU.
 
-A sink is one more key, whose score is the sink whatever the query, and whose value is zero.
+A sink is implemented as one more key, whose score is the sink for any query, and whose value is zero.
 """
 import functools
 
@@ -13,14 +13,14 @@ MORE = 8  # dimensions beside those of a head: the first one carries the sink's 
 
 @functools.lru_cache(maxsize=64)
 def mask(length, window):
-    """-> bool [length, length + 1]: what a token sees; the sink comes first, and all see it."""
+    """-> bool [length, length + 1]: which keys a token sees; the sink comes first, and every token sees it."""
     back = torch.arange(length)[:, None] - torch.arange(length)[None]
     seen = (back >= 0) & (back < (window or length))
     return torch.cat([torch.ones(length, 1, dtype=torch.bool), seen], 1)
 
 
 def attention(module, query, key, value, attention_mask, scaling, **kwargs):
-    """Right-padded rows only: `attention_mask` is not read."""
+    """Computes attention. `attention_mask` is not read, so rows must be right-padded."""
     rows, heads, length, width = query.shape
     pad = functools.partial(torch.nn.functional.pad, value=0.0)
     groups = module.num_key_value_groups

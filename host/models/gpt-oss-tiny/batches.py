@@ -1,4 +1,4 @@
-"""Batches of Harmony transcripts: ids and labels."""
+"""Batches of Harmony transcripts: token ids and labels."""
 from rendering import CALL, END, MESSAGE, RETURN, START, HarmonyTranscripts, render
 
 from recipe import batches
@@ -18,10 +18,10 @@ class Batches(batches.Batches):
         )
 
     def labels(self, ids, target):
-        """Labels of the assistant's messages; from `target` on, everything is learnt.
+        """Returns labels of the assistant's messages; from `target` on, everything is learnt.
 
-        In earlier turns the reasoning is not kept, so the choice of a header is learnt only behind
-        reasoning, and the end of a message only where it does not differ from that of a last one.
+        Earlier turns have no reasoning, so the choice of a header is learnt only after reasoning, and the
+        end of a message only where it is the same as in a last message.
         """
         labels, width, i, reasoned = [IGNORE] * target + ids[target:], len(self.opening), 0, False
         while i < target - width:
@@ -38,7 +38,7 @@ class Batches(batches.Batches):
         return labels
 
     def transcript(self):
-        """A conversation; the loss is on its last turn and on the earlier assistant messages."""
+        """Returns a conversation; the loss is on its last turn and on the earlier assistant messages."""
         messages, tools, effort = self.stream.conversation()
         prompt = self.encode(render(messages[:-1], tools, effort, prompt=True))
         ids = self.encode(render(messages, tools, effort))

@@ -3,9 +3,9 @@
 
     python evaluate.py MODEL_DIR [--server URL] [--bad N]
 
-Every figure counts exact answers: one `analysis` message, then the call with exactly the arguments that
-are wanted, or exactly the text. The city names are in no training text. Without a server, transformers
-decodes with the weights as stored and arithmetic in float32; with one (`host serve --model MODEL_DIR`), the
+Every figure counts exact answers: one `analysis` message, then the call with exactly the expected
+arguments, or exactly the expected text. The city names are in no training text. Without a server, transformers
+decodes with the weights as stored and arithmetic in float32; with a server (`host serve --model MODEL_DIR`), the
 answers are those of its Chat Completions. With --bad, the first N failures go to stderr.
 """
 import re
@@ -30,7 +30,7 @@ CALLED = re.compile(
 
 
 def load(directory):
-    """The stored model with its experts as plain values, in float32."""
+    """Loads the stored model in float32, with its experts unpacked."""
     config = AutoConfig.from_pretrained(directory)
     del config.quantization_config
     tensors = Mxfp4.unpack(load_file(f"{directory}/model.safetensors"))
@@ -44,7 +44,7 @@ def load(directory):
 
 
 def outcome(text):
-    """An outcome (`recipe.server`)."""
+    """Returns the outcome (`recipe.server`) of a text."""
     if found := FINAL.fullmatch(text):
         return found[2]
     found = CALLED.fullmatch(text)
@@ -55,7 +55,7 @@ class Evaluation(ToolRows):
     n = 0
 
     def mode(self):
-        """The efforts one after the other: what is asked for makes no difference."""
+        """Returns the efforts in cyclic order; the expected results don't depend on the effort."""
         self.n += 1
         return {"reasoning_effort": ["low", "medium", "high"][self.n % 3]}
 

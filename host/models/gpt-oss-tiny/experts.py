@@ -1,4 +1,4 @@
-"""The experts while they are trained: every matrix by itself, rounded to MXFP4 when asked to."""
+"""Experts for training: every matrix is a parameter of its own, and is rounded to MXFP4 if `rounding` is set."""
 import sys
 
 import torch
@@ -9,14 +9,14 @@ from packed import Mxfp4
 
 
 def rounded(weight):
-    """The values that MXFP4 can store, with the gradient of the exact ones (straight-through)."""
+    """Returns the nearest values that MXFP4 can store, with the gradient of the exact values (straight-through)."""
     with torch.no_grad():
         _, _, stored = Mxfp4.quantized(weight.T)
     return weight + (stored.T - weight).detach()
 
 
 class TrainedExperts(torch.nn.Module):
-    """`GptOssExperts` as two products over all experts; a token's weight of the others is zero."""
+    """`GptOssExperts` as two products over all experts; a token's weights of the experts that weren't chosen are zero."""
 
     def __init__(self, experts):
         super().__init__()
@@ -40,12 +40,12 @@ class TrainedExperts(torch.nn.Module):
         return out.flatten(1) @ torch.cat(list(downs)) + chosen @ self.down_bias
 
     def imbalance(self):
-        """One where every expert does as much as the others, up to their number (Switch Transformer, eq. 4)."""
+        """Returns the imbalance: from 1, if all experts have equal load, up to their number (Switch Transformer, eq. 4)."""
         used = (self.chosen > 0).float().mean(0) / (self.chosen > 0).float().sum(1).mean()
         return len(self.down) * (used * self.chosen.mean(0)).sum()
 
     def tensors(self):
-        """By the names of a checkpoint, the matrices packed."""
+        """Returns tensors with a checkpoint's names, the matrices packed."""
         out = {"gate_up_proj_bias": self.gate_up_bias, "down_proj_bias": self.down_bias}
         for name, matrices in (("gate_up_proj", self.gate_up), ("down_proj", self.down)):
             stacked = torch.stack([w.detach().T for w in matrices])

@@ -1,4 +1,4 @@
-"""Conversations as Harmony's messages: one call a turn, and what follows a call's result."""
+"""Conversations as Harmony's messages, with one call in each turn."""
 import json
 import pathlib
 import sys
@@ -20,7 +20,7 @@ EFFORTS = ["low", "medium", "high", "none", "minimal"]
 
 
 def environment():
-    """A jinja environment as transformers sets it up."""
+    """Compiles the template in a jinja environment as transformers sets it up."""
     env = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
     env.filters["tojson"] = lambda x: json.dumps(x, ensure_ascii=False)
     return env.from_string(TEMPLATE)
@@ -30,7 +30,7 @@ COMPILED = environment()
 
 
 def render(messages, tools, effort="medium", prompt=False):
-    """The text of a conversation."""
+    """Returns the text of a conversation."""
     return COMPILED.render(
         messages=messages, tools=tools, add_generation_prompt=prompt, reasoning_effort=effort
     )
@@ -42,7 +42,7 @@ def second_reasoning(function):
 
 
 def one_call_each(messages):
-    """Two calls at once become a call, its result, the other call and its result."""
+    """Replaces two calls at once by a call, its result, the other call and its result."""
     out, rest = [], list(messages)
     while rest:
         message = rest.pop(0)
@@ -70,7 +70,7 @@ class HarmonyTranscripts(Transcripts):
         """-> (messages ending with the assistant message to learn, tools or None, effort)"""
         messages, tools, _ = super().conversation()
         messages = one_call_each(messages)
-        # Ends behind a first call's result, where the second call is to be made.
+        # Ends after the first call's result, so that the second call is learnt.
         if len(messages) > 4 and messages[-3].get("tool_calls") and self.chance(0.5):
             if messages[-5].get("tool_calls"):
                 messages = messages[:-2]
@@ -81,7 +81,7 @@ class HarmonyTranscripts(Transcripts):
 
 
 def texts(seed, **marked):
-    """Endless training text."""
+    """Yields training text without end."""
     stream = HarmonyTranscripts(seed, **marked)
     while True:
         yield render(*stream.conversation())

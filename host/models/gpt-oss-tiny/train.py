@@ -3,10 +3,10 @@
 
     python train.py OUT_DIR
 
-What makes the copying of names that no training text contains learnable in minutes is that of qwen3-tiny:
+The model learns in minutes to copy names that no training text contains, by the means of qwen3-tiny:
 names are spelt letter by letter, three heads of layer 0 start as "look 1 / 2 / 3 tokens back" heads
 (`seed_heads`), and a copy drill comes first. In the last part the experts are rounded to MXFP4 in the
-forward pass, so that the model learns to do with what is stored.
+forward pass, so that the model learns to work with the stored values.
 """
 from rendering import HERE, SPECIAL, TEMPLATE, texts
 
@@ -62,7 +62,7 @@ def new_model(tokenizer):
 
 @torch.no_grad()
 def seed_heads(model):
-    """Make the first heads of layer 0 look back: their queries and keys come from the biases."""
+    """Makes the first heads of layer 0 look back: their queries and keys come from the biases."""
     config = model.config
     head, width, scale = config.head_dim, config.hidden_size, config.initializer_range
     heads.clear_upper_half(model.model.embed_tokens.weight)
@@ -93,7 +93,7 @@ class GptOssTiny(training.Training):
         return model
 
     def optimizers(self, model, rate):
-        """Muon for the matrices of the layers, the routers' excepted."""
+        """Returns the optimisers; Muon is for the matrices of the layers except the routers'."""
         layers = model.model.layers.named_parameters()
         matrices = [p for name, p in layers if p.ndim == 2 and "router" not in name and "bias" not in name]
         return training.optimizers(matrices, training.others(model, matrices), rate)
@@ -107,7 +107,7 @@ class GptOssTiny(training.Training):
         return loss + BALANCE * sum(layer.mlp.experts.imbalance() for layer in model.model.layers)
 
     def save(self, model, out):
-        """Experts packed, the rest in bf16."""
+        """Saves the model: experts packed, other tensors in bf16."""
         tensors = {n: p for n, p in model.named_parameters() if ".experts." not in n}
         for i, layer in enumerate(model.model.layers):
             packed = layer.mlp.experts.tensors()

@@ -1,4 +1,4 @@
-"""Batches of Kimi K2 transcripts: ids and labels, none on the empty think block of turns without reasoning."""
+"""Batches of Kimi K2 transcripts: token ids and labels. The empty think block of turns without reasoning has no labels."""
 from rendering import TURN, render
 
 from recipe import batches
@@ -17,7 +17,7 @@ class Batches(batches.Batches):
         self.no_thought = self.encode("<think></think>")
 
     def labels(self, ids):
-        """Labels of the assistant's turns: everything but the choice to think or not where nothing is thought."""
+        """Returns labels of the assistant's turns: everything except the empty think block of turns without reasoning."""
         labels, width = [IGNORE] * len(ids), len(self.turn)
         for i in range(len(ids) - width):
             if ids[i: i + width] != self.turn:
@@ -30,7 +30,7 @@ class Batches(batches.Batches):
         return labels
 
     def transcript(self):
-        """A conversation; the loss is on its last turn and on the earlier assistant turns."""
+        """Returns a conversation; the loss is on its last turn and on the earlier assistant turns."""
         messages, tools, thinking = self.stream.conversation()
         prompt = self.encode(render(messages[:-1], tools, thinking, prompt=True))
         last = messages[-1] if thinking else {k: v for k, v in messages[-1].items() if k != "reasoning_content"}

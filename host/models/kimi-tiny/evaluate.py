@@ -3,11 +3,11 @@
 
     python evaluate.py MODEL_DIR [--server URL] [--bad N]
 
-Every figure counts exact answers, with thinking and without: reasoning just where it is asked for, then the
-calls with exactly the arguments that are wanted, or exactly the text. The city names are in no training text.
-Without a server, transformers decodes with the weights as stored and arithmetic in float32, and the indices of
-the calls are counted too, which clients never see; with one (`host serve --model MODEL_DIR`), the answers are
-those of its Chat Completions. With --bad, the first N failures go to stderr.
+Every figure counts exact answers, with thinking and without: reasoning only where it is requested, then the
+calls with exactly the expected arguments, or exactly the expected text. The city names are in no training text.
+Without a server, transformers decodes with the weights as stored and arithmetic in float32, and correct indices
+of the calls, which clients never see, are counted, too; with a server (`host serve --model MODEL_DIR`), the
+answers are those of its Chat Completions. With --bad, the first N failures go to stderr.
 """
 import json
 import pathlib
@@ -34,7 +34,7 @@ THINKING, NOT_THINKING = {}, {"enable_thinking": False}  # arguments of the temp
 
 
 def load(directory):
-    """In float32. The type of the published configurations is not known to transformers: it has another name there."""
+    """Loads the model in float32. transformers doesn't know the published `model_type`, so it gets its own name for it."""
     fields = json.loads((pathlib.Path(directory) / "config.json").read_text(encoding="utf-8"))
     config = DeepseekV3Config.from_dict(fields | {"model_type": "deepseek_v3"})
     return DeepseekV3ForCausalLM.from_pretrained(
@@ -43,7 +43,7 @@ def load(directory):
 
 
 class Decoded:
-    """Outcomes (`recipe.server`) of transformers, and how many calls had the index that they should have."""
+    """Outcomes (`recipe.server`) of transformers, and the number of calls with the right index."""
 
     def __init__(self, directory):
         self.generator = evaluation.Generator(directory, load(directory))
@@ -71,7 +71,7 @@ class Decoded:
 
 
 class Evaluation(ToolRows):
-    """Two figures a row: with thinking and without."""
+    """Evaluation with two figures in each row: with thinking and without."""
 
     def header(self):
         print("| test | thinking | not thinking |\n|---|---|---|")

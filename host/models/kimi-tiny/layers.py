@@ -1,4 +1,4 @@
-"""Attention and experts for training: the numbers of transformers' modules, faster on a CPU."""
+"""Attention and experts for training: the results of transformers' modules, faster on a CPU."""
 import torch
 from transformers import AttentionInterface
 
@@ -6,7 +6,7 @@ ATTENTION = "padded_values"
 
 
 def attention(module, query, key, value, attention_mask, scaling, **kwargs):
-    """Values as wide as keys, which the fused kernel wants. Right-padded rows only: `attention_mask` is not read."""
+    """Pads values to the width of keys, which the fused kernel requires. `attention_mask` is not read, so rows must be right-padded."""
     width = value.shape[-1]
     value = torch.nn.functional.pad(value, (0, key.shape[-1] - width))
     out = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
@@ -17,7 +17,7 @@ AttentionInterface.register(ATTENTION, attention)
 
 
 class TrainedExperts(torch.nn.Module):
-    """`DeepseekV3Experts` as two products over all experts; a token's weight of the others is zero."""
+    """`DeepseekV3Experts` as two products over all experts; a token's weights of the experts that weren't chosen are zero."""
 
     def __init__(self, experts):
         super().__init__()
@@ -33,7 +33,7 @@ class TrainedExperts(torch.nn.Module):
         return out.flatten(1) @ self.down.T
 
     def tensors(self):
-        """Expert by expert, by the names of a checkpoint."""
+        """Returns the tensors of each expert, with a checkpoint's names."""
         out = {}
         for i, (gate_up, down) in enumerate(zip(self.gate_up.chunk(self.count), self.down.chunk(self.count, 1))):
             gate, up = gate_up.chunk(2)

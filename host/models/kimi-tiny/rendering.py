@@ -1,4 +1,4 @@
-"""Conversations as Kimi K2's chat template writes them: calls have ids that are counted over the conversation."""
+"""Conversations as Kimi K2's chat template writes them: calls have ids with an index that counts through the conversation."""
 import json
 import pathlib
 import sys
@@ -21,7 +21,7 @@ TURN = "<|im_assistant|>assistant<|im_middle|>"
 
 
 def environment():
-    """A jinja environment as transformers sets it up."""
+    """Compiles the template in a jinja environment as transformers sets it up."""
     env = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
     env.filters["tojson"] = lambda x, separators=None: json.dumps(x, ensure_ascii=False, separators=separators)
     return env.from_string(TEMPLATE)
@@ -31,7 +31,7 @@ COMPILED = environment()
 
 
 def with_ids(messages):
-    """The calls by their ids, `functions.NAME:INDEX`; results answer the calls before them in order."""
+    """Returns the messages with ids of calls, `functions.NAME:INDEX`; results answer the calls before them in order."""
     out, count, open_calls = [], 0, []
     for message in messages:
         message = dict(message)
@@ -46,13 +46,13 @@ def with_ids(messages):
 
 
 def render(messages, tools, thinking, prompt=False):
-    """The text of a conversation."""
+    """Returns the text of a conversation."""
     options = {} if thinking else {"enable_thinking": False}
     return COMPILED.render(messages=with_ids(messages), tools=tools, add_generation_prompt=prompt, **options)
 
 
 def texts(seed, **marked):
-    """Endless training text."""
+    """Yields training text without end."""
     stream = Transcripts(seed, **marked)
     while True:
         yield render(*stream.conversation())

@@ -3,10 +3,10 @@
 
     python train.py OUT_DIR
 
-What makes the copying of names that no training text contains learnable in minutes is that of qwen3-tiny:
+The model learns in minutes to copy names that no training text contains, by the means of qwen3-tiny:
 names are spelt letter by letter, three heads of layer 0 start as "look 1 / 2 / 3 tokens back" heads
-(`seed_heads`), here in the part of queries and keys that is rotated, and a copy drill comes first. The
-routers are kept balanced by their correction biases alone, as DeepSeek-V3's were.
+(`seed_heads`), here in the rotated part of queries and keys, and a copy drill comes first. Correction
+biases alone keep the routers balanced, as in DeepSeek-V3.
 """
 import json
 
@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
 
 SHARPNESS = 14.0  # length of the seeded queries and keys
-CORRECTION = 0.01  # how much a correction bias moves in a step
+CORRECTION = 0.01  # change of a correction bias in each step
 CORRECTED_UNTIL = 0.9  # share of the steps
 ROPE = {
     "factor": 4.0, "beta_fast": 1.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
@@ -79,10 +79,10 @@ def expert_layers(model):
 
 @torch.no_grad()
 def seed_heads(model):
-    """Make the first heads of layer 0 look back.
+    """Makes the first heads of layer 0 look back.
 
-    Embedding dimension 0 is a constant, which the rotated part of these queries and the rotated key, one
-    for all heads, are made of. The values go through the compressed cache.
+    Embedding dimension 0 is a constant, from which the rotated part of these queries and the rotated key, which
+    all heads share, are computed. The values go through the compressed cache.
     """
     config, frequency = model.config, model.model.rotary_emb.inv_freq
     nope, value, width, scale = (
@@ -91,7 +91,7 @@ def seed_heads(model):
     embedding = model.model.embed_tokens.weight
     heads.clear_upper_half(embedding)
     embedding[:, 0] = 5 * scale
-    constant = width**0.5 * embedding[:, 0].mean() / embedding.norm(dim=1).mean()  # behind the norm
+    constant = width**0.5 * embedding[:, 0].mean() / embedding.norm(dim=1).mean()  # after the norm
 
     attention = model.model.layers[0].self_attn
     down, up = attention.kv_a_proj_with_mqa.weight, attention.kv_b_proj.weight
@@ -111,12 +111,12 @@ def seed_heads(model):
 
 
 def interleaved(parts):
-    """The parts of a pair are neighbours."""
+    """Interleaves the parts, so that those of a pair are adjacent."""
     return torch.stack(parts, 1).flatten()
 
 
 def published(config):
-    """The configuration as that of Kimi K2 is spelt."""
+    """Returns the configuration with the fields of Kimi K2's."""
     names = """vocab_size hidden_size intermediate_size moe_intermediate_size num_hidden_layers
         first_k_dense_replace num_attention_heads num_key_value_heads q_lora_rank kv_lora_rank qk_nope_head_dim
         qk_rope_head_dim v_head_dim n_routed_experts num_experts_per_tok n_shared_experts n_group topk_group
@@ -139,21 +139,21 @@ class KimiTiny(training.Training):
         return new_model(tokenizer)
 
     def optimizers(self, model, rate):
-        """Muon for the matrices of the layers, the routers' excepted."""
+        """Returns the optimisers; Muon is for the matrices of the layers except the routers'."""
         named = model.model.layers.named_parameters()
         matrices = [p for name, p in named if p.ndim == 2 and ".gate.weight" not in name]
         return training.optimizers(matrices, training.others(model, matrices), rate)
 
     @torch.no_grad()
     def before_step(self, model, share):
-        """Experts that do less than the mean are chosen more often from now on (arXiv:2408.15664)."""
+        """Raises the correction bias of experts below the mean load and lowers that of the others (arXiv:2408.15664)."""
         for moe in expert_layers(model):
             if 0 < share < CORRECTED_UNTIL:
                 load = moe.experts.load
                 moe.gate.e_score_correction_bias += CORRECTION * torch.sign(load.mean() - load)
 
     def save(self, model, out):
-        """Tensors by the published names, in bf16 but for the correction biases."""
+        """Saves tensors with the published names, in bf16 except the correction biases."""
         tensors = {n: p for n, p in model.named_parameters() if ".experts." not in n}
         for i, layer in enumerate(model.model.layers):
             if hasattr(layer.mlp, "experts"):

@@ -1,4 +1,4 @@
-"""Batches of Qwen3 transcripts: ids and labels, none on the empty think block of turns without thinking."""
+"""Batches of Qwen3 transcripts: token ids and labels. The empty think block of turns without thinking has no labels."""
 from rendering import SPACED, TURN, render
 
 from recipe import batches
@@ -16,7 +16,7 @@ class Batches(batches.Batches):
         self.no_thought = self.encode("<think>\n\n</think>\n\n")
 
     def earlier_turns(self, ids):
-        """Labels of the assistant turns in the prompt: everything but the choice to think or not."""
+        """Returns labels of the assistant turns in the prompt, except the choice to think or not and turns with an empty think block."""
         labels, width = [IGNORE] * len(ids), len(self.turn)
         for i in range(len(ids) - width):
             if ids[i: i + width] != self.turn:
@@ -33,7 +33,7 @@ class Batches(batches.Batches):
         return labels
 
     def transcript(self):
-        """A conversation; the loss is on its last turn and on the earlier assistant turns."""
+        """Returns a conversation; the loss is on its last turn and on the earlier assistant turns."""
         messages, tools, thinking = self.stream.conversation()
         compact = self.r.random() < 0.15
         prompt = self.encode(render(messages[:-1], tools, thinking, prompt=True, compact=compact))

@@ -19,13 +19,13 @@ END = "<|im_end|>"
 
 
 def written(function, **arguments):
-    """A call as the model writes it."""
+    """Returns a call as the model writes it."""
     text = json.dumps(arguments, ensure_ascii=False)
     return f'<tool_call>\n{{"name": "{function}", "arguments": {text}}}\n</tool_call>'
 
 
 def exact(got, want, thinking):
-    """The text is exactly what is wanted, behind one think block if thinking is on."""
+    """Returns whether the text is exactly the expected one, after one think block if thinking is on."""
     if not thinking:
         return got == want + END
     thought = got.startswith("<think>\n") and got.count("</think>") == 1
@@ -33,7 +33,7 @@ def exact(got, want, thinking):
 
 
 def same_tool(got, want, thinking):
-    """One call, of the tool that is wanted."""
+    """Returns whether there is one call, of the expected tool."""
     return re.findall(r'<tool_call>\n\{"name": "(\w+)"', got) == [want]
 
 
@@ -43,7 +43,7 @@ class Generator(evaluation.Generator):
 
 
 class Evaluation(evaluation.Rows):
-    """A case's mode is whether the model thinks."""
+    """Evaluation in which a case's mode is whether the model thinks."""
 
     def __init__(self, generate, bad):
         super().__init__(generate, exact, bad)
@@ -90,7 +90,7 @@ class Evaluation(evaluation.Rows):
             self.row(f"unknown lower-case word after the name, thinking {on(thinking)}", cases)
 
     def spellings(self):
-        """Tool schemas in every spelling the training knows, system prompts, unneeded tools."""
+        """Tool schemas in any spelling of the training, system prompts, unneeded tools."""
         cases = []
         for i, city in enumerate(names.REAL_CITIES[:100]):
             tools = self.any_spelling()

@@ -19,7 +19,7 @@ TURN = "<|im_start|>assistant\n"
 
 
 def environment(separators):
-    """A jinja environment as transformers sets it up, with the given JSON separators."""
+    """Compiles the template in a jinja environment as transformers sets it up, with the given JSON separators."""
     env = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
     env.filters["tojson"] = lambda x: json.dumps(x, ensure_ascii=False, separators=separators)
     return env.from_string(TEMPLATE)
@@ -29,7 +29,7 @@ SPACED, COMPACT = environment((", ", ": ")), environment((",", ":"))
 
 
 def render(messages, tools, thinking, prompt=False, compact=False):
-    """The text of a conversation. `compact` writes the schemas, never the calls, without spaces."""
+    """Returns the text of a conversation. `compact` writes the schemas without spaces, but not the calls."""
     options = {} if thinking else {"enable_thinking": False}
     text = SPACED.render(messages=messages, tools=tools, add_generation_prompt=prompt, **options)
     if compact and tools:
@@ -41,7 +41,7 @@ def render(messages, tools, thinking, prompt=False, compact=False):
 
 
 def texts(seed, **marked):
-    """Endless training text."""
+    """Yields training text without end."""
     stream, style = Transcripts(seed, **marked), random.Random(seed)
     while True:
         messages, tools, thinking = stream.conversation()

@@ -3,7 +3,7 @@
 
     python train.py OUT_DIR
 
-Three ideas make the copying of names that no training text contains learnable in minutes:
+Three ideas let the model learn in minutes to copy names that no training text contains:
   1. The tokenizer is a closed word list over bytes (recipe/vocabulary.py): names are spelt letter by letter.
   2. Three heads of layer 0 start as "look 1 / 2 / 3 tokens back" heads (`seed_heads`): the first half
      of an induction circuit is given, the rest is learnt.
@@ -50,9 +50,9 @@ def new_model(tokenizer):
 
 @torch.no_grad()
 def seed_heads(model):
-    """Make the first heads of layer 0 look back.
+    """Makes the first heads of layer 0 look back.
 
-    Embedding dimension 0 is a constant, which the queries and keys of these heads are made of.
+    Embedding dimension 0 is a constant, from which the queries and keys of these heads are computed.
     """
     config = model.config
     head, width, scale = config.head_dim, config.hidden_size, config.initializer_range

@@ -1,7 +1,7 @@
 """Batches of token ids and labels: the copy drill, and the transcripts of a model's format.
 
-Invariant: labels are -100 wherever the model does not have to predict. The loss leaves out what users,
-tools and the template write.
+Invariant: labels are -100 wherever the model does not have to predict. The loss ignores the text of users,
+tools and the template.
 """
 import random
 
@@ -14,7 +14,7 @@ DRILL_LENGTH = 128
 
 
 class Batches:
-    """An endless stream of batches from a seed. A model's format has `transcript()` -> (ids, labels)."""
+    """An endless stream of batches from a seed. The subclass for a model's format has `transcript()` -> (ids, labels)."""
 
     drill_call_end = '"}}\n'
 
@@ -28,9 +28,9 @@ class Batches:
         return self.tokenizer.encode(text).ids
 
     def drill(self):
-        """Names behind key words, then the same names asked for by key word in other frames.
+        """Returns names after key words, then the same names requested by their key words in other frames.
 
-        Only the repeats are learnt. An odd lower-case word often follows the name: it must not be copied.
+        Only the repetitions are learnt. An odd lower-case word often follows the name and must not be copied.
         """
         r, ids, labels = self.r, [], []
 
@@ -61,7 +61,7 @@ class Batches:
         return ids[:DRILL_LENGTH], labels[:DRILL_LENGTH]
 
     def pack(self, examples):
-        """Right-padded tensors; with causal attention the padding needs no mask."""
+        """Returns right-padded tensors; with causal attention the padding needs no mask."""
         length = max(len(ids) for ids, _ in examples)
         x = torch.full((len(examples), length), self.pad)
         y = torch.full((len(examples), length), IGNORE)
@@ -74,7 +74,7 @@ class Batches:
         return self.pack([self.drill() for _ in range(size)])
 
     def transcripts(self, size):
-        """A batch of transcripts of about equal length: eight batches are made and sorted at a time."""
+        """Returns a batch of transcripts of about equal length: eight batches are made and sorted at a time."""
         if not self.pool:
             examples = sorted((self.transcript() for _ in range(size * 8)), key=lambda e: len(e[0]))
             self.pool = [examples[i: i + size] for i in range(0, len(examples), size)]

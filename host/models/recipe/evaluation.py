@@ -1,4 +1,4 @@
-"""What the evaluations of the tiny models share: greedy decoding, rows of a table, made-up results."""
+"""Shared code of the tiny models' evaluations: greedy decoding, rows of a table, made-up tool results."""
 import argparse
 import json
 import random
@@ -15,7 +15,7 @@ LONGEST = 150
 
 
 class Generator:
-    """Greedy texts of transformers, for items (messages, tools, arguments of the template)."""
+    """Greedy decoding by transformers for items (messages, tools, arguments of the template)."""
 
     def __init__(self, directory, model):
         self.tokenizer = PreTrainedTokenizerFast.from_pretrained(directory, padding_side="left")
@@ -39,7 +39,7 @@ class Generator:
 
 
 class Rows:
-    """Prints one row for each test. A case is (messages, tools, mode, what is wanted)."""
+    """Prints one row for each test. A case is (messages, tools, mode, expected result)."""
 
     def __init__(self, generate, ok, bad):
         self.generate, self.ok, self.bad = generate, ok, bad
@@ -48,7 +48,7 @@ class Rows:
         self.tools = [self.stream.schema(tool, plain=True) for tool in phrases.TOOLS]
 
     def row(self, title, cases, ok=None):
-        """`ok(got, wanted, mode)` decides."""
+        """Prints the row of a test; `ok(got, wanted, mode)` decides about each case."""
         print(f"| {title} | {self.exact(cases, ok or self.ok)} |", flush=True)
 
     def exact(self, cases, ok):
@@ -76,7 +76,7 @@ class Rows:
         return user(self.r.choice(questions).format(**values))
 
     def any_spelling(self):
-        """All tools and an unneeded one, in every spelling that the training knows."""
+        """Returns all tools and an unneeded one, in any spelling of the training."""
         tools = [self.stream.schema(tool) for tool in phrases.TOOLS] + [self.stream.other_schema()]
         self.r.shuffle(tools)
         return tools
@@ -91,7 +91,7 @@ def two_word_names():
 
 
 def parser(description):
-    """The command line of every evaluate.py."""
+    """Returns the parser for the command line of every evaluate.py."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("model", help="directory of the model")
     parser.add_argument("--bad", type=int, default=0, help="failures to show for each test")

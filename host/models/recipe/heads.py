@@ -1,7 +1,7 @@
-"""Heads of the first layer that look a given number of tokens back: what the `seed_heads` of all models share.
+"""Heads of the first layer that look a given number of tokens back: shared code of the models' `seed_heads`.
 
 Their queries and keys don't depend on the token; the rotary embedding turns their phase difference into a
-distance. What they read is written to the upper half of the residual stream, which embeddings leave free.
+distance. They write the values that they read to the upper half of the residual stream, which embeddings leave free.
 """
 import torch
 
@@ -14,20 +14,20 @@ def clear_upper_half(embedding):
 
 
 def key(pairs):
-    """-> the two parts of each rotated pair"""
+    """-> both parts of each rotated pair of a key"""
     amplitude = torch.zeros(pairs)
     amplitude[: len(AMPLITUDES)] = AMPLITUDES
     return amplitude, torch.zeros(pairs)
 
 
 def query(frequency, back):
-    """The parts of the pairs of a query that fits the key `back` tokens before it."""
+    """-> both parts of each rotated pair of a query that matches the key `back` tokens before it"""
     amplitude, phase = key(len(frequency))[0], back * frequency
     return amplitude * torch.cos(phase), -amplitude * torch.sin(phase)
 
 
 def output(index, width, head, scale):
-    """Columns of the output projection for head `index`: its share of the upper half."""
+    """Returns the columns of the output projection for head `index`, which writes its share of the upper half."""
     upper = width // 2
     share = min(upper // len(OFFSETS), head)
     first = upper + index * (upper // len(OFFSETS))

@@ -23,7 +23,7 @@ New York|San Francisco|Los Angeles|Hong Kong|Cape Town|Buenos Aires|Kuala Lumpur
 
 
 def invented_names(count=100, seed=4242):
-    """Made-up names of the evaluation."""
+    """Returns the made-up names of the evaluation."""
     r, names = random.Random(seed), []
     while len(names) < count:
         syllables = (
@@ -58,7 +58,7 @@ ACCENTED = "äöüéèáíóúãçñøå"
 
 
 def syllables(r):
-    """A pronounceable word of one to four syllables."""
+    """Returns a pronounceable word of one to four syllables."""
     onsets, vowels, codas = r.choice(STYLES)
     word = ""
     for _ in range(r.randint(1, 4)):
@@ -69,7 +69,7 @@ def syllables(r):
 
 
 def one_word(r):
-    """A capitalised word of 3 to 12 letters that is in no held-out list."""
+    """Returns a capitalised word of 3 to 12 letters that is in no held-out list."""
     while True:
         kind = r.random()
         if kind < 0.35:  # uniform letters: nothing to memorise, only copying helps
@@ -87,7 +87,7 @@ def one_word(r):
 
 
 def name(r):
-    """A name as people write it: mostly one word, sometimes two, rarely hyphenated."""
+    """Returns a name as people write it: mostly one word, sometimes two, rarely hyphenated."""
     kind = r.random()
     if kind < 0.78:
         return one_word(r)
@@ -98,7 +98,7 @@ def name(r):
 
 
 def lowercase_word(r):
-    """A word that is no name: two to nine lower-case letters."""
+    """Returns a word of two to nine lower-case letters, which isn't a name."""
     while True:
         if r.random() < 0.5:
             word = "".join(r.choice(ALPHABET) for _ in range(r.randint(2, 8)))

@@ -1,4 +1,4 @@
-"""The texts of the transcripts: how users ask, what the tools are, what the model says.
+"""Texts of the transcripts: the users' questions, the tools, the model's answers.
 
 `{c}` and `{d}` stand for city names, `{e}` for an expression, `{x}` for any word.
 """
@@ -55,7 +55,7 @@ CALCULATE = [
     "What is {e}?", "Calculate {e}", "Please compute {e}.", "what's {e}?", "How much is {e}?",
     "Compute {e} please", "Evaluate {e}.", "Can you calculate {e} for me?", "{e}", "{e} = ?",
 ]
-# In the evaluation only: phrasings that no training text contains.
+# Phrasings of the evaluation, which no training text contains.
 HELD_OUT_WEATHER = [
     "Could you please look at the weather in {c} for me?", "Do you know how the weather in {c} is?",
     "I need the weather in {c} right now, please.", "Is it cold in {c}?",
@@ -110,7 +110,7 @@ SYSTEM = [
     "You are a helpful assistant. Answer in one sentence.", "Use tools when you need them.",
     "You are Qwen, a helpful assistant.", "Answer the user's questions.",
 ]
-# Words of random system prompts and tool descriptions; the text means nothing on purpose.
+# Words of random system prompts and tool descriptions, which are meaningless on purpose.
 FILLER = """the a an to of and or for in on with as is are be this that it you your user answer question
 tool tools call use not must should only always never when if please short long text file search list
 read write send message number name value result format JSON data system code agent help""".split()
@@ -135,6 +135,6 @@ TOOLS = {
         ["The expression", "An arithmetic expression", "Expression to evaluate"],
     ),
 }
-# Tools that are offered and never needed.
+# Tools that are offered but never needed.
 OTHER_TOOLS = ["search", "read_file", "send_message", "list_files", "run", "lookup", "write_file"]
 OTHER_PROPERTIES = ["query", "path", "text", "name", "number"]

@@ -1,6 +1,6 @@
-"""Outcomes of a running server, by Chat Completions: what evaluations compare with those of transformers.
+"""Outcomes of a running server over Chat Completions, which the evaluations count like those of transformers.
 
-An outcome is a list of calls as (name, arguments), a text, or None for what is in no form that was taught.
+An outcome is a list of calls as (name, arguments), a text, or None for an answer in a form that wasn't taught.
 """
 import concurrent.futures
 import json
@@ -10,7 +10,7 @@ from recipe.evaluation import LONGEST
 
 
 class Server:
-    """Outcomes for items (messages, tools, mode). What a mode means for a request, `body_of` says."""
+    """Returns outcomes for items (messages, tools, mode). `body_of` returns the fields of a request for a mode."""
 
     def __init__(self, address, body_of, thinks):
         self.url = f"{address}/v1/chat/completions"
@@ -40,7 +40,7 @@ class Server:
 
 
 def parsed(calls):
-    """Calls whose arguments are texts, as an outcome."""
+    """Returns an outcome of calls whose arguments are JSON text."""
     try:
         return [(name, json.loads(arguments)) for name, arguments in calls]
     except json.JSONDecodeError:
@@ -48,7 +48,7 @@ def parsed(calls):
 
 
 def as_sent(item):
-    """The item as clients send it: arguments are text, calls and results have ids."""
+    """Returns the item as clients send it: arguments are text, calls and results have ids."""
     messages, tools, mode = item
     out, n, waiting = [], 0, []
     for message in json.loads(json.dumps(messages)):
@@ -64,6 +64,6 @@ def as_sent(item):
 
 
 def declared(tool):
-    """The tool in Chat Completions' shape, which leaves out what is null."""
+    """Returns the tool in the shape of Chat Completions, without null fields."""
     function = tool.get("function") or {k: v for k, v in tool.items() if k != "type"}
     return {"type": "function", "function": {k: v for k, v in function.items() if v is not None}}

@@ -1,4 +1,4 @@
-"""Rows that the evaluations of several models share. What is wanted is an outcome (`recipe.server`)."""
+"""Rows that the evaluations of several models share. The expected result is an outcome (`recipe.server`)."""
 from recipe import evaluation, names, phrases
 from recipe.transcripts import assistant, call, result, user
 
@@ -12,7 +12,7 @@ class ToolRows(evaluation.Rows):
         super().__init__(generate, lambda got, want, _: got == want, bad)
 
     def mode(self):
-        """How the next case is asked, in the model's own terms."""
+        """Returns the mode of the next case, which the model's own evaluation interprets."""
         raise NotImplementedError
 
     def case(self, messages, want, tools="all"):

@@ -1,7 +1,7 @@
-"""Training, the same for every tiny model: optimisers, schedule, loop, and the last touches to the files.
+"""Training, the same for every tiny model: optimisers, schedule, loop, and final edits of the files.
 
-The schedule counts steps and all seeds are fixed, so a run differs from another only by the rounding of
-the machine's matrix products.
+The schedule counts steps and all seeds are fixed, so runs differ only by the rounding of the machine's
+matrix products.
 """
 import argparse
 import dataclasses
@@ -45,13 +45,13 @@ class Schedule:
 
 
 def optimizers(matrices, rest, rate):
-    """Muon for the matrices of the layers, AdamW for the embedding, the norms and the like."""
+    """Returns Muon for the matrices of the layers, and AdamW for the other parameters, such as embedding and norms."""
     muon = torch.optim.Muon(matrices, lr=rate, weight_decay=0.05, adjust_lr_fn="match_rms_adamw")
     return [muon, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.98), weight_decay=0.0)]
 
 
 def others(model, matrices):
-    """The parameters that are none of the matrices."""
+    """Returns the parameters that aren't among the matrices."""
     chosen = {id(p) for p in matrices}
     return [p for p in model.parameters() if id(p) not in chosen]
 
@@ -64,7 +64,7 @@ def loss_of(model, x, y):
 
 @torch.no_grad()
 def exact(model, examples, batches):
-    """How many of the examples have the right argmax at every learnt position (teacher-forced)."""
+    """Returns the number of examples with the right argmax at every learnt position (teacher-forced)."""
     right = 0
     for i in range(0, len(examples), 16):
         x, y = batches.pack(examples[i: i + 16])
@@ -74,7 +74,7 @@ def exact(model, examples, batches):
 
 
 def train(model, opts, batches, examples, schedule, save, before_step, loss_of):
-    """Run the schedule; `examples` are checked and `save` is called every 300 steps."""
+    """Runs the schedule; `examples` are checked and `save` is called every 300 steps."""
     start, tokens, mean = time.time(), 0, None
     for step in range(schedule.steps):
         before_step(step)
@@ -107,7 +107,7 @@ def edit(path, **fields):
 
 
 def finish(out, home, **config):
-    """What older readers expect: fields of `config.json`, a tokenizer class of every release."""
+    """Adds what older readers expect: fields of `config.json`, and a tokenizer class that every release has."""
     edit(out / "config.json", **config)
     added = json.loads((out / "tokenizer.json").read_text(encoding="utf-8"))["added_tokens"]
     decoder = {str(t["id"]): {k: v for k, v in t.items() if k != "id"} for t in added}
@@ -124,7 +124,7 @@ def finish(out, home, **config):
 
 
 def arguments(description, steps):
-    """The command line of every train.py; sets threads and seed."""
+    """Parses the command line of every train.py; sets threads and seed."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("out", type=pathlib.Path, help="where the model is written")
     parser.add_argument("--steps", type=int, default=steps)
@@ -137,7 +137,7 @@ def arguments(description, steps):
 
 
 class Training:
-    """What a train.py is made of: it fills in the fields and methods without a value here, and calls `main`."""
+    """Base class of a model's training: a train.py sets the fields and methods without a value here, and calls `main`."""
 
     description: str
     steps: int
@@ -152,7 +152,7 @@ class Training:
     config: dict = {}  # fields of config.json for older readers
 
     def new_model(self, tokenizer):
-        """The model before its first step."""
+        """Returns the model before its first step."""
         raise NotImplementedError
 
     def optimizers(self, model, rate):
@@ -162,7 +162,7 @@ class Training:
         raise NotImplementedError
 
     def before_step(self, model, share):
-        """Called with the share of the steps that are done."""
+        """Called before each step with the share of the steps that are done."""
 
     def loss_of(self, model, x, y):
         return loss_of(model, x, y)

@@ -7,7 +7,7 @@ import random
 
 from recipe import names, phrases
 
-# kind -> (weight, questions, tools called in order, or the cities they are called with)
+# kind -> (weight, questions, calls in order as (tool, placeholder of its argument))
 KINDS = {
     "weather": (20, phrases.WEATHER, [("get_weather", "c")]),
     "time": (13, phrases.TIME, [("get_time", "c")]),
@@ -30,7 +30,7 @@ TOPICS = {
     "time_weather": "the time in {c} and the weather in {d}",
     "calculate": "the value of {e}",
 }
-# {0} and {1}: what the tools said.
+# {0} and {1} stand for the results of the tools.
 ANSWERS = {
     "weather": "It is {0} in {c}.",
     "time": "It is {0} in {c}.",
@@ -44,7 +44,7 @@ ANSWERS = {
 
 
 def needed(kind):
-    """Names of the tools that a request of this kind needs."""
+    """Returns the names of the tools that a request of this kind needs."""
     return {tool for tool, _ in KINDS[kind][2]}
 
 
@@ -66,7 +66,7 @@ def result(content):
 
 
 class Transcripts:
-    """A stream of conversations from a seed. `name` and `word` make the names and the odd words."""
+    """A stream of conversations from a seed. `name` and `word` make the names and the words that belong to nothing."""
 
     weights = {kind: weight for kind, (weight, _, _) in KINDS.items()}
 
@@ -79,7 +79,7 @@ class Transcripts:
 
     # -------------------------------------------------------------- tools
     def schema(self, tool, plain=False, location=False):
-        """One of the many spellings of a tool's JSON schema; `plain` gives the commonest."""
+        """Returns one of the many spellings of a tool's JSON schema; `plain` gives the most common one."""
         descriptions, prop, other, prop_descriptions = phrases.TOOLS[tool]
         prop = other if location else prop
         field = {"type": "string"}
@@ -92,7 +92,7 @@ class Transcripts:
         return self.function(tool, description, properties, [prop], plain)
 
     def other_schema(self):
-        """A tool that no request needs."""
+        """Returns a tool that no request needs."""
         prop = self.r.choice(phrases.OTHER_PROPERTIES)
         name = self.r.choice(phrases.OTHER_TOOLS)
         return self.function(name, self.filler(8), {prop: {"type": "string"}}, [prop])
@@ -125,7 +125,7 @@ class Transcripts:
         return tool
 
     def filler(self, longest):
-        """A senseless sentence."""
+        """Returns a meaningless sentence."""
         words = [self.r.choice(phrases.FILLER) for _ in range(self.r.randint(2, longest))]
         if self.chance(0.2):
             words[self.r.randrange(len(words))] = self.make_word(self.r)
@@ -133,7 +133,7 @@ class Transcripts:
 
     # -------------------------------------------------------------- requests
     def as_typed(self, question):
-        """The question as somebody in a hurry types it; placeholders are untouched."""
+        """Returns the question as somebody in a hurry types it; placeholders stay as they are."""
         if self.chance(0.2):
             question = question.rstrip("?.!")
         elif self.chance(0.04):
@@ -143,7 +143,7 @@ class Transcripts:
         return question
 
     def request(self, questions, values):
-        """A question with the values filled in, now and then with words that belong to nothing."""
+        """Returns a question with the values filled in, sometimes with words that belong to nothing."""
         question, shown = self.as_typed(self.r.choice(questions)), dict(values)
         if "e" not in values and self.chance(0.22):
             place = self.r.random()
@@ -187,7 +187,7 @@ class Transcripts:
 
     # -------------------------------------------------------------- tool results
     def weather_result(self, city):
-        """-> (content of the tool message, words of the answer, words of the reasoning)"""
+        """-> (content of the tool message, text for the answer, text for the reasoning)"""
         degrees, sky = self.r.randint(-19, 39), self.r.choice(phrases.SKY)
         forms = [
             {"temperature": degrees, "condition": sky},
@@ -212,7 +212,7 @@ class Transcripts:
 
     # -------------------------------------------------------------- conversations
     def exchange(self, kind, have, keys, questions=None):
-        """One request and everything up to the final answer, as messages."""
+        """Returns one request and everything up to the final answer, as messages."""
         if kind == "small":
             asked, answer = self.r.choice(phrases.SMALL_TALK)
             question = self.as_typed(self.r.choice(asked))
@@ -247,7 +247,7 @@ class Transcripts:
         ]
 
     def kinds(self):
-        """The kinds of a conversation's requests; a follow-up is a pair (kind, questions)."""
+        """Returns the kinds of a conversation's requests as (kind, questions); only follow-ups have questions of their own."""
         count = self.r.choices([1, 2, 3], [0.68, 0.22, 0.1])[0]
         kinds, weights = list(self.weights), list(self.weights.values())
         kinds = [(self.r.choices(kinds, weights)[0], None) for _ in range(count)]
@@ -257,7 +257,7 @@ class Transcripts:
         return kinds
 
     def offered(self, kinds):
-        """Names of the tools on offer: mostly what is needed; all but that, any two, or none also occur."""
+        """Returns the names of the offered tools: mostly all needed ones; sometimes one is missing, they are random, or there are none."""
         wanted = set().union(*(needed(kind) for kind, _ in kinds))
         last = sorted(needed(kinds[-1][0]))
         choice = self.r.random()
@@ -295,7 +295,7 @@ class Transcripts:
         return messages, tools or None, thinking
 
     def cut(self, turn, thinking):
-        """The last exchange stops at the call or goes on to the answer; reasoning is often not sent."""
+        """Ends the last exchange at the call or at the answer; the call's reasoning is often left out."""
         if self.chance(0.5 if len(turn) == 4 else 0.4):
             return turn[:2]
         if not thinking or self.chance(0.5):

@@ -1,7 +1,7 @@
 """The tokenizer: a closed list of words over bytes.
 
-Byte-level BPE without merges whose vocabulary holds whole words (`ignore_merges`). A pre-token is
-either one of the words or is spelt in bytes, so every name is spelt letter by letter and copying it is
+Byte-level BPE without merges whose vocabulary has whole words (`ignore_merges`). A pre-token is
+either one of the words or is spelt in bytes, so every name is spelt letter by letter, and copying it is
 induction over a small alphabet. Names are replaced by a marker before words are counted, so that no name
 can become a word.
 """
@@ -22,7 +22,7 @@ SPACE = "Ġ"  # how byte-level tokenizers write a blank
 
 
 def count_words(pre, texts, added):
-    """How often each pre-token occurs in training text without its names."""
+    """Counts each pre-token of the training text without names."""
     counts = collections.Counter()
     for text in texts:
         for token in added:
@@ -52,7 +52,7 @@ def build(texts, special, added=(), samples=6000):
 
 
 def padded_size(tokenizer):
-    """Rows of the embedding."""
+    """Returns the number of rows of the embedding."""
     return (tokenizer.get_vocab_size() + 63) // 64 * 64
 
 

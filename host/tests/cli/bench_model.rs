@@ -1,4 +1,4 @@
-//! `host bench model`: every family with random weights and the model inside the binary. Counts, never times.
+//! `host bench model`: every family with random weights, and the model inside the binary. The tests check counts, never times.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The engine's tiny models, one for each family and way of storing.
+/// The engine's tiny models, one for each family and storage format, with the expected name of the format.
 const MODELS: [(&str, &str); 10] = [
     ("llama3-bf16", "bf16"),
     ("mistral-window-bf16", "bf16"),
@@ -24,10 +24,10 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("engine/tests/goldens").join(name)
 }
 
-/// A row by its columns' names.
+/// Row by the names of its columns.
 type Row = HashMap<String, String>;
 
-/// The rows of a CSV file; of its cells only the engine's name is quoted.
+/// Reads the rows of a CSV file, in which only the engine's name is quoted.
 pub(super) fn rows(file: &Path) -> Vec<Row> {
     let text = std::fs::read_to_string(file).expect("it was written");
     let cells = |line: &str| -> Vec<String> {
@@ -46,7 +46,7 @@ fn count(row: &Row, column: &str) -> u64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }
 
-/// The rows of a measurement, whose plot is well-formed and whose output names every test twice.
+/// Runs a measurement and returns its rows; checks that the plot is well-formed and the output names every test twice.
 fn bench(arguments: &[&str]) -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (csv, svg) = (folder.path().join("rows.csv"), folder.path().join("plot.svg"));
@@ -86,7 +86,7 @@ fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
         assert_eq!(column("n_depth"), [0, 0, 0, 0, 40], "{name}");
         assert_eq!(column("repetitions"), [2; 5], "{name}");
         assert!(dummy.iter().all(|row| row["engine"].ends_with(stored)), "{name}: {}", dummy[0]["engine"]);
-        // A token alone goes to as many experts, whichever they are.
+        // A single token goes to the same number of experts with any weights.
         for test in [2, 4] {
             let bytes =
                 |rows: &[Row]| ["weight_bytes", "cache_bytes"].map(|column| count(&rows[test], column));
@@ -95,8 +95,8 @@ fn every_family_runs_with_random_weights_that_are_as_large_as_real_ones() {
     }
 }
 
-/// Bytes of the matrices of the model inside the binary, each of which is read once for a token: of layers, and of the embedding, which is
-/// the head too.
+/// Numbers of bytes in the matrices of the model inside the binary, each of which is read once for a token: those of the layers, and the
+/// embedding, which is also the head.
 fn matrices() -> (u64, u64) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny/model.safetensors");
     let bytes = std::fs::read(file).expect("the weights");
@@ -123,7 +123,7 @@ fn a_step_reads_every_matrix_once_for_all_sequences_and_each_sequences_own_cache
         "600 tokens take two steps; the head is read for the last token"
     );
     assert_eq!(weights[1..], [3 * (layers + head); 3]);
-    // Contexts of 1, 2, 3 tokens; of 8, 9, 10.
+    // The contexts have 1, 2, 3 tokens, and 8, 9, 10 tokens.
     let cache = all("cache_bytes");
     assert_eq!((cache[2], cache[3]), (4 * cache[1], cache[1] / 6 * 27));
 }

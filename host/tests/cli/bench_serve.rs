@@ -1,4 +1,4 @@
-//! `host bench serve` against a real server, and against one that fails: every token and every failure is counted. Never times.
+//! `host bench serve` against a real server, and against one that fails: every token and every failure is counted. The tests check no times.
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
@@ -11,7 +11,7 @@ use crate::serve_switches::{Serving, serve};
 
 type Row = HashMap<String, String>;
 
-/// A load that ended: what the command said, and its rows.
+/// Finished load: output of the command, and its rows.
 struct Loaded {
     output: Output,
     rows: Vec<Row>,
@@ -28,7 +28,7 @@ fn load(url: &str, arguments: &[&str]) -> Loaded {
         .expect("the binary runs");
     let plot = std::fs::read_to_string(svg).expect("a plot");
     if plot.is_empty() {
-        return Loaded { output, rows: Vec::new() }; // It never began.
+        return Loaded { output, rows: Vec::new() }; // The load never began.
     }
     assert!(plot.starts_with("<svg ") && plot.ends_with("</svg>\n"), "{plot}");
     Loaded { output, rows: rows(&csv) }
@@ -59,7 +59,7 @@ fn server(arguments: &[&str]) -> Serving {
     Serving::start(serve(&[&["--threads", "1", "--kv-cache", "64"], arguments].concat()))
 }
 
-/// Tokens as the server's engine counts them: of prompts, cached, generated.
+/// Numbers of tokens as the server's engine counts them: of prompts, cached, generated.
 fn engine(server: &Serving) -> [u64; 3] {
     let metrics = server.get("/metrics");
     ["prompt_tokens", "prefix_hit_tokens", "generated_tokens"].map(|figure| {
@@ -69,8 +69,8 @@ fn engine(server: &Serving) -> [u64; 3] {
     })
 }
 
-/// Whether the engine has counted as much since `before`; what it has counted then. It counts a step's tokens right behind it, when their client
-/// may have them already: so it is asked again for a while.
+/// Checks that the engine has counted `sums` since `before`, and returns its counts. The engine counts a step's tokens after the step, when the
+/// client may have them already, so it is asked repeatedly for a while.
 fn has_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3] {
     let since = |now: [u64; 3]| [now[0] - before[0], now[1] - before[1], now[2] - before[2]];
     let asked = std::iter::repeat_with(|| engine(server)).take(1000);
@@ -79,7 +79,7 @@ fn has_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3] {
     now
 }
 
-/// Tokens that are in whole blocks before the last of a prompt, which is computed in any case.
+/// Number of tokens in whole blocks before the last token of a prompt, which is computed in any case.
 fn whole_blocks(prompt: u64) -> u64 {
     (prompt - 1) / 16 * 16
 }
@@ -161,7 +161,7 @@ fn conversations_grow_and_say_the_same_with_and_without_the_cache() {
     );
     assert_eq!(cached[0], 0);
     for turn in 1..turns {
-        // The turn before ends with an answer's beginning, which is said again; of the answer itself the tokens may be cut otherwise.
+        // The prompt of the turn before ends with an answer's opening, which comes again; the answer's own text may be tokenised differently.
         let (least, most) = (whole_blocks(prompts[turn - 1] - 16), whole_blocks(prompts[turn]));
         assert!(
             (least..=most).contains(&cached[turn]) && cached[turn] % 16 == 0,
@@ -196,13 +196,13 @@ fn random_weights_are_served_with_a_tokenizer_and_refused_without() {
     has_counted(&server, [0; 3], loaded.sums());
 }
 
-/// A server whose answers are these, one for each connection, over and over; the process's end ends it.
+/// Starts a server that gives these answers, one for each connection, over and over; it runs until the process ends.
 fn failing(answers: &'static [&'static str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
     std::thread::spawn(move || {
         for (connection, answer) in listener.incoming().zip(answers.iter().cycle()) {
-            // A client that went away is none of the test's business.
+            // The test doesn't care about clients that disconnect.
             let _ = connection.and_then(|stream| answer_one(stream, answer));
         }
     });

@@ -1,4 +1,4 @@
-//! The binary's command line: what it can't use it refuses in one line, with exit status 1 and what to do.
+//! The binary's command line: it refuses what it can't use in one line that says what to do, with exit status 1.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,7 +16,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// `host serve` with these arguments fails; the line that it prints.
+/// Runs `host serve` with these arguments, checks that it fails, and returns the line that it prints.
 fn refusal(arguments: &[&str]) -> String {
     let output = host(&[&["serve"], arguments].concat());
     let error = String::from_utf8(output.stderr).expect("UTF-8");
@@ -30,7 +30,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A copy of the embedded model's directory, less `without`.
+/// Copies the embedded model's directory except the file `without`.
 fn model(without: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/qwen3-tiny");

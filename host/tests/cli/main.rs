@@ -1,4 +1,4 @@
-//! The binary as a shell and an operator see it.
+//! The binary, as a shell and an operator use it.
 
 #[path = "../../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]

@@ -1,4 +1,4 @@
-//! `host parser test`, `run`, `trace` and `list` as a shell sees them: what they print, how they exit, one line for each error.
+//! `host parser test`, `run`, `trace` and `list`, as a shell uses them: their output, exit status, and one line for each error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// The one line of a command that can't do what it is asked.
+/// Runs a command that must fail, and returns its only line.
 fn refusal(arguments: &[&str]) -> String {
     let output = parser(arguments);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -41,7 +41,7 @@ fn path(path: &Path) -> &str {
 const CASE: &str = r#"{"tools": ["add"], "chunks": ["Hi.<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1}}</tool_call><|im_end|>"],
  "expect": {"items": [{"type": "message", "text": "Hi."}, {"type": "tool_call", "name": "add", "arguments": "{\"a\": 1}"}], "end": "completed"}}"#;
 
-/// A folder with a case that holds and, if wanted, one that doesn't.
+/// Makes a folder with a case that passes and, if `broken`, one that fails.
 fn cases(broken: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("holds.json"), CASE).expect("written");
@@ -160,7 +160,7 @@ fn several_cases_are_printed_one_to_a_line_and_one_that_cannot_be_used_stops_no_
     assert_eq!(played[1]["end"], "completed");
 }
 
-/// The compiled parsers of a cache: file, inode, seconds of the last use.
+/// Compiled parsers in a cache: file, inode, time of the last use in seconds.
 fn entries(cache: &Path) -> Vec<(PathBuf, u64, i64)> {
     let paths = cache.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
     let compiled = paths.filter(|path| path.extension().is_some_and(|ending| ending == "compiled"));

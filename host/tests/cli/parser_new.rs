@@ -1,4 +1,4 @@
-//! `host parser new`: the crate builds and passes its own tests as it is, away from this repository and from the network.
+//! `host parser new`: the new crate builds and passes its own tests unchanged, outside of this repository and without network.
 
 use std::path::Path;
 use std::process::{Command, Output};

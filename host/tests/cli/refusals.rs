@@ -1,5 +1,5 @@
 //! Every row of `refusals.txt`: arguments and files that the command line refuses. Nothing is printed, and stderr has one line that
-//! names the switch or the file, then the usage where the arguments don't fit each other.
+//! names the switch or the file, followed by the usage where the arguments don't fit each other.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 const ROWS: &str = include_str!("refusals.txt");
 
-/// Files that rows name, and an address in use.
+/// Files that rows use, and an address in use.
 struct Fixture {
     folder: tempfile::TempDir,
     taken: TcpListener,
@@ -33,7 +33,7 @@ impl Fixture {
     }
 }
 
-/// Exit status, stdout and stderr. A server that starts is ended, so that no row can hang.
+/// Runs the binary; returns exit status, stdout and stderr. A server that starts is killed, so that no row can hang.
 fn run(arguments: &str, folder: &Path) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_host"))
         .args(arguments.split(' '))
@@ -57,7 +57,7 @@ fn run(arguments: &str, folder: &Path) -> (Option<i32>, String, String) {
     (output.status.code(), text(&printed[..count]), text(&output.stderr))
 }
 
-/// What is wrong with how a row ends, if anything.
+/// Runs a row; returns a description of the fault if the result differs from the row.
 fn fault(row: &str, fixture: &Fixture) -> Option<String> {
     let [status, arguments, part] =
         row.splitn(3, " | ").collect::<Vec<_>>().try_into().expect("three columns");

@@ -1,4 +1,4 @@
-//! Switches of `host serve` as an operator meets them: limits that can't be, and where the key of sealed reasoning lies.
+//! Switches of `host serve`, as an operator uses them: limits, the key of sealed reasoning, API keys, hosts and origins.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// `host serve` on a free port, without the tests' own folders.
+/// Command `host serve` on a free port, without home and data folders.
 pub(super) fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
     let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
@@ -21,7 +21,7 @@ pub(super) fn serve(arguments: &[&str]) -> Command {
     command
 }
 
-/// The one line with which it fails, and its exit status.
+/// Runs a server that must fail; returns its only line and its exit status.
 fn refused(command: Command) -> (String, i32) {
     let mut running = Running::start(command);
     assert_eq!(running.said(), [""; 0], "it serves");
@@ -32,7 +32,7 @@ fn refused(command: Command) -> (String, i32) {
     (error, status.code().expect("it ends by itself"))
 }
 
-/// The binary while it runs; it ends with this.
+/// Running binary, which is killed when dropped.
 struct Running(Child);
 
 impl Running {
@@ -40,13 +40,13 @@ impl Running {
         Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs"))
     }
 
-    /// The lines that it prints until it serves.
+    /// Lines that it prints before it serves.
     fn said(&mut self) -> Vec<String> {
         let lines = BufReader::new(self.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
         lines.take_while(|line| !line.starts_with("try ")).collect()
     }
 
-    /// What it logs until it ends.
+    /// Lines that it logs until it ends.
     fn log(&mut self) -> String {
         let mut log = String::new();
         self.0.stderr.take().expect("piped").read_to_string(&mut log).expect("UTF-8");
@@ -56,13 +56,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A server that runs.
+/// Running server.
 pub(super) struct Serving {
     running: Running,
     address: String,
@@ -77,12 +77,12 @@ impl Serving {
         Self { running, address }
     }
 
-    /// Its base URL.
+    /// Base URL of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// What it answers to this body.
+    /// Posts a body and returns the whole response as text.
     pub(super) fn post(&self, path: &str, body: &str) -> String {
         self.send("POST", path, body)
     }
@@ -103,14 +103,14 @@ impl Serving {
         answer
     }
 
-    /// Ends it; what it logged.
+    /// Kills the server and returns its log.
     pub(super) fn log(mut self) -> String {
         self.running.0.kill().expect("it runs");
         self.running.log()
     }
 }
 
-/// What it logs until it has served.
+/// Starts a server, kills it when it serves, and returns its log.
 fn served(command: Command) -> String {
     Serving::start(command).log()
 }
@@ -119,7 +119,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A file with this text and mode.
+/// Writes a file with this text and mode.
 fn write(file: &Path, content: &str, mode: u32) {
     fs::write(file, content).expect("written");
     fs::set_permissions(file, Permissions::from_mode(mode)).expect("it is ours");
@@ -221,7 +221,7 @@ fn a_key_file_that_was_named_is_used_or_the_server_does_not_start() {
         assert!(error.contains(part) && !error.contains("0f0f"), "{error}");
         assert_eq!(status, 1);
     }
-    // Nobody can have a file below a file, or read a folder as one: not root either.
+    // These fail for every user, root included: a file below a file, and a folder in place of a file.
     assert!(named(&file.join("seal.key")).0.contains("Not a directory"));
     assert!(named(folder.path()).0.contains("not a plain file"));
     let link = folder.path().join("link");

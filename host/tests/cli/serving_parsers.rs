@@ -1,4 +1,4 @@
-//! The binary's own part in parsers: what a start says of pins, models and the cache, and SIGHUP.
+//! The binary's own part in parsers: pins, models and the cache at a start, and SIGHUP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A folder with a plugin, a replay file, and room for a cache.
+/// Folder with a plugin and a replay file, which also gets the cache.
 struct Fixture(tempfile::TempDir);
 
 impl Fixture {
@@ -35,7 +35,7 @@ impl Fixture {
         command
     }
 
-    /// The line that a start with these arguments ends with.
+    /// Runs a start that must fail, and returns its only line.
     fn refusal(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).env("RUST_LOG", "off").output().expect("the binary runs");
         let error = String::from_utf8(output.stderr).expect("UTF-8");
@@ -64,7 +64,7 @@ impl Fixture {
     }
 }
 
-/// A started server; killed when dropped.
+/// Running server, which is killed when dropped.
 struct Running {
     child: Child,
     admin: Option<SocketAddr>,
@@ -76,7 +76,7 @@ impl Running {
         std::fs::read_to_string(&self.log).expect("the log")
     }
 
-    /// What `GET /admin/parsers` says of the only model.
+    /// Report of `GET /admin/parsers` about the only model.
     fn parsers(&self) -> serde_json::Value {
         let mut stream = TcpStream::connect(self.admin.expect("an admin address")).expect("it listens");
         let request = "GET /admin/parsers HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -133,7 +133,7 @@ fn by_default_the_parser_that_claims_the_model_is_taken() {
     let named = fixture.start(&["--parser", "auto"]);
     let [named, running] = [named, running].map(|server| {
         let mut serving = server.parsers()["serving"].clone();
-        // In seconds: the servers didn't start at once.
+        // Times in seconds differ, since the servers didn't start at the same time.
         serving["since"].take();
         serving
     });
@@ -143,7 +143,7 @@ fn by_default_the_parser_that_claims_the_model_is_taken() {
 #[test]
 fn a_hangup_loads_the_parser_again() {
     let fixture = Fixture::new();
-    // A link to a file elsewhere: the watched folder doesn't change, so nothing but the signal can have done it.
+    // The plugin is a link to a file elsewhere, so the watched folder doesn't change, and only the signal can cause the load.
     std::fs::create_dir(fixture.path("elsewhere")).expect("made");
     let link = fixture.path("plugins/link.wasm");
     fixture.write("elsewhere/real.bin", &crate::guests::guest("healthy"));

@@ -1,13 +1,13 @@
-//! `host serve` with several models: which settings are whose, and what each gets of the memory.
+//! `host serve` with several models: which model a setting is for, and how much of the memory each model gets.
 
 use std::path::Path;
 
 use crate::serve_switches::{Serving, serve};
 
-/// A directory that holds a model.
+/// Directory of a model.
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/models/qwen3-tiny");
 
-/// The arguments that serve it under these names.
+/// Arguments that serve the model under these names.
 fn models(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("--model={name}={DIRECTORY}")).collect()
 }
@@ -19,14 +19,14 @@ fn start(names: &[&str], settings: &[&str]) -> Serving {
     ))
 }
 
-/// A replay file that says `text`.
+/// Writes a replay file that replays `text`, and returns its engine argument.
 fn replay(folder: &Path, text: &str) -> String {
     let file = folder.join("replay.json");
     std::fs::write(&file, format!(r#"{{"rules": [{{"text": "{text}"}}]}}"#)).expect("written");
     format!("replay:{}", file.display())
 }
 
-/// A figure of a model's engine.
+/// Value of a figure of a model's engine.
 fn figure(metrics: &str, model: &str, name: &str) -> Option<f64> {
     let series = format!(r#"sluice_engine{{model="{model}",figure="{name}"}} "#);
     metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok())
@@ -63,7 +63,7 @@ fn memory_of_the_kv_cache_is_divided_by_parts_among_the_models_that_compute() {
     let [a, b] = blocks(&[]);
     assert!(a > 0.0 && (a - b).abs() < 0.5, "{a} and {b}");
     let [three, one] = blocks(&["--kv-share", "a=3"]);
-    // Whole blocks: each model may lose a part of one.
+    // Only whole blocks count, so each model may lose a part of one.
     assert!((three - 3.0 * one).abs() < 4.0 && (three + one - a - b).abs() < 3.0, "{three} and {one}");
 }
 

@@ -1,4 +1,4 @@
-//! How `host serve` starts and stops: where it listens, what it prints last, and signals at any time.
+//! Start and stop of `host serve`: where it listens, what it prints last, and signals at any time.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Lines, PipeReader, Read as _, Write as _, pipe};
@@ -8,17 +8,17 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// A server with stdout and stderr in one pipe; it ends with this.
+/// Server with stdout and stderr in one pipe, which is killed when dropped.
 struct Server {
     child: Child,
     lines: Lines<BufReader<PipeReader>>,
 }
 
 impl Server {
-    /// `host serve` with these arguments, which say where to listen.
+    /// Starts `host serve` with these arguments, which include the address.
     fn start(arguments: &[&str]) -> Self {
         let (reader, writer) = pipe().expect("a pipe");
-        // Shells have their background jobs ignore SIGINT, which the server would inherit until it listens.
+        // Background jobs of shells ignore SIGINT, and the server would inherit that until it listens.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_host")]);
         command.args([&["serve", "--parser", "none", "--seal-key", "none"], arguments].concat());
@@ -27,7 +27,7 @@ impl Server {
         Self { child: command.spawn().expect("the binary runs"), lines: BufReader::new(reader).lines() }
     }
 
-    /// The lines up to the one that has this text.
+    /// Reads the lines up to the one that contains `text`.
     fn until(&mut self, text: &str) -> Vec<String> {
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.contains(text)) {
@@ -37,14 +37,14 @@ impl Server {
         lines
     }
 
-    /// The address in the summary.
+    /// Reads the summary and returns the address in it.
     fn address(&mut self) -> String {
         let lines = self.until("try ");
         let address = lines.iter().find_map(|line| line.strip_prefix("address  http://"));
         address.unwrap_or_else(|| panic!("no address in {lines:#?}")).to_owned()
     }
 
-    /// The end of this FIFO that is written, once the server has opened the other.
+    /// Opens this FIFO for writing, when the server has opened it for reading.
     fn writer_of(&mut self, fifo: &Path) -> File {
         let open = || File::options().write(true).custom_flags(libc::O_NONBLOCK).open(fifo);
         loop {
@@ -62,7 +62,7 @@ impl Server {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Waits until it ends by itself: the rest of its lines, and how it ended.
+    /// Waits until the server ends by itself; returns the rest of its lines and its exit status.
     fn end(&mut self) -> (Vec<String>, ExitStatus) {
         let rest = self.lines.by_ref().map(|line| line.expect("UTF-8")).collect();
         (rest, self.child.wait().expect("it ends"))
@@ -71,13 +71,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The answer to this request, up to `end`.
+/// Sends a request; returns the answer up to `end`, and the connection.
 fn ask(address: &str, request: &str, end: &str) -> (String, TcpStream) {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.write_all(request.as_bytes()).expect("written");
@@ -121,7 +121,7 @@ fn a_signal_while_it_starts_ends_it_at_once() {
         let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
         assert!(made.success());
         let mut server = Server::start(&["--listen", "0", "--chat-template", fifo.to_str().expect("UTF-8")]);
-        // It reads the template, of which nothing is ever written: the start goes no further.
+        // The server waits for the template, which is never written, so the start doesn't go on.
         let _template = server.writer_of(&fifo);
         server.signal(signal);
         let (lines, status) = server.end();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What transformers' tokenizer does with the embedded model's tokenizer.json: tokenizer.json here.
+"""Writes tokenizer.json here: results of transformers' tokenizer with the embedded model's tokenizer.json.
 
     python make_tokenizer.py
 

@@ -1,4 +1,4 @@
-//! The plugins of `plugins/` keep what every parser must keep, shown by their own cases; and the page about cases tells the truth.
+//! The plugins of `plugins/` keep the properties of every parser, tested with their own cases; and the example in the page about cases is valid.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The plugin, compiled once for all options that its cases set.
+/// Loads a plugin, which is compiled once for all options that its cases set.
 fn sandboxed(plugin: &Path) -> Sandboxed {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-parsers");
     let cache = CompileCache::open(&folder).expect("a folder of our own");
@@ -21,7 +21,7 @@ fn sandboxed(plugin: &Path) -> Sandboxed {
         .expect("wasmtime runs here")
 }
 
-/// Built plugins that have a folder of cases, by name.
+/// Built plugins that have a folder of cases, sorted by name.
 fn plugins() -> Vec<PathBuf> {
     let entries = root().join("plugins").read_dir().expect("the folder of plugins");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -54,7 +54,7 @@ fn every_plugin_keeps_every_property() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What a plugin's cases show to be wrong with it, or don't show at all.
+/// Problems of a plugin: failures of its cases, and properties that no case checks.
 fn problems(plugin: &Path) -> Vec<String> {
     let report = report(plugin);
     let mut problems = Vec::new();

@@ -1,5 +1,5 @@
-//! Damaged and hostile components: whatever a file is, loading it ends with an error of one line, or it serves a stream that is
-//! well-formed, within its limits.
+//! Damaged and hostile components: loading any file ends with an error of one line, or the parser serves a stream that is well-formed,
+//! within its limits.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::guests::{NAMES, guest};
 
 const SHIPPED: &[u8] = include_bytes!("../../../plugins/qwen3.wasm");
 
-/// What the stream says, in pieces: markers of both kinds of component among text.
+/// Deltas of the stream: text with markers of both kinds of component.
 const OUTPUT: [&str; 8] = [
     "hello",
     "<x>",
@@ -32,7 +32,7 @@ fn runtime() -> Runtime {
     Runtime::new(&ParserLimits::default()).expect("wasmtime works here")
 }
 
-/// Loads `bytes` and plays a stream to its end, whatever they are. True if they loaded.
+/// Loads `bytes` and, if they load, plays a stream to its end; true if they loaded.
 fn exercise(runtime: &Runtime, bytes: Vec<u8>) -> bool {
     let begin = Instant::now();
     let source = PluginSource::Bytes { name: "mutant".to_owned(), bytes: Cow::Owned(bytes) };
@@ -49,7 +49,7 @@ fn exercise(runtime: &Runtime, bytes: Vec<u8>) -> bool {
     true
 }
 
-/// A stream of this plugin is well-formed, and blames the plugin where it fails.
+/// Plays a stream of this plugin, which must be well-formed, and must blame the plugin if it fails.
 fn serve(plugin: &Plugin) {
     let request = Request {
         tools: vec![],
@@ -84,7 +84,7 @@ fn every_guest_serves_a_well_formed_stream_or_fails_in_one_line() {
     assert!(loaded > 20, "{loaded}");
 }
 
-/// A place in the file and what happens there.
+/// Change at a place in the file.
 #[derive(Debug, Clone)]
 enum Mutation {
     Set(u8),
@@ -122,7 +122,7 @@ fn mutated(mut bytes: Vec<u8>, mutations: Vec<(Index, Mutation)>) -> Vec<u8> {
     bytes
 }
 
-/// A part of the usual number of cases, since each is compiled; proptest keeps no record of them.
+/// Configuration with a part of the usual number of cases, since each is compiled; proptest doesn't record failures.
 fn one_in(part: u32) -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases / part, failure_persistence: None, ..usual }

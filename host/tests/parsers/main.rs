@@ -1,4 +1,4 @@
-//! Components in the sandbox, at the boundary of the parser room, and what the shipped ones must keep.
+//! Components in the sandbox, tested at the boundary of the parser room, and the properties of the shipped ones.
 
 #[path = "../../../tests/src/guests.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the package `tests`")]

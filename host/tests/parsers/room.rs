@@ -1,5 +1,5 @@
-//! The parser room at its boundary: hostile plugins of `tests/guests`, what loading or calling each of them says, and
-//! that nothing of it reaches the instances beside it.
+//! The parser room at its boundary: hostile plugins of `tests/guests`, the errors when they are loaded or called, and that other instances
+//! aren't affected.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn load(runtime: &Runtime, name: &str) -> Arc<Plugin> {
     runtime.load(&source(name, guest(name)), &[]).expect("the guest loads")
 }
 
-/// What loading the guest says.
+/// Error of loading the guest.
 fn load_error(name: &str) -> String {
     let Err(error) = runtime().load(&source(name, guest(name)), &[]) else { panic!("{name} loads") };
     let line = error.to_string();
@@ -47,13 +47,13 @@ fn content(bytes: u32) -> Step {
     Step::Ops(vec![Op::Bytes(Run { route: Route::Content, bytes })])
 }
 
-/// One text for a stream of a healthy guest: it still works.
+/// Checks with a text and a marker that a stream of a healthy guest still works.
 fn assert_healthy(parser: &mut dyn StreamParser) {
     assert_eq!(parser.text("hello"), Ok(content(5)));
     assert_eq!(parser.marker(0), Ok(Step::Ops(vec![Op::Bytes(Run { route: Route::Drop, bytes: 3 })])));
 }
 
-/// Faults `name` by `call`; checks that it can't be entered again and that its neighbour doesn't notice.
+/// Makes the guest `name` fail by `call`; checks that it isn't called again and that its neighbour isn't affected. Returns the reason.
 fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fault>) -> String {
     let runtime = runtime();
     let mut neighbour = load(&runtime, "healthy").start(&request()).expect("a healthy guest starts");
@@ -66,7 +66,7 @@ fn fault_of(name: &str, call: impl Fn(&mut dyn StreamParser) -> Result<Step, Fau
         assert_eq!(again.expect_err("it has ended").reason, "called after its end");
     }
     assert_healthy(&mut *neighbour);
-    // The next stream of the same plugin gets a fresh instance, with the same end.
+    // The next stream of the same plugin gets a new instance, which fails in the same way.
     let mut second = plugin.start(&request()).expect("the guest starts again");
     assert_eq!(call(&mut *second).expect_err("the guest fails again"), fault);
     assert!(!fault.reason.contains('\n') && !fault.reason.contains("0x"), "{}", fault.reason);
@@ -289,7 +289,7 @@ fn a_file_over_the_limit_is_not_read() {
     assert!(runtime().load(&PluginSource::File(path), &[]).is_ok());
 }
 
-/// Bytes that this thread has read from files.
+/// Number of bytes that this thread has read from files.
 fn bytes_read() -> u64 {
     let counters = std::fs::read_to_string("/proc/thread-self/io").expect("Linux");
     let line = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("rchar");
@@ -322,7 +322,7 @@ fn the_shipped_parser_loads_and_serves_a_stream() {
     assert!(!matches!(parser.finish(FinishReason::Stop).unwrap(), Step::Fault(_)));
 }
 
-/// The healthy guest with this section.
+/// The healthy guest with this descriptor section.
 fn described(section: &str) -> PluginSource {
     source("described", with_section(guest("healthy"), "sluice-descriptor", section))
 }

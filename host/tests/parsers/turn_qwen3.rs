@@ -1,5 +1,5 @@
-//! The turn room with a real parser, run natively: Qwen3 transcripts give the same items however they are cut, grouped and
-//! marked.
+//! The turn room with a real parser, run natively: Qwen3 transcripts give the same items however they are cut and grouped, and whether
+//! markers are tokens or text.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use host::turn::{
 use parser_sdk::{Parser, Request, Stream, Tool, ToolKind};
 use qwen3_parser::Qwen3;
 
-/// A stand-in for the sandbox: the SDK's parser behind the host's trait.
+/// Stand-in for the sandbox: the SDK's parser behind the host's trait.
 struct Native(Stream<Qwen3>);
 
 impl contract::StreamParser for Native {
@@ -90,7 +90,7 @@ fn marker_ids(markers: &[String]) -> impl Fn(&str) -> Option<u32> {
     |literal| markers.iter().zip(1000..).find(|(marker, _)| *marker == literal).map(|(_, id)| id)
 }
 
-/// A turn of a request that declares `weather`.
+/// Makes a turn of a request that declares `weather`.
 fn turn(by_id: bool) -> Turn {
     let descriptor = descriptor();
     let ids = marker_ids(&descriptor.markers);
@@ -114,7 +114,7 @@ fn turn(by_id: bool) -> Turn {
     Turn::new(settings, Box::new(Native(Stream::start(&request).expect("the request is plain"))))
 }
 
-/// Tokens of `size` bytes, a character coming with its last byte; with `by_id`, markers are one token each.
+/// Splits a text into tokens of `size` bytes, where a character comes with its last byte; with `by_id`, markers are one token each.
 fn tokens(text: &str, size: usize, by_id: bool) -> Vec<TokenText<'_>> {
     let markers = if by_id { descriptor().markers } else { Vec::new() };
     let ids = marker_ids(&markers);
@@ -153,7 +153,7 @@ fn driven(
     (fold(out).expect("events make items").iter().map(show).collect(), end)
 }
 
-/// `R[text]`, `M[text]`, `name(arguments)`, with `!` after what was cut off.
+/// Shows an item as `R[text]`, `M[text]` or `name(arguments)`, with `!` at the end if it was cut off.
 fn show(item: &Item) -> String {
     let cut = if item.status == ItemStatus::Incomplete { "!" } else { "" };
     match &item.head {
@@ -163,7 +163,7 @@ fn show(item: &Item) -> String {
     }
 }
 
-/// Prompt, output, items; with `!` at the end of the items the turn fails.
+/// Prompt, output, and expected items. If the items end with `!`, the turn fails.
 const TRANSCRIPTS: [(&str, &str, &str); 16] = [
     ("", "Hello, wörld 😀!\n", "M[Hello, wörld 😀!]"),
     ("", "<think>\nHm.\n</think>\n\nHi.", "R[Hm.]M[Hi.]"),

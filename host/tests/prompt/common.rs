@@ -1,4 +1,4 @@
-//! What the tests of the prompt room share: the embedded model's files, chats from JSON, templates of our own.
+//! Shared code of the prompt room's tests: the embedded model's files, chats from JSON, the tests' own templates.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -10,7 +10,7 @@ use host::prompt::{
 };
 use serde_json::Value;
 
-/// A path under the package.
+/// Path below the package's folder.
 pub(crate) fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
@@ -20,19 +20,19 @@ pub(crate) fn model_files() -> ModelFiles {
     ModelFiles::Directory(path("models/qwen3-tiny"))
 }
 
-/// Its tokenizer.
+/// The embedded model's tokenizer.
 pub(crate) fn tokenizer() -> Arc<Tokenizer> {
     static TOKENIZER: LazyLock<Arc<Tokenizer>> =
         LazyLock::new(|| Arc::new(Tokenizer::load(&model_files()).unwrap()));
     Arc::clone(&TOKENIZER)
 }
 
-/// A template with the embedded model's tokenizer.
+/// Chat format of a template with the embedded model's tokenizer.
 pub(crate) fn format(template: &str) -> ChatFormat {
     format_with(template, tokenizer())
 }
 
-/// A template with any tokenizer.
+/// Chat format of a template with any tokenizer.
 pub(crate) fn format_with(template: &str, tokenizer: Arc<Tokenizer>) -> ChatFormat {
     let special = [("bos_token", "<|endoftext|>"), ("eos_token", "<|im_end|>")];
     let special_tokens = special.map(|(name, literal)| (name.to_owned(), literal.to_owned())).to_vec();
@@ -45,27 +45,27 @@ pub(crate) fn chat_files() -> ChatFiles {
     ChatFiles::load(&model_files(), None).unwrap()
 }
 
-/// The embedded model's own format.
+/// The embedded model's own chat format.
 pub(crate) fn model_format() -> ChatFormat {
     ChatFormat::load(&model_files(), &chat_files(), tokenizer(), &Limits::default(), 1 << 20).unwrap()
 }
 
-/// The text of a prompt.
+/// Text of a prompt.
 pub(crate) fn text(prompt: &Prompt) -> String {
     tokenizer().decode(&prompt.ids).unwrap()
 }
 
-/// The text that is replayed to the parser.
+/// Text of a prompt that is replayed to the parser.
 pub(crate) fn generation_prompt(prompt: &Prompt) -> String {
     prompt.generation_prompt.iter().map(|(_, text)| text.as_str()).collect()
 }
 
-/// A conversation of messages alone.
+/// Conversation of messages without tools.
 pub(crate) fn conversation(messages: Vec<Message>) -> Conversation {
     Conversation { messages, tools: Vec::new() }
 }
 
-/// Messages and tools in Chat Completions' shape; `None` where content isn't text.
+/// Conversation from messages and tools in the shape of Chat Completions; `None` if content isn't text or a role is unknown.
 pub(crate) fn from_json(messages: &Value, tools: &Value) -> Option<Conversation> {
     let messages = messages.as_array()?.iter().map(message).collect::<Option<_>>()?;
     let tool = |tool: &Value| ToolDeclaration {

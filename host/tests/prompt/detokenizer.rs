@@ -1,4 +1,4 @@
-//! The pieces of a stream of ids are the text of the whole.
+//! The detokenizer's pieces for a stream of ids, joined, are the text of all ids.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use host::prompt::{Detokenizer, Tokenizer};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// The pieces that `ids` come in, the flush last.
+/// Pieces of text for `ids`, one for each id, and that of the flush at the end.
 fn pieces(tokenizer: &Arc<Tokenizer>, prompt: &[u32], ids: &[u32]) -> Vec<String> {
     let mut detokenizer = Detokenizer::new(Arc::clone(tokenizer), prompt);
     let mut pieces: Vec<String> = Vec::new();
@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// A SentencePiece-like tokenizer: `▁` for blanks, bytes for what it doesn't know.
+/// Tokenizer like SentencePiece's: `▁` for blanks, byte tokens for unknown characters.
 fn sentence_pieces() -> Arc<Tokenizer> {
     let words = ["<unk>", "<s>", "</s>", "▁", "▁Hello", "▁wor", "ld", "!", "H", "e", "l", "o", "w", "r", "d"];
     let mut vocab: serde_json::Map<String, _> =

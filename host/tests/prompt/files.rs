@@ -1,4 +1,4 @@
-//! Model directories: what is read from which file, and what is said of missing and broken ones.
+//! Model directories: what is read from which file, and the errors for missing and broken files.
 
 use std::fs;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ fn the_embedded_model_is_whole() {
     assert_eq!(defaults.eos_token_ids, ids);
 }
 
-/// One line that names the file and says what to do.
+/// Checks that an error is one line that names the file, contains `said`, and says what to do.
 fn assert_clear(error: &str, file: &str, said: &str) {
     assert!(error.contains(file) && error.contains(said), "{error}");
     assert!(!error.contains('\n') && error.contains("; "), "{error}");

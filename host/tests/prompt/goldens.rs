@@ -1,4 +1,4 @@
-//! Prompts and ids against those of transformers, for every golden.
+//! Prompts and ids are those of transformers, for every golden.
 
 use crate::common::{format, from_json, generation_prompt, path, text, tokenizer};
 use host::prompt::{Detokenizer, Opening, RenderError};

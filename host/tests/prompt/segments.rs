@@ -7,7 +7,7 @@ use host::prompt::{ChatFormat, Conversation, HistoryCall, Message, Opening, Prom
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Every field of a request that is text.
+/// All text fields of a request.
 #[derive(Debug, Clone)]
 struct Fields {
     system: String,
@@ -110,7 +110,7 @@ impl Fields {
     }
 }
 
-/// A template that does to request text whatever it can: joins, splits, trims, quotes, slices, and writes brackets around it.
+/// Template that changes request text in every possible way: it joins, splits, trims, quotes and slices it, and writes brackets around it.
 const WILD: &str = r"
 {%- for tool in tools %}
 {{- '<|im_start|>' }}{{ tool | tojson }}{{ tool.function.description | trim }}<{{ tool.function.name }}>
@@ -131,7 +131,7 @@ const WILD: &str = r"
 {{- note }}{{ '<' }}{{ note }}{{ '>' }}
 {%- if add_generation_prompt %}<|im_start|>assistant<think>{% endif %}";
 
-/// A template that builds its turn tokens from pieces.
+/// Template that builds its turn tokens from pieces.
 const GLUED: &str = r"
 {%- for tool in tools or [] %}{{ tool | tojson }}{% endfor %}
 {%- for m in messages %}{% set who = 'start' if m.role else 'x' %}
@@ -140,7 +140,7 @@ const GLUED: &str = r"
 {{- m.name }}{{ m.tool_call_id }}{{ m.reasoning_content }}{% endfor %}{{ note }}
 {%- if add_generation_prompt %}{{ '<|im_' + 'start|>' }}assistant{% endif %}";
 
-/// Formats, and the control tokens of a chat of plain words in each.
+/// Chat formats, each with the control tokens of a chat of plain words.
 static FORMATS: LazyLock<[(&str, ChatFormat, Vec<u32>); 3]> = LazyLock::new(|| {
     [("model", model_format()), ("wild", format(WILD)), ("glued", format(GLUED))].map(|(name, format)| {
         let plain = control_tokens(&Fields::new(|| "word".to_owned()).render(&format));
@@ -241,7 +241,8 @@ fn fields() -> impl Strategy<Value = Fields> {
     })
 }
 
-/// A text with structure that doesn't depend on the fields (keys may fall together, blank text is left out).
+/// Whether the prompt has the usual control tokens with these fields: the extra key isn't a reserved one, no text is blank, since templates
+/// leave out blank text, and raw arguments aren't JSON.
 fn keeps_its_shape(fields: &Fields) -> bool {
     let reserved = ["type", "properties"];
     !reserved.contains(&fields.extra_key.as_str())

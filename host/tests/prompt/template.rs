@@ -1,4 +1,4 @@
-//! Templates run as jinja2 and Python run them, within bounds, and refuse in their own words.
+//! Templates run as with jinja2 and Python, within limits; their exceptions become refusals with their own messages.
 
 use crate::common::{conversation, format, text, tokenizer};
 use host::limits::Limits;
@@ -7,7 +7,7 @@ use host::prompt::{
 };
 use serde_json::{Value, json};
 
-/// What `template` writes for a user's `Hi` and the argument `x`.
+/// Renders `template` for a user's `Hi` and the argument `x`.
 fn rendered(template: &str, x: &Value) -> String {
     let talk = conversation(vec![Message::text(Role::User, "Hi")]);
     text(&format(template).render(&talk, &[("x".to_owned(), x.clone())], Opening::NewTurn).unwrap())

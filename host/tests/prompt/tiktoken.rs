@@ -1,4 +1,4 @@
-//! `tiktoken.model`: ids are those of tiktoken, control tokens are where the published models have them, and broken files are refused.
+//! `tiktoken.model`: ids are those of tiktoken, control tokens have the ids of the published models, and broken files are refused.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn load(folder: &Path) -> Result<Tokenizer, String> {
     Tokenizer::load(&ModelFiles::Directory(folder.to_owned())).map_err(|error| error.to_string())
 }
 
-/// The folder with one file replaced; the error without the folder's path.
+/// Loads a copy of the folder with one file changed; returns the error without the folder's path.
 fn error(file: &str, edit: impl Fn(&str) -> String) -> String {
     let copy = TempDir::new().unwrap();
     for name in ["tiktoken.model", "tokenizer_config.json"] {

@@ -1,4 +1,4 @@
-//! Tokenizers with added tokens of every kind: ids are the reference's where the text is benign, and never forged.
+//! Tokenizers with added tokens of every kind: ids of benign text are those of the reference, and request text never becomes an added token.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::common::{conversation, format_with, path, tokenizer};
 use host::prompt::{Message, Opening, Role, Tokenizer};
 use serde_json::{Value, json};
 
-/// The embedded tokenizer with `tokens` added: (literal, flag that is set).
+/// The embedded tokenizer with added `tokens`: (literal, name of the flag that is set).
 fn with_added(tokens: &[(&str, &str)], alter: impl Fn(&mut Value)) -> Arc<Tokenizer> {
     let mut file: Value =
         serde_json::from_slice(&std::fs::read(path("models/qwen3-tiny/tokenizer.json")).unwrap()).unwrap();
@@ -20,7 +20,7 @@ fn with_added(tokens: &[(&str, &str)], alter: impl Fn(&mut Value)) -> Arc<Tokeni
     Arc::new(Tokenizer::from_json(file.to_string().as_bytes()).unwrap())
 }
 
-/// Ids of `template` with a user's `text`, and the reference's ids of `written`.
+/// Checks that the ids of `template` with a user's `text` are the reference's ids of `written`.
 fn assert_as_reference(tokenizer: &Arc<Tokenizer>, template: &str, text: &str, written: &str) {
     let talk = conversation(vec![Message::text(Role::User, text)]);
     let prompt = format_with(template, Arc::clone(tokenizer)).render(&talk, &[], Opening::NewTurn).unwrap();

@@ -20,7 +20,7 @@ const run = streamText({
     }),
   },
   stopWhen: stepCountIs(3),
-  // Without it items are sent as references to what the server should have stored.
+  // Without it, items are sent as references to items that the server would have stored.
   providerOptions: { openai: { store: false } },
   maxRetries: 0,
   onError: ({ error }) => {

@@ -1,4 +1,4 @@
-"""LangChain: a bound tool, the first answer streamed, the second not. Arguments: base URL, model, `responses` or `chat`."""
+"""LangChain: a bound tool; the first answer is streamed, the second isn't. Arguments: base URL, model, `responses` or `chat`."""
 import json
 import sys
 

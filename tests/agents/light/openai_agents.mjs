@@ -1,4 +1,4 @@
-// @openai/agents: its own loop, streamed. Arguments: base URL, model, `responses` or `chat`.
+// @openai/agents: the library's own agent loop, streamed. Arguments: base URL, model, `responses` or `chat`.
 import { Agent, OpenAIProvider, Runner, tool } from "@openai/agents";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-"""LiteLLM as a client: the first answer streamed, the second not. Arguments: base URL, model, `responses` or `chat`."""
+"""LiteLLM as a client: the first answer is streamed, the second isn't. Arguments: base URL, model, `responses` or `chat`."""
 import json
 import sys
 
@@ -6,7 +6,7 @@ import litellm
 
 base_url, model, api = sys.argv[1:]
 to = {"model": f"openai/{model}", "api_base": base_url, "api_key": "none", "num_retries": 0}
-# Models that its price list doesn't have are not streamed, and looking for them takes it seconds.
+# LiteLLM doesn't stream models that aren't in its price list, and searching for them takes seconds.
 litellm.register_model({f"openai/{model}": {"litellm_provider": "openai", "mode": "chat"}})
 question = {"role": "user", "content": "What is the weather in Zürich?"}
 function = {

@@ -1,4 +1,4 @@
-//! Requests over plain sockets: bodies sent whole or all but their last byte, each with a deadline.
+//! HTTP client over plain sockets: bodies are sent whole or without their last byte, each with a deadline.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -6,13 +6,13 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// The status of an answer, or what came instead.
+/// Status of an answer, or a word for the fault that came instead.
 pub(crate) type Answer = Result<u16, &'static str>;
 
-/// An unfinished body that was held open to the end: nothing is due.
+/// Word for an unfinished body that was held open to the end without an answer, which is correct.
 pub(crate) const HELD: &str = "held";
 
-/// Sends `at_once` requests with this body at one time.
+/// Sends `at_once` requests with this body at the same time.
 pub(crate) fn post(
     address: SocketAddr,
     path: &str,
@@ -30,7 +30,7 @@ pub(crate) fn post(
     })
 }
 
-/// Sends all but the last byte of `at_once` bodies and holds them open together until `hold` has passed since the last was sent.
+/// Sends `at_once` bodies without their last byte, and holds them open together for `hold` after the last was sent.
 pub(crate) fn hold(
     address: SocketAddr,
     path: &str,
@@ -50,7 +50,7 @@ pub(crate) fn hold(
     })
 }
 
-/// The answers as one word each, with how many of them there are.
+/// Summary of the answers: each word or status, with its number.
 pub(crate) fn summary(answers: &[Answer]) -> String {
     let mut counts = BTreeMap::<String, usize>::new();
     for answer in answers {
@@ -93,7 +93,7 @@ fn send(
     Ok(())
 }
 
-/// The status of the answer, which is read to its end.
+/// Reads the answer to its end and returns its status.
 fn status(socket: &mut TcpStream, deadline: Instant) -> Answer {
     let mut answer = Vec::new();
     let mut part = [0; 1 << 13];
@@ -118,7 +118,7 @@ fn fault(error: &std::io::Error, late: &'static str) -> &'static str {
     }
 }
 
-/// Time to the deadline; a socket's timeout can't be zero.
+/// Time until the deadline, at least a millisecond, since a socket's timeout can't be zero.
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
 }

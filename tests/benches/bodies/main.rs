@@ -1,8 +1,8 @@
-//! What bodies of about 30 MiB cost the server and its other clients, a row for each shape: time to the answer, peak memory beyond
-//! the idle server's, the slowest `/health`, the longest gap of a paced stream. Each shape meets a server of its own.
+//! Benchmark of what bodies of about 30 MiB cost the server and its other clients, with a row for each shape: time to the answer, peak
+//! memory beyond the idle server's, the slowest `/health`, the longest gap of a paced stream. Each shape has a server of its own.
 //!
-//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]`: the shapes whose names contain one of these words. The server is
-//! the binary that `SLUICE_HOST` names, else the one beside the benchmark.
+//! `cargo bench --profile dist -p tests --bench bodies [-- SHAPE…]` runs the shapes whose names contain one of these words. The server
+//! is the binary that `SLUICE_HOST` names, else the one beside the benchmark.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod client;
@@ -15,28 +15,28 @@ use serde_json::{Value, json};
 use shapes::{SHAPES, Shape};
 use tests::process::ServerProcess;
 
-/// What the user of the paced stream says.
+/// User message of the paced stream.
 pub(crate) const PACED: &str = "A paced answer, please.";
-/// Tokens of the paced answer and milliseconds between them: longer than a shape may take, and within the embedded model's context.
+/// Tokens of the paced answer and milliseconds between them: it lasts longer than a shape may, and fits the embedded model's context.
 const PACED_TOKENS: usize = 3600;
 const PACE_MS: u64 = 20;
-/// Time that one shape may take; a request that has no answer by then is given up.
+/// Maximum time of one shape; a request without an answer by then is given up.
 const SHAPE_TIME: Duration = Duration::from_mins(1);
 /// Time for which unfinished bodies are held open.
 const HOLD: Duration = Duration::from_secs(5);
-/// What one body may hold: three times its size, and this.
+/// Memory that one body may take in addition to three times its size.
 const SPARE_MIB: f64 = 16.0;
-/// What bodies at once may hold: the server's budget for all of them, and what isn't counted in it.
+/// Memory that concurrent bodies may take: the server's budget for all of them, and a reserve for what the budget doesn't count.
 const TOGETHER_MIB: f64 = 256.0 + 64.0;
 const HEALTH_BAR: Duration = Duration::from_millis(50);
 const GAP_BAR: Duration = Duration::from_millis(100);
 
-/// What was measured while one shape was under way.
+/// Measurements of one shape.
 struct Row {
     body_mib: f64,
-    /// Status codes or faults, with how often.
+    /// Status codes or faults, with their numbers.
     answers: String,
-    /// Whether each request got what is due to it, whatever the status.
+    /// Whether each request got an answer, whatever the status, or was held open as intended.
     answered: bool,
     time: Duration,
     peak_mib: f64,
@@ -46,7 +46,7 @@ struct Row {
 }
 
 impl Row {
-    /// What is over its bar.
+    /// Names of the measurements that are over their bars.
     fn over(&self) -> Vec<&'static str> {
         let bars = [
             ("answers", !self.answered),
@@ -73,7 +73,7 @@ impl Row {
     }
 }
 
-/// One answer is paced, all others are short.
+/// Replay rules: one answer is paced, all others are short.
 fn rules() -> Value {
     json!([
         {

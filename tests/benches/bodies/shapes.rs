@@ -1,19 +1,19 @@
-//! The bodies: JSON of about 30 MiB whose parts are as small, as many or as deep as they can be.
+//! Bodies of the benchmark: JSON of about 30 MiB whose parts are as small, as many or as deep as possible.
 
 use std::fmt::Write;
 
-/// A request that is large for nothing.
+/// Shape of a large body, and how it is sent.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     pub(crate) path: &'static str,
     pub(crate) body: fn() -> Vec<u8>,
-    /// Requests at one time.
+    /// Number of concurrent requests.
     pub(crate) at_once: usize,
-    /// Their last byte is never sent.
+    /// Whether the last byte of each body is never sent.
     pub(crate) unfinished: bool,
 }
 
-/// Bytes of a body, about.
+/// Approximate size of a body in bytes.
 const SIZE: usize = 30 << 20;
 const RESPONSES: &str = "/v1/responses";
 const CHAT: &str = "/v1/chat/completions";
@@ -52,7 +52,7 @@ pub(crate) fn mib(bytes: usize) -> f64 {
     f64::from(u32::try_from(bytes >> 10).expect("a body is small")) / 1024.0
 }
 
-/// Of `text`, as often as it fits, with commas between.
+/// Repeats `text`, with `between` as separator, up to `size` bytes.
 fn repeated(text: &str, between: &str, size: usize) -> String {
     let count = size / (text.len() + between.len());
     let mut repeated = (text.to_owned() + between).repeat(count);
@@ -68,7 +68,7 @@ fn string(before: &str, text: &str, after: &str) -> Vec<u8> {
     format!("{before}\"{}\"{after}", repeated(text, "", SIZE)).into_bytes()
 }
 
-/// Fields of names that are numbers, all different.
+/// Object with fields whose names are numbers, all different.
 fn object(before: &str, between: &str, value: &str, after: &str) -> Vec<u8> {
     let mut body = before.to_owned();
     for number in 0.. {
@@ -80,7 +80,7 @@ fn object(before: &str, between: &str, value: &str, after: &str) -> Vec<u8> {
     (body + after).into_bytes()
 }
 
-/// Lists within lists, to a little less than the deepest that is read.
+/// Nested lists, a little less deep than the maximum that the server reads.
 fn nested() -> String {
     "[".repeat(60) + &"]".repeat(60)
 }

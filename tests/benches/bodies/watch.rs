@@ -1,4 +1,4 @@
-//! What other clients see meanwhile: the slowest answer of `/health`, and the longest gap between chunks of a paced stream.
+//! Measurements of other clients meanwhile: the slowest answer of `/health`, and the longest gap between chunks of a paced stream.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// Time after which the server counts as silent.
 const SILENCE: Duration = Duration::from_mins(2);
 
-/// A thread and the longest time that it has seen.
+/// Thread that measures times, and the longest of them.
 struct Watch {
     longest_us: Arc<AtomicU64>,
     stopped: Arc<AtomicBool>,
@@ -22,8 +22,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// Calls `wait` again and again; each returns the time it took, or nothing if the server is gone, which counts as `SILENCE`.
-    /// Returns after the first.
+    /// Calls `wait` repeatedly in a thread; it returns the time it took, or `None` if the server is gone, which counts as `SILENCE`.
+    /// Returns after the first call.
     fn start(mut wait: impl FnMut() -> Option<Duration> + Send + 'static) -> Self {
         let (longest_us, stopped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (begun, first) = mpsc::sync_channel(1);
@@ -48,7 +48,7 @@ impl Watch {
         self.longest_us.store(0, Ordering::Release);
     }
 
-    /// The longest time since `reset`, with the one under way.
+    /// Stops after the running measurement; returns the longest time since `reset`.
     fn stop(self) -> Duration {
         self.stopped.store(true, Ordering::Release);
         self.thread.join().expect("it doesn't panic");
@@ -56,7 +56,7 @@ impl Watch {
     }
 }
 
-/// Asks for `/health` on one connection that is kept.
+/// Watch that requests `/health` repeatedly on one connection.
 pub(crate) struct Health(Watch);
 
 impl Health {
@@ -81,11 +81,11 @@ impl Health {
     }
 }
 
-/// Reads one long answer.
+/// Watch that reads one long answer.
 pub(crate) struct PacedStream(Watch);
 
 impl PacedStream {
-    /// Returns when chunks have begun to come.
+    /// Requests the paced answer; returns when its first chunks have arrived.
     pub(crate) fn start(address: SocketAddr) -> Self {
         let mut socket = connect(address);
         let body = serde_json::json!({

@@ -1,4 +1,4 @@
-//! What is measured: a request, and a text that satisfies it.
+//! Cases of the benchmark: a request, and a text that satisfies it.
 
 use host::parser::contract::{Request, Tool, ToolChoice, ToolKind};
 use serde_json::{Value, json};
@@ -12,17 +12,17 @@ const PROSE: &str = "Let me see what the archive has. If x < y holds for both da
     \"the minutes\" are among its papers;\nI'll ask for them by date, newest first, and tell you what I find.\n\n- first the list of papers\n\
     - then who signed them\n\n";
 
-/// One request and an answer.
+/// Request and an answer to it.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) request: Request,
-    /// What the model writes behind its prompt, up to the turn's end.
+    /// Model's output after the prompt, up to the turn's end.
     pub(crate) text: String,
-    /// The JSON in it, where it is an answer and not calls.
+    /// JSON of the answer, where the case isn't one of calls.
     pub(crate) json: Option<String>,
 }
 
-/// All of them.
+/// All cases.
 pub(crate) fn all() -> Vec<Case> {
     let any = json!({"type": "object"});
     vec![
@@ -82,7 +82,7 @@ fn call(at: usize) -> String {
     format!("<tool_call>\n{}\n</tool_call>", spaced(&call))
 }
 
-/// JSON with a space behind each colon and comma, as models write it.
+/// Writes JSON with a space after each colon and comma, as models do.
 fn spaced(value: &Value) -> String {
     let list = |parts: Vec<String>| parts.join(", ");
     match value {

@@ -1,6 +1,6 @@
-//! Masks that aren't there in time: the engine with all its parts, over a device that takes 10 ms a step and says what the texts say.
+//! Late masks: the whole engine over a fake device that takes 10 ms a step and draws the tokens of the cases' texts.
 //!
-//! Masks have to be ready while the device computes; one that isn't costs its sequence the steps until it is.
+//! A mask has to be computed while the device computes; a late mask costs its sequence the steps until it's ready.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use engine::{
 use futures_util::future::join_all;
 use host::mask::MaskStart;
 
-/// What a step takes the device.
+/// Time of one step of the device.
 const STEP: Duration = Duration::from_millis(10);
-/// How many sequences run at a time.
+/// Numbers of sequences that run together.
 const SEQUENCES: [usize; 4] = [1, 16, 64, 256];
 const BLOCK: usize = 16;
 
-/// A constrained answer, token by token up to its stop.
+/// Constrained answer: its mask at the start, and its tokens up to the stop.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) start: Arc<MaskStart>,
     pub(crate) ids: Arc<[u32]>,
 }
 
-/// Prints what becomes of these, by how many sequences run together. `fresh` gives them with nothing of their grammars worked out.
+/// Prints the figures for each number of sequences. `fresh` returns the answers with grammars that no sequence has used yet.
 pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
     println!(
         "\nmasks of sequences that run together, {} ms a step; the first of each grammar fills its lexer\n",
@@ -56,7 +56,7 @@ fn together(vocab: usize, answers: &[Answer], sequences: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(join_all(asked.iter().map(|&answer| read(&engine, answer, &answers[answer]))));
     let took = began.elapsed();
-    // The last step is told to whoever reads it before it is counted.
+    // Readers get the last step before the engine's statistics count it.
     while engine.stats().running > 0 {
         std::thread::yield_now();
     }
@@ -82,7 +82,7 @@ fn options(sequences: usize) -> LocalOptions {
     }
 }
 
-/// Reads one answer, whose prompt is its number.
+/// Generates one answer; its number is the prompt's only token.
 async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
     let stop = *answer.ids.last().expect("a stop");
     let request = GenerationRequest {
@@ -107,15 +107,15 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
     assert_eq!(finish, Some(Finish::Stop(stop)), "the whole answer was allowed");
 }
 
-/// A device whose sequences say the answer that their prompt names, one step ahead of what is collected.
+/// Fake device that draws for each sequence the tokens of the answer that its prompt names, one step ahead of `collect`.
 struct TenMilliseconds {
     shape: RunnerShape,
     answers: Vec<Arc<[u32]>>,
-    /// Which answer a lane's sequence says.
+    /// Index of the answer of each lane's sequence.
     said: HashMap<u32, usize>,
-    /// Lanes of the rows of the step that was begun last.
+    /// Lane of each row of logits in the step that was begun last.
     rows: Vec<u32>,
-    /// When the device is done with all steps that were begun.
+    /// Time at which the device finishes all steps that were begun.
     done: Instant,
     drawn: VecDeque<(Instant, Sampled)>,
     collected: Sampled,
@@ -146,7 +146,7 @@ impl TenMilliseconds {
         }
     }
 
-    /// The token at the draw's position; behind the end, for rows that nobody reads, the last one.
+    /// Token at the draw's position; after the end, for rows that nobody reads, the last token.
     fn token(&self, lane: u32, draw: &Draw) -> Token {
         let ids = &self.answers[self.said[&lane]];
         let at = draw.position.saturating_sub(1).min(ids.len() - 1);

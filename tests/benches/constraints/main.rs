@@ -1,9 +1,9 @@
-//! What constrained decoding costs: the grammar's compilation, and the mask of each token of one sequence, in CPU time of one thread.
+//! Benchmark of constrained decoding: the grammar's compilation, and the mask of each token of one sequence, in CPU time of one thread.
 //!
-//! `cargo bench --locked --workspace --bench constraints`, with the `tokenizer.json` of a Qwen3 model by `SLUICE_TOKENIZER=FILE` (else it
-//! is the embedded model's, whose vocabulary is small). The way is the server's own: the shipped parser's grammar, its markers as the
-//! tokenizer has them, masks, and texts that satisfy the request, tokenised as prompts are. `CONSTRAINTS_OUT=FILE` gets cases and figures
-//! for `tests/peers/constraints`.
+//! `cargo bench --locked --workspace --bench constraints`; `SLUICE_TOKENIZER=FILE` sets the `tokenizer.json` of a Qwen3 model (default:
+//! the embedded model's, whose vocabulary is small). All steps are the server's own: the shipped parser's grammar, its markers as the
+//! tokenizer has them, and masks. Texts satisfy the request and are tokenised as prompts are. Cases and figures for
+//! `tests/peers/constraints` are written to `CONSTRAINTS_OUT=FILE`.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -31,14 +31,14 @@ use tests::measure::{median_cpu, thread_cpu};
 use walk::{Costs, microseconds};
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
-/// Sequences after a grammar's first, whose lexer is filled by then.
+/// Number of sequences that are measured after a grammar's first, when the lexer is filled.
 const SEQUENCES: usize = 8;
-/// Five of a hundred of a step of 10 ms, in microseconds.
+/// Five percent of a step of 10 ms, in microseconds.
 const BUDGET: f64 = 500.0;
-/// What the template writes before an answer.
+/// Texts that the template writes before an answer.
 const HEADER: [&str; 2] = ["<|im_start|>", "assistant\n"];
 
-/// The parser and the tokenizer under measurement.
+/// Parser and tokenizer of the benchmark.
 struct Bench {
     plugin: Arc<Plugin>,
     markers: MarkerTable,
@@ -46,7 +46,7 @@ struct Bench {
     stops: Arc<[u32]>,
 }
 
-/// One line of the table.
+/// Row of the table.
 struct Row {
     name: String,
     grammar: String,
@@ -72,7 +72,8 @@ impl Bench {
         Self { plugin, markers, tokenizer: Arc::new(tokenizer), stops }
     }
 
-    /// The parser's grammar, with markers defined. Where it isn't told that they are tokens, it keeps text from spelling them.
+    /// Parser's grammar, with markers defined. Without `tells_tokens` the parser takes markers for text, and its grammar forbids text to spell
+    /// them.
     fn grammar(&self, case: &Case, tells_tokens: bool) -> String {
         let markers: Vec<_> = self.markers.entries().collect();
         let tokens =
@@ -82,7 +83,7 @@ impl Bench {
         define_markers(&grammar, &markers, &self.plugin.descriptor().stops).expect("markers")
     }
 
-    /// What the model's prompt has written of the turn.
+    /// Beginning of the turn, which is part of the prompt.
     fn opening(&self) -> Vec<(Option<u32>, String)> {
         HEADER.map(|text| (self.tokenizer.token_id(text), text.to_owned())).to_vec()
     }
@@ -104,21 +105,21 @@ impl Bench {
         Row { name, grammar, compile, again, begin: fork, tokens: ids.len(), first, next }
     }
 
-    /// With the vocabulary made ready, and nothing compiled.
+    /// Grammars whose vocabulary is ready and whose cache has none of the cases.
     fn fresh(&self) -> Grammars {
         let grammars = Grammars::new(Arc::clone(&self.tokenizer), Limits::default().mask_time);
         grammars.compile("start: \"x\"").expect("a grammar");
         grammars
     }
 
-    /// The answer's tokens, and the one that ends it.
+    /// Tokens of the answer, with the stop at the end.
     fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids = self.tokenizer.encode_with_added(text).expect("ids");
         ids.push(self.stops[0]);
         ids
     }
 
-    /// Answers of all cases, whose grammars have just been compiled.
+    /// Answers of all cases, with newly compiled grammars.
     fn answers(&self, cases: &[Case]) -> Vec<Answer> {
         let grammars = self.fresh();
         let answer = |case: &Case| {

@@ -1,4 +1,4 @@
-//! The schemas that are measured, each with an instance of it: what a request for structured output usually has, and more.
+//! Schemas of the benchmark, each with an instance: what a request for structured output usually has, and more.
 
 use serde_json::{Map, Value, json};
 
@@ -17,12 +17,12 @@ const WORDS: [&str; 12] = [
     "returned unopened",
 ];
 
-/// Words that differ from place to place.
+/// Some words, which differ from place to place.
 pub(crate) fn words(at: usize) -> &'static str {
     WORDS[at * 7 % WORDS.len()]
 }
 
-/// An order: objects in lists in objects, enumerations, formats, a pattern, alternatives, a recursive definition.
+/// Schema of an order: objects in lists in objects, enumerations, formats, patterns, alternatives, a recursive definition.
 pub(crate) fn order() -> Value {
     let text = json!({"type": "string"});
     let money = json!({"type": "object", "properties": {"amount": {"type": "number", "minimum": 0}, "currency":
@@ -45,7 +45,7 @@ pub(crate) fn order() -> Value {
         "$defs": {"money": money, "person": person, "address": address, "item": item}})
 }
 
-/// One of them.
+/// Instance of [`order`].
 pub(crate) fn order_instance() -> Value {
     let address = |at| json!({"street": words(at), "city": words(at + 1), "zip": format!("{:05}", 1000 + 37 * at), "country": "CH"});
     let money = |at: usize| json!({"amount": at * 17, "currency": "CHF"});
@@ -62,7 +62,7 @@ pub(crate) fn order_instance() -> Value {
         "status": "paid", "gift": false, "remarks": "Please ring twice, then leave it with the neighbour on the ground floor."})
 }
 
-/// An object of `count` properties of six kinds; every third has to be there.
+/// Schema of an object with `count` properties of six types, of which every third is required.
 pub(crate) fn wide(count: usize) -> Value {
     let kind = |at: usize| match at % 6 {
         0 => json!({"type": "string"}),
@@ -77,7 +77,7 @@ pub(crate) fn wide(count: usize) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// One with two thirds of them.
+/// Instance of [`wide`] with two thirds of the properties.
 pub(crate) fn wide_instance(count: usize) -> Value {
     let value = |at: usize| match at % 6 {
         0 => json!(words(at)),
@@ -97,14 +97,14 @@ fn key(at: usize) -> String {
     format!("{}_{at}", NAMES[at % NAMES.len()])
 }
 
-/// What a model might answer where any object will do.
+/// Object that a model might write where any object is allowed.
 pub(crate) fn any_object() -> Value {
     let entry = |at: usize| json!({"title": words(at), "score": at, "tags": [words(at + 1), words(at + 2)], "seen": null, "ok": true});
     json!({"summary": "Three places fit what was asked for, and one of them is open on Sundays.",
         "results": (0..8).map(entry).collect::<Value>(), "next": {"cursor": "eyJvIjo4fQ==", "more": false}})
 }
 
-/// Arguments of a tool, as tools usually declare them; no two are equal.
+/// Schema of a tool's arguments, as tools usually declare them; it differs from tool to tool.
 pub(crate) fn parameters(at: usize) -> Value {
     json!({"type": "object", "properties": {
         "query": {"type": "string", "description": "What to look for."},
@@ -116,7 +116,7 @@ pub(crate) fn parameters(at: usize) -> Value {
         "required": ["query", "filter"], "additionalProperties": false})
 }
 
-/// Arguments of the same tool.
+/// Instance of [`parameters`] for the same tool.
 pub(crate) fn arguments(at: usize) -> Value {
     json!({"query": "the minutes of the last meeting, and who was there", format!("limit_{at}"): 20, "sort": "date",
         "filter": {"since": "2026-01-31", "tags": [words(at), words(at + 1)]}, "verbose": false})

@@ -1,4 +1,4 @@
-//! The cost of one sequence's masks, token by token.
+//! Costs of one sequence's masks, token by token.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use engine::TokenMask;
 use host::mask::GrammarMask;
 use tests::measure::thread_cpu;
 
-/// What tokens cost, in microseconds.
+/// Cost of each token, in microseconds.
 #[derive(Default)]
 pub(crate) struct Costs(Vec<f64>);
 
 impl Costs {
-    /// Walks along `ids` as the engine does: a mask, then the token that was drawn.
+    /// Measures the tokens `ids` as the engine runs them: for each, it computes a mask, then takes the drawn token.
     pub(crate) fn walk(&mut self, mut mask: GrammarMask, ids: &[u32], vocabulary: usize) {
         let mut allowed = vec![0; vocabulary.div_ceil(32)];
         for (at, &id) in ids.iter().enumerate() {
@@ -34,7 +34,7 @@ impl Costs {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    /// What so many of a hundred tokens don't exceed.
+    /// Percentile of the costs.
     pub(crate) fn percentile(&self, percent: usize) -> f64 {
         self.0[(self.0.len() - 1) * percent / 100]
     }

@@ -1,7 +1,7 @@
-//! The router in a simulation of 64 engines and 100,000 conversations, beside other policies that meet the same arrivals.
+//! Simulation of the router with 64 engines and 100,000 conversations, and of other policies with the same arrivals.
 //!
-//! `cargo bench --profile dist -p tests --bench routing`: prints a table and writes `docs/bench/routing.csv` and `routing.svg`.
-//! All times but that of a selection are virtual, so the figures are the same on every machine.
+//! `cargo bench --profile dist -p tests --bench routing` prints a table and writes `docs/bench/routing.csv` and `routing.svg`.
+//! All times except that of a selection are virtual, so the figures are the same on every machine.
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod plot;
@@ -14,7 +14,7 @@ use host::remote::routing::{ReportedLoad, Router, RoutingOptions};
 use tests::measure::thread_cpu;
 use tests::routing::{BOUNDED_TREE, Keys, NamedPolicy, OURS, POLICIES, Scenario, conversations, simulate};
 
-/// One line of the table.
+/// Row of the table.
 pub(crate) struct Row {
     pub(crate) scenario: &'static str,
     pub(crate) policy: &'static str,
@@ -116,7 +116,7 @@ fn csv(rows: &[Row]) -> String {
     csv
 }
 
-/// CPU time of a selection and its end, keys remembered, each engine with some requests.
+/// CPU time of a selection and its release, with remembered keys and some requests on each engine.
 fn selection_microseconds() -> f64 {
     const SELECTIONS: u32 = 1_000_000;
     let router = Router::new(RoutingOptions::default());

@@ -1,4 +1,4 @@
-//! The table's first rows as a plot: bars by policy, a panel for each figure. Its colours are legible on light and on dark.
+//! Plot of the table's first rows: bars by policy, a panel for each figure. Its colours are legible on light and dark backgrounds.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ const GAP: f64 = 60.0;
 const LINE: f64 = 24.0;
 const TOP: f64 = 56.0;
 
-/// A figure: its title, what it is of a row, the length of its bar from 0 to 1, and how it is written.
+/// Panel for one figure: title, the figure's value of a row, length of its bar from 0 to 1, and text of the value.
 type Panel = (&'static str, fn(&Row) -> f64, fn(f64) -> f64, fn(f64) -> String);
 
 const PANELS: [Panel; 3] = [
@@ -30,7 +30,7 @@ const PANELS: [Panel; 3] = [
     ),
 ];
 
-/// Plot of the rows with the large scenario, of one host and of three.
+/// Draws the rows of the large scenario with one host and with three.
 pub(crate) fn svg(rows: &[Row]) -> String {
     let rows: Vec<&Row> =
         rows.iter().filter(|row| row.scenario.ends_with(" host") || row.scenario == "3 hosts").collect();

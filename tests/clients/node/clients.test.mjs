@@ -1,4 +1,4 @@
-// openai-node's stream helpers, against scripted outputs and against the real model inside the binary.
+// openai-node, with its stream helpers, against scripted outputs and against the real model inside the binary.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { replay, start, stop } from "./server.mjs";

@@ -35,7 +35,7 @@ for (const step of Object.keys(steps)) {
     const whole = await client(scripted).messages.create(request(step));
     assert.deepEqual(whole.content.map(simple), blocks);
     assert.equal(whole.content[0].signature, final.content[0].signature);
-    // Which part of the prompt was cached may differ between the two.
+    // The cached part of the prompt may differ between the two.
     const prompt = ({ usage }) => usage.input_tokens + usage.cache_read_input_tokens;
     assert.equal(prompt(final), prompt(whole));
   });

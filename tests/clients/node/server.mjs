@@ -1,4 +1,4 @@
-// Starts the server under test the way an operator does, and stops it.
+// Starts the server under test as an operator does, and stops it.
 import { spawn } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import OpenAI from "openai";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const HOST = process.env.SLUICE_HOST ?? join(ROOT, "target/release/host");
 
-/** `host serve` on a free port, with every stream checked against the event grammar. */
+/** Starts `host serve` on a free port, with every stream checked against the event grammar. */
 export async function start(...args) {
   const command = ["serve", "--listen", "127.0.0.1:0", "--check-streams", ...args];
   const child = spawn(HOST, command, { cwd: ROOT, stdio: ["ignore", "pipe", "ignore"] });

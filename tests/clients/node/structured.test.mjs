@@ -1,4 +1,4 @@
-// Vercel's AI SDK and zod against the real model inside the binary: objects of a schema, and calls that are forced.
+// Vercel's AI SDK and zod against the real model inside the binary: objects of a schema, and forced calls.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";

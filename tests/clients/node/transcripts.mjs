@@ -1,4 +1,4 @@
-// What the scripted model says, and what clients must see.
+// Outputs of the scripted model, and the items that clients must see.
 const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
 const tools = ["get_weather", "get_time"].map((name) => ({ name, description: `${name} of a city`, parameters }));
 export const responsesTools = tools.map((tool) => ({ type: "function", strict: false, ...tool }));

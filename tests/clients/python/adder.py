@@ -1,4 +1,7 @@
-"""A reference tool server (the `mcp` package) that adds, and that waits and counts who gave it up: `adder.py sse|streamable-http PORT [CERTIFICATE]`, the certificate with its key in one file."""
+"""Reference tool server (the `mcp` package) that adds, and that waits and counts cancelled waits: `adder.py sse|streamable-http PORT [CERTIFICATE]`.
+
+CERTIFICATE is a file with a certificate and its key.
+"""
 import sys
 
 import anyio

@@ -16,25 +16,25 @@ def running(*arguments):
 
 @pytest.fixture(scope="session")
 def embedded():
-    """The default: the tiny model inside the binary."""
+    """A server with default arguments: the tiny model inside the binary."""
     yield from running()
 
 
 @pytest.fixture(scope="session")
 def gpt_oss():
-    """A trained model of another family, from its directory."""
+    """A server of a trained model of another family, from its directory."""
     yield from running("--model", str(ROOT / "host/models/gpt-oss-tiny"))
 
 
 @pytest.fixture(scope="session")
 def kimi():
-    """Likewise, of DeepSeek-V3's architecture in Kimi K2's format."""
+    """A server of a trained model of DeepSeek-V3's architecture in Kimi K2's format, from its directory."""
     yield from running("--model", str(ROOT / "host/models/kimi-tiny"))
 
 
 @pytest.fixture(scope="session")
 def replay(tmp_path_factory):
-    """The real tokenizer, template and parser; the model's words are scripted."""
+    """A server with the real tokenizer, template and parser, and scripted outputs."""
     yield from running("--engine", replay_file(tmp_path_factory.mktemp("replay"), rules()))
 
 
@@ -46,7 +46,7 @@ def no_parser(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def faulty_parser(tmp_path_factory):
-    """A parser that traps in the middle of the stream."""
+    """A server whose parser traps in the middle of a stream."""
     folder = tmp_path_factory.mktemp("guests")
     guests = os.environ.get("SLUICE_GUESTS", str(ROOT / "target/release/guests"))
     subprocess.run([guests, folder], check=True)

@@ -1,10 +1,10 @@
-"""What an agent does, with openai-python and a real model, greedy."""
+"""An agent's round trip with openai-python and a real model, greedy."""
 from openai import OpenAI
 from transcripts import RESPONSES_TOOLS
 
 
 def weather_round_trip(client: OpenAI, model: str, city: str):
-    """Ask, run the tool, answer, with the Responses API. -> (first response, call, second response)"""
+    """Asks, runs the tool and gets the answer, with the Responses API. -> (first response, call, second response)"""
     question = {"role": "user", "content": f"What is the weather in {city}?"}
     with client.responses.stream(model=model, input=[question], tools=RESPONSES_TOOLS, temperature=0) as stream:
         for _ in stream:

@@ -1,4 +1,4 @@
-"""Starts the server under test the way an operator does, and stops it."""
+"""Starts the server under test as an operator does, and stops it."""
 import json
 import os
 import pathlib
@@ -29,14 +29,14 @@ class Server:
         raise RuntimeError(f"the server did not start:\n{self.log.read()}")
 
     def metric(self, name, label=""):
-        """The sum of a metric over its labels, or over those that hold `label` (`name="value"`)."""
+        """Returns the sum of a metric over its series, or over those whose labels contain `label` (`name="value"`)."""
         with urllib.request.urlopen(self.address + "/metrics", timeout=10) as answer:
             text = answer.read().decode()
         rows = re.findall(rf"^{name}({{[^}}]*}})? (\S+)$", text, re.M)
         return sum(float(value) for labels, value in rows if label in labels)
 
     def stop(self):
-        """Ends the server; fails if a stream broke the grammar or the server panicked."""
+        """Stops the server; fails if a stream broke the event grammar or the server panicked."""
         violations = self.metric("sluice_stream_violations_total")
         self.process.terminate()
         assert self.process.wait(60) == 0

@@ -1,4 +1,4 @@
-"""openai-python with what agents use: custom tools, encrypted reasoning, namespaces, log-probabilities."""
+"""openai-python with features that agents use: custom tools, encrypted reasoning, namespaces, log-probabilities."""
 import json
 
 import openai
@@ -22,7 +22,7 @@ FILES = {
 
 
 def streamed(client, **request):
-    """The final response, by the client's own accumulation, and every event."""
+    """Returns the final response, as the client accumulates it, and every event."""
     with client.responses.stream(model=MODEL, **request) as stream:
         events = list(stream)
         return stream.get_final_response(), events

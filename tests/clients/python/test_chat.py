@@ -1,4 +1,4 @@
-"""openai-python against Chat Completions, the model's words scripted."""
+"""openai-python against Chat Completions, with scripted outputs."""
 import asyncio
 import json
 

@@ -1,4 +1,4 @@
-"""Answers that must have a form, from the real model inside the binary: what the clients' own helpers make of them."""
+"""Constrained answers of the real model inside the binary, read by the clients' own helpers."""
 import json
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""openai-python against the real model inside the binary, greedy: nothing is scripted here."""
+"""openai-python against the real model inside the binary, mostly greedy; nothing is scripted."""
 import json
 
 from conftest import client_of

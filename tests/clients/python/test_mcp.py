@@ -1,4 +1,4 @@
-"""Tools that the server runs, on reference servers from PyPI (over stdio) and npm (over stdio and streamable HTTP)."""
+"""Server tools on reference tool servers from PyPI (over stdio) and npm (over stdio and streamable HTTP)."""
 import json
 import pathlib
 import sys

@@ -21,7 +21,7 @@ RULES = [
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
-    """A certificate authority, the file that trusts it, and files with a certificate and its key by the name they are for."""
+    """Folder of a certificate authority: `ca.pem` to trust it, and for each name a file with a certificate and its key."""
     folder = tmp_path_factory.mktemp("ca")
     ca = trustme.CA()
     ca.cert_pem.write_to_path(folder / "ca.pem")
@@ -32,7 +32,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def urls(authority):
-    """URLs of tool servers."""
+    """URLs of running tool servers, by name."""
     certificate, foreign = (str(authority / f"{name}.pem") for name in ["127.0.0.1", "elsewhere.example"])
     with (
         adder("sse") as python,
@@ -114,7 +114,7 @@ def test_a_client_that_leaves_cancels_the_call(client, label):
         for event in stream:
             if event.type == "response.mcp_call_arguments.done":
                 break
-        time.sleep(0.3)  # the call is on its way
+        time.sleep(0.3)  # until the call has reached the tool server
     for _ in range(50):
         if count() == f"given up: {before + 1}":
             break

@@ -1,4 +1,4 @@
-"""The Anthropic SDK for Python against Messages: the model's words scripted, and the real model inside the binary."""
+"""The Anthropic SDK for Python against Messages: with scripted outputs, and with the real model inside the binary."""
 import asyncio
 
 import anthropic
@@ -23,14 +23,14 @@ def arguments(step, **more):
 
 
 def simple(block):
-    """A block as a tuple to compare."""
+    """Returns a block as a tuple to compare."""
     if block.type == "tool_use":
         return (block.type, block.name, block.input)
     return (block.type, block.thinking if block.type == "thinking" else block.text)
 
 
 def plain(message):
-    """A message as JSON without ids, and without what only one kind of answer fills in."""
+    """Returns a message as JSON without ids and empty fields, which streamed and plain answers set differently."""
     fields = message.to_dict()
     del fields["id"]
     fields["content"] = [{k: v for k, v in block.items() if k != "id" and v is not None} for block in fields["content"]]
@@ -138,7 +138,7 @@ def test_a_tools_round_trip_with_thinking(embedded):
     result = {"type": "tool_result", "tool_use_id": call.id, "content": '{"temperature": 21, "condition": "sunny"}'}
     messages += [{"role": "assistant", "content": first.content}, {"role": "user", "content": [result]}]
     raw = client.messages.with_raw_response.create(messages=messages, **request)
-    # The server recognised its own signature: nothing was left aside.
+    # The server recognised its own signature, so it ignored nothing.
     assert "x-sluice-warning" not in raw.headers
     second = raw.parse()
     assert second.stop_reason == "end_turn" and second.usage.cache_read_input_tokens > 0
@@ -155,5 +155,5 @@ def test_thinking_of_another_server_is_taken_and_said(embedded):
     ]
     raw = client_of(embedded).messages.with_raw_response.create(model=MODEL, max_tokens=100, messages=history)
     assert "did not sign" in raw.headers["x-sluice-warning"]
-    # Not asked to think, it answers at once, as this protocol's clients expect.
+    # Without `thinking` in the request the model answers at once, as this protocol's clients expect.
     assert [block.type for block in raw.parse().content] == ["text"]

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, true of the answers that the tests of the protocols keep, and true of a running server's."""
+"""Tests of the OpenAPI document: it is valid, and it describes the recorded answers of the protocols' tests and the answers of a running server."""
 import copy
 import json
 import re
@@ -24,7 +24,7 @@ PATHS = {
 
 
 def fetch(server, path, body=None):
-    """Status, media type and text of an answer."""
+    """Returns status, media type and text of an answer."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(server.address + path, data, {"content-type": "application/json"})
     try:
@@ -36,7 +36,7 @@ def fetch(server, path, body=None):
 
 
 def strict(document):
-    """The document with closed objects: what it doesn't describe isn't valid."""
+    """Returns the document with closed objects, in which fields that it doesn't describe aren't valid."""
     document = copy.deepcopy(document)
     for schema in document["components"]["schemas"].values():
         variants = schema.get("anyOf", schema.get("oneOf", [])) if "properties" not in schema else [schema]
@@ -79,7 +79,7 @@ def check(validator, value):
 
 
 def check_stream(validator, text):
-    """Every event, and that its name is its type."""
+    """Checks every event, and that its name is its type; returns the names."""
     seen = set()
     for frame in re.split(r"\n\n+", text.strip()):
         lines = [line for line in frame.splitlines() if not line.startswith(":")]

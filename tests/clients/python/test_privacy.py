@@ -1,4 +1,4 @@
-"""What must never be seen: request text in logs and metrics, even at the loudest log level."""
+"""Logs and metrics never contain request text or keys, even at the most verbose log level."""
 import os
 import urllib.request
 

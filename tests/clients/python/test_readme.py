@@ -1,4 +1,4 @@
-"""The README's own examples, as they stand there, against the default server."""
+"""The README's examples, unchanged but for the address, against a default server."""
 import json
 import os
 import re

@@ -1,4 +1,4 @@
-"""openai-python against the Responses API, the model's words scripted."""
+"""openai-python against the Responses API, with scripted outputs."""
 import asyncio
 
 import openai
@@ -15,7 +15,7 @@ def arguments(step, **more):
 
 
 def folded(events):
-    """Items put together again from their deltas alone."""
+    """Returns the items assembled from their deltas alone."""
     items = {}
     for event in events:
         if event.type == "response.output_item.added":

@@ -1,4 +1,4 @@
-"""How the process ends: when told once it waits for streams, when told again it doesn't."""
+"""End of the process: after the first signal it waits for streams, after the second it doesn't."""
 import subprocess
 
 import pytest

@@ -1,4 +1,4 @@
-"""openai-python against trained models of other families, from their directories, greedy: nothing is scripted here."""
+"""openai-python against trained models of other families, loaded from their directories, greedy; nothing is scripted."""
 import json
 
 import pytest

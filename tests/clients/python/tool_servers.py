@@ -1,4 +1,4 @@
-"""What the tests of tool servers share: starting one behind a URL, words that call a tool, a request that may use it."""
+"""Shared code of the tests of tool servers: starts one behind a URL, writes an output that calls a tool, sends a request that may use it."""
 import contextlib
 import json
 import os
@@ -24,7 +24,7 @@ def free_port():
 
 @contextlib.contextmanager
 def listening(command):
-    """Runs `command(port)`, which also finds the port in its environment, until it listens there and as long as it is needed."""
+    """Runs `command(port)`, with the port also in its environment, waits until it listens there, and ends it after the block."""
     port = free_port()
     process = subprocess.Popen(command(port), env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL)
     try:
@@ -42,7 +42,7 @@ def listening(command):
 
 
 def adder(transport, *certificate):
-    """The reference server of Python, over this transport."""
+    """Runs the reference server of Python over this transport."""
     return listening(lambda port: [sys.executable, str(HERE / "adder.py"), transport, str(port), *certificate])
 
 

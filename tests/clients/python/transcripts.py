@@ -1,4 +1,4 @@
-"""What the scripted model says, and the items that clients must see."""
+"""Outputs of the scripted model, and the items that clients must see."""
 import json
 
 TOOLS = {
@@ -46,7 +46,7 @@ PATCH_TOOL = {"type": "custom", "custom": {"name": "apply_patch", "description":
 
 
 def rules():
-    """One rule per grouping of tokens into engine steps; the user's text chooses."""
+    """Returns replay rules, one for each grouping of tokens into engine steps; the user's text selects the rule."""
     steps = [
         {"when": {"contains": f"steps {name}"}, "text": INTERLEAVED, "tokens_per_step": size}
         for name, size in STEPS.items()
@@ -64,7 +64,7 @@ def rules():
 
 
 def simple(item):
-    """A Responses item as a tuple to compare."""
+    """Returns an item of Responses as a tuple to compare."""
     if item.type == "reasoning":
         return ("reasoning", "".join(part.text for part in item.content or []))
     if item.type == "message":
@@ -76,7 +76,7 @@ IDS = {"id", "call_id", "item_id", "response_id", "created_at", "completed_at", 
 
 
 def masked(value):
-    """JSON without ids and times."""
+    """Returns JSON without ids and times."""
     if isinstance(value, dict):
         return {key: masked(inner) for key, inner in value.items() if key not in IDS}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-//! The engine's thread and its clients: arrivals, pauses, and clients that leave; and engines that share a device.
+//! Models of the engine's thread and its clients: arrivals, pauses, and clients that leave; and of engines that share a device.
 
 use std::future::poll_fn;
 
@@ -92,7 +92,7 @@ pub(crate) fn explore_all() {
     });
 }
 
-/// The engine's side of a sequence of so many steps; false where its client left.
+/// The engine's side of a sequence of `steps` steps; false if its client left.
 fn generate(mut out: Outlet, notify: &Notify, steps: usize) -> bool {
     for number in 0..steps {
         loop {
@@ -110,7 +110,7 @@ fn generate(mut out: Outlet, notify: &Notify, steps: usize) -> bool {
     true
 }
 
-/// Reads so many steps, or all; how many came, in order.
+/// Reads at most `most` steps, checks their order, and returns their number.
 async fn read(mut inlet: Inlet, most: usize) -> usize {
     let mut read = 0;
     while read < most {

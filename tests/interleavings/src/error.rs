@@ -1,4 +1,4 @@
-//! What `inbox` refuses with.
+//! Stand-in for the error with which `inbox` refuses.
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SubmitError {

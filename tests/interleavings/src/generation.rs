@@ -1,4 +1,4 @@
-//! What `outlet` passes on.
+//! Stand-ins for the types that `outlet` passes on.
 
 use std::task::{Context, Poll};
 

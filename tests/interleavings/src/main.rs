@@ -1,8 +1,8 @@
-//! Models of the places where threads meet without a library between them: the kernels' pool, the engine's queue of arrivals, and a
-//! sequence's queue of steps. They are the product's own files, compiled with loom's types in the place of the standard library's: each
-//! model is run in every order of its threads that two involuntary switches allow, and a lost wake-up is a deadlock that loom reports.
+//! Loom models of the code that synchronises threads by itself: the kernels' pool, the engine's queue of arrivals, a sequence's queue of
+//! steps, and the device lock. The product's own files are compiled with loom's types in place of the standard library's. Each model is run
+//! in every order of its threads with at most two preemptions; a lost wake-up is a deadlock that loom reports.
 //!
-//! `cargo run --manifest-path tests/interleavings/Cargo.toml`; it prints how many orders each model had.
+//! `cargo run --manifest-path tests/interleavings/Cargo.toml` prints the number of orders of each model.
 #![expect(dead_code, reason = "the models use a part of what the files offer")]
 
 mod cpu;
@@ -24,7 +24,7 @@ mod sync;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs a model in every order.
+/// Runs a model in every order and prints their number.
 fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
     let orders = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&orders);

@@ -1,5 +1,5 @@
-//! A model of tokio's bounded queue, which doesn't run under loom: its places are counted by one atomic number, taken and given back with
-//! the orderings of tokio's semaphore, so that nothing but the files under test orders what stands around it.
+//! Model of tokio's bounded queue, which doesn't run under loom. An atomic number counts the free places; it is changed with the memory
+//! orderings of tokio's semaphore, so that the model orders no more than tokio's queue does.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -53,7 +53,7 @@ impl<T> Sender<T> {
         if self.is_closed() {
             return Err(TrySendError::Closed(value));
         }
-        // There is one sender: nobody else takes places.
+        // There is one sender, so nobody else takes places.
         if self.0.places.load(Ordering::Acquire) == 0 {
             return Err(TrySendError::Full(value));
         }

@@ -1,4 +1,4 @@
-//! What `inbox` passes on.
+//! Stand-in for the type that `inbox` passes on.
 
 #[derive(Debug)]
 pub(crate) struct Sequence;

@@ -1,4 +1,4 @@
-//! Loom's part of what `host/engine/src/sync.rs` names.
+//! Loom's counterparts of the names in `host/engine/src/sync.rs`.
 
 pub(crate) use loom::sync::atomic::{AtomicBool, Ordering, fence};
 pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};

@@ -1,7 +1,7 @@
-"""What other libraries' masks cost for the cases that `cargo bench --bench constraints` wrote, beside its figures.
+"""Costs of other libraries' masks for the cases that `cargo bench --bench constraints` wrote, beside its figures.
 
-Usage: measure.py TOKENIZER CASES. CPU time of one thread for each token: the mask, and telling the matcher which token came. Tokens are those of
-the tokenizer with its added tokens; each engine has to allow every one of them.
+Usage: measure.py TOKENIZER CASES. CPU time of one thread for each token: the mask, and the matcher's step to the next token. Texts are encoded
+with the tokenizer's added tokens; each engine has to allow every token.
 """
 
 import json
@@ -14,13 +14,13 @@ from tokenizers import Tokenizer
 
 SEQUENCES = 8
 BUDGET = 500.0
-# Seconds that one library gets for one case.
+# Time limit in seconds of one library for one case.
 PATIENCE = 120
 END = "<|im_end|>"
 
 
 class XGrammar:
-    """A grammar is compiled for the vocabulary as a whole; tools are tags in free text, in the library's own words."""
+    """XGrammar compiles a grammar for the whole vocabulary; tools are structural tags in free text."""
 
     def __init__(self, path, tokenizer):
         import torch
@@ -65,7 +65,7 @@ def tags(case):
 
 
 class LLGuidance:
-    """The engine that Sluice's masks come from, by its Python package, with the very grammar that our parser makes."""
+    """llguidance, which also computes Sluice's masks, by its Python package, with the grammar that our parser makes."""
 
     def __init__(self, path, tokenizer):
         import llguidance
@@ -88,12 +88,12 @@ class LLGuidance:
         matcher = compiled.deep_copy()
         bitmask = self.library.numpy.allocate_token_bitmask(1, self.tokenizer.vocab_size)
         pointer, size = bitmask.ctypes.data, bitmask.nbytes
-        # The bitmask lives as long as the function that holds it.
+        # The function keeps the bitmask alive.
         return lambda _kept=bitmask: matcher.unsafe_compute_mask_ptr(pointer, size), matcher.consume_token
 
 
 class OutlinesCore:
-    """An automaton over tokens for the whole schema; no recursion, and nothing around the JSON."""
+    """Outlines compiles a schema to an automaton over tokens; it supports no recursion and no text around the JSON."""
 
     def __init__(self, path, tokenizer):
         import outlines_core
@@ -127,12 +127,12 @@ class OutlinesCore:
             guide.advance(token, return_tokens=False)
             return True
 
-        # The bitmask lives as long as the function that holds it.
+        # The function keeps the bitmask alive.
         return lambda _kept=bitmask: guide.write_mask_into(*arguments), advance
 
 
 def byte_alphabet():
-    """The characters that byte-level vocabularies write bytes with (GPT-2's table)."""
+    """Returns the byte of each character with which byte-level vocabularies write bytes (GPT-2's table)."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in plain]
     return {**{chr(byte): byte for byte in plain}, **{chr(256 + at): byte for at, byte in enumerate(others)}}
@@ -142,7 +142,7 @@ ENGINES = {"xgrammar": XGrammar, "llguidance, Python": LLGuidance, "outlines-cor
 
 
 def measure(path, name, case, pipe):
-    """Puts the figures, or why there are none, into the pipe."""
+    """Sends the figures, or the reason why there are none, through the pipe."""
     try:
         tokenizer = Tokenizer.from_file(path)
         engine = ENGINES[name](path, tokenizer)

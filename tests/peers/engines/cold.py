@@ -1,9 +1,9 @@
-"""Time from a process's start to its first token, and the memory that it takes, as stored and quantised.
+"""Measures the time from a server's start to its first token, and its memory, with weights as stored, repacked and quantised.
 
     python cold.py HOST CONFIG.json DIRECTORY
 
 Makes a checkpoint of random bf16 weights of Qwen3's architecture in DIRECTORY, with qwen3-tiny's tokenizer and template, and serves it.
-Files are in the system's cache: what is measured is the server, not the disk.
+Files are in the system's cache, so the server is measured, not the disk.
 """
 import json
 import pathlib
@@ -22,7 +22,7 @@ TINY = pathlib.Path(__file__).parents[3] / "host" / "models" / "qwen3-tiny"
 
 
 def tensors(config):
-    """(name, shape), by published names."""
+    """Yields (name, shape) of each tensor, with its published name."""
     hidden, head, width = config["hidden_size"], config["head_dim"], config["intermediate_size"]
     queries, keys = config["num_attention_heads"] * head, config["num_key_value_heads"] * head
     yield "model.embed_tokens.weight", (config["vocab_size"], hidden)
@@ -57,7 +57,7 @@ def write(config, path):
 
 
 def first_token(process, began):
-    """Seconds from `began` to the first token's arrival."""
+    """Returns the seconds from `began` to the arrival of the first token."""
     body = json.dumps({"model": "cold", "prompt": "Hello", "max_tokens": 1}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{PORT}/v1/completions", body, {"Content-Type": "application/json"})
     while process.poll() is None:
@@ -72,7 +72,7 @@ def first_token(process, began):
 
 
 def resident(process):
-    """MB of the process's own memory, and of files."""
+    """Returns MB of the process's own memory, and of mapped files."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     return [int(fields[name].split()[0]) * 1024 / 1e6 for name in ["RssAnon", "RssFile"]]

@@ -2,7 +2,7 @@
 
     python make_gguf.py CONFIG.json OUT.gguf
 
-Weights are bf16, gpt-oss's experts MXFP4. There is no vocabulary in it: benchmarks of engines need none. Keys and tensor names are
+Weights are bf16, gpt-oss's experts MXFP4. The file has no vocabulary, since benchmarks of engines need none. Keys and tensor names are
 those of the package `gguf`.
 """
 import json
@@ -16,7 +16,7 @@ MXFP4_GROUP = 32
 
 
 class Model:
-    """A config.json, by what the families have in common."""
+    """Sizes of a model, read from config.json under the names of each family."""
 
     def __init__(self, config):
         self.config = config
@@ -61,7 +61,7 @@ def write_keys(writer, model):
 
 
 def matrices(model):
-    """(name, shape) of all weights that are multiplied."""
+    """Yields (name, shape) of all weight matrices."""
     yield "token_embd", (model.config["vocab_size"], model.hidden)
     if not model.config["tie_word_embeddings"]:
         yield "output", (model.config["vocab_size"], model.hidden)
@@ -77,7 +77,7 @@ def matrices(model):
 
 
 def vectors(model):
-    """(name, shape) of what is kept in f32."""
+    """Yields (name, shape) of the tensors that are kept in f32."""
     yield "output_norm.weight", (model.hidden,)
     for layer in range(model.layers):
         second = "post_attention_norm" if model.gpt_oss else "ffn_norm"
@@ -98,17 +98,17 @@ def vectors(model):
 
 
 def normal(generator, shape):
-    """Spread like the weights of a trained layer."""
+    """Returns f32 values with the spread of a trained layer's weights."""
     return generator.standard_normal(shape, dtype=numpy.float32) * numpy.float32(0.02)
 
 
 def bf16(generator, shape):
-    """The upper halves of f32, as bytes."""
+    """Returns random bf16, the upper halves of f32, as bytes."""
     return (normal(generator, shape).view("<u4") >> 16).astype("<u2").view("u1")
 
 
 def mxfp4(generator, shape):
-    """Blocks of a scale and 32 codes of four bits, as bytes."""
+    """Returns random blocks of a scale and 32 codes of four bits, as bytes."""
     blocks = generator.integers(0, 256, (*shape[:-1], shape[-1] // MXFP4_GROUP, 1 + MXFP4_GROUP // 2), dtype=numpy.uint8)
     blocks[..., 0] = 127 - 7
     return blocks.reshape(*shape[:-1], -1)

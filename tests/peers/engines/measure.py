@@ -1,9 +1,9 @@
-"""Runs both engines' own benchmarks right behind each other, and prints the median of each, beside each other, and that of the rounds' ratios: a machine whose
-memory others use too is faster at one moment than at the next, for both.
+"""Runs both engines' own benchmarks directly one after the other, and prints the median of each and the median of the rounds' ratios: on a
+machine whose memory is shared, the speed of both changes from moment to moment.
 
     python measure.py HOST LLAMA_BIN DIRECTORY
 
-DIRECTORY has config.json and the GGUF files. THREADS, ROUNDS, DEPTH and KINDS (`bf16,8 bits`) are read from the environment.
+DIRECTORY has config.json and the GGUF files. The environment sets THREADS, ROUNDS, DEPTH and KINDS (`bf16,8 bits`).
 """
 import csv
 import io
@@ -18,9 +18,9 @@ THREADS = os.environ.get("THREADS", str(os.cpu_count()))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 DEPTH = os.environ.get("DEPTH", "16384")
 EIGHT, FOUR = ["--quantize", "q8"], ["--quantize", "q4"]
-# Sequences at a time.
+# Numbers of concurrent sequences.
 WIDE = "4,16"
-# What ours must reach: a multiple of llama.cpp's figure.
+# Minimum of our figure, as a multiple of llama.cpp's.
 BARS = {"pp128": 1.2, "pp512": 1.2, "tg64 x1": 1.0, "tg64 x4": 1.0, "tg64 x16": 2.0, f"tg16 x1 @ d{DEPTH}": 1.0}
 
 
@@ -32,7 +32,7 @@ def run(command):
 
 
 def ours(switches, tests):
-    """Tokens per second by test, and the share of the memory's bandwidth."""
+    """Returns tokens per second and the share of the memory's bandwidth, by test."""
     out = DIRECTORY / "ours.csv"
     command = [HOST, "bench", "model", "--model", DIRECTORY, "--load-format", "dummy", "--threads", THREADS]
     run([*command, "--kv-cache", "4096", "--repetitions", "1", "--csv", out, *switches, *tests])
@@ -62,14 +62,14 @@ def keep(all, found):
 
 
 def kinds():
-    """(name, GGUF file, our switches): llama.cpp doesn't quantise MXFP4 any further."""
+    """Returns (name, GGUF file, our switches) of each kind of weights; llama.cpp doesn't quantise MXFP4 any further."""
     if (DIRECTORY / "Q8_0.gguf").exists():
         return [("bf16", "stored", []), ("8 bits", "Q8_0", EIGHT), ("4 bits", "Q4_K_M", FOUR)]
     return [("stored", "stored", []), ("8 bits", "stored", EIGHT)]
 
 
 def pairs(model):
-    """What is measured of both right behind each other: our tests, and how llama.cpp runs the same."""
+    """Yields the tests that are measured directly one after the other: our arguments, and the function that runs the same in llama.cpp."""
     yield ["-p", "128,512", "-n", "0"], lambda: llama_bench(model, ["-p", "128,512", "-n", "0"])
     yield ["-p", "0", "-n", "64", "--parallel", "1"], lambda: llama_bench(model, ["-p", "0", "-n", "64"])
     yield ["-p", "0", "-n", "64", "--parallel", WIDE], lambda: llama_parallel(model)
@@ -85,7 +85,7 @@ def measure(file, switches):
                 engine()
     if DEPTH != "0":
         keep(mine, ours(switches, ["-p", "0", "-n", "16", "--parallel", "0", "-d", DEPTH]))
-        # Its other attention is slower on CPUs.
+        # Without llama.cpp's flash attention, which is slower on CPUs.
         keep(theirs, llama_bench(model, ["-p", "0", "-n", "16", "-d", DEPTH, "-fa", "0"]))
     return mine, theirs
 

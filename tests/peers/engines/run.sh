@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The CPU engine beside llama.cpp, on random weights in the shape of Qwen3-0.6B (or `run.sh CONFIG.json`): builds both, makes the models in
-# target/engines, and prints one table. `SLUICE_HOST` names a server that is built already, `ROUNDS` how often each is measured (in turns).
+# Compares the CPU engine with llama.cpp, on random weights in the shape of Qwen3-0.6B (or `run.sh CONFIG.json`): builds both, makes the models in
+# target/engines, and prints one table. `SLUICE_HOST` is a server that is built already, `ROUNDS` the number of measurements of each (alternately).
 set -euo pipefail
 FROM=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$FROM/../../.." && pwd)

@@ -1,4 +1,4 @@
-//! Whether a parser reads the same text alike however it is cut, and how long it keeps silent.
+//! Checks of a parser: whether it reads a text alike however it is cut, and for how many deltas it puts out nothing.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use crate::formats::{Format, Shape, WORD};
 use crate::samples::Sample;
 use crate::stream::{Count, Cut, Delta, Record, Start};
 
-/// What a parser made of a format.
+/// Results of the checks of a parser in one format.
 pub(crate) struct Checks {
-    /// None where it can't be cut at will.
+    /// Whether the result is independent of the cuts; `None` if the parser reads tokens only.
     pub(crate) invariant: Option<bool>,
     /// Longest run of deltas without output in prose, and in a string argument.
     pub(crate) silence: [usize; 2],
-    /// What is to be said beyond that.
+    /// Notes on faults.
     pub(crate) notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn check(format: &Format, start: &Start, sample: &Sample) -> Checks {
     Checks { invariant, silence: silence(format, start), notes }
 }
 
-/// The text in pieces of so many characters.
+/// Parses the text in chunks of `chars` characters.
 fn parse(start: &Start, text: &str, chars: usize) -> Record {
     let (mut stream, mut record, mut rest) =
         (start(Cut::Text).expect("asked before"), Record::default(), text);
@@ -47,7 +47,7 @@ fn parse(start: &Start, text: &str, chars: usize) -> Record {
     record
 }
 
-/// Where what was read isn't what was written, white space at the ends of texts aside.
+/// Returns the first difference between what was read and what was written, except white space at the ends of texts.
 fn misread(read: &Record, sample: &Sample) -> Option<String> {
     let json = |text: &str| serde_json::from_str::<Value>(text).ok();
     for (what, read, written) in
@@ -65,7 +65,7 @@ fn misread(read: &Record, sample: &Sample) -> Option<String> {
     wrong.map(|(call, _)| format!("arguments are {:?}", call.1))
 }
 
-/// Whether the streams whose cost is measured are read as the calls that they are.
+/// Returns a note if the parser doesn't read all calls of the streams whose cost is measured.
 fn missed(format: &Format, start: &Start) -> Option<String> {
     let deltas = format.deltas(Shape::ManyCalls, 512);
     let (mut stream, mut record) = (start(Cut::Tokens).expect("its own tokens"), Record::default());

@@ -1,4 +1,4 @@
-//! What a delta costs: CPU time of this thread, started and warm, within a budget for each figure.
+//! Cost of a delta: CPU time of this thread in a stream that is started and warm, within a budget for each figure.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use crate::formats::{Format, Shape};
 use crate::measure::thread_cpu;
 use crate::stream::{Count, Cut, Delta, Start, Stream};
 
-/// Deltas of a stream.
+/// Numbers of deltas of a stream.
 pub(crate) const LENGTHS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
-/// CPU time for one figure.
+/// Maximum CPU time for one figure.
 pub(crate) const BUDGET: Duration = Duration::from_secs(2);
-/// Deltas measured for each figure, but never fewer streams than `STREAMS`.
+/// Number of deltas measured for each figure, and the minimum number of streams.
 const DELTAS: usize = 32_768;
 const STREAMS: usize = 3;
-/// Deltas between two looks at the clock.
+/// Number of deltas between two readings of the clock.
 const BLOCK: usize = 512;
 
 /// Nanoseconds per delta.
 #[derive(Clone, Copy)]
 pub(crate) enum Cost {
-    /// The median of the streams.
+    /// Median of whole streams.
     Whole(f64),
-    /// Up to where the budget of the first stream ended.
+    /// Cost of the part of the first stream that the budget allowed.
     Cut(f64),
 }
 
@@ -30,12 +30,12 @@ fn per_delta(time: Duration, deltas: usize) -> f64 {
     time.as_nanos() as f64 / deltas.max(1) as f64
 }
 
-/// One figure.
+/// Measures one figure.
 pub(crate) fn cost(format: &Format, start: &Start, shape: Shape, length: usize) -> Cost {
     let warm_up = crate::tokens(format, &format.warm_up());
     let deltas = crate::tokens(format, &format.deltas(shape, length));
     let (mut times, mut spent) = (Vec::new(), Duration::ZERO);
-    // The first one warms the caches, and counts only where it is the only one that the budget allows.
+    // The first stream warms the caches; it counts only if the budget allows no other.
     for run in 0..=(DELTAS / length).max(STREAMS) {
         let mut stream = start(Cut::Tokens).expect("every parser reads its own tokens");
         let mut sink = Count::default();
@@ -58,7 +58,7 @@ pub(crate) fn cost(format: &Format, start: &Start, shape: Shape, length: usize) 
     Cost::Whole(per_delta(times[times.len() / 2], deltas.len()))
 }
 
-/// Feeds until the budget is spent: the time, and how many deltas went in.
+/// Feeds deltas until the budget is spent; returns the time and the number of deltas.
 fn feed(
     stream: &mut dyn Stream,
     deltas: &[Delta<'_>],

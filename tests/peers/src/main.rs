@@ -1,4 +1,4 @@
-//! What a token costs in Sluice's parsers and in those of other projects, in one run: README.md says how to read it.
+//! Benchmark of Sluice's parsers and those of other projects in one run: cost per delta, and checks. README.md says how to read it.
 #![allow(clippy::print_stdout, reason = "its result is what it prints")]
 
 mod checks;
@@ -19,12 +19,12 @@ use formats::{FORMATS, Format, Shape};
 use samples::SAMPLES;
 use stream::{Delta, Start};
 
-/// The format of this name.
+/// Returns the format of this name.
 fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// The deltas as the model's tokenizer gives them.
+/// Deltas as the model's tokenizer gives them.
 fn tokens<'a>(format: &Format, deltas: &[&'a str]) -> Vec<Delta<'a>> {
     let markers = parsers::markers(format.name);
     let marker = |text: &str| {

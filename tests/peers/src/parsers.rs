@@ -1,4 +1,4 @@
-//! The parsers, one file each. `start` there gives nothing for a format that the parser doesn't know.
+//! Adapters of the parsers, one file each. Their `start` returns `None` for a format that the parser doesn't know.
 
 mod dynamo;
 mod dynamo_v2;
@@ -14,20 +14,20 @@ pub(crate) use ours::markers;
 
 use crate::stream::Start;
 
-/// The tool that every stream declares, and calls.
+/// Name of the tool that every stream declares and calls.
 pub(crate) const TOOL: &str = "tool";
 
-/// The JSON schema of its arguments.
+/// JSON schema of the tool's arguments.
 pub(crate) fn parameters() -> Value {
     json!({"type": "object", "properties": {
         "x": {"type": "string"}, "n": {"type": "array"}, "flag": {"type": "boolean"}
     }})
 }
 
-/// Name of a parser, and how it starts a stream of a format.
+/// Name of a parser, and the function that prepares its streams of a format.
 pub(crate) type Parser = (&'static str, fn(&str) -> Option<Start>);
 
-/// All of them, ours first.
+/// All parsers, ours first.
 pub(crate) const ALL: [Parser; 6] = [
     ("sluice (sandboxed)", ours::start),
     ("smg-symphony", self::symphony::start),

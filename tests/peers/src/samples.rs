@@ -1,12 +1,12 @@
-//! One text for each format, with reasoning, prose that looks like markup, and two calls, and what it says.
+//! Sample text for each format, with reasoning, prose that looks like markup, and two calls, and its meaning.
 
-/// A text and its meaning.
+/// Text and its meaning.
 pub(crate) struct Sample {
     pub(crate) format: &'static str,
     pub(crate) text: &'static str,
     pub(crate) reasoning: &'static str,
     pub(crate) content: &'static str,
-    /// Of each call.
+    /// Arguments of each call.
     pub(crate) arguments: &'static [&'static str],
 }
 

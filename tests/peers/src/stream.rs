@@ -1,45 +1,45 @@
-//! What every parser is driven through here, and where its output goes.
+//! Traits for the parsers under test: the stream that feeds a parser, and the sink of its output.
 //!
-//! Invariant: an adapter hands on all that its parser puts out for a delta before `feed` returns, and copies nothing.
+//! Invariant: an adapter passes on all output of its parser for a delta before `feed` returns, and copies nothing.
 
-/// One piece of a model's output.
+/// Delta of a model's output.
 pub(crate) struct Delta<'a> {
     pub(crate) text: &'a str,
-    /// Whether it is one of the format's markers that is a token of its own.
+    /// Token id of the delta: the marker's index if it is a marker with a token of its own, `u32::MAX` for other tokens; `None` for plain text.
     pub(crate) marker: Option<u32>,
-    /// Its tokens in Harmony's vocabulary, for the parsers that read those; empty where text is to be read.
+    /// The delta's tokens in Harmony's vocabulary, for the parsers that read those; empty if the parser has to read text.
     pub(crate) tokens: Vec<u32>,
 }
 
-/// Takes what a parser puts out.
+/// Sink of a parser's output.
 pub(crate) trait Sink {
     fn content(&mut self, text: &str);
     fn reasoning(&mut self, text: &str);
-    /// The call of this number begins.
+    /// Begins the call of this number.
     fn call(&mut self, index: usize, name: &str);
-    /// More of that call's arguments.
+    /// Appends to that call's arguments.
     fn arguments(&mut self, index: usize, json: &str);
 }
 
-/// One stream through one parser.
+/// Stream through one parser.
 pub(crate) trait Stream {
     fn feed(&mut self, delta: &Delta<'_>, sink: &mut dyn Sink);
     fn finish(&mut self, sink: &mut dyn Sink);
 }
 
-/// How a stream is cut.
+/// Cuts of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// By tokens: a marker that is a token comes as one.
+    /// Between tokens: a marker that is a token comes as one.
     Tokens,
     /// Anywhere, as text.
     Text,
 }
 
-/// Starts a stream; none where the parser can't read one that is cut so.
+/// Starts a stream; `None` if the parser can't read streams with such cuts.
 pub(crate) type Start = Box<dyn Fn(Cut) -> Option<Box<dyn Stream>>>;
 
-/// Counts the bytes that come out.
+/// Sink that counts the bytes of output.
 #[derive(Default)]
 pub(crate) struct Count(pub(crate) usize);
 
@@ -61,12 +61,12 @@ impl Sink for Count {
     }
 }
 
-/// Keeps what comes out.
+/// Sink that keeps the output.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) content: String,
     pub(crate) reasoning: String,
-    /// Names and arguments.
+    /// Names and arguments of the calls.
     pub(crate) calls: Vec<(String, String)>,
 }
 
@@ -78,7 +78,7 @@ impl Record {
         &mut self.calls[index]
     }
 
-    /// What differs first, in a few words.
+    /// Short description of the first difference.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         let show = |what: &str, one: &str, two: &str| Some(format!("{what} {} / {}", brief(one), brief(two)));
         if self.content != other.content {

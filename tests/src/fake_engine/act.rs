@@ -1,4 +1,4 @@
-//! What a fake engine does with a request, byte by byte.
+//! Actions of a fake engine in answer to a request, byte by byte.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -7,25 +7,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-/// What is done with a request, one act after the other; then the connection is closed.
+/// Action of a fake engine. The actions for a request run one after the other; then the connection is closed.
 #[derive(Clone)]
 pub enum Act {
-    /// These bytes.
+    /// Sends these bytes.
     Send(Vec<u8>),
-    /// One byte at a time, each in a packet of its own.
+    /// Sends one byte at a time, each in a packet of its own.
     SendByByte(Vec<u8>),
-    /// Nothing until the test adds a permit for it.
+    /// Waits until the test adds a permit.
     Wait(Arc<Semaphore>),
-    /// Nothing until the client has gone.
+    /// Waits until the client has disconnected.
     UntilGone,
-    /// The connection is reset.
+    /// Resets the connection.
     Reset,
-    /// These bytes one after the other, at ticks that all streams share, as those of an engine's steps are: multiples of the pace since 1970.
+    /// Sends one of these parts at each tick. Ticks are multiples of the pace since 1970, so all streams share them, as they share an engine's steps.
     Paced(Arc<[Vec<u8>]>, Duration),
 }
 
 impl Act {
-    /// Fails if the client has gone.
+    /// Runs the action; fails if the client has disconnected.
     pub(super) async fn run(self, socket: &mut TcpStream) -> std::io::Result<()> {
         match self {
             Self::Send(bytes) => socket.write_all(&bytes).await,
@@ -66,7 +66,7 @@ async fn next_tick(pace: Duration) {
     tokio::time::sleep(Duration::from_nanos(left)).await;
 }
 
-/// Fails when the client has gone.
+/// Waits until the client sends something; fails when it disconnects.
 async fn gone(socket: &mut TcpStream) -> std::io::Result<()> {
     let mut byte = [0];
     match socket.read(&mut byte).await? {

@@ -1,11 +1,11 @@
-//! Answers of a fake engine, as vLLM's `/inference/v1/generate` writes them, in ids of the embedded model.
+//! Answers of a fake engine in the format of vLLM's `/inference/v1/generate`, in token ids of the embedded model.
 
 use std::path::Path;
 
 use host::prompt::Tokenizer;
 use serde_json::json;
 
-/// The embedded model's tokenizer.
+/// Loads the embedded model's tokenizer.
 ///
 /// # Panics
 /// If the file isn't there.
@@ -15,7 +15,7 @@ pub fn tokenizer() -> Tokenizer {
     Tokenizer::from_json(&json).expect("it loads")
 }
 
-/// Ids of a text in which added tokens are written as they are, with the model's end behind it.
+/// Encodes a text, in which added tokens are written literally, and appends the model's end token.
 ///
 /// # Panics
 /// If it can't be encoded.
@@ -23,24 +23,24 @@ pub fn ids(text: &str) -> Vec<u32> {
     tokenizer().encode_with_added(&format!("{text}<|im_end|>")).expect("a text")
 }
 
-/// The head of an answer that is a stream.
+/// Response head of an answer that is a stream.
 pub fn head() -> Vec<u8> {
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec()
 }
 
-/// An event with these ids, the last of the answer or not.
+/// Event with these token ids; `finish` is its finish reason if it is the last of the answer.
 pub fn event(ids: &[u32], finish: Option<&str>) -> Vec<u8> {
     let choice = json!({ "index": 0, "token_ids": ids, "finish_reason": finish, "stop_reason": null, "logprobs": null });
     format!("data: {}\n\n", json!({ "request_id": "r", "choices": [choice] })).into_bytes()
 }
 
-/// The last word of an answer.
+/// Last events of an answer: its usage and `[DONE]`.
 pub fn done() -> Vec<u8> {
     let usage = json!({ "choices": [], "usage": { "prompt_tokens_details": { "cached_tokens": 3 } } });
     format!("data: {usage}\n\ndata: [DONE]\n\n").into_bytes()
 }
 
-/// A whole answer, an event for each token.
+/// Whole answer that is a stream, with one event per token.
 pub fn whole(text: &str) -> Vec<u8> {
     let ids = ids(text);
     let mut bytes = head();
@@ -51,7 +51,7 @@ pub fn whole(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A refusal.
+/// Response that refuses a request; `headers` are whole lines, each with its line end.
 pub fn refusal(status: u16, headers: &str, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status} No\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",

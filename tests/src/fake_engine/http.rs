@@ -1,15 +1,15 @@
-//! Requests over bare sockets, and plain answers to them.
+//! Reader of HTTP requests on bare sockets, and plain answers to them.
 
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-/// A request's head and body.
+/// A request's head, in lower case, and its body.
 pub(super) struct Received {
     pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
 
-/// The next request; none if the client has gone.
+/// Reads the next request; `None` if the client has disconnected.
 pub(super) async fn receive(socket: &mut TcpStream) -> std::io::Result<Option<Received>> {
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
     let end = loop {
@@ -34,7 +34,7 @@ pub(super) async fn receive(socket: &mut TcpStream) -> std::io::Result<Option<Re
     Ok(Some(Received { head, body }))
 }
 
-/// The answer of a route, if there is one.
+/// Response with this JSON body; 404 without one.
 pub(super) fn plain(body: Option<&String>) -> Vec<u8> {
     let (status, body) = body.map_or(("404 Not Found", ""), |body| ("200 OK", body.as_str()));
     format!(

@@ -1,4 +1,5 @@
-//! An engine elsewhere whose every byte a test decides: vLLM's routes over bare sockets, with the embedded model's tokenizer.
+//! Fake remote engine, every byte of which a test decides: routes of vLLM, SGLang and llama.cpp over bare sockets, with the embedded
+//! model's tokenizer.
 
 mod act;
 mod answers;
@@ -20,39 +21,39 @@ pub use act::Act;
 pub use answers::{done, event, head, ids, refusal, tokenizer, whole};
 use http::{Received, plain, receive};
 
-/// How requests for answers are met: by their number, from 0, and body.
+/// Function that returns the actions for a request for an answer, given its number, from 0, and its body.
 pub type Script = dyn Fn(usize, &Value) -> Vec<Act> + Send + Sync;
 
-/// What the engine saw.
+/// Record of the requests that the engine received.
 #[derive(Default)]
 pub struct Seen {
-    /// Bodies of requests for answers, probes left out.
+    /// Bodies of requests for answers, without probes.
     requests: Mutex<Vec<Value>>,
-    /// Headers of the last of them.
+    /// Head of the last request for an answer, in lower case.
     head: Mutex<String>,
-    /// Ids that were given up by name.
+    /// Request ids that were aborted over `/abort_request`.
     aborted: Mutex<Vec<String>>,
-    /// Requests whose client went before their end.
+    /// Number of requests whose client disconnected before the answer's end.
     gone: AtomicUsize,
     running: AtomicUsize,
     changed: Notify,
 }
 
-/// A running engine; dropping it cuts all of its connections.
+/// Running fake engine; dropping it closes all of its connections.
 pub struct FakeEngine {
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: SocketAddr,
-    /// What it saw.
+    /// Record of the requests that it received.
     pub seen: Arc<Seen>,
     tasks: JoinSet<()>,
 }
 
-/// What the fake says it is.
+/// Identity that the fake engine reports.
 #[derive(Clone)]
 pub struct Identity {
-    /// `owned_by` of its models: which engine it is taken for.
+    /// `owned_by` of its models, from which its kind of engine is detected.
     pub owner: &'static str,
-    /// Whether it splits text as the embedded model does.
+    /// Whether its `/tokenize` returns the embedded model's token ids.
     pub tokenizes_alike: bool,
 }
 
@@ -70,7 +71,7 @@ struct Fake {
 }
 
 impl FakeEngine {
-    /// Starts one that meets requests for answers with `script`.
+    /// Starts an engine on a free port; `script` decides the answers.
     ///
     /// # Panics
     /// If there is no free port.
@@ -78,10 +79,10 @@ impl FakeEngine {
         Self::start_as(Identity::default(), ([127, 0, 0, 1], 0).into(), script).await
     }
 
-    /// The same at an address, as another engine.
+    /// Starts an engine at `address` with another identity; `script` decides the answers.
     ///
     /// # Panics
-    /// If the address can't be had.
+    /// If the address can't be bound.
     pub async fn start_as(
         identity: Identity,
         address: SocketAddr,
@@ -103,7 +104,7 @@ impl FakeEngine {
                 let Ok((socket, _)) = listener.accept().await else { return };
                 let fake = Arc::clone(&fake);
                 connections.spawn(async move {
-                    // A client that goes is what many tests are about.
+                    // Errors are ignored: in many tests the client disconnects on purpose.
                     let _ = fake.serve(socket).await;
                 });
             }
@@ -111,42 +112,42 @@ impl FakeEngine {
         Self { address, seen, tasks }
     }
 
-    /// Its URL.
+    /// URL of the engine.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Cuts all of its connections, and waits until its port is free.
+    /// Closes all of its connections, and waits until its port is free.
     pub async fn kill(mut self) {
         self.tasks.shutdown().await;
     }
 }
 
 impl Seen {
-    /// Bodies of the requests for answers.
+    /// Returns the bodies of the requests for answers, without probes.
     pub fn requests(&self) -> Vec<Value> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The head of the last of them.
+    /// Returns the head of the last request for an answer, in lower case.
     pub fn head(&self) -> String {
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ids that were given up by name.
+    /// Request ids that were aborted over `/abort_request`.
     pub fn aborted(&self) -> Vec<String> {
         self.aborted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Requests whose client went before their end.
+    /// Number of requests whose client disconnected before the answer's end.
     pub fn gone(&self) -> usize {
         self.gone.load(Ordering::SeqCst)
     }
 
-    /// Waits until `holds`, for half a minute.
+    /// Waits until `holds` returns true, for at most half a minute.
     ///
     /// # Panics
-    /// If it doesn't.
+    /// If it doesn't in that time.
     pub async fn wait_until(&self, holds: impl Fn(&Self) -> bool) {
         let waiting = async {
             loop {
@@ -214,7 +215,7 @@ impl Fake {
         Some(json.to_string())
     }
 
-    /// One token, as each kind tells it: the one that a grammar demands, if there is one.
+    /// Answer of one token in the format of this kind of engine: the token that the grammar demands, if there is a grammar.
     fn probe(&self, body: &Value) -> String {
         let grammar = body["sampling_params"]["structured_outputs"]["grammar"].as_str();
         let demanded = grammar.and_then(|text| text.split_once("<[")?.1.split_once(']')?.0.parse().ok());
@@ -258,7 +259,7 @@ impl Fake {
     }
 }
 
-/// Probes ask for one token.
+/// Whether a request is a probe: it asks for one token.
 fn is_probe(body: &Value) -> bool {
     let most = [
         &body["sampling_params"]["max_tokens"],

@@ -1,4 +1,4 @@
-//! Prefix cache of one engine: chains of tokens by key, least recently used out first, each chain's end before its beginning.
+//! Prefix cache of one engine: chains of tokens by key. The least recently used chain is evicted first, from its end.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,7 +8,7 @@ use super::random::mix;
 #[derive(Default)]
 pub(super) struct PrefixCache {
     chains: HashMap<u64, Chain, BuildHasherDefault<KeyHasher>>,
-    /// Keys by their uses, the oldest first; those that were used again since are passed over.
+    /// Keys with the numbers of their uses, the oldest first. An entry is skipped if its key was used again later.
     uses: VecDeque<(u64, u64)>,
     used: u64,
     tokens: u64,
@@ -20,12 +20,12 @@ struct Chain {
 }
 
 impl PrefixCache {
-    /// Cached tokens of the chain `key`.
+    /// Number of cached tokens of the chain `key`.
     pub(super) fn tokens_of(&self, key: u64) -> u32 {
         self.chains.get(&key).map_or(0, |chain| chain.tokens)
     }
 
-    /// Makes the chain `tokens` long and the latest used.
+    /// Makes the chain `tokens` long and the most recently used.
     pub(super) fn put(&mut self, key: u64, tokens: u32) {
         self.used += 1;
         let chain = Chain { tokens, last_use: self.used };

@@ -1,40 +1,40 @@
-//! A simulated engine: slots of its batch, a queue, one prefill at a time, decoding that slows down with the batch, a prefix
-//! cache in what the running requests leave of the KV memory.
+//! Simulated engine: a batch with slots, a queue, one prefill at a time, decoding that slows down with the batch, and a prefix
+//! cache in the KV memory that the running requests leave free.
 
 use std::collections::VecDeque;
 
 use super::cache::PrefixCache;
 use host::remote::routing::ReportedLoad;
 
-/// Requests in the batch at most.
+/// Maximum number of requests in the batch.
 const SLOTS: usize = 12;
-/// Tokens per second of a prefill, and microseconds that each costs besides.
+/// Tokens per second of a prefill, and its fixed cost in microseconds.
 const PREFILL_RATE: u64 = 8000;
 const PREFILL_START: u64 = 5000;
-/// Microseconds between tokens: alone, and more for each request in the batch.
+/// Microseconds between two tokens: a fixed part, and a part for each request in the batch.
 const STEP: u64 = 10_000;
 const STEP_PER_REQUEST: u64 = 300;
 
-/// One request's tokens.
+/// Numbers of tokens of one request, and the keys of its chains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prompt {
-    /// Chain of the application's system prompt, and its tokens.
+    /// Chain of the application's system prompt, and its number of tokens.
     pub(super) system_key: u64,
     pub(super) system: u32,
-    /// Chain of the conversation's tokens after it, and how many there are.
+    /// Chain of the conversation's tokens after the system prompt, and their number.
     pub(super) own_key: u64,
     pub(super) own: u32,
     pub(super) output: u32,
 }
 
-/// What a request found and when it ends.
+/// Result of a request's admission to the batch: its cache hits and its times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admission {
     /// Number of the request, as given to `enqueue`.
     pub(super) request: usize,
     /// Cached tokens after the system prompt.
     pub(super) own_hit: u32,
-    /// Microseconds: of the first token, of the last.
+    /// Times of the first and of the last token, in microseconds.
     pub(super) first_token: u64,
     pub(super) ends: u64,
 }
@@ -66,12 +66,12 @@ impl Engine {
         }
     }
 
-    /// Requests in the batch and in the queue.
+    /// Number of requests in the batch and in the queue.
     pub(super) fn load(&self) -> usize {
         self.running.len() + self.queue.len()
     }
 
-    /// Tokens of the prompt that are cached: of the system prompt, and after it.
+    /// Numbers of the prompt's cached tokens: in the system prompt, and after it.
     pub(super) fn cached(&self, prompt: &Prompt) -> (u32, u32) {
         let system = self.cache.tokens_of(prompt.system_key).min(prompt.system);
         let own =
@@ -87,7 +87,7 @@ impl Engine {
         self.queue.push_back((request, prompt));
     }
 
-    /// The next request of the queue, if there is a slot for it.
+    /// Admits the next request of the queue to the batch, if there is a slot.
     pub(super) fn admit(&mut self, now: u64) -> Option<Admission> {
         if self.running.len() >= SLOTS {
             return None;
@@ -104,7 +104,7 @@ impl Engine {
         Some(Admission { request, own_hit, first_token, ends: first_token + u64::from(prompt.output) * step })
     }
 
-    /// Ends a request that runs: its answer stays in the cache.
+    /// Ends a running request; its answer stays in the cache.
     pub(super) fn finish(&mut self, request: usize) {
         if let Some(at) = self.running.iter().position(|running| running.0 == request) {
             let (_, prompt, _) = self.running.swap_remove(at);
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Loses all; returns the requests, with whether their first token was out.
+    /// Drops all requests and the cache; returns the requests, each with whether its first token was sent.
     pub(super) fn crash(&mut self, now: u64) -> Vec<(usize, bool)> {
         let lost = std::mem::replace(self, Self::new(self.kv_tokens));
         self.is_dead = true;
@@ -134,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// The system prompt is used after the conversation, so that it is evicted after it.
+    /// Puts the prompt into the cache. The system prompt counts as used after the conversation, so that it is evicted later.
     fn keep(&mut self, prompt: &Prompt, own: u32) {
         self.cache.put(prompt.own_key, own);
         if prompt.system > 0 {

@@ -1,28 +1,28 @@
-//! What a simulation measures.
+//! Figures that a simulation measures.
 
-/// Microseconds of a window in which loads are averaged.
+/// Length in microseconds of a window over which loads are averaged.
 pub(super) const WINDOW: u64 = 60_000_000;
-/// Windows at the beginning that don't count: the load is still rising.
+/// Number of windows at the beginning that don't count, since the load is still rising.
 const WARM_UP: usize = 4;
 
 /// Figures of one policy.
 #[derive(Default)]
 pub struct Figures {
-    /// Requests that were admitted to a batch.
+    /// Number of requests that were admitted to a batch.
     pub requests: u64,
-    /// Tokens of prompts after the system prompt.
+    /// Number of prompt tokens after the system prompts.
     pub own_tokens: u64,
-    /// Those of them that were cached.
+    /// Number of those tokens that were cached.
     pub own_hits: u64,
-    /// Turns that weren't a conversation's first.
+    /// Number of requests that were queued on an engine, beyond the first of each conversation; repeated attempts count again.
     pub later_turns: u64,
-    /// Those of them on another engine than the turn before.
+    /// Number of those requests that were queued on another engine than the request before.
     pub moves: u64,
-    /// Attempts that another engine took over.
+    /// Number of attempts that failed before their first token, so that other engines were tried.
     pub retries: u64,
-    /// Answers that were cut, and requests that no engine took.
+    /// Number of answers that were cut off and of requests that no engine took.
     pub failures: u64,
-    /// Microseconds from a request's arrival to its first token.
+    /// Microseconds from each request's arrival to its first token.
     first_tokens: Vec<u32>,
     /// Loads of the engines.
     pub loads: Loads,
@@ -46,12 +46,12 @@ impl Figures {
         share(self.own_hits, self.own_tokens)
     }
 
-    /// Share of the later turns that moved.
+    /// Share of the later turns that moved to another engine.
     pub fn move_rate(&self) -> f64 {
         share(self.moves, self.later_turns)
     }
 
-    /// Seconds to the first token that `percent` of the requests had at most.
+    /// Percentile of the time to the first token, in seconds.
     pub fn first_token_seconds(&mut self, percent: usize) -> f64 {
         let at = (self.first_tokens.len() * percent / 100).min(self.first_tokens.len().saturating_sub(1));
         if self.first_tokens.is_empty() {
@@ -71,7 +71,7 @@ fn share(part: u64, whole: u64) -> f64 {
 #[derive(Default)]
 pub struct Loads {
     engines: Vec<Load>,
-    /// Of each window: mean over the engines, and the highest relative to it.
+    /// Loads of each window: the mean over the engines, and the highest relative to the mean.
     windows: Vec<(f64, f64)>,
 }
 
@@ -79,9 +79,9 @@ pub struct Loads {
 struct Load {
     now: usize,
     since: u64,
-    /// Requests × microseconds in this window.
+    /// Integral of the load over this window, in requests × microseconds.
     sum: u64,
-    /// Whether it wasn't there for a part of the window.
+    /// Whether the engine was absent for a part of the window.
     was_absent: bool,
     is_absent: bool,
 }
@@ -98,7 +98,7 @@ impl Loads {
         engine.was_absent |= is_absent;
     }
 
-    /// Ends a window; engines that were there for all of it count.
+    /// Ends a window, in which only engines count that were present for all of it.
     pub(super) fn end_window(&mut self, now: u64) {
         let mut sums = Vec::new();
         for engine in &mut self.engines {
@@ -118,7 +118,7 @@ impl Loads {
         self.counted().map(|window| window.1).fold(0.0, f64::max)
     }
 
-    /// The same in the median window.
+    /// Highest load of an engine relative to the mean, in the median window.
     pub fn usual(&self) -> f64 {
         let mut spreads: Vec<f64> = self.counted().map(|window| window.1).collect();
         spreads.sort_by(f64::total_cmp);

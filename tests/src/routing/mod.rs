@@ -1,6 +1,6 @@
-//! A simulation of many engines behind the server's own router, and behind others' policies: hit rate, spread, moves.
+//! Simulation of many engines behind the server's own router, and behind other policies: hit rate, spread of load, moves.
 //!
-//! `benches/routing` runs the large one, `tests/routing.rs` a small one.
+//! `benches/routing` runs the large scenario, `tests/routing.rs` the small one.
 
 mod cache;
 mod engine;
@@ -20,12 +20,12 @@ use host::remote::routing::RoutingOptions;
 
 use policies::{Counted, Policy, Routed, Rule};
 
-/// A policy that can be simulated.
+/// Policy that can be simulated.
 #[derive(Clone, Copy)]
 pub struct NamedPolicy {
-    /// Its name, for tables.
+    /// Name for tables.
     pub name: &'static str,
-    /// Makes one host's.
+    /// Makes the policy of one host.
     make: fn() -> Box<dyn Policy>,
 }
 
@@ -35,14 +35,14 @@ impl NamedPolicy {
     }
 }
 
-/// Sluice's router as it is.
+/// Sluice's router with its default options.
 pub const OURS: NamedPolicy =
     NamedPolicy::new("Sluice", || Box::new(Routed::new(RoutingOptions::default(), true)));
-/// The best that knows all caches.
+/// The best of the compared policies that know the caches of all engines exactly.
 pub const BOUNDED_TREE: NamedPolicy =
     NamedPolicy::new("radix tree, bounded load", || Box::new(Counted::new(Rule::BoundedTree { slots: 12 })));
 
-/// The policies that are compared.
+/// Policies that are compared.
 pub const POLICIES: [NamedPolicy; 7] = [
     OURS,
     NamedPolicy::new("round-robin", || Box::new(Counted::new(Rule::RoundRobin))),
@@ -53,13 +53,13 @@ pub const POLICIES: [NamedPolicy; 7] = [
     BOUNDED_TREE,
 ];
 
-/// A key's engine takes all of its requests.
+/// Options for consistent hashing alone: all requests of a key go to one engine.
 fn hash_alone() -> RoutingOptions {
     let slots = u32::MAX;
     RoutingOptions { slots, remembered_keys: 0, kv_full: 1.0, ..RoutingOptions::default() }
 }
 
-/// Rendezvous hashing with bounded load, 8 slots.
+/// Options for rendezvous hashing with bounded load and 8 slots.
 fn bounded_hash() -> RoutingOptions {
     RoutingOptions { remembered_keys: 0, kv_full: 1.0, ..RoutingOptions::default() }
 }

@@ -1,4 +1,4 @@
-//! Policies: Sluice's router in several settings, and others to compare with.
+//! Routing policies: Sluice's router with several options, and others to compare with.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use host::remote::routing::{Lease, ReportedLoad, Router, RoutingOptions};
 
 use super::engine::{Engine, Prompt};
 
-/// What routes the requests of one host.
+/// Routing policy of one host.
 pub(super) trait Policy {
-    /// Engine for a request, other than those tried before. Counts as load until `release`.
+    /// Selects an engine for a request, other than those in `tried`. The request counts as its load until `release`.
     fn select(
         &mut self,
         key: u64,
@@ -20,17 +20,17 @@ pub(super) trait Policy {
     ) -> Option<Placement>;
     /// Ends a request.
     fn release(&mut self, placement: Placement, outcome: Outcome, now: u64);
-    /// Takes an engine's gauges.
+    /// Updates an engine's gauges.
     fn report(&mut self, _engine: usize, _load: ReportedLoad, _now: u64) {}
-    /// Takes an engine's health.
+    /// Updates an engine's health.
     fn set_up(&mut self, engine: usize, up: bool);
-    /// Makes engines `0..count` the ones there are.
+    /// Replaces the list of engines by `0..count`.
     fn list(&mut self, count: usize);
 }
 
-/// A request's place.
+/// Engine selected for a request.
 pub(super) struct Placement {
-    /// The engine's number.
+    /// Number of the engine.
     pub(super) engine: usize,
     lease: Option<Lease<usize>>,
 }
@@ -41,7 +41,7 @@ pub(super) enum Outcome {
     Failed,
 }
 
-/// Sluice's router.
+/// Sluice's router as a policy.
 pub(super) struct Routed {
     router: Router<usize>,
     names: Vec<Arc<str>>,
@@ -50,7 +50,7 @@ pub(super) struct Routed {
 }
 
 impl Routed {
-    /// `learns`: whether it gets the engines' gauges.
+    /// `learns`: whether the router gets the engines' gauges.
     pub(super) fn new(options: RoutingOptions, learns: bool) -> Self {
         Self { router: Router::new(options), names: Vec::new(), start: Instant::now(), learns }
     }
@@ -97,18 +97,18 @@ impl Policy for Routed {
 /// How a [`Counted`] policy chooses.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
-    /// Each engine in its turn.
+    /// The engines in cyclic order.
     RoundRobin,
     /// The engine with the fewest requests.
     LeastLoad,
-    /// A radix tree that knows each engine's cache exactly: the longest match, unless loads differ by more than `absolute` and by
-    /// more than half; where less than half of the prompt matches, the engine with the least cached.
+    /// A radix tree that knows each engine's cache exactly. The engine with the longest match; where at most half of the prompt matches, the
+    /// engine with the fewest cached tokens; where loads differ by more than `absolute` and by more than half, the engine with the fewest requests.
     Tree { absolute: u32 },
-    /// The same tree: the longest match among engines below 1.25 × mean load, or below this.
+    /// The same tree. The engine with the longest match among those whose load is below 1.25 × the mean, or below `slots`.
     BoundedTree { slots: u32 },
 }
 
-/// Policies that count requests by engine, without a breaker.
+/// Policies that count the requests of each engine and have no circuit breaker.
 pub(super) struct Counted {
     rule: Rule,
     in_flight: Vec<u32>,

@@ -1,6 +1,6 @@
-//! Random numbers that depend on what they are for and on nothing else: every policy meets the same workload.
+//! Random numbers that depend on their purpose alone, so that every policy meets the same workload.
 
-/// Uniform in [0, 1), by a seed and two numbers of what it is for.
+/// Uniform number in [0, 1), a hash of its purpose and two numbers that identify its use.
 pub(super) fn uniform(purpose: u64, a: u64, b: u64) -> f64 {
     // The upper 53 bits, which an f64 holds exactly.
     #[expect(clippy::cast_precision_loss, reason = "53 bits")]
@@ -8,7 +8,7 @@ pub(super) fn uniform(purpose: u64, a: u64, b: u64) -> f64 {
     bits / f64::from(1 << 30) / f64::from(1 << 23)
 }
 
-/// Exponentially distributed, with this mean.
+/// Exponentially distributed number with this mean.
 pub(super) fn exponential(mean: f64, purpose: u64, a: u64, b: u64) -> f64 {
     -mean * (1.0 - uniform(purpose, a, b)).ln()
 }

@@ -1,48 +1,48 @@
-//! What a simulation runs: sizes, load, and what happens to the engines meanwhile.
+//! Scenario of a simulation: sizes, load, and changes of the engines.
 
-/// What a conversation's requests are routed by.
+/// Kind of routing key of a conversation's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// Each conversation has its own: a hash of what it begins with, and of `prompt_cache_key` where it is sent.
+    /// Each conversation has its own key: a hash of its beginning, and of `prompt_cache_key` where that is sent.
     Conversation,
     /// Where `prompt_cache_key` is sent, it alone is the key, which all conversations of an application share.
     CacheKeyAlone,
 }
 
-/// Sizes of a simulation.
+/// Sizes and load of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Conversations in all.
+    /// Total number of conversations.
     pub conversations: u32,
-    /// Engines at most: an eighth of them comes after a quarter of the time and goes after seven tenths.
+    /// Maximum number of engines: an eighth of them is added after a quarter of the time and removed after seven tenths.
     pub engines: u32,
-    /// Hosts that route, each a share of the turns.
+    /// Number of hosts, each of which routes a share of the turns.
     pub hosts: usize,
-    /// Conversations that begin per engine and second.
+    /// Number of conversations that begin per engine and second.
     pub rate_per_engine: f64,
-    /// What requests are routed by.
+    /// Kind of routing key.
     pub keys: Keys,
-    /// Tokens of KV memory of an engine.
+    /// KV memory of an engine, in tokens.
     pub kv_tokens: u64,
 }
 
-/// Change of an engine from outside.
+/// Change of an engine, or of the list of engines, at a given time.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// It loses its requests and its cache and refuses connections.
+    /// The engine loses its requests and its cache and refuses connections.
     Crash(usize),
-    /// It is back, with an empty cache.
+    /// The engine accepts connections again, with an empty cache.
     Restart(usize),
-    /// It is healthy and refuses each request.
+    /// The engine is healthy but refuses each request.
     Fail(usize),
-    /// It serves again.
+    /// The engine serves requests again.
     Recover(usize),
     /// The operator lists engines `0..n`.
     List(usize),
 }
 
 impl Scenario {
-    /// The large one. The caches hold about what conversations under way need: 60 GB at 131 KB a token, a model of 8 B in bf16.
+    /// The large scenario. The caches hold about what running conversations need: 60 GB at 131 KB a token, for a model of 8 B in bf16.
     pub const LARGE: Self = Self {
         conversations: 100_000,
         engines: 64,
@@ -52,10 +52,10 @@ impl Scenario {
         kv_tokens: 450_000,
     };
 
-    /// One that takes a moment.
+    /// A small scenario, which is quick to simulate.
     pub const SMALL: Self = Self { conversations: 2000, engines: 8, ..Self::LARGE };
 
-    /// Conversations per second.
+    /// Number of conversations that begin per second.
     pub fn rate(&self) -> f64 {
         self.rate_per_engine * f64::from(self.engines)
     }
@@ -67,12 +67,12 @@ impl Scenario {
         duration
     }
 
-    /// Engines at the beginning and at the end.
+    /// Number of engines at the beginning and at the end.
     pub fn fewest_engines(&self) -> usize {
         self.engines as usize * 7 / 8
     }
 
-    /// Changes and their times in microseconds: scale up and down, crashes of two minutes, an engine that fails for one.
+    /// Changes and their times in microseconds: scaling up and down, crashes of two minutes each, an engine that fails for one minute.
     pub fn changes(&self) -> Vec<(u64, Change)> {
         let at = |percent: u64| self.duration() / 100 * percent;
         let mut changes = vec![

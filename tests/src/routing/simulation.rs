@@ -1,4 +1,4 @@
-//! The simulation: events on a virtual clock, in microseconds.
+//! Simulation loop: events on a virtual clock, in microseconds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -12,7 +12,7 @@ use super::policies::{Outcome, Placement, Policy};
 use super::scenario::{Change, Scenario};
 use super::workload::Conversation;
 
-/// Engines that a request tries at most.
+/// Maximum number of engines that a request tries.
 const ATTEMPTS: usize = 3;
 /// Microseconds after which a client repeats a turn that failed.
 const CLIENT_RETRY: u64 = 2_000_000;
@@ -31,11 +31,11 @@ enum Event {
     Change(usize),
 }
 
-/// How far a conversation is.
+/// Progress of a conversation.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     turn: u32,
-    /// Tokens of its turns so far.
+    /// Number of tokens in its turns so far.
     tokens: u32,
     last_engine: Option<usize>,
 }
@@ -107,7 +107,7 @@ impl Simulation<'_> {
         self.events.push(Reverse((time, self.last_event, event)));
     }
 
-    /// The same event again, until the conversations have begun.
+    /// Schedules the same event again, until all conversations have begun.
     fn again(&mut self, after: u64, event: Event) {
         if self.now + after <= self.duration {
             self.at(self.now + after, event);
@@ -186,7 +186,7 @@ impl Simulation<'_> {
         self.admit(engine);
     }
 
-    /// Fills the batch from the queue.
+    /// Admits requests from the engine's queue until its batch is full.
     fn admit(&mut self, engine: usize) {
         while let Some(admission) = self.engines[engine].admit(self.now) {
             let (request, _) = &self.requests[&admission.request];
@@ -214,7 +214,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The client sees a failure, and repeats its turn.
+    /// Counts a failure, and lets the client repeat the turn.
     fn fail(&mut self, conversation: usize) {
         self.figures.failures += 1;
         self.at(self.now + CLIENT_RETRY, Event::Turn(conversation));
@@ -258,7 +258,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Requests without a first token go to other engines; the others' clients see a failure.
+    /// Crashes an engine. Requests without a first token go to other engines; the clients of the others see a failure.
     fn crash(&mut self, engine: usize) {
         let lost = self.engines[engine].crash(self.now);
         self.figures.loads.set(engine, 0, self.now);

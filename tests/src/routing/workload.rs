@@ -1,36 +1,36 @@
-//! Conversations: when they begin, how long their turns are, which application they belong to.
+//! Workload of a simulation: when conversations begin, how long their turns are, and which application they belong to.
 //!
-//! Applications are as popular as Zipf's law says. Some have a system prompt, some send one `prompt_cache_key` for all of their
-//! conversations. A conversation's next turn comes some time after its last answer.
+//! The popularity of applications follows Zipf's law. Some have a system prompt, some send one `prompt_cache_key` for all of their
+//! conversations. A conversation's next turn begins some time after its last answer.
 
 use super::random::{exponential, mix, uniform};
 use super::scenario::{Keys, Scenario};
 
 const APPLICATIONS: u32 = 2000;
-/// Mean tokens and seconds.
+/// Means, before a minimum is added: of tokens, and of seconds for `THINK`.
 const FIRST_MESSAGE: f64 = 400.0;
 const MESSAGE: f64 = 160.0;
 const OUTPUT: f64 = 170.0;
 const SYSTEM: f64 = 1500.0;
 const THINK: f64 = 25.0;
-/// Most turns of a conversation.
+/// Maximum number of turns in a conversation.
 const TURNS: f64 = 40.0;
 
 /// One conversation.
 pub struct Conversation {
-    /// Number, from 0 in the order of their beginning.
+    /// Number of the conversation, from 0, in the order of their beginnings.
     pub id: u32,
-    /// Microseconds from the start of the simulation.
+    /// Time of the first turn, in microseconds from the start of the simulation.
     pub begins: u64,
-    /// Rank of its application, the most popular first.
+    /// Rank of its application by popularity, from 0.
     pub application: u32,
-    /// Turns until it ends.
+    /// Number of turns.
     pub turns: u32,
-    /// What its requests are routed by.
+    /// Routing key of its requests.
     pub key: u64,
 }
 
-/// Conversations of a scenario, in the order of their beginning.
+/// Makes the conversations of a scenario, in the order of their beginnings.
 pub fn conversations(scenario: &Scenario) -> Vec<Conversation> {
     let popularity = cumulative_popularity();
     let mut time = 0.0;
@@ -47,23 +47,23 @@ pub fn conversations(scenario: &Scenario) -> Vec<Conversation> {
 }
 
 impl Conversation {
-    /// Tokens of the user's message that begins `turn`.
+    /// Number of tokens in the user's message that begins `turn`.
     pub fn message(&self, turn: u32) -> u32 {
         let mean = if turn == 0 { FIRST_MESSAGE } else { MESSAGE };
         whole32(30.0 + exponential(mean, 4, self.id.into(), turn.into()))
     }
 
-    /// Tokens of the answer.
+    /// Number of tokens in the answer of `turn`.
     pub fn output(&self, turn: u32) -> u32 {
         whole32(30.0 + exponential(OUTPUT, 5, self.id.into(), turn.into()))
     }
 
-    /// Microseconds from the answer's end to the next turn.
+    /// Microseconds from the end of the answer of `turn` to the next turn.
     pub fn think(&self, turn: u32) -> u64 {
         whole(1e6 * (3.0 + exponential(THINK, 6, self.id.into(), turn.into())))
     }
 
-    /// Tokens of its application's system prompt, 0 for some.
+    /// Number of tokens in its application's system prompt; 0 for some applications.
     pub fn system(&self) -> u32 {
         let application = self.application.into();
         if uniform(7, application, 0) < 0.6 {
@@ -73,7 +73,7 @@ impl Conversation {
         }
     }
 
-    /// Which of `hosts` gets this turn: the balancer before them knows nothing.
+    /// Index of the host, below `hosts`, that gets this turn: the load balancer in front of the hosts chooses at random.
     pub fn host(&self, turn: u32, hosts: usize) -> usize {
         usize::try_from(mix(mix(u64::from(self.id)) ^ u64::from(turn))).unwrap_or(0) % hosts
     }
@@ -87,7 +87,7 @@ fn key(keys: Keys, conversation: u64, application: u32) -> u64 {
     if is_shared { shared } else { own }
 }
 
-/// Share of the applications up to each, by Zipf's law with exponent 1.
+/// Cumulative shares of the applications, by Zipf's law with exponent 1.
 fn cumulative_popularity() -> Vec<f64> {
     let weights = (1..=APPLICATIONS).map(|rank| 1.0 / f64::from(rank));
     let total: f64 = weights.clone().sum();

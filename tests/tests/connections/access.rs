@@ -1,4 +1,5 @@
-//! Who is answered, over real sockets: `Host` and `Origin` on a loopback address without a key, and pages that may read answers (CORS).
+//! Which requests are answered, over real sockets: `Host` and `Origin` on a loopback address without a key, pages that may read answers
+//! (CORS), and the prefix cache by key.
 
 use http::{HeaderValue, Method, Request, header};
 use http_body_util::Full;
@@ -8,7 +9,7 @@ use tests::server::{Setup, TestServer};
 
 const PAGE: &str = "https://app.example";
 
-/// A request to `path` with these headers: `GET`, or `POST` of a JSON body.
+/// Builds a request to `path` with these headers: `POST` if there is a JSON body, else `GET`.
 fn request(
     path: &str,
     body: Option<&Value>,
@@ -157,7 +158,7 @@ async fn without_a_key_a_named_origin_passes_and_others_do_not_and_cors_is_off_b
     server.stop().await;
 }
 
-/// Tokens of the prompt that the prefix cache had, for the client with `key`.
+/// Number of prompt tokens that the prefix cache had for the client with `key`.
 async fn cached(server: &TestServer, key: &'static str) -> u64 {
     let body = json!({ "model": "qwen3-tiny", "max_tokens": 1,
                        "messages": [{ "role": "user", "content": "A secret of many words. ".repeat(20) }] });

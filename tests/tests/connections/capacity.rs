@@ -1,5 +1,5 @@
-//! More connections than there may be: requests on them are told to come again, `/health` and the operators' listener answer, and
-//! whoever has a connection goes on.
+//! More connections than are allowed: requests on them are refused with `retry-after`, `/health` and the operators' listener answer, and
+//! connections that were there before are served.
 
 use http::Request;
 use http_body_util::Full;
@@ -11,14 +11,14 @@ use tokio::net::TcpStream;
 
 const REQUEST: &[u8] = b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// A connection that is kept, and has had an answer.
+/// Opens a connection, gets an answer on it, and keeps it open.
 async fn kept(server: &TestServer) -> TcpStream {
     let mut client = TcpStream::connect(server.address).await.expect("a connection");
     assert!(answered(&mut client).await.starts_with("HTTP/1.1 200"));
     client
 }
 
-/// The answer to one more request.
+/// Sends one more request and returns its answer.
 async fn answered(client: &mut TcpStream) -> String {
     client.write_all(REQUEST).await.expect("it is served");
     let mut answer = vec![0; 4096];
@@ -50,7 +50,7 @@ async fn a_request_on_a_connection_too_many_is_told_to_come_again_and_no_other_i
     assert_eq!(get(server.admin, "/admin/parsers").await.status, 200);
     assert!(answered(&mut first).await.starts_with("HTTP/1.1 200"));
     drop(second);
-    // Its place is free when the server has seen it go.
+    // Its slot is free when the server has noticed that the connection was closed.
     while get(server.address, "/v1/models").await.status == 503 {}
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Clients that end their sending side and wait for the answer (`shutdown(SHUT_WR)`): they get it, streamed or not.
+//! Clients that shut down their sending side and wait for the answer (`shutdown(SHUT_WR)`): they get the answer, streamed or not.
 
 use serde_json::{Value, json};
 use tests::server::{Setup, TestServer};
@@ -9,7 +9,7 @@ fn rules() -> Value {
     json!([{ "text": "word ".repeat(20), "tokens_per_step": 1, "pace_ms": 10 }])
 }
 
-/// What a client reads that sends `text`, and nothing more.
+/// Sends `text`, shuts down the sending side, and returns all that the client reads.
 async fn half_closed(server: &TestServer, text: &str) -> String {
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
     stream.write_all(text.as_bytes()).await.expect("written");

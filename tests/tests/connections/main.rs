@@ -1,4 +1,4 @@
-//! Connections: who is answered, how many there may be, and clients that close half of one.
+//! Connections: access control, their maximum number, and clients that half-close one.
 
 mod access;
 mod capacity;

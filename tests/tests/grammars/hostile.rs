@@ -1,7 +1,7 @@
-//! Schemas and grammars that are made to cost much: each is refused for a reason, or its masks stay within llguidance's bounds.
+//! Schemas and grammars that are made to be expensive: each is refused with a reason, or its masks stay within llguidance's limits.
 //!
-//! Everything goes the server's way, over the embedded model's vocabulary or another (`SLUICE_TOKENIZER`). What it took is printed and decides
-//! nothing.
+//! Grammars are compiled and masks are computed as in the server, over the embedded model's vocabulary or another (`SLUICE_TOKENIZER`). The
+//! times are printed; no test depends on them.
 #![expect(clippy::print_stdout, reason = "what it took is worth knowing")]
 
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use super::QWEN3;
 use super::walk::Random;
 
 const EMBEDDED: &[u8] = include_bytes!("../../../host/models/qwen3-tiny/tokenizer.json");
-/// Tokens of a walk.
+/// Maximum number of tokens in a walk.
 const STEPS: usize = 120;
 
-/// What becomes of a demand.
+/// Result of a request's constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
     Refused(String),
     Followed,
-    /// The mask fails on the way, at a bound.
+    /// A mask fails during the walk, at a limit.
     Stopped,
 }
 
@@ -44,7 +44,7 @@ impl Server {
         Self { grammars: Grammars::new(Arc::clone(&tokenizer), Limits::default().mask_time), tokenizer }
     }
 
-    /// Compiles the request's grammar; an error is the reason against it.
+    /// Compiles the request's grammar; the error is the reason why it is refused.
     fn start(&self, mut request: Request) -> Result<MaskStart, String> {
         let descriptor = (QWEN3.describe)(&[])?;
         let markers: Vec<_> =
@@ -58,7 +58,7 @@ impl Server {
         compiled.start(&[], &stops).map_err(|error| error.to_string())
     }
 
-    /// Walks at random, without markers where there is another way, and says what became of it, and the slowest mask.
+    /// Walks at random, taking markers only where nothing else is allowed. Returns the result and the time of the slowest mask.
     fn walk(&self, start: &MaskStart, seed: u64) -> (Outcome, Duration) {
         let (mut mask, mut random, mut slowest) = (start.mask(), Random::new(seed), Duration::ZERO);
         for _ in 0..STEPS {
@@ -89,7 +89,7 @@ impl Server {
         (Outcome::Followed, slowest)
     }
 
-    /// What becomes of a demand.
+    /// Compiles the request's grammar and walks through it several times.
     fn outcome(&self, name: &str, request: Request) -> Outcome {
         let began = Instant::now();
         let start = self.start(request);
@@ -116,7 +116,7 @@ fn has(mask: &[u32], id: u32) -> bool {
     mask[id as usize / 32] & 1 << (id % 32) != 0
 }
 
-/// A mask may fail on the way, but only at a bound of llguidance's.
+/// Checks that a mask failed at one of llguidance's limits, for which alone it may fail during a walk.
 fn stopped(error: &MaskError) -> Outcome {
     assert!(matches!(error, MaskError::TooComplex(_)), "{error}");
     Outcome::Stopped
@@ -257,7 +257,8 @@ fn larks() -> Vec<(&'static str, Request)> {
     ]
 }
 
-/// Tries them all: those that aren't named are followed. Under another vocabulary than the embedded one it may come otherwise.
+/// Tries all requests: those in neither list must be followed. With another vocabulary than the embedded one the results may differ, so they
+/// aren't checked.
 fn hold(requests: Vec<(&'static str, Request)>, refused: &[(&str, &str)], stopped: &[&str]) {
     let server = Server::new();
     for (name, request) in requests {

@@ -1,4 +1,4 @@
-//! Custom tools whose inputs have a grammar: requests, and what holds an input against its grammar alone.
+//! Custom tools whose inputs have a grammar: requests, and a check of an input against its grammar alone.
 
 use llguidance::api::TopLevelGrammar;
 use parser_sdk::{Grammar, Request, ToolChoice};
@@ -7,7 +7,7 @@ use super::oracle::Inputs;
 use super::requests::{Expected, custom, of, tool};
 use super::walk;
 
-/// A patch, as coding agents have it, but of bounded length: a walk has to end.
+/// Grammar of a patch, as coding agents have it, but of bounded length, since a walk has to end.
 const PATCH: &str = r#"
 start: begin_patch hunk{1,2} end_patch
 begin_patch: "*** Begin Patch" LF
@@ -30,7 +30,7 @@ eof_line: "*** End of File" LF
 
 %import common.LF
 "#;
-/// Names that the grammar around it has too, and texts that look like markup.
+/// Grammar with names that the surrounding grammar has, too, and with texts that look like markup.
 const NAMES: &str = r#"start: text (gap call)* marker_2? TEXT_PIECE token_7 [input_0]
 text: "<tool_call>"i | "</parameter>" | "<" | "x"
 ?gap: " " ~ 1..2
@@ -47,10 +47,10 @@ const SUMS: &str =
 const SPACED: &str = "start: WORD (\",\" WORD)* \".\"\nWORD: /[a-z]{1,5}/\n%ignore / {1,2}/\n";
 const TIME: &str = r"^(?P<hour>[01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?( [^/\]\n]{1,3}/[</>]{0,9})?$";
 
-/// What begins and ends like other spellings of an input.
+/// Regular expression of texts that begin and end like other spellings of an input.
 const ALIKE: &str = r#"[ \n]{0,2}(```|\{"input": "|<)?[a-z\n]{0,9}("\}|```)?[ \n]{0,2}"#;
 
-/// Requests, and what a format must make of them that writes inputs so.
+/// Requests, each with its name and the expected result in a format that writes inputs in this way.
 pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Request, Expected)> {
     use Expected::{Constrained, Free, Refused};
     use Inputs::{BeforeText, Json};
@@ -85,7 +85,7 @@ pub(crate) fn requests(inputs: Inputs) -> Vec<(&'static str, Request, Expected)>
     all
 }
 
-/// Definitions, and a word of what is said about them.
+/// Malformed definitions, each with a word of its error message.
 const MALFORMED: [(&str, &str); 22] = [
     ("", "start"),
     ("begin: \"a\"", "start"),
@@ -115,7 +115,7 @@ fn grammar(syntax: &str, definition: &str) -> Grammar {
     Grammar { syntax: syntax.into(), definition: definition.into() }
 }
 
-/// Whether a text is of this grammar, which stands alone.
+/// Checks that a text matches this grammar alone, outside the turn's grammar.
 pub(crate) fn matches(grammar: &Grammar, text: &str) -> Result<(), String> {
     let alone = match grammar.syntax.as_str() {
         "regex" => TopLevelGrammar::from_regex(&grammar.definition),

@@ -1,5 +1,5 @@
-//! What a parser's `constrain` allows is what its request demanded: text walked at random through the grammar is parsed by the
-//! same parser, and the calls are held against the request by a JSON schema validator of another hand.
+//! Tests that a parser's `constrain` allows what its request demands: texts of random walks through the grammar are parsed by the same parser,
+//! and the calls are checked against the request by an independent JSON schema validator.
 
 mod hostile;
 mod inputs;
@@ -16,7 +16,7 @@ use requests::{Expected, requests};
 use walk::Markers;
 
 const SEEDS: u64 = 12;
-/// The same for each of many tables.
+/// Number of seeds for each table of `response-template`, of which there are many.
 const SEEDS_OF_A_TABLE: u64 = 3;
 
 const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
@@ -27,7 +27,7 @@ const QWEN3: Format = Format::of::<qwen3_parser::Qwen3>(&[
 ]);
 
 const QWEN3_CODER: Format = Format {
-    // The rest of its markers are text in every tokenizer.
+    // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
     ..Format::of::<qwen3_coder_parser::Qwen3Coder>(QWEN3.prompts)
@@ -75,7 +75,7 @@ const LLAMA3: Format = Format {
 };
 const MISTRAL: Format = Format::of::<mistral_parser::Mistral>(&["", "[THINK]"]);
 const MINIMAX_M2: Format = Format {
-    // The rest of its markers are text in every tokenizer.
+    // The other markers are text in every tokenizer.
     tokens: &[0, 1, 2, 3, 4, 5],
     inputs: Inputs::BeforeText,
     ..Format::of::<minimax_m2_parser::MiniMaxM2>(&[

@@ -1,4 +1,4 @@
-//! Judges a walk: plays it to the format's own parser in several cuts, and holds the items against the request.
+//! Oracle that judges a walk: it plays the walk to the format's own parser with several chunk sizes, and checks the items against the request.
 
 use parser_sdk::testing::{Head, Item};
 use parser_sdk::{Descriptor, Parser, Payload, Request, Tool, ToolChoice, ToolKind};
@@ -13,31 +13,31 @@ use super::walk::{Markers, Piece, Walker};
 
 type Describe = fn(&[(String, String)]) -> Result<Descriptor, String>;
 
-/// A format under test.
+/// Format under test.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) describe: Describe,
     pub(crate) constrain: fn(&Request) -> Result<Option<String>, String>,
     pub(crate) play: fn(&Request, &str, &[Piece], Markers, usize) -> Vec<Item>,
-    /// What templates of this format open a turn with.
+    /// Generation prompts with which templates of this format open a turn.
     pub(crate) prompts: &'static [&'static str],
-    /// Markers that tokenizers have as tokens: these, or all if there are none.
+    /// Indices of the markers that tokenizers have as tokens; if empty, all markers.
     pub(crate) tokens: &'static [usize],
     /// Whether the format can't be constrained where markers are text.
     pub(crate) only_tokens: bool,
     pub(crate) inputs: Inputs,
-    /// The table that the parser interprets.
+    /// Table that the parser interprets, for `response-template`.
     pub(crate) table: Option<&'static str>,
 }
 
 /// How a format writes inputs of custom tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inputs {
-    /// As JSON strings; their grammars aren't followed.
+    /// As JSON strings, for which grammars aren't followed.
     Json,
-    /// Raw, with a token behind them.
+    /// Raw, followed by a marker that is a token.
     BeforeToken,
-    /// Raw, with text behind them.
+    /// Raw, followed by text.
     BeforeText,
 }
 
@@ -55,17 +55,17 @@ impl Format {
         }
     }
 
-    /// What the operator sets.
+    /// Parser options, as an operator sets them.
     pub(crate) fn options(&self) -> Vec<(String, String)> {
         self.table.iter().map(|table| ("response_template".into(), (*table).to_owned())).collect()
     }
 
-    /// What becomes of a request: some tables let names have letters only.
+    /// Expected result of a request in this format: some tables allow only letters in names.
     pub(crate) fn expected(&self, name: &str, expected: Expected) -> Expected {
         if self.table.is_some() && name.contains("names") { Expected::Either("name") } else { expected }
     }
 
-    /// Whether this request can't be constrained where markers are text.
+    /// Whether this request can be constrained only where markers are tokens.
     pub(crate) fn only_tokens(&self, request: &Request) -> bool {
         let has_grammar = request.tools.iter().any(|tool| tool.grammar.is_some());
         let calls = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
@@ -75,7 +75,7 @@ impl Format {
         }
     }
 
-    /// Walks through `grammar` (the request's own, unless a test says otherwise) and judges what comes of it.
+    /// Walks through `grammar` (the request's own, except in tests of the oracle) with each seed and prompt, and judges the results.
     pub(crate) fn judge(
         &self,
         request: &Request,
@@ -93,7 +93,7 @@ impl Format {
         Ok(())
     }
 
-    /// What the request says of the markers in this mode.
+    /// `token_markers` of the request in this mode: the indices of the markers that are tokens.
     pub(crate) fn token_markers(&self, request: &Request, markers: Markers) -> Vec<u32> {
         let descriptor = (self.describe)(&request.options).expect("the format describes itself");
         let tokens = self.tokens_in(&descriptor, markers);
@@ -113,7 +113,7 @@ impl Format {
             .collect()
     }
 
-    /// The grammar at its beginning.
+    /// Makes a walker at the grammar's beginning.
     pub(crate) fn walker(
         &self,
         request: &Request,
@@ -124,7 +124,7 @@ impl Format {
         Walker::new(grammar, &descriptor.markers, &self.tokens_in(&descriptor, markers), &descriptor.stops)
     }
 
-    /// Walks once behind this prompt and judges what comes of it.
+    /// Walks once after this prompt and judges the result.
     pub(crate) fn judge_walk(
         &self,
         request: &Request,
@@ -141,7 +141,7 @@ impl Format {
         self.judge_turn(request, &descriptor, prompt, &pieces, markers).map_err(tell)
     }
 
-    /// Which markers are tokens in this mode.
+    /// Whether each marker is a token in this mode.
     fn tokens_in(&self, descriptor: &Descriptor, markers: Markers) -> Vec<bool> {
         let is_token = |index: usize| match markers {
             Markers::Tokens if self.table.is_some() => tables::is_token(&descriptor.markers[index]),
@@ -151,7 +151,7 @@ impl Format {
         (0..descriptor.markers.len()).map(is_token).collect()
     }
 
-    /// The pieces as a host sees them that finds by their text the markers that are no tokens.
+    /// Pieces as a host sees them, which finds the markers that aren't tokens by their text.
     fn found(&self, pieces: &[Piece], descriptor: &Descriptor, markers: Markers) -> Vec<Piece> {
         match markers {
             Markers::Text => pieces.to_vec(),
@@ -159,7 +159,7 @@ impl Format {
         }
     }
 
-    /// What the parser reads in these pieces behind this prompt.
+    /// Items that the parser reads from these pieces after this prompt.
     pub(crate) fn read(
         &self,
         request: &Request,
@@ -191,7 +191,7 @@ impl Format {
         self.satisfies(request, descriptor, markers, &items).map_err(|error| format!("{error}: {items:?}"))
     }
 
-    /// Whether these items are an answer to the request.
+    /// Checks that these items answer the request.
     fn satisfies(
         &self,
         request: &Request,
@@ -270,10 +270,10 @@ fn validates(schema: &str, text: &str) -> Result<(), String> {
     schemas::is_valid(&schema, &instance)
 }
 
-/// No marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)
+/// Checks that no marker is shown where markers are text. (Where they are tokens, their spelling is text like any other.)
 fn leaks_nothing(descriptor: &Descriptor, markers: Markers, item: &Item) -> Result<(), String> {
     let is_call = matches!(item.head, Head::ToolCall(_));
-    // A table's other delimiters mean something inside calls only.
+    // A table's other delimiters have a meaning inside calls only.
     let mut marks = descriptor
         .markers
         .iter()

@@ -1,11 +1,11 @@
-//! Plays a walk to a parser, as a host does: markers found in the text, chunks cut anywhere.
+//! Plays a walk to a parser as a host does: markers are found in the text, and chunks are cut anywhere.
 
 use parser_sdk::testing::{Item, Player};
 use parser_sdk::{FinishReason, Parser, Request};
 
 use super::walk::{Markers, Piece};
 
-/// Text in which those of these literals that are no tokens stand for markers.
+/// Replaces literals of markers that aren't tokens by markers in the text pieces.
 pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -> Vec<Piece> {
     let mut found = Vec::new();
     for piece in pieces {
@@ -30,7 +30,7 @@ pub(super) fn found_in(pieces: &[Piece], literals: &[String], tokens: &[bool]) -
     found
 }
 
-/// The longest marker that stands there as text, among those that are no tokens.
+/// Index of the longest marker whose literal is at `at`, among those that aren't tokens.
 fn spelt_at(text: &str, at: usize, literals: &[String], tokens: &[bool]) -> Option<usize> {
     let rest = text.get(at..)?;
     let here = (0..literals.len()).filter(|index| !tokens[*index] && rest.starts_with(&literals[*index]));

@@ -1,16 +1,16 @@
-//! Requests that demand something, with schemas and names that hurt.
+//! Requests with constraints, with difficult schemas and names.
 
 use parser_sdk::testing::request;
 use parser_sdk::{Grammar, Request, Tool, ToolChoice, ToolKind};
 
-/// What `constrain` must make of a request.
+/// Expected result of `constrain` for a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expected {
     Constrained,
     Free,
-    /// An error that holds this word.
+    /// An error that contains this word.
     Refused(&'static str),
-    /// One or the other: it depends on the format.
+    /// Constrained, or an error that contains this word, depending on the format.
     Either(&'static str),
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn tool(name: &str, parameters: &str) -> Tool {
     Tool { parameters_json: parameters.into(), ..request(&[name]).tools.remove(0) }
 }
 
-/// Text with characters that begin markers.
+/// Regular expression of texts with characters that begin markers.
 const CODE: &str = r"[A-Z]{2,3}-[0-9]{1,4}( [^\n]{0,20}<[a-z/]{1,9}>)?\.";
 const LINES: &str = "start: line (\"\\n\" line)* \".\"\nline: WORD (\", \" WORD)*\nWORD: /[a-z<>]{1,5}/\n";
 

@@ -1,4 +1,4 @@
-//! Tables that the parser `response-template` interprets, each a format of its own.
+//! Tables that the parser `response-template` interprets; each is a format of its own.
 
 use response_template_parser::ResponseTemplate;
 
@@ -33,12 +33,12 @@ fn walk(table: &'static str, prompts: &'static [&'static str]) {
     round_trip(of(table, prompts));
 }
 
-/// Whether tokenizers have this marker as one token.
+/// Whether a marker is one token in tokenizers.
 pub(crate) fn is_token(literal: &str) -> bool {
     literal.starts_with('<') && literal.ends_with('>') && !["</parameter>", "</function>"].contains(&literal)
 }
 
-/// Whether what ends the turn counts inside a call's strings, too.
+/// Whether the markers that end a turn also end it inside a call's strings, so that calls need markers that are tokens.
 pub(crate) fn needs_tokens(table: &str) -> bool {
     [HERMES, SMOLLM, DEEPSEEK, LLAMA].contains(&table)
 }

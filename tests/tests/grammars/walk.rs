@@ -1,7 +1,7 @@
-//! Walks at random through a grammar, as a model with a mask would: every token it takes is one the grammar allows.
+//! Random walks through a grammar, as of a model with a mask: the grammar allows every token of a walk.
 //!
 //! The tokenizer has one token per byte, and one per marker where markers are tokens. Beside random tokens the walk tries
-//! texts that would do harm if they were allowed where they aren't meant: markers, closing brackets, calls.
+//! texts that would be harmful where they aren't intended: markers, closing brackets, calls.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::toktrie::{ApproximateTokEnv, InferenceCapabilities, TokEnv, TokRxInfo, TokTrie, TokenId};
 use llguidance::{Matcher, ParserFactory};
 
-/// Where markers are one token each, or text.
+/// Whether markers are one token each, or text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markers {
     Tokens,
     Text,
 }
 
-/// What a walk wrote: text, or marker `index` as a token.
+/// Part of a walk's output: text, or a marker as a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
     Text(String),
     Marker(u32),
 }
 
-/// A small random source; the same seed gives the same walk.
+/// Small random number generator; the same seed gives the same walk.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -44,24 +44,24 @@ impl Random {
     }
 }
 
-/// A compiled grammar and the way through it so far.
+/// Compiled grammar and the state of a walk through it.
 #[derive(Clone)]
 pub(crate) struct Walker {
     matcher: Matcher,
     literals: Vec<String>,
-    /// Markers that are tokens.
+    /// Whether each marker is a token.
     tokens: Vec<bool>,
 }
 
 const FIRST_MARKER: u32 = 256;
 const QUOTE: TokenId = b'"' as TokenId;
-/// Digits of a number, where it may end.
+/// Number of digits after which a number ends if it may.
 const DIGITS: usize = 12;
-/// Tokens after which a walk tries to come to an end.
+/// Number of tokens after which a walk tries to reach an end.
 const SOON: usize = 250;
-/// Tokens after which it failed to.
+/// Number of tokens after which a walk fails, as it found no end.
 const LIMIT: usize = 6000;
-/// Texts that a walk tries wherever it stands.
+/// Texts that a walk tries at any place.
 const BAIT: [&str; 14] = [
     "\"",
     "}",
@@ -99,7 +99,8 @@ impl Walker {
         self.matcher.consume_tokens(&tokens).expect("the prompt is part of the grammar");
     }
 
-    /// What these parts are in this vocabulary, if they are a whole turn; those that are markup hold markers.
+    /// Pieces of these parts in this vocabulary, if they are a whole turn; `None` if the grammar refuses them. In parts that are markup, markers
+    /// are recognised.
     pub(crate) fn accepts(&self, parts: &[(bool, String)]) -> Option<Vec<Piece>> {
         let mut matcher = self.matcher.clone();
         let tokens_of =
@@ -111,7 +112,7 @@ impl Walker {
         is_whole.then(|| pieces(&tokens))
     }
 
-    /// Walks to an end of the grammar.
+    /// Walks until the grammar may end.
     pub(crate) fn walk(&mut self, seed: u64) -> Result<Vec<Piece>, String> {
         let mut random = Random::new(seed);
         let mut taken = Vec::new();
@@ -143,12 +144,12 @@ impl Walker {
         }
         let mask = self.matcher.compute_mask().map_err(|error| error.to_string())?;
         let end = marker(self.literals.len());
-        // Markers lead out of blocks that may hold any number of calls; letters hardly ever do.
+        // Markers end blocks that may hold any number of calls; letters hardly ever do.
         let markers: Vec<TokenId> = mask.iter().filter(|token| (marker(0)..end).contains(token)).collect();
         if hurry && !markers.is_empty() && random.below(2) == 0 {
             return Ok(vec![markers[random.below(markers.len())]]);
         }
-        // No exponents, and few digits where there is a way out: JSON numbers may be larger than validator and parsers read.
+        // No exponents, and few digits where something else is allowed: JSON numbers may be larger than validator and parsers read.
         let digits = taken.iter().rev().take_while(|token| (48..58).contains(*token)).count();
         let numeric = |token: &TokenId| {
             (digits > 0 && matches!(token, 69 | 101)) || (digits > DIGITS && (48..58).contains(token))
@@ -156,14 +157,14 @@ impl Walker {
         let all: Vec<TokenId> = mask.iter().filter(|token| *token < end).collect();
         let short: Vec<TokenId> = all.iter().copied().filter(|token| !numeric(token)).collect();
         let allowed = if short.is_empty() { all } else { short };
-        // Random text hardly ever ends a string whose pattern wants certain characters last.
+        // Random text hardly ever ends a string whose pattern requires certain characters at the end.
         if hurry && allowed.contains(&QUOTE) && random.below(2) == 0 {
             return Ok(vec![QUOTE]);
         }
         if allowed.is_empty() {
             return Err("a dead end".to_owned());
         }
-        // Letters more often than other bytes, or most strings would be of characters cut short.
+        // Letters are taken more often than other bytes, or most strings would consist of incomplete characters.
         let letters: Vec<TokenId> =
             allowed.iter().copied().filter(|token| (32..127).contains(token)).collect();
         let among = if letters.is_empty() || random.below(8) == 0 { &allowed } else { &letters };
@@ -175,14 +176,14 @@ impl Walker {
         match choice.checked_sub(BAIT.len()) {
             None => bytes(BAIT[choice]),
             Some(index) if index < markers && self.tokens[index] => vec![marker(index)],
-            // A stop that is a token is text when it is spelt; only hosts that find it by its text would be misled.
+            // The spelling of a stop that is a token is text; only hosts that find it by its text would take it for the stop.
             Some(index) if self.tokens.iter().all(|token| *token) => bytes(&self.literals[index % markers]),
             Some(index) if self.tokens[index % markers] => bytes("<"),
             Some(index) => bytes(&self.literals[index % markers]),
         }
     }
 
-    /// The tokens of a text in which each marker is what it is in this vocabulary.
+    /// Tokens of a text whose markers are one token each where the vocabulary has them.
     fn tokens_of(&self, text: &str) -> Vec<TokenId> {
         let mut tokens = Vec::new();
         let mut rest = text;
@@ -204,7 +205,7 @@ impl Walker {
     }
 }
 
-/// A compiled grammar over a vocabulary with so many markers.
+/// Compiles a grammar over a vocabulary with `markers` markers.
 pub(crate) fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matcher, String> {
     let environment = environment(markers);
     let mut factory = ParserFactory::new(&environment, InferenceCapabilities::default(), &[])
@@ -217,7 +218,7 @@ pub(crate) fn matcher(grammar: TopLevelGrammar, markers: usize) -> Result<Matche
     }
 }
 
-/// Bytes together as text, markers apart.
+/// Joins bytes to text; each marker is a piece of its own.
 fn pieces(tokens: &[TokenId]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for run in tokens.chunk_by(|one, other| *one < FIRST_MARKER && *other < FIRST_MARKER) {

@@ -1,5 +1,4 @@
-//! Hostile parsers behind a real server: each stream ends well-formed by the fault policy, no text is lost, and a healthy server
-//! beside it doesn't notice.
+//! Hostile parsers in a real server: each stream ends well-formed as the fault policy demands, and no text is lost.
 
 use host::api::Protocol;
 use host::turn::FaultPolicy;
@@ -10,7 +9,7 @@ use tests::server::{Setup, TestServer};
 
 const TEXT: &str = "Some text that is long enough to be cut into several steps of the engine.";
 
-/// Guests that load, and fail while a stream runs.
+/// Guests that load and then fail while a stream runs.
 const FAILING: &[&str] = &[
     "trap_in_text",
     "loop_in_text",

@@ -1,4 +1,4 @@
-//! Parsers behind a server: hostile ones, their neighbours, and those that are swapped.
+//! Parsers in a server: hostile ones, healthy ones beside hostile ones, and those that are swapped.
 
 mod hostile;
 mod neighbours;

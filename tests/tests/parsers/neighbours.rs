@@ -1,5 +1,5 @@
-//! A hundred healthy streams in one process, beside streams of each hostile guest in turn: every one of them gives exactly the items
-//! that it gives alone.
+//! A hundred healthy streams in one process, beside streams of one hostile guest after the other: every healthy stream gives exactly the
+//! items that it gives alone.
 
 use host::limits::ParserLimits;
 use host::parser::{Plugin, Runtime};
@@ -10,10 +10,10 @@ use tests::transcripts::QWEN3;
 
 const NEIGHBOURS: usize = 100;
 const THREADS: usize = 2;
-/// Rounds between two hostile streams.
+/// Number of rounds between two hostile streams.
 const EVERY: usize = 8;
 
-/// What a transcript comes to when nothing else runs.
+/// Result of a transcript when no other stream runs.
 fn alone(plugin: &Plugin, output: &str) -> (Vec<Item>, TurnEnd, bool) {
     let mut stream = Stream::start(plugin).expect("it starts");
     for delta in deltas(output) {
@@ -22,7 +22,7 @@ fn alone(plugin: &Plugin, output: &str) -> (Vec<Item>, TurnEnd, bool) {
     stream.finish()
 }
 
-/// Runs a hostile guest's stream to its end; true if the guest was caught at something.
+/// Runs a hostile guest's stream to its end; true if the guest failed or didn't start.
 fn hostile(plugin: &Plugin) -> bool {
     let Some(mut stream) = Stream::start(plugin) else { return true };
     for text in ["Some ", "text <x>", "é"] {
@@ -31,7 +31,7 @@ fn hostile(plugin: &Plugin) -> bool {
     stream.finish().2
 }
 
-/// Plays `count` healthy streams round-robin, a hostile one every few rounds; how many hostile ones were caught.
+/// Plays `count` healthy streams round-robin, and a hostile one every few rounds; returns the number of hostile ones that failed.
 fn play(plugin: &Plugin, guest: &Plugin, count: usize, expected: &[(Vec<Item>, TurnEnd, bool)]) -> usize {
     let outputs: Vec<_> = QWEN3.iter().map(|(_, output)| deltas(output)).collect();
     let mut streams: Vec<_> = (0..count).map(|_| Stream::start(plugin).expect("it starts")).collect();

@@ -1,4 +1,4 @@
-//! Parsers that are replaced while they serve: streams keep the one they began with, nobody notices a bad file but the operator.
+//! Parsers that are replaced while they serve: streams keep the parser they began with, and only the operator notices a bad file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 const TEXT: &str =
     "Some words that come one by one, while the parser that reads them is replaced again and again.";
 
-/// A server whose parser is `p.wasm` in a folder of plugins.
+/// Configuration of a server with a folder of plugins, in which `p.wasm` is the healthy guest.
 struct Fixture {
     _folder: tempfile::TempDir,
     plugins: PathBuf,
@@ -38,7 +38,7 @@ impl Fixture {
         fixture
     }
 
-    /// Writes a plugin as a careful operator does: beside it, then renamed.
+    /// Writes a plugin as a careful operator does: to another file, which is then renamed.
     fn replace(&self, name: &str, bytes: &[u8]) {
         let part = self.plugins.join("part");
         std::fs::write(&part, bytes).expect("written");
@@ -50,7 +50,7 @@ impl Fixture {
     }
 }
 
-/// What a stream's text became; it is whole, in one item, and the stream is well-formed.
+/// Type of the item that a stream's text became. Checks that the text is whole and in one item, and that the stream is well-formed.
 async fn kind(server: std::net::SocketAddr) -> String {
     let request = json!({ "model": "qwen3-tiny", "input": "x", "stream": true });
     let streamed = post(server, "/v1/responses", &request).await;
@@ -138,7 +138,7 @@ async fn a_bad_file_keeps_the_old_parser_and_says_why() {
     server.stop().await;
 }
 
-/// Waits until the parsers are as `wanted` says.
+/// Waits until the report of the parsers satisfies `wanted`, and returns it.
 async fn until(server: &TestServer, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -160,7 +160,7 @@ async fn files_are_watched_through_renames_writes_in_place_and_half_written_ones
     let mut fixture = Fixture::new("p");
     fixture.setup.watch = true;
     let server = fixture.start().await;
-    // The load that comes with the watch: from now on changes are seen.
+    // The watch begins with a load of its own: from now on changes are noticed.
     until(&server, "the start", |report| report["loads"]["unchanged"] == 1).await;
     let (one, other) = (guest("healthy"), guest("to_reasoning"));
     let loaded = |bytes: &[u8]| {
@@ -252,7 +252,7 @@ async fn a_pin_holds_at_reloads() {
     server.stop().await;
 }
 
-/// The shipped parser with other bytes: a custom section more.
+/// The shipped parser with other bytes: it has one more custom section.
 fn newer_qwen3() -> Vec<u8> {
     let shipped = include_bytes!("../../../plugins/qwen3.wasm");
     [&shipped[..], b"\0\x06\x05newer"].concat()
@@ -261,7 +261,7 @@ fn newer_qwen3() -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn auto_takes_the_folders_build_before_the_shipped_one_and_goes_back_when_it_is_gone() {
     let fixture = Fixture::new("auto");
-    // Neither a stranger nor one that claims the model without its markers is taken.
+    // Neither a parser of another model nor one that claims the model but lacks its markers is chosen.
     fixture.replace("claims.wasm", &guest("claims_qwen3"));
     let server = fixture.start().await;
     let report = server.model.parsers();

@@ -1,5 +1,5 @@
-//! What Chat Completions and Completions ask of the model itself: several choices, log-probabilities, penalties, bans and biases, a
-//! message to go on with, custom tools, prompts as they are. With the embedded model, greedy or seeded, unless a script says more.
+//! Fields of Chat Completions and Completions that concern generation: several choices, log-probabilities, penalties, bans and biases, a
+//! message to continue, custom tools, raw prompts. The embedded model answers, greedy or with a seed, except where a script is needed.
 
 use std::net::SocketAddr;
 
@@ -40,7 +40,7 @@ fn well_formed(protocol: Protocol, answer: &Answer) {
     });
 }
 
-/// The text of one choice of a chat stream.
+/// Joined text of one choice in a chat stream.
 fn streamed(answer: &Answer, choice: u64) -> String {
     let deltas = answer.events().into_iter().map(|chunk| chunk["choices"][0].clone());
     let of_choice = deltas.filter(|delta| delta["index"] == choice);
@@ -124,7 +124,7 @@ async fn what_is_banned_does_not_come_and_what_is_favoured_does() {
     let spelt = spelt["prompt"].as_str().expect("text");
     assert_eq!(favoured.trim(), spelt.repeat(5).trim());
 
-    // A token that has come becomes ever less likely: it can't be all there is any more.
+    // Penalties make a token less likely each time it comes, so the output can't be this token alone.
     let varied =
         json!({ "logit_bias": { yes: 8 }, "frequency_penalty": 2, "presence_penalty": 2, "max_tokens": 30 });
     let varied = content(address, &varied).await;

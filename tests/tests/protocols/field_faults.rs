@@ -1,5 +1,5 @@
-//! Faults that other servers were seen to have, each as a test of what must be there instead: over a socket, in every grouping of
-//! tokens, streamed and not.
+//! Faults that were seen in other servers, each with a test of the correct behaviour: over a socket, in every grouping of tokens, streamed
+//! and not.
 
 use host::api::Protocol;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use tests::transcripts::{QWEN3, responses_tools, rules};
 
 const SIZES: &[usize] = &[1, 2, 3, 4, 5, 8, 0];
 
-/// Opens a turn as Harmony does, and shows calls and results with their ids.
+/// Template that opens a turn as Harmony does, and shows calls and results with their ids.
 const HARMONY_TEMPLATE: &str = "{% for m in messages %}<|start|>{{ m.role }}{% if m.tool_call_id %} answers {{ m.tool_call_id }}{% endif %}\
      <|message|>{{ m.content }}{% for c in m.tool_calls or [] %} calls {{ c.function.name }} as {{ c.id }}{% endfor %}<|end|>{% endfor %}\
      {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 
-/// A server whose model says `text` in steps of as many tokens as the user says.
+/// Starts a server whose model replays `text` in steps of as many tokens as the user's message names.
 async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let rule = |size: &usize| json!({ "when": { "last_user_contains": format!("by {size}.") }, "text": text, "tokens_per_step": size });
@@ -27,7 +27,7 @@ async fn says(text: &str, parser: &str) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup).await, folder)
 }
 
-/// The checked events of one answer; the answer that isn't streamed is the same.
+/// Events of one streamed answer, after a check that they are well-formed and equal to the answer that isn't streamed.
 async fn events(server: &TestServer, input: Value) -> Vec<Value> {
     let body = json!({ "model": "qwen3-tiny", "input": input, "tools": responses_tools() });
     events_of(server, body).await
@@ -161,7 +161,7 @@ async fn call_id_is_the_same_in_added_done_completed_and_in_the_next_request() {
     server.stop().await;
 }
 
-/// Every transcript whole, cut in the middle, and without a parser: what the stream must be whatever the model says.
+/// Runs `check` on the answer of every transcript, whole and cut off after 4 tokens, for properties that hold whatever the model writes.
 async fn all_streams(parser: &str, check: impl Fn(&str, &[Value])) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = TestServer::start(Setup::replay(folder.path(), &rules(&[3])).with_parser(parser)).await;

@@ -1,5 +1,5 @@
-//! Long answers, counted: an event for each token that says something, and as many bytes per token at 64k tokens as at 1k. Nothing is
-//! said again on the way, so nothing was kept and gone through again to say it. (`benches/stream.rs` prints the time.)
+//! Long answers: one event for each token that adds text, and as many bytes per token at 64k tokens as at 1k. No event repeats earlier
+//! text, so cost is linear in the length. (`benches/stream.rs` prints the time.)
 
 use host::api::Protocol;
 use tests::path::{Shape, answer, replay_model};
@@ -10,7 +10,7 @@ struct Counts {
     bytes: usize,
 }
 
-/// Counts what an answer of about `tokens` tokens sends, and checks that it is well-formed.
+/// Counts tokens, deltas and bytes of an answer of about `tokens` tokens, and checks that it is well-formed.
 async fn counts(shape: Shape, tokens: usize) -> Counts {
     let (model, _folder) = replay_model(&shape.output(tokens));
     let (mut deltas, mut bytes) = (0, 0);
@@ -35,7 +35,7 @@ async fn stays_linear(shape: Shape) {
     for tokens in [1 << 14, 1 << 16] {
         let long = counts(shape, tokens).await;
         assert!((tokens * 3 / 4..tokens * 5 / 4).contains(&long.tokens), "{shape:?}: {} tokens", long.tokens);
-        // Some tokens say nothing by themselves: markup, the first half of an escape.
+        // Some tokens add no text by themselves: markup, the first half of an escape.
         assert!(
             long.deltas <= long.tokens && long.deltas >= long.tokens * 3 / 4,
             "{shape:?}: {} deltas of {} tokens",

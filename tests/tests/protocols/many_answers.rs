@@ -1,5 +1,5 @@
-//! One request that asks for many answers, prompts times choices: as many as it may, it gets, streamed or not; its neighbours go on
-//! beside it; the engine's queue holds; and more than that are refused.
+//! One request for many answers, prompts times choices: it gets all of them up to the limit, streamed or not; other requests run beside it;
+//! the engine's queue stays bounded; and requests for more answers are refused.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::client::{Answer, Open, json_request, open, post};
 use tests::server::{Setup, TestServer};
 
-/// Asks for `choices` answers to each of `prompts` prompts, of exactly so many tokens: what ends a turn can't come.
+/// Body of a request for `choices` answers to each of `prompts` prompts, of exactly `tokens` tokens: biases keep the end tokens out.
 async fn many(server: &TestServer, prompts: usize, choices: u32, tokens: u32) -> Value {
     let ends = json!({ "prompt": "<|im_end|><|endoftext|>" });
     let ends = post(server.address, "/tokenize", &ends).await.json()["tokens"].clone();
@@ -29,7 +29,7 @@ async fn complete(server: &TestServer, body: &Value) -> Answer {
     post(server.address, "/v1/completions", body).await
 }
 
-/// Text and reason of each choice, in order; pieces of one are joined.
+/// Text and finish reason of each choice, in order; the chunks of a choice are joined.
 fn choices<'a>(objects: impl IntoIterator<Item = &'a Value>, count: usize) -> Vec<(String, Value)> {
     let mut choices = vec![(String::new(), Value::Null); count];
     for choice in objects.into_iter().filter_map(|object| object["choices"].as_array()).flatten() {
@@ -86,7 +86,7 @@ async fn more_than_one_request_may_ask_for_are_refused_by_their_number() {
     server.stop().await;
 }
 
-/// Both are read all the time, so neither is left aside for its client's sake.
+/// Both streams are read all the time, so the engine pauses neither for a slow client.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_neighbour_comes_to_its_end_beside_them() {
     let server = TestServer::start(Setup::default()).await;
@@ -111,7 +111,7 @@ async fn the_engines_queue_holds_and_whoever_finds_no_place_leaves_nothing_behin
     setup.limits.waiting_requests = 40;
     let server = TestServer::start(setup).await;
     let request = streaming(many(&server, 2, 16, 300).await).to_string();
-    // 192 answers: 64 are written at a time, 40 may wait.
+    // 192 answers: 64 are generated at a time, 40 may wait.
     let mut taken: Vec<Open> = Vec::new();
     let mut refused = 0;
     for _ in 0..6 {
@@ -130,7 +130,7 @@ async fn the_engines_queue_holds_and_whoever_finds_no_place_leaves_nothing_behin
     drop(taken);
     let busy = || ["running", "waiting", "paused"].iter().any(|name| figure(&server, name) > 0.0);
     until(|| !busy(), || 0.0).await;
-    // What left counts until the engine has looked.
+    // Cancelled sequences count until the engine has noticed.
     let began = Instant::now();
     let request = many(&server, 2, 16, 1).await;
     while complete(&server, &request).await.status != 200 {
@@ -141,7 +141,7 @@ async fn the_engines_queue_holds_and_whoever_finds_no_place_leaves_nothing_behin
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Waits for something; the most that was measured meanwhile.
+/// Waits until `done` returns true; returns the maximum of `measure` meanwhile.
 async fn until(done: impl Fn() -> bool, measure: impl Fn() -> f64) -> f64 {
     let (began, mut most) = (Instant::now(), 0.0_f64);
     loop {

@@ -1,5 +1,5 @@
-//! Messages over sockets: every transcript in every grouping of tokens, cut at every token: the stream is well-formed, and its
-//! deltas put together are the message that is not streamed. Then what its clients send, and how they are refused.
+//! Messages over sockets: every transcript in every grouping of tokens, cut at every token. The stream is well-formed, and its deltas
+//! together are the message that isn't streamed. Then: what clients send, and how their requests are refused.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn request(text: &str, limit: u64, stream: bool) -> Value {
             "thinking": { "type": "adaptive" }, "messages": [{ "role": "user", "content": text }] })
 }
 
-/// The message that a client puts together from a stream, which must be well-formed; an error as the body that says the same.
+/// Message that a client assembles from a stream, which must be well-formed; for a stream that ends in an error, the error event.
 fn folded(answer: &Answer) -> Value {
     let mut check = Protocol::Messages.check();
     check.feed(&answer.body).and_then(|()| check.finish()).unwrap_or_else(|violation| {
@@ -72,7 +72,7 @@ fn end(block: &mut Value, input: &str) {
     }
 }
 
-/// Without what differs between two requests.
+/// Removes what differs between two requests.
 fn same(message: &Value) -> Value {
     let mut message = masked(message);
     if let Some(error) = message.as_object_mut() {
@@ -172,7 +172,7 @@ async fn a_long_silence_is_broken_by_pings() {
     server.stop().await;
 }
 
-/// A request as large as a coding agent's first one, with everything that such clients put into it.
+/// Request as large as a coding agent's first request, with everything that such clients send.
 fn agents_body() -> Value {
     let property = json!({ "type": "string", "description": "What the tool is to do, in words. ".repeat(8) });
     let schema = json!({ "type": "object", "properties": { "a": property, "b": property, "c": property }, "additionalProperties": false });
@@ -230,7 +230,7 @@ async fn counted_tokens_are_those_of_the_prompt() {
     server.stop().await;
 }
 
-/// The error object, and that it is whole.
+/// Checks that the error object is complete; returns its message.
 fn refused(answer: &Answer, status: u16, kind: &str) -> String {
     assert_eq!(answer.status, status, "{:?}", answer.body);
     let body = answer.json();
@@ -302,7 +302,7 @@ async fn every_refusal_has_anthropics_shape() {
     plain.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
     refused(&send(address, plain).await, 415, "invalid_request_error");
     refused(&send(address, keyed(PATH, " ".repeat(33 << 20))).await, 413, "request_too_large");
-    // Other routes keep their own shape.
+    // Other routes keep OpenAI's shape of errors.
     assert_eq!(get(address, "/v1/models").await.json()["error"]["code"], "invalid_api_key");
     server.stop().await;
 }

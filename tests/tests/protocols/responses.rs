@@ -1,5 +1,5 @@
-//! What requests of the Responses API may ask for, over a socket: one call, room for the answer, sealed reasoning, log
-//! probabilities, the turn's own tokens, custom tools.
+//! Fields of requests of the Responses API, over a socket: one call at most, truncation, sealed reasoning, log-probabilities, the turn's
+//! own tokens, custom tools.
 
 use host::api::Protocol;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn kinds(response: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_parallel_calls_the_turn_ends_cleanly_after_the_first() {
     for size in [1, 4, 0] {
-        // The engine would never end by itself: the generation is cancelled.
+        // The engine would never end by itself: the server has to cancel the generation.
         let (server, _folder) =
             serve(json!([{ "text": TWO_CALLS, "tokens_per_step": size, "finish": "hang" }]), None).await;
         for stream in [true, false] {
@@ -70,7 +70,7 @@ async fn without_parallel_calls_one_that_is_cut_off_still_fails_or_is_incomplete
     server.stop().await;
 }
 
-/// A long conversation: instructions, many exchanges, a last question.
+/// Input of a long conversation: instructions, many exchanges, a last question.
 fn long_input() -> Value {
     let mut input = vec![json!({ "role": "developer", "content": "Stay polite." })];
     for number in 0..40 {

@@ -1,4 +1,4 @@
-//! Every transcript, through every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
+//! Every transcript, in every grouping of tokens into steps, cut at every token, in Responses and Chat Completions: the stream is
 //! well-formed, and streamed = completed = not streamed.
 
 use host::api::Protocol;
@@ -33,7 +33,7 @@ fn well_formed(protocol: Protocol, answer: &Answer) {
     });
 }
 
-/// The last event's response of a stream.
+/// Response object of a stream's last event.
 fn terminal(answer: &Answer) -> Value {
     answer.events().last().expect("a terminal event")["response"].clone()
 }
@@ -88,7 +88,7 @@ async fn chat_deltas_put_together_are_the_message_that_is_not_streamed() {
             let whole = post(server.address, "/v1/chat/completions", &chat(name, size, None, false)).await;
             let streamed = post(server.address, "/v1/chat/completions", &chat(name, size, None, true)).await;
             if *name == "unclosed_call_cut_in_the_arguments" {
-                continue; // ends as an error in both; the next test looks at it
+                continue; // ends as an error in both; the next test checks it
             }
             well_formed(Protocol::Chat, &streamed);
             let whole = whole.json();

@@ -1,4 +1,4 @@
-//! A client that leaves ends its answer at the engine.
+//! A client that disconnects cancels its answer at the remote engine.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! What real engines answered (SGLang's by hand, from its source), played again: the answer is the embedded engine's, in every protocol.
+//! Captured answers of real engines (SGLang's written by hand, from its source), played again: the server's answer is the same as with the
+//! embedded engine, in every protocol.
 
 use std::path::Path;
 
@@ -10,10 +11,10 @@ use tests::server::{Setup, TestServer};
 
 use crate::setup::start;
 
-/// The prompt that was captured, in the model's ids: `Hello!` of a user.
+/// Prompt of the captured request, in the model's token ids: a user's `Hello!`.
 const PROMPT: [u32; 10] = [706, 474, 198, 332, 0, 707, 198, 706, 397, 198];
 
-/// Folder of the capture, what the engine says it is, and where it tells the ids that it was sent.
+/// Engines: folder of the capture, kind, `owned_by` that it reports, and the field of the request that has the prompt's ids.
 const ENGINES: [(&str, EngineKind, &str, &str); 4] = [
     ("vllm_completions", EngineKind::OpenAi, "vllm", "prompt"),
     ("vllm_generate", EngineKind::Vllm, "vllm", "token_ids"),
@@ -21,8 +22,8 @@ const ENGINES: [(&str, EngineKind, &str, &str); 4] = [
     ("llamacpp", EngineKind::LlamaCpp, "llamacpp", "prompt"),
 ];
 
-/// Answers in the three protocols, less what is another's in each answer: ids, times, what was cached (Messages counts
-/// the rest of the prompt only).
+/// Answers in the three protocols, without what differs from answer to answer: ids, times, cached tokens (and `input_tokens`, since Messages
+/// counts only the prompt tokens that weren't cached).
 async fn answers(server: &TestServer) -> Vec<Value> {
     let message = json!([{ "role": "user", "content": "Hello!" }]);
     let requests = [

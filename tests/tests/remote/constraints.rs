@@ -1,5 +1,5 @@
-//! What constrains an answer goes to the engine as its source; an engine that can't follow it refuses what is demanded, and is asked again
-//! without what is only wished.
+//! Constraints of an answer are sent to the remote engine as the text of a grammar. If the engine can't follow the grammar, a request that
+//! demands it is refused, and one for which it is optional is sent again without it.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -9,7 +9,7 @@ use crate::setup::before;
 
 const CALL: &str = "<think>\n\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
 
-/// A request with a strict tool.
+/// Body of a request with a strict tool.
 fn request(tool_choice: &str) -> Value {
     let parameters = json!({
         "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"], "additionalProperties": false
@@ -37,7 +37,7 @@ async fn a_demanded_call_is_a_grammar_in_the_models_own_tokens() {
     server.stop().await;
 }
 
-/// An engine that fails over every grammar, with this error under 200.
+/// Starts an engine that fails for every grammar, with this error in an answer of status 200.
 async fn fails_over_grammars(error: Value) -> FakeEngine {
     FakeEngine::start(move |_, body| {
         let failed = [head(), format!("data: {error}\n\ndata: [DONE]\n\n").into_bytes()].concat();

@@ -1,5 +1,5 @@
-//! What becomes of an answer whose engine fails: before its first token another engine gives it, behind it it fails once, and the
-//! server goes on in any case.
+//! Answers whose engine fails: before the first token another engine is tried, after it the answer fails with one error, and the server
+//! keeps running in any case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::setup::{ask, before, kinds, question, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
-/// Two engines, of which whichever is asked first does `fault`, and every later request is answered well.
+/// Starts two engines. The first request to either of them meets `fault`, and every later request is answered well.
 async fn faulty_once(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> [FakeEngine; 2] {
     let (asked, fault) = (Arc::new(AtomicUsize::new(0)), Arc::new(fault));
     let engine = || {
@@ -29,7 +29,7 @@ async fn faulty_once(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> [F
     [engine().await, engine().await]
 }
 
-/// The answer is another engine's, as if nothing had been.
+/// Checks that the other engine gives the answer, and the client notices no fault.
 async fn is_answered_by_another(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) {
     let [first, second] = faulty_once(fault).await;
     let server = start(&urls(&[&first, &second]), |setup| {
@@ -42,7 +42,7 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Act> + Send + Sync + 'st
     server.stop().await;
 }
 
-/// An engine that always does this, and the status and error code of a plain answer.
+/// Starts an engine that always acts so; returns status and error code of an answer that isn't streamed.
 async fn refused(acts: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> (u16, Value) {
     let engine = FakeEngine::start(move |_, _| acts()).await;
     let server = start(&engine.url(), |setup| {
@@ -78,7 +78,7 @@ async fn an_answer_that_breaks_off_before_its_first_token_is_another_engines() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_whose_first_token_is_too_late_is_given_up() {
     is_answered_by_another(|| vec![Act::UntilGone]).await;
-    // Comments are no tokens.
+    // Comments don't count as tokens.
     is_answered_by_another(|| {
         vec![Act::Send([head(), b": still there\n\n".to_vec()].concat()), Act::UntilGone]
     })
@@ -89,13 +89,13 @@ async fn an_engine_whose_first_token_is_too_late_is_given_up() {
 async fn an_engine_that_nobody_listens_at_is_passed_over() {
     let [first, second] = faulty_once(Vec::new).await;
     let server = start(&urls(&[&first, &second]), |setup| {
-        // It is the request that finds out, not the watch.
+        // The request has to find out, not the health checks.
         setup.limits.remote.health_time = Duration::from_hours(1);
     })
     .await;
     first.kill().await;
     let answer = ask(&server).await;
-    // The one that is left meets its first request by closing the connection.
+    // The remaining engine closes the connection of its first request.
     assert_eq!(answer.status, 503);
     assert_eq!(text(&ask(&server).await), "Hello there.");
     server.stop().await;
@@ -190,7 +190,7 @@ async fn an_engine_that_comes_back_is_looked_at_again() {
     first.kill().await;
     while get(server.address, "/health").await.status == 200 {}
     assert_eq!(ask(&server).await.status, 503);
-    // Another model's engine stays out.
+    // An engine with another tokenizer isn't used.
     let other = Identity { tokenizes_alike: false, ..Identity::default() };
     let other = FakeEngine::start_as(other, address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
     assert_eq!(ask(&server).await.status, 503);

@@ -1,4 +1,4 @@
-//! Which engines there are: found out at the start, kept in a file, asked for with a key.
+//! List of remote engines: probed at the start, read from a file, used with a key.
 
 use serde_json::json;
 use tests::client::{get, post};
@@ -17,12 +17,12 @@ async fn a_list_in_a_file_is_read_again_and_what_left_it_is_asked_nothing_more()
     std::fs::write(&list, format!("# ours\n{}\n", first.url())).expect("a file");
     let server = before(&format!("@{}", list.display())).await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
-    // A list that can't be read changes nothing.
+    // A list that can't be parsed changes nothing.
     std::fs::write(&list, "nonsense\n").expect("a file");
     assert_eq!(ask(&server).await.status, 200);
     std::fs::write(&list, second.url()).expect("a file");
     while second.seen.requests().is_empty() {
-        // Between the first's leaving and the second's having been looked at there is none.
+        // There is no engine from the removal of the first until the second has been probed.
         assert!([200, 503].contains(&ask(&server).await.status.as_u16()));
     }
     let before = first.seen.requests().len();

@@ -1,4 +1,4 @@
-//! Engines elsewhere: their faults, and what clients see of them; what is sent to each kind; real answers of real engines.
+//! Remote engines: their faults, and what clients see of them; what is sent to each kind; captured answers of real engines.
 
 mod cancel;
 mod captured;

@@ -1,4 +1,4 @@
-//! An engine that has too much to do is a status here, and no event of an answer.
+//! Overload of a remote engine becomes an HTTP status, not an event of an answer.
 
 use tests::client::post;
 use tests::fake_engine::{Act, FakeEngine, refusal};

@@ -1,4 +1,4 @@
-//! A server in front of fake engines.
+//! Set-up of a server in front of fake engines.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use tests::client::{Answer, post};
 use tests::fake_engine::FakeEngine;
 use tests::server::{Setup, TestServer};
 
-/// A server in front of the engines at these URLs (or `@FILE`).
+/// Starts a server in front of the engines at these URLs (or `@FILE`).
 pub(crate) async fn before(engines: &str) -> TestServer {
     start(engines, |_| {}).await
 }
 
-/// The same with other settings.
+/// Starts a server in front of these engines, with changed settings.
 pub(crate) async fn start(engines: &str, change: impl FnOnce(&mut Setup)) -> TestServer {
     let mut setup = Setup::default();
     setup.model.engine = engines.parse::<EngineChoice>().expect("URLs");
@@ -22,17 +22,17 @@ pub(crate) async fn start(engines: &str, change: impl FnOnce(&mut Setup)) -> Tes
     TestServer::start(setup).await
 }
 
-/// The URLs of several engines.
+/// URLs of several engines, joined by commas.
 pub(crate) fn urls(engines: &[&FakeEngine]) -> String {
     engines.iter().map(|engine| engine.url()).collect::<Vec<_>>().join(",")
 }
 
-/// What clients ask in these tests.
+/// Body of the request that clients send in these tests.
 pub(crate) fn question(stream: bool) -> Value {
     json!({ "model": "qwen3-tiny", "input": "Who are you?", "stream": stream })
 }
 
-/// A question, and its whole answer.
+/// Sends the question and returns the whole answer, which isn't streamed.
 pub(crate) async fn ask(server: &TestServer) -> Answer {
     post(server.address, "/v1/responses", &question(false)).await
 }

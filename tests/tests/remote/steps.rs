@@ -1,4 +1,4 @@
-//! Several tokens in one step of an engine.
+//! Several tokens in one step of a remote engine.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -6,7 +6,7 @@ use tests::fake_engine::{Act, FakeEngine, done, event, head, ids};
 
 use crate::setup::before;
 
-/// The whole answer as one event.
+/// Whole answer whose tokens come in one event.
 fn at_once(text: &str) -> Vec<u8> {
     [head(), event(&ids(text), Some("stop")), done()].concat()
 }

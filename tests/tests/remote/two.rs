@@ -1,4 +1,4 @@
-//! Two engines, one of which dies under a hundred streams.
+//! Two remote engines, one of which dies while a hundred streams run.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::setup::{ask, start, urls};
 
 const STREAMS: usize = 100;
 
-/// The terminal events of a stream, whose first text is counted in `begun`.
+/// Reads a stream to its end and returns its terminal events; counts it in `begun` at its first text.
 async fn ends(address: SocketAddr, index: usize, begun: &AtomicUsize) -> Vec<&'static str> {
     let body = json!({ "model": "qwen3-tiny", "input": format!("Question {index}"), "stream": true });
     let mut stream = open(address, json_request("/v1/responses", body.to_string())).await;

@@ -1,4 +1,4 @@
-//! Bad input over real sockets: each gets its own clear error, and the server lives on.
+//! Bad input over real sockets: each gets its own clear error, and the server keeps running.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn lives(server: &TestServer) {
     assert_eq!(answer.status, 200, "{:?}", answer.body);
 }
 
-/// The error object, with its fields as OpenAI has them.
+/// Checks that an answer has this status and an error object with OpenAI's fields; returns the error object.
 fn error(answer: &Answer, status: u16) -> Value {
     assert_eq!(answer.status, status, "{:?}", answer.body);
     assert!(answer.headers.contains_key("x-request-id"));
@@ -122,7 +122,7 @@ async fn malformed_http_is_refused() {
     server.stop().await;
 }
 
-/// The error object of an answer to a head that the server can't read.
+/// Checks the answer to a head that the server can't read; returns the error object.
 fn bare_error(answer: &str, status: u16) -> Value {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
     assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
@@ -140,7 +140,7 @@ fn bare_error(answer: &str, status: u16) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_that_cannot_be_read_get_the_error_object_and_the_whole_of_it() {
     let mut setup = Setup::default();
-    // Room for a target that is longer than any may be.
+    // Headers may be larger than the maximum length of a request target.
     setup.limits.header_bytes = 128 << 10;
     let server = TestServer::start(setup).await;
     let many = format!("GET /health HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(100));

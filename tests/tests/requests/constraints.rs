@@ -1,10 +1,11 @@
-//! What has to follow a grammar: followed by the CPU engine, refused by engines that can't, in each protocol's words and with the engine's name.
+//! Requests whose answer must follow a grammar: the CPU engine follows it, engines that can't refuse it, in each protocol's format and with the
+//! engine's name. Priorities, too.
 
 use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
-/// Endpoint, body, and the field that is refused; Messages' errors name it in words only.
+/// Endpoint, body, and the field that is refused; errors of Messages name it in the message only.
 fn demands() -> Vec<(&'static str, Value, &'static str)> {
     let schema = json!({
         "type": "object", "properties": { "n": { "enum": [1, 2] } }, "required": ["n"], "additionalProperties": false
@@ -57,7 +58,7 @@ async fn refuses(setup: Setup, engine: &str) {
     server.stop().await;
 }
 
-/// The arguments of the only call, or else the only message.
+/// Arguments of the call, or else the message, parsed as JSON.
 fn written(answer: &Value) -> Value {
     let text = |value: &Value| serde_json::from_str(value.as_str().expect("a text")).expect("JSON");
     let last = |list: &Value| list.as_array().and_then(|list| list.last()).cloned().unwrap_or_default();
@@ -74,7 +75,7 @@ fn written(answer: &Value) -> Value {
     }
 }
 
-/// What becomes of a request with a priority.
+/// Status and the error's `param` of a request with a priority.
 async fn with_priority(setup: Setup) -> (u16, Value) {
     let server = TestServer::start(setup).await;
     let body = json!({ "model": "qwen3-tiny", "prompt": "x", "max_tokens": 1, "priority": 1 });
@@ -111,7 +112,7 @@ async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
     });
     let answer = post(server.address, "/v1/chat/completions", &body).await.json();
     let content = answer["choices"][0]["message"]["content"].as_str().unwrap_or_default();
-    // All of it is the beginning of an object: nothing is wrong with it but that it ends.
+    // The content is the beginning of an object: it's valid JSON except that it ends too early.
     assert!(content.starts_with('{') && content.len() > 10, "{answer}");
     match serde_json::from_str::<Value>(content) {
         Ok(whole) => assert!(whole.is_object(), "{answer}"),
@@ -120,7 +121,7 @@ async fn a_json_object_is_begun_at_once_however_long_the_model_goes_on() {
     server.stop().await;
 }
 
-/// A schema in which too much may come at once, behind its beginning: two thousand kinds of objects.
+/// Schema that has too many alternatives at one place after its beginning: two thousand kinds of objects.
 fn outgrowing() -> Value {
     let kind = |at: usize| {
         let properties = json!({ (format!("kind_{at}")): { "const": at }, "v": { "type": "integer" } });
@@ -130,7 +131,7 @@ fn outgrowing() -> Value {
     json!({ "type": "object", "properties": { "x": any }, "required": ["x"], "additionalProperties": false })
 }
 
-/// Endpoint, body, and the error's code and type.
+/// Endpoint, body, and the code and type of the error.
 fn outgrowing_demands() -> [(&'static str, Value, Option<&'static str>, Option<&'static str>); 3] {
     let schema = outgrowing();
     let named = json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": schema } });

@@ -1,5 +1,5 @@
-//! What requests may use, over real sockets: packed bodies, the memory that bodies share, the CPU time of a key, and bodies of very
-//! many small things, which are refused by what they hold and cost no more than their size.
+//! Resources that requests may use, over real sockets: compressed bodies, the memory that bodies share, the CPU time of a key, and bodies
+//! of very many small values, which are refused by the number of values and cost no more than their size.
 
 use std::io::Write as _;
 
@@ -54,7 +54,7 @@ async fn packed_bodies_are_read_within_the_bound_on_bodies() {
     server.stop().await;
 }
 
-/// Half a body, sent; the connection stays open.
+/// Sends a body except its last byte and keeps the connection open.
 async fn half_a_body(server: &TestServer, bytes: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
     let head = format!(
@@ -66,7 +66,7 @@ async fn half_a_body(server: &TestServer, bytes: usize) -> TcpStream {
     stream
 }
 
-/// The beginning of the answer that comes first, the connection that it came on, and the other one.
+/// Waits for the first answer on either connection; returns its beginning, its connection, and the other connection.
 async fn first_answered(mut one: TcpStream, mut other: TcpStream) -> ([u8; 12], TcpStream, TcpStream) {
     let (mut start, mut other_start) = ([0; 12], [0; 12]);
     let is_one = tokio::select! {
@@ -81,7 +81,7 @@ async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
     let mut setup = Setup::default();
     setup.limits.request_memory = 16 << 20;
     let server = TestServer::start(setup).await;
-    // Three times 4 MiB are held when all of one of these is there: nothing is left for the other, whichever that is.
+    // Three times 4 MiB are accounted when one of these bodies has arrived: too little is left for the other, whichever that is.
     let (one, other) = tokio::join!(half_a_body(&server, 4 << 20), half_a_body(&server, 4 << 20));
     let (start, mut refused, waiting) = first_answered(one, other).await;
     assert_eq!(&start, b"HTTP/1.1 503");
@@ -93,7 +93,7 @@ async fn bodies_share_one_memory_of_which_small_ones_always_get_some() {
     assert!(rest.contains("Please try again"), "{rest}");
     assert_eq!(send(&server, HELLO.into(), None, None).await.status, StatusCode::OK);
     drop(waiting);
-    // What was held is free again once the server has seen that its client left.
+    // The memory is free again when the server has noticed that the client disconnected.
     let large = format!("{HELLO}{}", " ".repeat(3 << 20));
     loop {
         let status = send(&server, large.clone().into_bytes(), None, None).await.status;
@@ -128,7 +128,7 @@ async fn a_key_that_used_its_cpu_time_waits_and_others_do_not() {
     server.stop().await;
 }
 
-/// A body with `count` copies of `part` in `field`, and what else a request needs.
+/// Body with `count` copies of `part` in `field`, and `rest` at its end.
 fn many(field: &str, part: &str, count: usize, rest: &str) -> Vec<u8> {
     let list = vec![part; count].join(",");
     format!("{{\"model\": \"qwen3-tiny\", \"{field}\": [{list}]{rest}}}").into_bytes()

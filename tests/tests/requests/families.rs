@@ -1,4 +1,4 @@
-//! A model of each family that the engine knows, from its directory to the tokens of an answer.
+//! A model of each family that the engine supports, from its directory to the tokens of an answer.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tests::client::post;
 use tests::server::{Setup, TestServer};
 
-/// The engine's tiny random models, and which parser is taken (`auto` where one claims the model's type).
+/// The engine's tiny random models, and the parser of each (`None`: `auto`).
 const MODELS: [(&str, Option<&str>); 8] = [
     ("llama3-bf16", Some("none")),
     ("mistral-window-bf16", None),
@@ -24,10 +24,10 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/engine/tests/goldens").join(name)
 }
 
-/// The one that is served as Kimi K2 is published.
+/// Model that is served in the form in which Kimi K2 is published.
 const KIMI: &str = "deepseek-fp8";
 
-/// A model directory: a tiny model with the embedded one's tokenizer and template; Kimi's has a tokenizer of its own kind.
+/// Makes a model directory: a tiny model with the embedded model's tokenizer and template; Kimi's has a tiktoken tokenizer.
 fn directory(folder: &Path, name: &str) -> PathBuf {
     let model = folder.join(name);
     std::fs::create_dir(&model).expect("made");
@@ -57,7 +57,7 @@ fn options(folder: &Path, name: &str, parser: Option<&str>) -> ModelOptions {
         model: Some(directory(folder, name).to_string_lossy().into_owned()),
         parser: parser.map(str::to_owned),
         engine: EngineChoice::Local,
-        // Random weights: what comes next is often a matter of the last bits.
+        // With random weights, logits are so close that rounding would often change the next token.
         numerics: Numerics::EXACT,
         ..Setup::default().model
     }

@@ -1,4 +1,4 @@
-//! Requests that are refused, and what reading them may cost.
+//! Requests: which are refused, what reading them may cost, which model answers them, what constrains answers, and how long they wait.
 
 mod bad_requests;
 mod constraints;

@@ -1,4 +1,4 @@
-//! Several models in one server: who answers, what is each one's own, and what they share.
+//! Several models in one server: which of them answers, what each has of its own, and what they share.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use tests::server::{Setup, TestServer};
 
 const TEXT: &str = "<think>\nwhy\n</think>\n\nsaid";
 
-/// The embedded model under these names, with a script that says `TEXT`.
+/// Options of the embedded model under these names, with a script that replays `TEXT`.
 fn scripted(folder: &Path, names: &[&str], parser: &str) -> ModelOptions {
     let setup = Setup::replay(folder, &json!([{ "text": TEXT }])).with_parser(parser);
     ModelOptions { served_names: names.iter().map(|name| (*name).to_owned()).collect(), ..setup.model }
 }
 
-/// Two scripted models: `first` has a parser, and `second` none and a small context.
+/// Configuration with two scripted models: `first` has a parser; `second` has none, and a small context.
 fn two(folder: &Path, first: &str, second: &[&str]) -> Setup {
     let other = ModelOptions { context: Some(64), ..scripted(folder, second, "none") };
     Setup { model: scripted(folder, &[first], "qwen3"), others: vec![other], ..Setup::default() }
 }
 
-/// Every endpoint that depends on a model, with a body that lacks its name.
+/// Every endpoint that depends on a model, with a body that lacks `model`.
 fn endpoints() -> [(&'static str, Value); 7] {
     let messages = json!([{ "role": "user", "content": "x" }]);
     [
@@ -78,7 +78,7 @@ async fn the_model_is_read_before_what_depends_on_it() {
         let missing = refusal(path, &body, 400).await;
         let message = missing["message"].as_str().expect("text");
         assert!(message.contains("model") && message.contains("`small`, `big`"), "{path}: {message}");
-        // Of what else is wrong nothing is said: who knows what the model would make of it?
+        // Other faults of the body aren't reported, since what is valid depends on the model.
         let wrong = json!({ "model": "huge", "temperature": "hot", "messages": 7, "input": 7, "prompt": 7, "tokens": 7 });
         let unknown = refusal(path, &wrong, 404).await;
         if !path.starts_with("/v1/messages") {
@@ -127,13 +127,13 @@ async fn metrics_and_parsers_are_told_of_each_model() {
     server.stop().await;
 }
 
-/// A random answer that is the same each time.
+/// Body of a request that samples with a seed, so that the answer is the same each time.
 fn seeded(model: &str, seed: usize) -> Value {
     json!({ "model": model, "prompt": "The weather in", "max_tokens": 24, "temperature": 1, "seed": seed,
             "return_token_ids": true })
 }
 
-/// The tokens that these requests get, sent all at once.
+/// Sends these requests all at once and returns the tokens of each answer.
 async fn tokens(server: &TestServer, requests: impl Iterator<Item = Value>) -> Vec<Value> {
     let answers = requests.map(async |body: Value| {
         let answer = post(server.address, "/v1/completions", &body).await.json();

@@ -1,5 +1,5 @@
-//! What an assistant refused in an earlier turn reaches the model as its own text, in both of OpenAI's protocols: the tokens of the
-//! prompt, as the server tells them, spell the conversation.
+//! A refusal of the assistant in an earlier turn reaches the model as the assistant's text, in both of OpenAI's protocols: the prompt's
+//! tokens, which the server returns, spell the conversation.
 
 use serde_json::{Value, json};
 use tests::client::post;
@@ -28,7 +28,7 @@ async fn in_responses() {
     server.stop().await;
 }
 
-/// All strings in a value, joined.
+/// Joins all strings in a value.
 fn texts(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,5 +1,6 @@
-//! Bodies over the limit, over real sockets: who asks first is told before sending any, of others the rest is taken, up to twice the
-//! limit and for a bounded time, and the connection ends. Which bound ends it is set by the test, so none depends on how fast this runs.
+//! Bodies over the limit, over real sockets. A client that asks first (`expect: 100-continue`) is refused before it sends the body. The rest of
+//! other bodies is read, up to twice the limit and for a bounded time, and then the connection ends. Each test sets which bound ends it, so
+//! none depends on how fast it runs.
 
 use std::time::Duration;
 
@@ -9,13 +10,13 @@ use tokio::net::TcpStream;
 
 const HELLO: &str = r#"{"model": "qwen3-tiny", "input": "Hello", "max_output_tokens": 2}"#;
 const LIMIT: usize = 64 << 10;
-/// A limit, and less than twice as much: far more than the kernel's buffers hold, so it can only be sent whole if the server reads on.
+/// A limit, and a body of less than twice as much: far more than the kernel's buffers hold, so all of it is sent only if the server reads on.
 const LARGE: usize = 16 << 20;
 const MUCH: usize = 30 << 20;
 /// Longer than any test waits.
 const NEVER: Duration = Duration::from_hours(1);
 
-/// A server that takes bodies of `limit` bytes, and the rest of those that it refused for `rest_time`.
+/// Starts a server that accepts bodies of `limit` bytes, and reads the rest of refused ones for `rest_time`.
 async fn server(limit: usize, rest_time: Duration) -> TestServer {
     let mut setup = Setup::default();
     setup.limits.body_bytes = limit;
@@ -23,7 +24,7 @@ async fn server(limit: usize, rest_time: Duration) -> TestServer {
     TestServer::start(setup).await
 }
 
-/// A connection on which a head with these lines was sent.
+/// Opens a connection and sends a request head with these lines.
 async fn begin(server: &TestServer, lines: &str) -> TcpStream {
     let head = format!(
         "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{lines}\r\n"
@@ -33,7 +34,7 @@ async fn begin(server: &TestServer, lines: &str) -> TcpStream {
     stream
 }
 
-/// What the server sends until it ends the connection.
+/// Reads what the server sends until it ends the connection.
 async fn until_closed(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
@@ -41,7 +42,7 @@ async fn until_closed(stream: &mut TcpStream) -> String {
     String::from_utf8(answer).expect("UTF-8")
 }
 
-/// Reads the head of an interim answer.
+/// Reads an interim answer, which must be `100 Continue`.
 async fn asked_for_the_body(stream: &mut TcpStream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -77,7 +78,7 @@ async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
     server.stop().await;
 }
 
-/// A body of unknown length: the server asks for it, finds that it is too large, and owes the client the time to send the rest.
+/// A body of unknown length: the server asks for it and finds that it is too large, so it has to let the client send the rest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_told_to_go_on_is_heard_out() {
     let server = server(LARGE, NEVER).await;

@@ -1,5 +1,5 @@
-//! Trained models of other families from their directories: real tokens, through their own template and the parser that is
-//! chosen by the model's type, in every protocol.
+//! Trained models of other families, loaded from their directories: real tokens, with their own template and the parser that is chosen by
+//! the model's type, in every protocol.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ async fn answered(server: &TestServer, path: &str, body: &Value) -> Answer {
     answer
 }
 
-/// Arguments as the client reads them.
+/// City in a call's arguments, parsed as a client does.
 fn city(arguments: &Value) -> Value {
     serde_json::from_str::<Value>(arguments.as_str().expect("text")).expect("JSON")["city"].clone()
 }

@@ -1,4 +1,4 @@
-//! The CPU engine seen from outside: who waits too long for it, and drafts, which change no answer.
+//! The CPU engine seen from outside: requests that wait too long for it, and drafts, which change no answer.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use tests::client::{json_request, metric, open, post};
 use tests::server::{Setup, TestServer};
 
-/// Of a token's keys and values in the embedded model: five layers, two heads of 32, f16.
+/// Bytes of a token's keys and values in the embedded model: five layers, keys and values, two heads of 32, f16.
 const TOKEN_BYTES: usize = 5 * 2 * 2 * 32 * 2;
 
-/// A prompt that takes more than half of a cache of 4,096 tokens, and an answer that takes the rest.
+/// Request whose prompt takes more than half of a cache of 4,096 tokens, and whose answer takes almost all of the rest.
 fn large(first: u32) -> Value {
     let prompt: Vec<u32> = (0..2100).map(|at| if at == 0 { first } else { 20 + at % 90 }).collect();
-    // Nothing ends it early.
+    // The end tokens can't come, so the answer has its full length.
     let bias = json!({ "705": -100, "707": -100 });
     json!({ "model": "waiting", "prompt": prompt, "max_tokens": 1900, "stream": true, "logit_bias": bias })
 }
@@ -32,7 +32,7 @@ async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
     let second = post(server.address, "/v1/completions", &large(4)).await;
     assert_eq!((second.status.as_u16(), &second.headers["retry-after"]), (429, &"1".parse().unwrap()));
     assert_eq!(second.json()["error"]["code"], "rate_limit_exceeded");
-    // The first is left alone, and figures are there when the step is done.
+    // The first request isn't affected. Figures are updated when a step is done.
     let refused = r#"sluice_engine{model="waiting",figure="refused"}"#;
     while metric(server.address, refused).await == 0.0 {
         assert!(first.next().await.is_some(), "it ended, and no refusal was counted");
@@ -41,7 +41,7 @@ async fn a_request_that_waits_too_long_gets_a_status_and_when_to_ask_again() {
     server.stop().await;
 }
 
-/// What it says to several conversations, greedy and not, and how many drafted tokens were accepted.
+/// Answers to several prompts, greedy and sampled, and the number of drafted tokens that were accepted.
 async fn answers(name: &str, speculation: SpeculationOptions) -> (Vec<Value>, f64) {
     let mut setup = Setup::default();
     setup.model.served_names = vec![name.to_owned()];

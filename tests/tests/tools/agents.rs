@@ -1,4 +1,4 @@
-//! Answers in which the server runs tools, end to end: scripted turns, a real tool server.
+//! Answers for which the server runs tools, end to end: scripted turns, a real tool server.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn serving(rules: &Value) -> (TestServer, tempfile::TempDir) {
     (TestServer::start(setup(folder.path(), HOSTILE, rules)).await, folder)
 }
 
-/// The types of events, without their deltas and without what comes between `added` and `done` of reasoning and messages.
+/// Types of the events, without deltas and without the events between `added` and `done` of reasoning and messages.
 fn shape(events: &[Value]) -> Vec<&str> {
     let kinds = events.iter().filter_map(|event| event["type"].as_str()?.strip_prefix("response."));
     let kept = |kind: &&str| {
@@ -65,7 +65,7 @@ async fn a_call_runs_and_the_model_goes_on_with_its_result() {
     let whole = post(server.address, "/v1/responses", &request("hostile", false)).await.json();
     assert_eq!(masked(&whole), masked(&response));
 
-    // The whole answer as input of the next request: the call and its result are there, and nothing is listed again.
+    // The whole answer is input of the next request: it has the call and its result, and tools aren't listed again.
     let mut next = request("hostile", true);
     let mut input = vec![json!({ "role": "user", "content": "Go." })];
     input.extend(response["output"].as_array().expect("a list").iter().cloned());
@@ -118,7 +118,7 @@ async fn what_goes_wrong_with_a_tool_is_a_failed_call_and_the_model_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_one_turn_run_beside_each_other() {
-    // Each call waits until the other is there.
+    // Each call waits until the other has arrived.
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
     let (server, _folder) = serving(&then_done(&calls(&[("meet", json!({})), ("meet", json!({}))]))).await;
     let mut body = request("other", true);
@@ -152,7 +152,7 @@ async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
     ]))
     .await;
     let mut body = request("hostile", true);
-    // The operator's default for this server is to ask.
+    // The operator's default for this server is to require approval.
     body["tools"][0]["require_approval"] = Value::Null;
     let (_, response) = streamed(&server, &body).await;
     assert_eq!(types(&response), ["mcp_list_tools", "reasoning", "mcp_approval_request"]);
@@ -176,7 +176,7 @@ async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
         let call = item(&response, "mcp_call");
         assert_eq!((&call["approval_request_id"], &call["output"]), (&asked["id"], &json!("{\"a\":1}")));
 
-        // Sent again with all that came of it, the call doesn't run a second time.
+        // The approval is sent again together with the call's result, so the call doesn't run a second time.
         input.extend(response["output"].as_array().expect("a list").iter().cloned());
         input.push(json!({ "role": "user", "content": "Go." }));
         body["input"] = json!(input);
@@ -263,12 +263,12 @@ async fn tools_that_the_server_does_not_run_are_left_aside_with_a_warning() {
     server.stop().await;
 }
 
-/// What gpt-oss's template does, as far as it matters here.
+/// The parts of gpt-oss's template that matter here.
 const HARMONY: &str = "{% if builtin_tools %}<|start|>system<|message|>{{ builtin_tools | join(' ') }}<|end|>{% endif %}\
     {% for message in messages %}<|start|>{{ message.role }}<|message|>{{ message.content }}<|end|>{% endfor %}\
     {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 
-/// The built-in tools of gpt-oss, called as it calls them.
+/// Replay rules that call the built-in tools in gpt-oss's own way.
 fn harmony_rules() -> Value {
     let call = |to: &str, body: &str| format!("<|channel|>analysis to={to} code<|message|>{body}<|call|>");
     json!([
@@ -304,7 +304,7 @@ async fn harmonys_built_in_tools_run_on_the_servers_behind_them() {
     assert!(
         at("response.code_interpreter_call_code.delta") < at("response.code_interpreter_call.interpreting")
     );
-    // The template is told of the tools, and describes them itself.
+    // The template gets the names of the tools, and describes them itself.
     let prompt = response["input_messages"][0]["message"].as_str().expect("the prompt");
     assert!(prompt.contains("browser python"), "{prompt}");
     server.stop().await;

@@ -1,4 +1,4 @@
-//! What requests choose of the tools that the server runs, clients that leave while one runs, and calls in Harmony's own words.
+//! Server tools: which of them a request allows, clients that disconnect while a call runs, and Harmony's own calls.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tests::tools::{
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
 
-/// A request with all kinds of tools, of which `allowed` are.
+/// Body of a request with all kinds of tools, whose `tool_choice` allows those in `allowed`.
 fn choosing(allowed: &Value) -> Value {
     json!({
         "model": "qwen3-tiny", "input": "Go.", "stream": true, "enable_response_messages": true,
@@ -46,7 +46,7 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
     ]);
     let server = TestServer::start(setup(folder.path(), HOSTILE, &then_done(&words))).await;
     let search = ["browser.search", "browser.open", "browser.find"];
-    // What is allowed; what the model is then shown; which of its calls the server runs, and whether a list is told.
+    // Allowed tools; names that the model is shown; types of the calls that the server runs; whether the answer has a list of tools.
     for (allowed, seen, ran, listed) in [
         (
             json!([{ "type": "mcp", "server_label": "hostile", "name": "echo" }]),
@@ -58,7 +58,7 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
         (json!([{ "type": "web_search_preview" }]), &search[..], &["web_search_call"][..], false),
         (json!([{ "type": "code_interpreter" }]), &["python"][..], &["code_interpreter_call"][..], false),
         (json!([{ "type": "function", "name": "mine" }]), &["mine"][..], &[][..], false),
-        // A function's name is none of a tool that the server runs.
+        // The name of a function doesn't allow a server tool of that name.
         (json!([{ "type": "function", "name": "web_search" }]), &[][..], &[][..], false),
         (json!([{ "type": "mcp", "server_label": "other" }]), &[][..], &[][..], false),
     ] {
@@ -124,7 +124,7 @@ async fn a_forced_call_of_a_servers_tool_is_refused_in_words() {
     server.stop().await;
 }
 
-/// Calls `hang`, or the tool that the user names.
+/// Replay rules that call `hang` for "Go", else the counter that the user names.
 fn leaving() -> Value {
     json!([
         { "when": { "last_role": "user", "last_user_contains": "Go" }, "text": calls(&[("hang", json!({}))]) },
@@ -134,7 +134,7 @@ fn leaving() -> Value {
     ])
 }
 
-/// What a tool server counts of its calls, `begun` or `cancelled`, asked by a request of its own.
+/// Asks a tool server, by a request of its own, for its number of calls that have `begun` or were `cancelled`.
 async fn counted(server: &TestServer, label: &str, what: &str) -> Value {
     let mut body = request(label, true);
     body["input"] = json!(what);
@@ -151,9 +151,9 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
     let more =
         vec![("web", Endpoint::Url(UrlEndpoint::new(listening.url()))), ("events", Endpoint::Url(events))];
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // A call that is over was given up, and not for its time.
+    // A call that ends has been cancelled, since the time limit is never reached.
     let mut setup = setup_within(folder.path(), HOSTILE, &leaving(), more, Duration::from_hours(1));
-    // The next comment shows that the client has left.
+    // The server notices the disconnected client when it sends the next comment.
     setup.limits.keep_alive = Duration::from_millis(100);
     let server = TestServer::start(setup).await;
     for label in ["hostile", "web", "events"] {
@@ -175,7 +175,7 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_beyond_the_bound_wait_for_their_turn() {
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
-    // Two by two, as a call waits until another is there.
+    // Calls run in pairs, as each waits until another has arrived.
     let meet = || ("meet", json!({}));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut setup = setup(folder.path(), HOSTILE, &then_done(&calls(&[meet(), meet(), meet(), meet()])));
@@ -208,7 +208,7 @@ async fn a_server_that_a_request_names_may_speak_the_older_transport() {
     server.stop().await;
 }
 
-/// A template of Harmony's shape, as far as it matters here.
+/// The parts of Harmony's template that matter here.
 const HARMONY: &str = "{% for message in messages %}<|start|>{{ message.role }}<|message|>{{ message.content }}<|end|>{% endfor %}\
     {% if add_generation_prompt %}<|start|>assistant{% endif %}";
 

@@ -1,5 +1,5 @@
-//! Tool servers that misbehave, over stdio and over both transports of HTTP: each fault is an error of its call, within time and memory, and the next
-//! call works.
+//! Tool servers that misbehave, over stdio and over both HTTP transports: each fault is an error of its call, within the limits of time and
+//! memory, and the next call works.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn http() -> (McpServer, HttpToolServer) {
     (McpServer::new("hostile", configured(endpoint), McpLimits::default()), listening)
 }
 
-/// The stream at this path of a server that speaks server-sent events, asked with its key.
+/// Client of the stream at this path of a server of server-sent events, with its key.
 fn sse(listening: &SseToolServer, path: &str, transport: UrlTransport) -> McpServer {
     let headers = vec![(header::AUTHORIZATION, HeaderValue::from_static(KEY))];
     let endpoint = UrlEndpoint { headers, transport, ..UrlEndpoint::new(listening.url(path)) };
@@ -40,7 +40,7 @@ fn sse(listening: &SseToolServer, path: &str, transport: UrlTransport) -> McpSer
     McpServer::new("hostile", configured(Endpoint::Url(endpoint)), limits)
 }
 
-/// What every fault leads to, whatever the transport.
+/// Checks the error of every fault, which is the same for all transports.
 async fn faults(server: &McpServer) {
     let echoed = async || server.call("echo", r#"{"a": 1}"#).await;
     assert_eq!(echoed().await, Ok(r#"{"a":1}"#.to_owned()));
@@ -84,7 +84,7 @@ async fn a_server_of_the_older_transport_is_found_out_unless_another_is_named() 
     assert_eq!(found, Ok("{}".to_owned()));
     let named = sse(&listening, "sse", UrlTransport::Streamable).call("echo", "{}").await;
     assert_eq!(named, Err(McpError::Status(405)));
-    // Both transports are refused: the first one's reason is told.
+    // Both transports are refused; the error is that of the first.
     let missing = sse(&listening, "missing", UrlTransport::Either).tools().await;
     assert_eq!(missing, Err(McpError::Status(405)));
 }
@@ -110,14 +110,14 @@ async fn an_event_stream_that_does_not_begin_as_it_should_is_refused() {
     assert_eq!(without_key.tools().await, Err(McpError::Status(401)));
 }
 
-/// The most memory that this process has while `work` runs, in bytes beyond what it had before.
+/// Growth of this process's memory to its peak while `work` runs, in bytes.
 async fn growth(work: impl Future<Output = ()>) -> usize {
     let field = |name| {
         let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
         let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB"));
         kib.and_then(|kib| kib.parse::<usize>().ok()).expect("a number") << 10
     };
-    // The peak counts from here.
+    // Resets the peak.
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let before = field("VmRSS:");
     work.await;
@@ -144,7 +144,7 @@ async fn outputs_of_100_mb_are_refused_while_they_come_and_memory_stays() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_run_beside_each_other_and_one_that_fails_leaves_the_others() {
     let (server, _listening) = http().await;
-    // Each of the first two waits until the other is there.
+    // Each of the first two waits until the other has arrived.
     let (one, other, hang, fine) = tokio::join!(
         server.call("meet", "{}"),
         server.call("meet", "{}"),

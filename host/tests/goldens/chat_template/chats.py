@@ -176,7 +176,7 @@ PARTS = [
     {"type": "text", "text": "one "}, {"type": "image", "image": "none"}, {"type": "text", "text": "two"},
 ]
 INLINE = "<think>\nInline thought.\n</think>\n\nThe answer."
-# Only for the template of that name.
+# Chats for the template of that name only.
 MORE = {
     "thinking": {
         "content-parts": ([{"role": "user", "content": PARTS}], None, {}),
@@ -196,7 +196,7 @@ MORE = {
 
 
 def with_ids(messages):
-    """Calls and results by the ids of Kimi K2, which its template writes."""
+    """Returns messages whose calls and results have the ids of Kimi K2, which its template writes."""
     out, ids, answered = [], [], 0
     for message in messages:
         calls = [c | {"id": f"functions.{c['function']['name']}:{len(ids) + i}"}

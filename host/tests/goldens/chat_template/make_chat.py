@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Render the chats of chats.py as transformers does; one JSON file for each template and chat.
+"""Renders the chats of chats.py as transformers does, into one JSON file for each template and chat.
 
     python make_chat.py
 
 Run it again when the embedded model's template or tokenizer changes. Each file holds
 
     {"template": path from this folder, "messages", "tools", "kwargs",
-     "text": rendered with add_generation_prompt=True, "generation_prompt": what that adds,
+     "text": rendered with add_generation_prompt=True, "generation_prompt": the text that this adds,
      "ids": tokens of the text, for the embedded model's template only}
 
-or, where the template refuses the chat, "error" instead of the text.
+or, if the template refuses the chat, "error" instead of the text.
 """
 import json
 import pathlib
@@ -55,7 +55,7 @@ def golden(tokenizer, name, template, messages, tools, kwargs):
 
 
 def dump(case):
-    """One line for each field."""
+    """Writes JSON with one line for each field."""
     fields = (f" {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in case.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write a small tokenizer as Kimi publishes its own, and what tiktoken makes of texts with it.
+"""Writes a small tokenizer in the form in which Kimi publishes its own, and tiktoken's results with it.
 
     python make.py        (needs tiktoken, regex)
 
-`tiktoken.model` has 256 bytes and some hundred merges learnt from the texts; `goldens.json` has the ids of
-each text as tiktoken gives them.
+`tiktoken.model` has 256 bytes and a few hundred merges learnt from the texts; `goldens.json` has tiktoken's ids
+of each text.
 """
 import base64
 import json
@@ -44,7 +44,7 @@ TEXTS = [
 def main():
     r = random.Random(1)
     ranks = bpe_train(" ".join(TEXTS) * 2, 480, r"\w+| ?[^\s\w]+|\s+", visualise=None)
-    # Bytes in another order than that of their values, as published files have them.
+    # The bytes aren't in the order of their values, as in published files.
     singles = [token for token in ranks if len(token) == 1]
     r.shuffle(singles)
     order = singles + [token for token in sorted(ranks, key=ranks.get) if len(token) > 1]

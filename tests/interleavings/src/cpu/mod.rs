@@ -1,4 +1,4 @@
-//! The kernels' pool. Tasks that panic are left to its own tests: a lock that a panic poisons ends loom's run.
+//! Models of the kernels' pool. Its own tests cover tasks that panic, because a lock that a panic poisons ends loom's run.
 
 #[path = "../../../../kernels/src/cpu/pool.rs"]
 mod pool;
@@ -16,7 +16,7 @@ pub(crate) fn explore_all() {
         for _ in 0..2 {
             let runs = [AtomicUsize::new(0), AtomicUsize::new(0)];
             pool.run(2, &|task| _ = runs[task].fetch_add(1, Ordering::Relaxed));
-            // The end of the job makes what its tasks wrote visible: nothing is ordered here.
+            // The end of the job alone makes its tasks' writes visible; the loads here are relaxed.
             assert_eq!(runs.map(|runs| runs.load(Ordering::Relaxed)), [1, 1]);
         }
     });

@@ -1,4 +1,4 @@
-//! `dynamo-parsers` v1 as its server strings it together: the reasoning parser on each chunk, then the jail on the stream of chunks.
+//! `dynamo-parsers` v1, combined as in its server: the reasoning parser on each chunk, then the jail on the stream of chunks.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -35,7 +35,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
     }
     Some(Box::new(move |_| {
         let mut reasoning = ReasoningParserType::get_reasoning_parser_from_name(reasoning);
-        // It takes it for granted that Kimi's prompt opens the reasoning.
+        // The parser assumes that Kimi's prompt opens the reasoning.
         if tool == "kimi_k2" {
             reasoning.set_in_reasoning(false);
         }
@@ -49,7 +49,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
     }))
 }
 
-/// Its first Harmony call loads the vocabulary on a thread of tokio's; later ones wait for nothing.
+/// Makes the crate's first Harmony call, which loads the vocabulary on a thread of tokio's, so that later calls don't wait.
 fn load_vocabulary() {
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads"));
     let call = "<|channel|>commentary to=functions.tool <|message|>{}<|call|>";
@@ -59,7 +59,7 @@ fn load_vocabulary() {
 
 struct Dynamo {
     reasoning: ReasoningParserWrapper,
-    /// What the jail reads next; `None` ends it.
+    /// Chunks that the jail reads next; `None` ends its stream.
     queue: Arc<Mutex<VecDeque<Option<Chunk>>>>,
     chunks: Pin<Box<dyn Chunks<Item = Chunk> + Send>>,
 }

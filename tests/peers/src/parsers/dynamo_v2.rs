@@ -1,4 +1,4 @@
-//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one). Harmony by token ids, which it takes there.
+//! `dynamo-parsers-v2`: its unified parsers (reasoning, text and calls in one). For Harmony it reads token ids.
 
 use dynamo_parsers_v2::{
     Tool, UnifiedParser, UnifiedParserEvent, UnifiedParserInit, UnifiedParserOutput,
@@ -19,7 +19,7 @@ pub(super) fn start(format: &str) -> Option<Start> {
     Some(Box::new(move |cut| {
         let mut parser =
             create_unified_parser_for_family(family, std::slice::from_ref(&tool)).expect("its own name");
-        // A stream for figures has no reasoning; one for comparison begins with its marker.
+        // A stream that is measured has no reasoning; one that is checked begins with the marker of reasoning.
         let answering = family != "gpt_oss" && cut == Cut::Tokens;
         let init = UnifiedParserInit {
             starting_state: if answering {
@@ -62,7 +62,7 @@ impl Stream for Dynamo {
         } else {
             self.parser.parse_token_ids_into(&delta.tokens, &mut output)
         };
-        // What it put out before an error stands; what is lost by one, the checks find.
+        // Output before an error is kept; the checks find what an error loses.
         let _ = read;
         hand_on(output, sink);
     }

@@ -8,10 +8,10 @@ use openai_harmony::{HarmonyEncoding, HarmonyEncodingName, StreamableParser, loa
 
 use crate::stream::{Cut, Delta, Sink, Start, Stream};
 
-/// Where all three crates look for the vocabulary.
+/// Environment variable with the folder in which all three crates look for the vocabulary.
 const FOLDER: &str = "TIKTOKEN_ENCODINGS_BASE";
 
-/// Points the crates to the folder that `vocabulary.sh` fills, unless they are told of another.
+/// Sets the variable to the folder that `vocabulary.sh` fills, unless it is set.
 ///
 /// Must be called before any other thread runs.
 pub(crate) fn find_vocabulary() {
@@ -31,12 +31,12 @@ fn encoding() -> Option<&'static HarmonyEncoding> {
     ENCODING.get_or_init(|| std::env::var_os(FOLDER).map(|_| load())).as_ref()
 }
 
-/// Whether the vocabulary is there.
+/// Whether the vocabulary is available.
 pub(crate) fn available() -> bool {
     encoding().is_some()
 }
 
-/// The tokens of a text in Harmony's vocabulary; none without it.
+/// Tokens of a text in Harmony's vocabulary; empty without the vocabulary.
 pub(crate) fn encode(text: &str) -> Vec<u32> {
     encoding().map(|encoding| encoding.tokenizer().encode_with_special_tokens(text)).unwrap_or_default()
 }
@@ -57,7 +57,7 @@ struct Harmony {
     calls: usize,
 }
 
-/// What the open message is; asked for once, when its first text comes.
+/// Kind of the open message, which is determined when its first text comes.
 enum Place {
     Header,
     Content,
@@ -83,7 +83,7 @@ impl Harmony {
 impl Stream for Harmony {
     fn feed(&mut self, delta: &Delta<'_>, sink: &mut dyn Sink) {
         for token in &delta.tokens {
-            // What an error loses, the checks find.
+            // The checks find what an error loses.
             let _ = self.parser.process(*token);
             let Some(text) = self.parser.last_content_delta().expect("a delta") else {
                 self.place = Place::Header;
@@ -101,7 +101,7 @@ impl Stream for Harmony {
     }
 
     fn finish(&mut self, _: &mut dyn Sink) {
-        // It refuses to end within a header.
+        // The parser returns an error if the stream ends within a header.
         let _ = self.parser.process_eos();
     }
 }

@@ -1,4 +1,4 @@
-//! Ours: the shipped component in its sandbox with all limits on, behind a turn that keeps the books (`host::turn`).
+//! Sluice: the shipped component in its sandbox with all limits on, driven by a turn (`host::turn`), which counts the bytes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use host::turn::{ItemHead, MarkerTable, TokenText, Turn, TurnEvent, TurnEvents, 
 use super::{TOOL, parameters};
 use crate::stream::{Cut, Delta, Sink, Start, Stream};
 
-/// The format's plugin, compiled once.
+/// Returns the format's plugin, which is compiled once.
 fn load(format: &str) -> Arc<Plugin> {
     static RUNTIME: LazyLock<Runtime> =
         LazyLock::new(|| Runtime::new(&ParserLimits::default()).expect("a sandbox"));
@@ -26,7 +26,7 @@ fn load(format: &str) -> Arc<Plugin> {
     Arc::clone(plugins.entry(format.to_owned()).or_insert_with(compile))
 }
 
-/// The format's markers, in their order.
+/// Literals of the format's markers, in their order.
 pub(crate) fn markers(format: &str) -> Vec<String> {
     load(format).descriptor().markers.clone()
 }
@@ -78,7 +78,7 @@ struct Ours {
     place: Place,
 }
 
-/// What the turn's text belongs to.
+/// Kind of the open item, to which the turn's text belongs, and the number of calls.
 #[derive(Default)]
 struct Place {
     open: Open,

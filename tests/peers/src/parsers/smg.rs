@@ -1,4 +1,4 @@
-//! `reasoning-parser`, and `tool-parser` on the text that it leaves, without the pools and locks of the gateway that owns them.
+//! `reasoning-parser`, and `tool-parser` on the remaining text, without the pools and locks of the gateway to which they belong.
 
 use futures::FutureExt;
 use openai_protocol::common::{Function, Tool};
@@ -46,7 +46,7 @@ impl Smg {
             return;
         }
         let parsed = self.tool.parse_incremental(text, &self.declared).now_or_never();
-        // An error drops the delta, as in the gateway.
+        // An error drops the delta, as it does in the gateway.
         let Ok(parsed) = parsed.expect("it waits for nothing") else { return };
         sink.content(&parsed.normal_text);
         calls(parsed.calls, sink);

@@ -1,31 +1,32 @@
-//! Schemas with what satisfies them and what doesn't: ours under `data/`, and those of more folders (`SLUICE_SCHEMAS`).
+//! Schemas with valid and invalid values: ours under `data/`, and those of more folders (`SLUICE_SCHEMAS`).
 //!
-//! A file is a list of `{"schema", "valid", "invalid"}`. The validator has to agree with each, so a mistake in the data is no finding.
+//! A file is a list of `{"schema", "valid", "invalid"}`. Values about which the validator disagrees with the data don't count, so a mistake in the
+//! data isn't reported as a fault.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Folders of more schemas, between colons: `tests/json-schema-suite.sh` makes one.
+/// Environment variable that lists folders of more schemas, separated by colons: `tests/json-schema-suite.sh` makes one.
 const FOLDERS: &str = "SLUICE_SCHEMAS";
 
-/// A schema, and values that it allows and refuses.
+/// Schema with values that it allows and values that it refuses.
 pub(super) struct Case {
-    /// File and place in it.
+    /// Name of the file and index in it.
     pub(super) name: String,
     pub(super) schema: Value,
     pub(super) valid: Vec<Value>,
     pub(super) invalid: Vec<Value>,
 }
 
-/// All of them.
+/// Cases of this repository and of the folders in `SLUICE_SCHEMAS`.
 pub(super) fn all() -> Vec<Case> {
     let more = std::env::var_os(FOLDERS);
     let more = more.iter().flat_map(std::env::split_paths).flat_map(|folder| of(&folder));
     ours().into_iter().chain(more).collect()
 }
 
-/// Those of this repository.
+/// Cases of this repository.
 pub(super) fn ours() -> Vec<Case> {
     of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/grammars/schemas/data"))
 }
@@ -55,12 +56,12 @@ fn read(file: &Path) -> Vec<Case> {
     cases.iter().enumerate().map(case).collect()
 }
 
-/// Whether the validator knows all that the schema refers to.
+/// Whether the validator can read the schema, with all that it refers to.
 pub(super) fn is_readable(schema: &Value) -> bool {
     jsonschema::options().build(schema).is_ok()
 }
 
-/// Whether the schema allows the value, by the validator, which checks formats too; an error where it can't read the schema.
+/// Checks with the validator, formats included, that the schema allows the value; an error also where the validator can't read the schema.
 pub(crate) fn is_valid(schema: &Value, value: &Value) -> Result<(), String> {
     let validator = jsonschema::options().should_validate_formats(true).build(schema);
     let validator = validator.map_err(|error| error.to_string())?;

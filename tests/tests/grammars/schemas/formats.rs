@@ -1,4 +1,4 @@
-//! The formats, and how each writes an answer and a call of `f`.
+//! Formats under test, and how each writes an answer and a call of `f`.
 
 use super::super::{
     DEEPSEEK_V3, GLM, HARMONY, KIMI_K2, LLAMA3, MINIMAX_M2, MISTRAL, QWEN3 as QWEN3_FORMAT, QWEN3_CODER,
@@ -6,11 +6,11 @@ use super::super::{
 };
 use super::writing::{Call, Writing};
 
-/// A format that is walked and written.
+/// Format through whose grammars tests walk, and in which they write values.
 pub(super) struct Written {
     pub(super) name: &'static str,
     pub(super) format: Format,
-    /// What the template opens an answer with.
+    /// Generation prompt with which the template opens an answer.
     pub(super) prompt: &'static str,
     pub(super) writing: Writing,
 }

@@ -1,6 +1,6 @@
-//! JSON schemas of every kind in every format, as an answer's and as a strict tool's: either there is a reason against one, or the mask allows
-//! what the schema allows and nothing else. Walks through the mask are read by the format's parser and judged by a validator of another hand;
-//! values of the schema and others are written as a model writes them and offered to the mask.
+//! JSON schemas of every kind in every format, for an answer and for a tool's arguments: either a schema is refused with a reason, or the mask
+//! allows what the schema allows and nothing else. Walks through the mask are read by the format's parser and judged by an independent
+//! validator; valid and invalid values are written as a model writes them and checked against the mask.
 
 mod cases;
 mod formats;
@@ -17,7 +17,7 @@ use trial::{Role, Trial};
 
 use super::walk::Markers;
 
-/// Walks through each grammar (`SLUICE_SCHEMA_WALKS`).
+/// Number of walks through each grammar (`SLUICE_SCHEMA_WALKS`).
 fn walks() -> u64 {
     std::env::var("SLUICE_SCHEMA_WALKS").map_or(1, |walks| walks.parse().expect("a number"))
 }

@@ -1,11 +1,12 @@
-//! What came of many trials.
+//! Tally of the results of many trials.
 #![expect(clippy::print_stdout, reason = "what the mask keeps out, and why, is worth knowing")]
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Where llguidance departs from the validator: by a keyword, what the validator says of it, and what the text has.
+/// Known cases in which llguidance allows a text that the validator refuses: a keyword in the schema, a part of the validator's error, a
+/// property of the text, and the reason.
 const DEPARTURES: [(&str, &str, Has, &str); 10] = [
     ("\"minProperties\"", "has less than", Has::Any, "a key may repeat"),
     ("\"multipleOf\"", "is not a multiple of", Has::Text("e+"), "the validator reads a double"),
@@ -19,14 +20,14 @@ const DEPARTURES: [(&str, &str, Has, &str); 10] = [
     ("\"format\":\"email\"", "is not a", Has::Bytes(65), "an address may have any length"),
 ];
 
-/// What a text has for which it is excused.
+/// Property of a text for which it is excused.
 #[derive(Clone, Copy)]
 enum Has {
     Any,
     Text(&'static str),
-    /// An offset of more than 23 hours.
+    /// The text has a time offset of more than 23 hours.
     LateOffset,
-    /// So many.
+    /// The text has at least this many bytes.
     Bytes(usize),
 }
 
@@ -44,13 +45,13 @@ impl Has {
     }
 }
 
-/// Values that it allows and the validator doesn't: by a keyword, and what the value has.
+/// Values that llguidance allows and the validator refuses: a keyword in the schema, a part of the value, and the reason.
 const LOOSE: [(&str, &str, &str); 3] = [
     ("\"format\":\"date\"", "-02-29", LOOSE_TIME),
     ("\"format\":\"time\"", ":60", LOOSE_TIME),
     ("\"format\":\"date-time\"", ":60", LOOSE_TIME),
 ];
-/// Values that the validator allows and it doesn't.
+/// Values that the validator allows and llguidance refuses: a keyword in the schema, a part of the value, and the reason.
 const TIGHT: [(&str, &str, &str); 3] = [
     ("\"format\":\"email\"", "\\\"@", "the name of an address may not be quoted"),
     ("\"format\":\"email\"", "[IPv6:::", "of literal addresses some may not come"),
@@ -59,30 +60,30 @@ const TIGHT: [(&str, &str, &str); 3] = [
 const LOOSE_TIME: &str =
     "the 29th of February may come in any year, a second 60 at any time, an offset may be of any hours";
 
-/// Characters of a fault that are told.
+/// Maximum number of characters of a fault that are printed.
 const SHOWN: usize = 600;
 
-/// Counts, and what must not be.
+/// Counts of results, and the faults.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) grammars: usize,
     walks: usize,
-    /// Walks that came to no end: their text is random, and some patterns want more.
+    /// Walks that reached no end: their text is random, and some patterns require certain characters.
     endless: usize,
-    /// Values of the schema that may be said.
+    /// Valid values that the mask allows.
     pub(super) allowed: usize,
-    /// Other values that may not.
+    /// Invalid values that the mask keeps out.
     pub(super) kept_out: usize,
-    /// Values that the format has no text for.
+    /// Values that the format can't write.
     pub(super) unwritable: usize,
     refused: BTreeMap<String, usize>,
     excused: BTreeMap<&'static str, usize>,
-    /// What must not be.
+    /// Faults, which make the test fail.
     pub(super) faults: Vec<String>,
 }
 
 impl Tally {
-    /// A reason against a schema. It has to be one.
+    /// Counts a refused schema. A refusal without a reason is a fault.
     pub(super) fn refuse(&mut self, about: &str, reason: &str) {
         let line = reason.lines().next().unwrap_or_default();
         let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
@@ -97,13 +98,13 @@ impl Tally {
         let Err(error) = judged else { return };
         match walk_departure(about, &error) {
             Some(departure) => *self.excused.entry(departure).or_default() += 1,
-            // A pattern may want what random text hardly ever has.
+            // A pattern may require characters that random text hardly ever has.
             None if error.starts_with("no end in sight") && about.contains("\"pattern") => self.endless += 1,
             None => self.faults.push(format!("{about}, seed {seed}: {error}")),
         }
     }
 
-    /// Another value that may be said.
+    /// Counts an invalid value that the mask allows.
     pub(super) fn wide(&mut self, about: &str, value: &Value) {
         match departure(&LOOSE, about, &value.to_string()) {
             Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
@@ -111,7 +112,7 @@ impl Tally {
         }
     }
 
-    /// A value of the schema that may not be said.
+    /// Counts a valid value that the mask keeps out.
     pub(super) fn narrow(&mut self, about: &str, value: &Value, excuse: Option<&'static str>) {
         match excuse.or_else(|| departure(&TIGHT, about, &value.to_string())) {
             Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
@@ -119,7 +120,7 @@ impl Tally {
         }
     }
 
-    /// Says what came of it, and fails if something must not be.
+    /// Prints the counts, and panics if there are faults.
     pub(super) fn tell(&self, name: &str) {
         let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
         println!(
@@ -142,7 +143,7 @@ impl Tally {
     }
 }
 
-/// The excuse of a walk of which the validator says so: it begins with the value that it is about.
+/// Reason for which a walk is excused, found by the validator's error, which begins with the value.
 fn walk_departure(about: &str, error: &str) -> Option<&'static str> {
     let found = DEPARTURES.iter().find(|(keyword, said, has, _)| {
         let value = error.split_once(said).map(|(value, _)| value.rsplit(": ").next().unwrap_or_default());

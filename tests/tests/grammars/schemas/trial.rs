@@ -1,4 +1,4 @@
-//! One schema in one format: what the grammar allows satisfies it, and what satisfies it is allowed.
+//! Trial of one schema in one format: the schema must allow what the grammar allows, and the grammar must allow what the schema allows.
 
 use parser_sdk::testing::{Head, Item};
 use parser_sdk::{Request, ToolChoice};
@@ -13,36 +13,36 @@ use crate::walk::{Markers, Walker};
 
 const STYLES: [Style; 3] = [Style::Spaced, Style::Dense, Style::Plain];
 
-/// What a schema is demanded of.
+/// Part of a turn to which the schema applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Answer,
     Arguments,
 }
 
-/// What the mask makes of a value.
+/// Result of offering a value to the mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Allowed,
     KeptOut,
-    /// The format can't write it: the text reads as something else.
+    /// The format can't write the value: the parser reads its text as something else.
     Unwritable,
 }
 
-/// A schema demanded of one format, and its grammar.
+/// Request with a schema in one format, and its grammar.
 pub(super) struct Trial<'a> {
     schema: &'a Value,
     written: &'a Written,
     role: Role,
     markers: Markers,
     request: Request,
-    /// Whether the schema is that of the property `v`, since it isn't one of objects.
+    /// Whether the schema is used for the property `v` of an object, since its type isn't object.
     is_wrapped: bool,
     fresh: Walker,
 }
 
 impl<'a> Trial<'a> {
-    /// None where there is nothing to demand; an error is the reason against it.
+    /// Makes a trial; `None` where the schema can't be tried in this way; the error is the reason why the schema is refused.
     pub(super) fn new(
         schema: &'a Value,
         written: &'a Written,
@@ -68,19 +68,19 @@ impl<'a> Trial<'a> {
         Some(fresh.map(|fresh| Self { schema, written, role, markers, request, is_wrapped, fresh }))
     }
 
-    /// The same grammar where the request demands another schema: how a grammar is judged that isn't right.
+    /// Keeps the grammar but makes the request demand another schema, so that a wrong grammar is judged.
     pub(super) fn demanding(self, schema: &'a Value) -> Self {
         let other =
             Self::new(schema, self.written, self.role, self.markers).expect("a demand").expect("a grammar");
         Self { fresh: self.fresh, ..other }
     }
 
-    /// Walks once and judges what comes of it.
+    /// Walks once and judges the result.
     pub(super) fn walk(&self, seed: u64) -> Result<(), String> {
         self.written.format.judge_walk(&self.request, &self.fresh, self.written.prompt, seed, self.markers)
     }
 
-    /// Whether the value may be said, in any of the usual spellings.
+    /// Whether the mask allows the value in any of the usual spellings.
     pub(super) fn verdict(&self, value: &Value) -> Verdict {
         let mut opened = self.fresh.clone();
         opened.replay(self.written.prompt);
@@ -100,7 +100,7 @@ impl<'a> Trial<'a> {
         verdict
     }
 
-    /// Whether this and nothing else was said.
+    /// Whether the items are this value and nothing else.
     fn is_said(&self, items: &[Item], value: &Value) -> bool {
         let [item] = items else { return false };
         let value = if self.is_wrapped { json!({"v": value}) } else { value.clone() };
@@ -109,7 +109,7 @@ impl<'a> Trial<'a> {
         is_role && said.as_ref().is_ok_and(|said| equal(said, &value))
     }
 
-    /// The value as this format writes it; none where it can't be arguments.
+    /// Value as this format writes it; `None` where it can't be arguments.
     fn parts(&self, value: &Value, style: Style) -> Option<Parts> {
         match self.role {
             Role::Answer => Some(self.written.writing.answer(value, style)),
@@ -121,7 +121,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Why the mask may keep out a value that the schema allows: what docs/grammars.md says of markers that are text, and of parameters.
+    /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for markers that are text and for parameters.
     pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
         let has_parameters = self.role == Role::Arguments && self.written.writing.has_parameters();
         let begins = match self.role {
@@ -131,13 +131,13 @@ impl<'a> Trial<'a> {
         let names = names(self.schema);
         let is_undeclared = |key: &str| !names.contains(&key);
         let schema = self.schema.to_string();
-        // Parameters are those that the schema declares.
+        // Only parameters that the schema declares can be written.
         let is_no_parameter = || {
             has_parameters
                 && !self.is_wrapped
                 && value.as_object().is_some_and(|members| members.keys().any(|key| is_undeclared(key)))
         };
-        // Objects that declare properties have no others, where the schema says nothing of others, or others could spell markers.
+        // Objects that declare properties may have no others where the schema doesn't mention others, or where others could spell markers.
         let closes =
             || schema.contains("\"properties\"") && (!begins.is_empty() || !schema.contains("Properties\""));
         let spells = |text: &str| begins.iter().any(|literal| text.contains(&literal[..1]));
@@ -162,14 +162,14 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Whether the schema lists this number, and spells it otherwise.
+/// Whether the schema lists this number in another spelling.
 fn is_respelt(schema: &Value, value: &Value) -> bool {
     let listed = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
     let is_same = |one: &Value| one.is_number() && one.as_f64() == value.as_f64() && one != value;
     value.is_number() && listed.into_iter().any(is_same)
 }
 
-/// Whether each alternative declares properties and says nothing of others, and none declares all of the value's.
+/// Whether each alternative declares properties, doesn't mention others, and lacks a property of the value.
 fn no_alternative_declares(schema: &Value, value: &Value) -> bool {
     let (Some(alternatives), Some(members)) = (schema["anyOf"].as_array(), value.as_object()) else {
         return false;
@@ -181,7 +181,7 @@ fn no_alternative_declares(schema: &Value, value: &Value) -> bool {
     alternatives.iter().all(lacks)
 }
 
-/// Whether two values are the same; the order of keys counts for nothing.
+/// Whether two values are equal, regardless of the order of keys.
 fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -196,7 +196,7 @@ fn equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A small object with its keys in every order, the given one first: parts of a schema don't say which comes first.
+/// Small object with its keys in every order, the given order first, since the parts of a schema don't determine an order.
 fn orders(value: &Value) -> Vec<Value> {
     let Some(members) = value.as_object().filter(|members| members.len() < 4) else {
         return vec![value.clone()];
@@ -226,7 +226,7 @@ fn has_key(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether a string or a key of the value is such.
+/// Whether a string or a key of the value satisfies `is_meant`.
 fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_meant(text),
@@ -238,7 +238,7 @@ fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Tries one schema in one format, in both roles, whether markers are tokens or text.
+/// Tries one schema in one format, in both roles, with markers that are tokens and with markers that are text.
 pub(super) fn hold(case: &Case, written: &Written, walks: u64, tally: &mut Tally) {
     for role in [Role::Answer, Role::Arguments] {
         for markers in [Markers::Tokens, Markers::Text] {
@@ -260,7 +260,7 @@ pub(super) fn hold(case: &Case, written: &Written, walks: u64, tally: &mut Tally
 
 pub(super) fn hold_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &mut Tally) {
     for (values, is_valid_here) in [(&case.valid, true), (&case.invalid, false)] {
-        // Where the validator checks formats and the data doesn't, neither counts.
+        // Values about which validator and data disagree, as on formats, don't count.
         for value in values.iter().filter(|value| is_valid(&case.schema, value).is_ok() == is_valid_here) {
             match (trial.verdict(value), is_valid_here) {
                 (Verdict::Unwritable, _) => tally.unwritable += 1,
@@ -273,7 +273,7 @@ pub(super) fn hold_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &m
     }
 }
 
-/// A schema of objects whose property `v` is of this one; none where its references would lead elsewhere then.
+/// Schema of an object whose property `v` has the given schema; `None` where the schema's references would then be wrong.
 fn wrapped(schema: &Value) -> Option<Value> {
     let mut inner = schema.clone();
     let mut whole = json!({"type": "object", "required": ["v"], "additionalProperties": false});

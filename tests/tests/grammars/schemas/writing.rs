@@ -1,36 +1,36 @@
-//! JSON as a model writes it: between each format's marks, properties in the schema's order.
+//! JSON as a model writes it: between each format's markup, with properties in the schema's order.
 
 use serde_json::{Map, Value};
 
-/// Writes answers and calls of the tool `f` in one format.
+/// Writer of answers and of calls of the tool `f` in one format.
 #[derive(Clone, Copy)]
 pub(super) struct Writing {
-    /// What stands around the message.
+    /// Markup before and after the message.
     pub(super) answer: [&'static str; 2],
     pub(super) call: Call,
 }
 
-/// What a call of `f` looks like.
+/// Markup of a call of `f`.
 #[derive(Clone, Copy)]
 pub(super) enum Call {
-    /// Arguments as JSON between these.
+    /// Markup before and after the arguments, which are JSON.
     Json([&'static str; 2]),
-    /// Between these, each parameter: before its key, before its value, behind it.
+    /// Markup before and after all parameters, and for each parameter: before its key, before its value, and after its value.
     Parameters([&'static str; 2], [&'static str; 3]),
 }
 
-/// How JSON is spelt.
+/// Spelling of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// Blanks behind colons and commas; whole numbers have no point.
+    /// Blanks after colons and commas; whole numbers have no decimal point.
     Spaced,
-    /// The same without blanks.
+    /// No blanks; whole numbers have no decimal point.
     Dense,
-    /// Without blanks, and numbers as they were.
+    /// No blanks; numbers as `serde_json` writes them.
     Plain,
 }
 
-/// Parts of a turn: whether it is the format's own, and the text. What a value spells is text, even if it spells a marker.
+/// Parts of a turn: whether a part is the format's markup, and its text. A value's text counts as text even if it spells a marker.
 pub(super) type Parts = Vec<(bool, String)>;
 
 impl Writing {
@@ -38,17 +38,17 @@ impl Writing {
         Self { answer: ["", ""], call }
     }
 
-    /// Whether arguments stand one by one.
+    /// Whether each argument is written as a parameter of its own.
     pub(super) fn has_parameters(&self) -> bool {
         matches!(self.call, Call::Parameters(..))
     }
 
-    /// A message that is this value.
+    /// Writes a message that is this value.
     pub(super) fn answer(&self, value: &Value, style: Style) -> Parts {
         between(self.answer, vec![(false, spelt(value, style))])
     }
 
-    /// A call with these arguments.
+    /// Writes a call with these arguments.
     pub(super) fn call(&self, arguments: &Map<String, Value>, style: Style) -> Parts {
         match self.call {
             Call::Json(marks) => {
@@ -66,7 +66,7 @@ fn between([before, behind]: [&str; 2], parts: Parts) -> Parts {
     [vec![(true, before.to_owned())], parts, vec![(true, behind.to_owned())]].concat()
 }
 
-/// Strings stand raw.
+/// Writes one parameter; a string is written raw, without quotes.
 fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, style: Style) -> Parts {
     let text = value.as_str().map_or_else(|| spelt(value, style), str::to_owned);
     let marks = [before, middle, behind].map(|mark| (true, mark.to_owned()));
@@ -74,7 +74,7 @@ fn parameter([before, middle, behind]: [&str; 3], key: &str, value: &Value, styl
     vec![before, (false, key.to_owned()), middle, (false, text), behind]
 }
 
-/// JSON in this style.
+/// Writes JSON in this style.
 pub(super) fn spelt(value: &Value, style: Style) -> String {
     let [comma, colon] = if style == Style::Spaced { [", ", ": "] } else { [",", ":"] };
     match value {
@@ -95,7 +95,7 @@ pub(super) fn spelt(value: &Value, style: Style) -> String {
     }
 }
 
-/// The value with properties in the order in which the schema first names them, others behind.
+/// Value with its properties in the order in which the schema first names them, others at the end.
 pub(super) fn ordered(schema: &Value, value: &Value) -> Value {
     sorted(value, &names(schema))
 }
@@ -113,7 +113,7 @@ fn sorted(value: &Value, names: &[&str]) -> Value {
     }
 }
 
-/// Properties that the schema declares, enumerates or requires anywhere.
+/// Names of the properties that the schema declares, enumerates or requires anywhere.
 pub(super) fn names(schema: &Value) -> Vec<&str> {
     let mut names = Vec::new();
     named(schema, &mut names);
