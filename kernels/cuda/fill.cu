@@ -37,13 +37,14 @@ KERNEL __launch_bounds__(256) void random_weights(bf16* out, u64 count, u64 seed
     }
 }
 
-// Draws codes of eight bits, eight from each draw; bits that aren't in `mask` are zero.
-KERNEL __launch_bounds__(256) void random_codes(u8* out, u64 count, u64 seed, u32 mask) {
+// Draws codes of eight bits, eight from each draw; bits that aren't in `mask` are zero. MXFP4 codes are reordered (mxfp4.cuh).
+KERNEL __launch_bounds__(256) void random_codes(u8* out, u64 count, u64 seed, u32 mask, u32 mxfp4) {
     grid_launch_dependents();
     grid_dependency_wait();
     u64 at = (u64)blockIdx.x * 256 + threadIdx.x;
     if (at * 8 >= count) return;
     u64 z = draw(seed, at) & mask * 0x0101010101010101ull;
+    if (mxfp4) z = pack_mxfp4(z);
     if (at * 8 + 8 <= count) {
         *(uint2*)(out + at * 8) = make_uint2((u32)z, (u32)(z >> 32));
     } else {

@@ -6,8 +6,7 @@
 // finds its rows from where the experts begin, so that the grid doesn't depend on the routes; blocks without rows end at once.
 // Weights are read in their stored format (FORMAT) and converted to bf16 on the way into shared memory:
 //   0: bf16 [experts, n, k].
-//   1: MXFP4: two E2M1 codes in a byte, the lower half first, and a power of two plus 127 for 32 of a row (OCP Microscaling Formats
-//      v1.0). All products are bf16 exactly.
+//   1: MXFP4, with codes in the order of mxfp4.cuh. All products are bf16 exactly.
 //   2: FP8: E4M3 codes (OCP 8-bit Floating Point v1.0), an f32 scale for each block of rows and columns; products are rounded to bf16.
 // DOWN=0 reads the row of x of the route's token, and writes bf16 to the route's place in the order; DOWN=1 reads at the place,
 // and writes f32 to the route's row. Bytes: an expert's weights once for each TILE_M of its rows.
@@ -26,15 +25,11 @@ struct Weights {
     u32 n, k, block_n, block_k, part_rows;
 };
 
-// Neighbouring weights in their stored format, and their scale.
+// Neighbouring weights in their stored format, and their scale: for MXFP4 its byte, for FP8 an f32's bits.
 struct Chunk {
     uint4 bits;
-    float scale;
+    u32 scale;
 };
-
-DEVICE float e2m1(u32 code) {
-    return __uint_as_float((code & 7) << 22 | (code & 8) << 28) * 0x1p126f;
-}
 
 DEVICE float e4m3(u32 code) {
     return __uint_as_float((code & 0x7f) << 20 | (code & 0x80) << 24) * 0x1p120f;
@@ -49,19 +44,18 @@ DEVICE u32 scales_of(const Weights& w, u32 expert, u32 row) {
 }
 
 DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 scales, u32 col) {
-    Chunk chunk = {make_uint4(0, 0, 0, 0), 0.0f};
+    Chunk chunk = {make_uint4(0, 0, 0, 0), 0};
     if (row >= w.n || col >= w.k) return chunk;
     u64 at = ((u64)expert * w.n + row) * w.k + col;
     if (FORMAT == 0) {
         chunk.bits = load_weight(w.codes + at * 2);
     } else if (FORMAT == 1) {
         chunk.bits = load_weight(w.codes + at / 2);
-        u32 exponent = ((const u8*)w.scales)[at / 32];
-        chunk.scale = __uint_as_float(exponent ? exponent << 23 : 0x400000);
+        chunk.scale = ((const u8*)w.scales)[at / 32];
     } else {
         uint2 codes = *(const uint2*)(w.codes + at);
         chunk.bits.x = codes.x, chunk.bits.y = codes.y;
-        chunk.scale = ((const float*)w.scales)[scales + col / w.block_k];
+        chunk.scale = ((const u32*)w.scales)[scales + col / w.block_k];
     }
     return chunk;
 }
@@ -70,44 +64,19 @@ DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 scales, u32 col) {
 DEVICE void widen(bf16* to, const Chunk& chunk) {
     if constexpr (FORMAT == 0) {
         *(uint4*)to = chunk.bits;
+    } else if constexpr (FORMAT == 1) {
+        u32 pairs[2][8], factor = mxfp4_factor(chunk.scale);
+        unpack_mxfp4(pairs[0], chunk.bits.x, chunk.bits.y, factor), unpack_mxfp4(pairs[1], chunk.bits.z, chunk.bits.w, factor);
+        _Pragma("unroll") for (u32 i = 0; i < 4; i++) {
+            const u32* p = pairs[i / 2] + i % 2 * 4;
+            ((uint4*)to)[i] = make_uint4(p[0], p[1], p[2], p[3]);
+        }
     } else {
-        u32 words[4] = {chunk.bits.x, chunk.bits.y, chunk.bits.z, chunk.bits.w};
-        _Pragma("unroll") for (u32 i = 0; i < ELEMENTS; i += 8) {
-            Floats<8> v;
-            _Pragma("unroll") for (u32 j = 0; j < 8; j++) {
-                u32 word = words[FORMAT == 1 ? i / 8 : j / 4];
-                v.at[j] = (FORMAT == 1 ? e2m1(word >> 4 * j) : e4m3(word >> 8 * (j % 4))) * chunk.scale;
-            }
-            store(to + i, v);
-        }
+        u32 words[2] = {chunk.bits.x, chunk.bits.y};
+        Floats<8> v;
+        _Pragma("unroll") for (u32 i = 0; i < 8; i++) v.at[i] = e4m3(words[i / 4] >> 8 * (i % 4)) * __uint_as_float(chunk.scale);
+        store(to, v);
     }
-}
-
-// Expert of a tile, and the places of its rows from `first` to `end`, which are equal if there are none. Every warp computes it.
-struct Tile {
-    u32 expert, first, end;
-};
-
-DEVICE Tile find_tile(const u32* starts, u32 experts, u32 tile) {
-    u32 lane = threadIdx.x % 32, before = 0;
-    for (u32 base = 0; base < experts; base += 32) {
-        u32 expert = base + lane, start = 0, tiles = 0, end = 0;
-        if (expert < experts) start = starts[expert], end = starts[expert + 1], tiles = (end - start + TILE_M - 1) / TILE_M;
-        u32 sum = tiles;
-        for (u32 offset = 1; offset < 32; offset *= 2) {
-            u32 other = __shfl_up_sync(0xffffffffu, sum, offset);
-            if (lane >= offset) sum += other;
-        }
-        u32 reached = __ballot_sync(0xffffffffu, before + sum > tile);
-        if (reached) {
-            int hit = __ffs(reached) - 1;
-            u32 first = start + (tile - (before + sum - tiles)) * TILE_M;
-            first = __shfl_sync(0xffffffffu, first, hit), end = __shfl_sync(0xffffffffu, end, hit);
-            return {base + hit, first, min(end, first + TILE_M)};
-        }
-        before += __shfl_sync(0xffffffffu, sum, 31);
-    }
-    return {0, 0, 0};
 }
 
 KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, const u32* starts, const u8* codes,
@@ -115,7 +84,7 @@ KERNEL __launch_bounds__(128) void moe_linear(const bf16* x, const u32* order, c
                                               u32 per_token, u32 block_n, u32 block_k, u32 part_rows) {
     grid_launch_dependents();
     grid_dependency_wait();
-    Tile tile = find_tile(starts, experts, blockIdx.y);
+    Tile tile = find_tile<TILE_M>(starts, experts, blockIdx.y);
     if (tile.first == tile.end) return;
     Weights weights = {codes, scales, n, k, block_n, block_k, part_rows};
     bf16* x_tile = (bf16*)shared_memory();

@@ -24,6 +24,21 @@ DEVICE u32 bf16_pair(float low, float high) {
     return pair;
 }
 
+// Products of two pairs of bf16, rounded to nearest even. Subnormal numbers are numbers.
+DEVICE u32 bf16_multiply(u32 a, u32 b) {
+    u32 product;
+    // sm_80 multiplies only to add; the sum with -0 has the product's sign.
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(product) : "r"(a), "r"(b), "r"(0x80008000u));
+    return product;
+}
+
+// Bits of `a` where those of `mask` are 1, else of `b`. Written out, it would become two instructions.
+DEVICE u32 select_bits(u32 a, u32 b, u32 mask) {
+    u32 bits;
+    asm("lop3.b32 %0, %1, %2, %3, 0xe4;" : "=r"(bits) : "r"(a), "r"(b), "r"(mask));
+    return bits;
+}
+
 // Loads 16 bytes of a weight. They are read once, so the first-level cache doesn't keep them.
 DEVICE uint4 load_weight(const void* p) {
     uint4 v;
@@ -41,6 +56,14 @@ DEVICE uint4 load_weight_if(const void* p, bool valid) {
                  : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
                  : "l"(p), "r"((u32)valid));
     return v;
+}
+
+// Loads 16 bytes of a weight if `valid`; else they stay as they are, and nothing is read.
+DEVICE void load_weight_into(uint4& v, const void* p, bool valid) {
+    asm volatile("{\n.reg .pred valid;\nsetp.ne.u32 valid, %5, 0;\n"
+                 "@valid ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
+                 : "l"(p), "r"((u32)valid));
 }
 
 // Programmatic dependent launch: waits until the results of the launches in front can be read. Every thread calls it.

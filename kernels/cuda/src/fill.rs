@@ -3,7 +3,15 @@
 use crate::check::THREADS;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "fill.cu", text: include_str!("../fill.cu") };
+static SOURCE: Source = Source {
+    name: "fill.cu",
+    text: concat!(
+        "#line 1 \"mxfp4.cuh\"\n",
+        include_str!("../mxfp4.cuh"),
+        "\n#line 1 \"fill.cu\"\n",
+        include_str!("../fill.cu")
+    ),
+};
 
 /// `out[i] = word`.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +50,8 @@ pub struct RandomCodes {
     pub seed: u64,
     /// Bits that may be set.
     pub mask: u8,
+    /// Whether the bytes are MXFP4 codes, whose bits are then reordered ([`crate::pack_mxfp4`]); `count` is a multiple of 8.
+    pub mxfp4: bool,
 }
 
 impl Fill {
@@ -70,7 +80,9 @@ impl RandomCodes {
     /// # Panics
     /// Where there is nothing to fill, or memory is misaligned.
     pub fn launch(&self) -> Launch {
-        let args = Args::new().ptr(self.out).u64(self.count).u64(self.seed).u32(self.mask.into());
+        let Self { out, count, seed, mask, mxfp4 } = *self;
+        assert!(!mxfp4 || count.is_multiple_of(8), "random_codes: {count} bytes of MXFP4");
+        let args = Args::new().ptr(out).u64(count).u64(seed).u32(mask.into()).u32(mxfp4.into());
         launch("random_codes", self.out, self.count.div_ceil(8), args)
     }
 }
@@ -110,7 +122,7 @@ pub fn random_weights_reference(count: usize, seed: u64, middle: f32, spread: f3
     draws(seed).flat_map(four).take(count).collect()
 }
 
-/// Reference: bytes that [`RandomCodes`] draws.
+/// Reference: bytes that [`RandomCodes`] draws, in the order of files.
 pub fn random_codes_reference(count: usize, seed: u64, mask: u8) -> Vec<u8> {
     draws(seed).flat_map(u64::to_le_bytes).map(|code| code & mask).take(count).collect()
 }

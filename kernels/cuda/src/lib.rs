@@ -41,9 +41,9 @@ pub use mla::{
     mla_attention_reference, mla_keys_reference, mla_values_reference,
 };
 pub use moe::{
-    ClampedSwiglu, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, Scoring, StoredExperts,
-    clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference, moe_align_reference,
-    moe_combine_reference, moe_route_reference,
+    ClampedSwiglu, ExpertFormat, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute,
+    Scoring, StoredExperts, clamped_swiglu_reference, e2m1_value, e4m3_value, expert_linear_reference,
+    moe_align_reference, moe_combine_reference, moe_route_reference, pack_mxfp4,
 };
 pub use pointer::DevicePtr;
 pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_reference};

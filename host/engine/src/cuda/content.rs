@@ -1,12 +1,12 @@
-//! Content of weights as it is written to the device's memory at load: bytes of files as they are, or elements converted to bf16 while they
-//! are copied.
+//! Content of weights as it is written to the device's memory at load: bytes of files as they are, elements converted to bf16 or MXFP4 codes
+//! reordered while they are copied.
 //!
 //! Invariant: any part of a content can be written by itself, so that uploads can be cut anywhere. Products of FP8 codes and their factors
 //! are rounded to bf16, as the kernels do that read experts in FP8.
 
 use std::ops::Range;
 
-use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value};
+use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value, pack_mxfp4};
 use half::{bf16, f16};
 
 use super::weights::unsupported;
@@ -23,6 +23,8 @@ pub(super) enum Content<'a> {
     Fp8 { codes: &'a Codes, cols: usize, scales: Vec<f32>, block: (usize, usize) },
     /// Quantisation codes or scales, one byte each, as they are stored.
     Codes(&'a Codes),
+    /// MXFP4 codes, their bits in the order of kernels. Their number of bytes is a multiple of 8.
+    Mxfp4(&'a Codes),
     /// f32 values.
     Values(Vec<f32>),
     /// A byte range of another content; it begins and ends between two elements.
@@ -49,7 +51,7 @@ impl<'a> Content<'a> {
         match self {
             Self::Plain(tensor) | Self::Transposed { tensor, .. } => 2 * product(&tensor.shape),
             Self::Fp8 { codes, .. } => 2 * product(&codes.shape),
-            Self::Codes(codes) => product(&codes.shape),
+            Self::Codes(codes) | Self::Mxfp4(codes) => product(&codes.shape),
             Self::Values(values) => size_of_val(&values[..]),
             Self::Part { part, .. } => part.len(),
         }
@@ -63,11 +65,19 @@ impl<'a> Content<'a> {
     fn random_values(&self) -> Option<RandomValues> {
         let random = match self {
             Self::Plain(tensor) => tensor.random_values(),
-            Self::Codes(codes) => codes.random_values(),
+            Self::Codes(codes) | Self::Mxfp4(codes) => codes.random_values(),
             Self::Part { whole, part } => whole.random_values()?.behind(part.start),
             _ => None,
         };
         random.filter(|random| !matches!(random, RandomValues::Same(_)))
+    }
+
+    fn is_mxfp4(&self) -> bool {
+        match self {
+            Self::Mxfp4(_) => true,
+            Self::Part { whole, .. } => whole.is_mxfp4(),
+            _ => false,
+        }
     }
 
     /// The launch that draws a random content on the device; `None` where the content must be copied.
@@ -78,7 +88,8 @@ impl<'a> Content<'a> {
                 Some(RandomWeights { out, count: bytes / 2, seed, middle, spread }.launch())
             }
             RandomValues::Codes { seed, mask } => {
-                Some(RandomCodes { out, count: bytes, seed, mask }.launch())
+                let mxfp4 = self.is_mxfp4();
+                Some(RandomCodes { out, count: bytes, seed, mask, mxfp4 }.launch())
             }
             RandomValues::Same(_) => None,
         }
@@ -95,6 +106,7 @@ impl<'a> Content<'a> {
                 fp8(codes.bytes(), *cols, (scales, *block), offset / 2, out.as_chunks_mut().0);
             }
             Self::Codes(codes) => out.copy_from_slice(&codes.bytes()[offset..][..out.len()]),
+            Self::Mxfp4(codes) => mxfp4(codes.bytes(), offset, out),
             Self::Part { whole, part } => whole.write(part.start + offset, out),
             Self::Values(values) => {
                 out.copy_from_slice(&bytemuck::cast_slice(&values[..])[offset..][..out.len()]);
@@ -162,6 +174,24 @@ fn transposed(tensor: &WeightTensor, (rows, cols): (usize, usize), first: usize,
     }
 }
 
+/// Writes MXFP4 codes in the order of kernels, from byte `offset` on.
+fn mxfp4(codes: &[u8], offset: usize, out: &mut [u8]) {
+    let codes = codes.as_chunks::<8>().0;
+    // The first group of eight bytes may have begun before, the last one may end behind.
+    let (first, rest) = out.split_at_mut((offset.next_multiple_of(8) - offset).min(out.len()));
+    if !first.is_empty() {
+        first.copy_from_slice(&pack_mxfp4(codes[offset / 8])[offset % 8..][..first.len()]);
+    }
+    let (groups, last) = rest.as_chunks_mut::<8>();
+    let codes = &codes[offset.div_ceil(8)..];
+    for (to, from) in groups.iter_mut().zip(codes) {
+        *to = pack_mxfp4(*from);
+    }
+    if !last.is_empty() {
+        last.copy_from_slice(&pack_mxfp4(codes[groups.len()])[..last.len()]);
+    }
+}
+
 /// Writes FP8 codes times the factors of their quantisation blocks as bf16, from element `first` on.
 fn fp8(
     codes: &[u8],
@@ -225,6 +255,20 @@ mod tests {
         for piece in [2, 34, 74, 998, 5180] {
             assert!(written(&contents, piece) == whole, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn mxfp4_codes_are_reordered_from_any_byte_on() {
+        let codes = Weights::random(3).codes("b", &[5, 3, 16], CodeKind::E2m1Pairs).unwrap();
+        let contents = [Content::Mxfp4(&codes), Content::Mxfp4(&codes)];
+        let once: Vec<u8> = codes.bytes().as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
+        let wanted = [once.clone(), once].concat();
+        for piece in (1..40).chain([usize::MAX >> 1]) {
+            assert!(written(&contents, piece) == wanted, "pieces of {piece}");
+        }
+        let mut part = [0; 3];
+        contents[0].write(18, &mut part);
+        assert_eq!(part, wanted[18..21], "within a group of eight");
     }
 
     #[test]

@@ -146,8 +146,14 @@ DEVICE float __frcp_rn(float x) { return 1.0f / x; }
 // The names of ptx.cuh.
 DEVICE unsigned char* shared_memory() { return shim::context->shared; }
 DEVICE u32 bf16_pair(float low, float high) { return shim::bf16_bits(low) | shim::bf16_bits(high) << 16; }
+DEVICE u32 bf16_multiply(u32 a, u32 b) {
+    float low = shim::f32_of_bits(a << 16) * shim::f32_of_bits(b << 16);
+    return bf16_pair(low, shim::f32_of_bits(a & 0xffff0000u) * shim::f32_of_bits(b & 0xffff0000u));
+}
+DEVICE u32 select_bits(u32 a, u32 b, u32 mask) { return (a & mask) | (b & ~mask); }
 DEVICE uint4 load_weight(const void* p) { return *(const uint4*)p; }
 DEVICE uint4 load_weight_if(const void* p, bool valid) { return valid ? load_weight(p) : uint4{0, 0, 0, 0}; }
+DEVICE void load_weight_into(uint4& v, const void* p, bool valid) { if (valid) v = load_weight(p); }
 DEVICE void grid_dependency_wait() { shim::context->hooks->dependency(shim::context); }
 DEVICE void grid_launch_dependents() {}
 DEVICE void cp_async16(void* to, const void* from, u32 bytes = 16) { shim::context->hooks->copy(shim::context, to, from, 16, bytes); }

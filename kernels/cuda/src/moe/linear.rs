@@ -3,16 +3,35 @@
 use crate::check;
 use crate::{Args, Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "moe_linear.cu", text: include_str!("../../moe_linear.cu") };
+/// A source file with the texts that experts' kernels share in front.
+macro_rules! expert_source {
+    ($name:literal) => {
+        Source {
+            name: $name,
+            text: concat!(
+                "#line 1 \"mxfp4.cuh\"\n",
+                include_str!("../../mxfp4.cuh"),
+                "\n#line 1 \"moe_tile.cuh\"\n",
+                include_str!("../../moe_tile.cuh"),
+                "\n#line 1 \"",
+                $name,
+                "\"\n",
+                include_str!(concat!("../../", $name))
+            ),
+        }
+    };
+}
+
+static TILES: Source = expert_source!("moe_linear.cu");
 
 /// Format of the experts' weights `[experts, n, k]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpertFormat {
     /// bf16.
     Bf16,
-    /// MXFP4: two E2M1 codes in a byte, the lower half first; `k` is a multiple of 32.
+    /// MXFP4: E2M1 codes, eight bytes at a time in the order of [`crate::pack_mxfp4`]; `k` is a multiple of 32.
     Mxfp4 {
-        /// `[experts, n, k / 32]` u8: exponents of two, plus 127.
+        /// `[experts, n, k / 32]` u8: exponents of two, plus 127; at most [`crate::MXFP4_MAX_SCALE`].
         scales: DevicePtr,
     },
     /// FP8: E4M3 codes, with a factor for each quantisation block.
@@ -76,11 +95,35 @@ pub struct MoeLinear {
 
 /// Mean number of routes of an expert from which on tiles have 64 rows instead of 16.
 const MANY: u32 = 32;
-
 impl MoeLinear {
     /// # Panics
     /// Where there is nothing to compute, a pointer is null or misaligned, or a size isn't a multiple of its number.
     pub fn launch(&self) -> Launch {
+        let rows = if self.routes >= MANY.saturating_mul(self.experts) { 64 } else { 16 };
+        let (args, format, down) = self.checked();
+        let (block, part_rows) = match self.weights.format {
+            ExpertFormat::Fp8 { block, part_rows, .. } => (block, part_rows),
+            _ => ((1, 1), self.n),
+        };
+        Launch {
+            kernel: tiles_kernel(format, rows, down),
+            grid: [self.n.div_ceil(64), self.number_of_tiles(rows), 1],
+            block: [128, 1, 1],
+            shared_bytes: (rows + 64) * (if rows == 16 { 128 } else { 64 } + 8) * 2,
+            args: args.u32(block.0).u32(block.1).u32(part_rows),
+            overlaps: true,
+        }
+    }
+
+    /// Number of tiles of `rows` rows that suffices whatever the routes are: each expert with routes has at most one that isn't full.
+    fn number_of_tiles(&self, rows: u32) -> u32 {
+        let tiles = self.experts.min(self.routes) + self.routes / rows;
+        assert!(tiles <= 65_535, "moe_linear: {tiles} tiles");
+        tiles
+    }
+
+    /// Checks sizes and pointers, and returns the arguments that both kernels have, and the constants FORMAT and DOWN.
+    fn checked(&self) -> (Args, u32, u32) {
         let Self { x, weights, out, routes, experts, n, k, .. } = *self;
         check::shape("moe_linear", routes, experts, &[x, self.order, self.starts, weights.at, out]);
         assert!(
@@ -88,50 +131,27 @@ impl MoeLinear {
             "moe_linear: weights of {n} by {k}"
         );
         assert!([x, weights.at, out].iter().all(|p| p.is_wide()), "moe_linear: a pointer is misaligned");
-        let tile = if routes >= MANY * experts { 64 } else { 16 };
-        // Each expert with routes has at most one tile that isn't full.
-        let tiles = experts.min(routes) + routes / tile;
-        assert!(tiles <= 65_535, "moe_linear: {tiles} tiles");
-        let (format, scales, block, part_rows) = self.format();
+        let (format, scales) = self.format();
         let (down, per_token) = match self.layer {
             MoeLayer::GateUp { per_token } => (0, per_token),
             MoeLayer::Down => (1, 1),
         };
         assert!(per_token > 0, "moe_linear: no experts of a token");
-        Launch {
-            kernel: Self::kernel(format, tile, down),
-            grid: [n.div_ceil(64), tiles, 1],
-            block: [128, 1, 1],
-            shared_bytes: (tile + 64) * (if tile == 16 { 128 } else { 64 } + 8) * 2,
-            args: Args::new()
-                .ptr(x)
-                .ptr(self.order)
-                .ptr(self.starts)
-                .ptr(weights.at)
-                .ptr(scales)
-                .optional(weights.bias)
-                .ptr(out)
-                .u32(n)
-                .u32(k)
-                .u32(experts)
-                .u32(per_token)
-                .u32(block.0)
-                .u32(block.1)
-                .u32(part_rows),
-            overlaps: true,
-        }
+        let args = Args::new().ptr(x).ptr(self.order).ptr(self.starts).ptr(weights.at).ptr(scales);
+        let args = args.optional(weights.bias).ptr(out).u32(n).u32(k).u32(experts).u32(per_token);
+        (args, format, down)
     }
 
-    fn format(&self) -> (u32, DevicePtr, (u32, u32), u32) {
+    fn format(&self) -> (u32, DevicePtr) {
         match self.weights.format {
-            ExpertFormat::Bf16 => (0, DevicePtr::NULL, (1, 1), self.n),
+            ExpertFormat::Bf16 => (0, DevicePtr::NULL),
             ExpertFormat::Mxfp4 { scales } => {
                 assert!(
                     self.k.is_multiple_of(32) && scales != DevicePtr::NULL,
                     "moe_linear: MXFP4 of {}",
                     self.k
                 );
-                (1, scales, (1, 1), self.n)
+                (1, scales)
             }
             ExpertFormat::Fp8 { scales, block, part_rows } => {
                 let blocks_fit = block.0 > 0 && block.1 > 0 && block.1.is_multiple_of(8);
@@ -140,20 +160,20 @@ impl MoeLinear {
                     blocks_fit && parts_fit && scales != DevicePtr::NULL,
                     "moe_linear: FP8 blocks of {block:?}"
                 );
-                (2, scales, block, part_rows)
+                (2, scales)
             }
         }
     }
 
-    fn kernel(format: u32, tile: u32, down: u32) -> KernelId {
-        let defines = Defines::new(&[("FORMAT", format), ("TILE_M", tile), ("DOWN", down)]);
-        KernelId { source: &SOURCE, defines, entry: "moe_linear" }
-    }
-
     pub(crate) fn variants() -> Vec<Variant> {
-        let all = |format| {
-            [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(tile, down)| Self::kernel(format, tile, down))
+        let tiles = |format| {
+            [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(rows, down)| tiles_kernel(format, rows, down))
         };
-        (0..3).flat_map(all).map(|kernel| kernel.variant()).collect()
+        (0..3).flat_map(tiles).map(|kernel| kernel.variant()).collect()
     }
+}
+
+fn tiles_kernel(format: u32, rows: u32, down: u32) -> KernelId {
+    let defines = Defines::new(&[("FORMAT", format), ("TILE_M", rows), ("DOWN", down)]);
+    KernelId { source: &TILES, defines, entry: "moe_linear" }
 }

@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 use cuda_kernels::{
-    Cast, DevicePtr, Fill, GatherRows, Number, RandomCodes, RandomWeights, random_codes_reference,
-    random_weights_reference,
+    Cast, DevicePtr, Fill, GatherRows, Number, RandomCodes, RandomWeights, pack_mxfp4,
+    random_codes_reference, random_weights_reference,
 };
 use half::{bf16, f16};
 
@@ -111,8 +111,23 @@ fn random_codes_have_the_bytes_of_the_cpu() {
     in_both_orders(|device| {
         for (count, mask) in [(1, 0xff), (7, 0xbf), (8, 0xff), (2051, 0xbf)] {
             let out = device.out::<u8>(count);
-            device.run(&RandomCodes { out, count: count as u64, seed: 77, mask }.launch());
+            let codes = RandomCodes { out, count: count as u64, seed: 77, mask, mxfp4: false };
+            device.run(&codes.launch());
             let wanted = random_codes_reference(count, 77, mask);
+            assert_eq!(device.read::<u8>(out, count), wanted, "{count} codes");
+        }
+    });
+}
+
+#[test]
+fn random_mxfp4_codes_are_those_of_the_cpu_in_the_order_of_kernels() {
+    in_both_orders(|device| {
+        for count in [8, 16, 2064] {
+            let out = device.out::<u8>(count);
+            let codes = RandomCodes { out, count: count as u64, seed: 77, mask: 0xff, mxfp4: true };
+            device.run(&codes.launch());
+            let drawn = random_codes_reference(count, 77, 0xff);
+            let wanted: Vec<u8> = drawn.as_chunks().0.iter().flat_map(|word| pack_mxfp4(*word)).collect();
             assert_eq!(device.read::<u8>(out, count), wanted, "{count} codes");
         }
     });

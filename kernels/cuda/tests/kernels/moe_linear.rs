@@ -2,7 +2,7 @@
 
 use cuda_kernels::{
     DevicePtr, ExpertFormat, MoeLayer, MoeLinear, StoredExperts, Tolerance, e2m1_value, e4m3_value,
-    expert_linear_reference, moe_align_reference,
+    expert_linear_reference, moe_align_reference, pack_mxfp4,
 };
 
 use super::device::{Device, in_both_orders, near, round, values};
@@ -46,7 +46,8 @@ fn store(device: &Device, format: Format, experts: usize, n: usize, k: usize) ->
             };
             let values = (0..len).map(value).collect();
             let scales = device.with(&scales);
-            Stored { at: device.with(&codes), format: ExpertFormat::Mxfp4 { scales }, values }
+            let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
+            Stored { at: device.with(&packed), format: ExpertFormat::Mxfp4 { scales }, values }
         }
         Format::Fp8(rows, cols, parts) => {
             // Codes that are NaN don't occur: a model with them is refused at load.

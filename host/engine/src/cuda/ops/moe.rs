@@ -4,14 +4,14 @@
 //! results are never read.
 
 use cuda_kernels::{
-    ClampedSwiglu, DevicePtr, ExpertFormat, MoeAlign, MoeCombine, MoeLayer, MoeLinear, MoeRoute, SiluMul,
-    StoredExperts,
+    ClampedSwiglu, DevicePtr, ExpertFormat, MXFP4_MAX_SCALE, MoeAlign, MoeCombine, MoeLayer, MoeLinear,
+    MoeRoute, SiluMul, StoredExperts,
 };
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
 use super::super::supported::MOST_EXPERTS;
-use super::super::weights::{DeviceVector, WeightUpload};
+use super::super::weights::{DeviceVector, WeightUpload, unsupported};
 use super::size;
 use crate::cuda::driver::Driver;
 use crate::models::ops::{ExpertActivation, Routing, Scoring};
@@ -196,7 +196,7 @@ fn stored(
     matrices: &[&StoredMatrix],
     biases: &[&WeightTensor],
 ) -> Result<StoredExperts, LoadError> {
-    let (at, format) = if let Some(codes) = all_mxfp4(matrices) {
+    let (at, format) = if let Some(codes) = all_mxfp4(matrices)? {
         let (codes, scales): (Vec<_>, Vec<_>) = codes.into_iter().unzip();
         let scales = weights.put(driver, &scales)?;
         (weights.put(driver, &codes)?, ExpertFormat::Mxfp4 { scales })
@@ -218,13 +218,20 @@ fn stored(
     Ok(StoredExperts { at, format, bias })
 }
 
-/// Contents of codes and exponents, if all matrices are MXFP4.
-fn all_mxfp4<'a>(matrices: &[&'a StoredMatrix]) -> Option<Vec<(Content<'a>, Content<'a>)>> {
-    let one = |matrix: &&'a StoredMatrix| match matrix {
-        StoredMatrix::Mxfp4 { codes, scales } => Some((Content::Codes(codes), Content::Codes(scales))),
-        _ => None,
-    };
-    matrices.iter().map(one).collect()
+/// Contents of codes and scales, if all matrices are MXFP4; an error where the kernels wouldn't have each weight exactly.
+fn all_mxfp4<'a>(
+    matrices: &[&'a StoredMatrix],
+) -> Result<Option<Vec<(Content<'a>, Content<'a>)>>, LoadError> {
+    let mut contents = Vec::new();
+    for matrix in matrices {
+        let StoredMatrix::Mxfp4 { codes, scales } = matrix else { return Ok(None) };
+        if let Some(scale) = scales.bytes().iter().find(|scale| **scale > MXFP4_MAX_SCALE) {
+            let most = MXFP4_MAX_SCALE;
+            return Err(unsupported(&format!("MXFP4 weights with a scale of {scale}, more than {most}")));
+        }
+        contents.push((Content::Mxfp4(codes), Content::Codes(scales)));
+    }
+    Ok(Some(contents))
 }
 
 /// Contents of codes and of factors, and the rows and columns of a quantisation block.

@@ -2,6 +2,7 @@
 
 use super::fake::{Call, FakeDriver, lock};
 use super::rig::{folder, load, options};
+use crate::ModelFiles;
 use crate::cuda::{CudaOptions, CudaRunner};
 use crate::models::{ModelConfig, Weights};
 use crate::runner::Runner;
@@ -46,4 +47,30 @@ fn what_has_no_kernel_is_refused_at_load() {
         let error = loaded.unwrap_err().to_string();
         assert_eq!(error, format!("cuda can't run {what} yet; --device cpu can"));
     }
+}
+
+#[test]
+fn mxfp4_scales_beyond_the_kernels_are_refused_at_load() {
+    let name = "gpt-oss-mxfp4";
+    let mut bytes = std::fs::read(folder(name).join("model.safetensors")).unwrap();
+    let header = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+    let tensors: serde_json::Value = serde_json::from_slice(&bytes[8..header]).unwrap();
+    let begin = tensors["model.layers.1.mlp.experts.down_proj_scales"]["data_offsets"][0].as_u64().unwrap();
+    let at = header + usize::try_from(begin).unwrap() + 3;
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::copy(folder(name).join("config.json"), copy.path().join("config.json")).unwrap();
+    let mut error = |scale| {
+        bytes[at] = scale;
+        std::fs::write(copy.path().join("model.safetensors"), &bytes).unwrap();
+        let files = ModelFiles::Directory(copy.path().to_owned());
+        let (config, weights) = (ModelConfig::read(&files).unwrap(), Weights::open(&files).unwrap());
+        let driver = Box::new(FakeDriver::new().0);
+        CudaRunner::on(driver, &config, &weights, &options(), &mut |_| {})
+            .err()
+            .map(|error| error.to_string())
+    };
+    assert_eq!(error(128), None);
+    let wanted =
+        "cuda can't run MXFP4 weights with a scale of 129, more than 128 yet; --device cpu can".to_owned();
+    assert_eq!(error(129), Some(wanted));
 }
