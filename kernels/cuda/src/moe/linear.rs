@@ -23,6 +23,7 @@ macro_rules! expert_source {
 }
 
 static TILES: Source = expert_source!("moe_linear.cu");
+static SKINNY: Source = expert_source!("moe_skinny.cu");
 
 /// Format of the experts' weights `[experts, n, k]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +94,52 @@ pub struct MoeLinear {
     pub layer: MoeLayer,
 }
 
+/// Greatest mean number of routes of an expert for which rows are few. From 8 rows on the kernel for few rows reads as many bytes of x
+/// from the caches as of MXFP4 weights from memory; some experts have more rows than the mean.
+const FEW: u32 = 4;
 /// Mean number of routes of an expert from which on tiles have 64 rows instead of 16.
 const MANY: u32 = 32;
+/// Warps of a block of the kernel for few rows, and rows of its tiles.
+const SKINNY_WARPS: u32 = 4;
+const SKINNY_ROWS: u32 = 16;
+
 impl MoeLinear {
+    /// Launch of the best kernel for this number of routes.
+    ///
     /// # Panics
     /// Where there is nothing to compute, a pointer is null or misaligned, or a size isn't a multiple of its number.
     pub fn launch(&self) -> Launch {
+        self.skinny().unwrap_or_else(|| self.tiles())
+    }
+
+    /// Launch of `moe_skinny.cu`; `None` for more than a few routes, and for FP8.
+    fn skinny(&self) -> Option<Launch> {
+        let is_fp8 = matches!(self.weights.format, ExpertFormat::Fp8 { .. });
+        // The kernel's indexes of rows in x, and of 16 bytes of the weights, have 32 bits.
+        let is_indexed = [self.routes, self.experts.saturating_mul(self.n).div_ceil(8)]
+            .iter()
+            .all(|rows| rows.checked_mul(self.k).is_some());
+        if is_fp8 || !is_indexed || self.routes > FEW.saturating_mul(self.experts) {
+            return None;
+        }
+        let (args, format, down) = self.checked();
+        let cols = if format == 1 { 32 } else { 16 };
+        Some(Launch {
+            kernel: skinny_kernel(format, down),
+            grid: [self.n.div_ceil(cols), self.number_of_tiles(SKINNY_ROWS), 1],
+            block: [SKINNY_WARPS * 32, 1, 1],
+            // Sums of each warp and row.
+            shared_bytes: SKINNY_WARPS * SKINNY_ROWS * (cols + 4) * 4,
+            args,
+            overlaps: true,
+        })
+    }
+
+    /// Launch of `moe_linear.cu`, which adds in the same order for any number of routes.
+    ///
+    /// # Panics
+    /// As [`Self::launch`].
+    pub fn tiles(&self) -> Launch {
         let rows = if self.routes >= MANY.saturating_mul(self.experts) { 64 } else { 16 };
         let (args, format, down) = self.checked();
         let (block, part_rows) = match self.weights.format {
@@ -169,8 +210,14 @@ impl MoeLinear {
         let tiles = |format| {
             [(16, 0), (16, 1), (64, 0), (64, 1)].map(|(rows, down)| tiles_kernel(format, rows, down))
         };
-        (0..3).flat_map(tiles).map(|kernel| kernel.variant()).collect()
+        let skinny = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(format, down)| skinny_kernel(format, down));
+        (0..3).flat_map(tiles).chain(skinny).map(|kernel| kernel.variant()).collect()
     }
+}
+
+fn skinny_kernel(format: u32, down: u32) -> KernelId {
+    let defines = Defines::new(&[("FORMAT", format), ("DOWN", down)]);
+    KernelId { source: &SKINNY, defines, entry: "moe_skinny" }
 }
 
 fn tiles_kernel(format: u32, rows: u32, down: u32) -> KernelId {

@@ -1,8 +1,8 @@
 //! The experts' linear layers in all formats, with experts that have no rows, few rows, and more than a tile of rows.
 
 use cuda_kernels::{
-    DevicePtr, ExpertFormat, MoeLayer, MoeLinear, StoredExperts, Tolerance, e2m1_value, e4m3_value,
-    expert_linear_reference, moe_align_reference, pack_mxfp4,
+    DevicePtr, ExpertFormat, MXFP4_MAX_SCALE, MoeLayer, MoeLinear, StoredExperts, Tolerance, e2m1_value,
+    e4m3_value, expert_linear_reference, moe_align_reference, pack_mxfp4,
 };
 
 use super::device::{Device, in_both_orders, near, round, values};
@@ -108,7 +108,6 @@ impl Case {
             k: k as u32,
             layer: if down { MoeLayer::Down } else { MoeLayer::GateUp { per_token: per_token as u32 } },
         };
-        device.run(&linear.launch());
         let mut wanted = vec![0.0; routes * n];
         for (place, route) in order.iter().map(|route| *route as usize).enumerate() {
             let (from, to) = if down { (place, route) } else { (route / per_token, place) };
@@ -124,12 +123,105 @@ impl Case {
         // Sums of k products of numbers about one, in f32.
         let sums = |tolerance: Tolerance| Tolerance { absolute: 1e-5 * k as f64, ..tolerance };
         let what = format!("{:?}, {tokens} tokens, {n} by {k}", self.format);
-        if down {
-            near(sums(Tolerance::F32), &device.read_f32(out, routes * n), &wanted, &what);
-        } else {
-            device.check_bf16(out, &wanted, sums(Tolerance::BF16), &what);
+        for launch in [linear.launch(), linear.tiles()] {
+            device.spoil(out, routes * n * if down { 4 } else { 2 });
+            device.run(&launch);
+            if down {
+                near(sums(Tolerance::F32), &device.read_f32(out, routes * n), &wanted, &what);
+            } else {
+                device.check_bf16(out, &wanted, sums(Tolerance::BF16), &what);
+            }
         }
     }
+}
+
+/// Name of the kernel that is launched for so many routes.
+fn entry(format: ExpertFormat, routes: u32, experts: u32) -> &'static str {
+    let at = DevicePtr(1 << 20);
+    let weights = StoredExperts { at, format, bias: None };
+    let (x, order, starts, out, layer) = (at, at, at, at, MoeLayer::Down);
+    let linear = MoeLinear { x, order, starts, weights, out, routes, experts, n: 64, k: 64, layer };
+    linear.launch().kernel.entry
+}
+
+#[test]
+fn few_routes_of_an_expert_have_a_kernel_of_their_own() {
+    let scales = DevicePtr(1 << 20);
+    for format in [ExpertFormat::Bf16, ExpertFormat::Mxfp4 { scales }] {
+        assert_eq!(entry(format, 4, 32), "moe_skinny");
+        assert_eq!(entry(format, 128, 32), "moe_skinny");
+        assert_eq!(entry(format, 129, 32), "moe_linear");
+    }
+    assert_eq!(entry(ExpertFormat::Fp8 { scales, block: (64, 64), part_rows: 64 }, 4, 32), "moe_linear");
+}
+
+/// Cases of (tokens, experts of a token, experts, rows of a weight).
+fn check_few(device: &Device, format: Format, k: usize, cases: &[(usize, usize, usize, usize)]) {
+    for (tokens, per_token, experts, n) in cases.iter().copied() {
+        for down in [false, true] {
+            Case { format, tokens, per_token, experts, n, k, down, bias: !down }.check(device);
+        }
+    }
+}
+
+#[test]
+fn few_rows_meet_inner_dimensions_of_any_length() {
+    in_both_orders(|device| {
+        for k in [96, 160, 352, 512, 1056, 2176, 2880] {
+            check_few(device, Format::Mxfp4, k, &[(1, 4, 8, 34)]);
+        }
+        for k in [8, 72, 96, 160, 352, 520, 1032, 2880] {
+            check_few(device, Format::Bf16, k, &[(1, 4, 8, 18)]);
+        }
+    });
+}
+
+#[test]
+fn experts_have_no_rows_or_few_rows_or_more_than_a_tile() {
+    in_both_orders(|device| {
+        for format in [Format::Bf16, Format::Mxfp4, Format::Fp8(16, 32, 1)] {
+            for tokens in 1..=16 {
+                check_few(device, format, 224, &[(tokens, 3, 16, 32)]);
+            }
+            // Expert 0 has 17 rows and then 33; experts are more than lanes of a warp.
+            check_few(device, format, 96, &[(17, 2, 70, 2), (33, 2, 40, 66), (2, 2, 1, 30)]);
+        }
+    });
+}
+
+/// Each input has one column that isn't zero, so each result is a weight. Smaller scales are left out: what a device does with
+/// subnormal operands of products isn't specified.
+#[test]
+fn every_mxfp4_weight_is_exact_from_scale_2_to_the_greatest() {
+    let (n, k) = (usize::from(MXFP4_MAX_SCALE), 32usize);
+    let scales: Vec<u8> = (0..n).map(|row| (row as u8 + 2).min(MXFP4_MAX_SCALE)).collect();
+    let codes: Vec<u8> = (0..n).flat_map(|_| (0..16u8).map(|i| i % 8 * 0x22 + 0x10)).collect();
+    let packed: Vec<u8> = codes.as_chunks().0.iter().flat_map(|eight| pack_mxfp4(*eight)).collect();
+    let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
+    let wanted: Vec<f64> = (0..16 * n)
+        .map(|i| f64::from(e2m1_value((i / n) as u8)) * 2f64.powi(i32::from(scales[i % n]) - 127))
+        .collect();
+    in_both_orders(|device| {
+        let out = device.out::<f32>(16 * n);
+        let format = ExpertFormat::Mxfp4 { scales: device.with(&scales) };
+        let linear = MoeLinear {
+            x: device.bf16(&x),
+            order: device.u32(&(0..16u32).collect::<Vec<_>>()),
+            starts: device.u32(&[&[0, 16][..], &[16; 3]].concat()),
+            weights: StoredExperts { at: device.with(&packed), format, bias: None },
+            out,
+            routes: 16,
+            experts: 4,
+            n: n as u32,
+            k: k as u32,
+            layer: MoeLayer::Down,
+        };
+        for launch in [linear.launch(), linear.tiles()] {
+            device.spoil(out, 16 * n * 4);
+            device.run(&launch);
+            near(Tolerance::EXACT, &device.read_f32(out, 16 * n), &wanted, launch.kernel.entry);
+        }
+    });
 }
 
 #[test]

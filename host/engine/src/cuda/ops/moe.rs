@@ -161,7 +161,7 @@ impl CudaBackend {
             k: hidden,
             layer: MoeLayer::GateUp { per_token },
         };
-        self.launch(&first.launch());
+        self.launch_expert_layer(&first);
         self.launch_expert_activation(weights, first.routes);
         let second = MoeLinear {
             x: room.activated,
@@ -172,9 +172,16 @@ impl CudaBackend {
             layer: MoeLayer::Down,
             ..first
         };
-        self.launch(&second.launch());
+        self.launch_expert_layer(&second);
         let (results, weights) = (room.results, routes.weights);
         self.launch(&MoeCombine { results, weights, out: out.at, rows, cols: hidden, per_token }.launch());
+    }
+
+    /// The kernel for few rows divides the inner dimension among warps, as that of linear layers does. So a deterministic engine uses tiles
+    /// for any number of rows.
+    fn launch_expert_layer(&mut self, layer: &MoeLinear) {
+        let launch = if self.deterministic { layer.tiles() } else { layer.launch() };
+        self.launch(&launch);
     }
 
     fn launch_expert_activation(&mut self, weights: &DeviceExperts, rows: u32) {

@@ -88,3 +88,20 @@ fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
     let [_, both] = attention(LATENT, &deterministic);
     assert_eq!(both, ["mla_attention"]);
 }
+
+#[test]
+fn experts_with_few_rows_have_a_kernel_of_their_own_unless_the_engine_is_deterministic() {
+    let experts = |options: &CudaOptions, tokens: &[u32]| {
+        let (mut runner, log) = model("moe-bf16", options);
+        calls(&log);
+        step(&mut runner, &batch(&[Part { lane: 0, tokens, from: 0 }])).unwrap();
+        let mut all = launches(&calls(&log));
+        all.retain(|entry| ["moe_linear", "moe_skinny"].contains(entry));
+        all
+    };
+    // Two of eight experts of a token: 24 routes, and 60.
+    assert_eq!(experts(&options(), &[7; 12]), ["moe_skinny"; 4]);
+    assert_eq!(experts(&options(), &[7; 30]), ["moe_linear"; 4]);
+    let deterministic = CudaOptions { deterministic: true, ..options() };
+    assert_eq!(experts(&deterministic, &[7; 12]), ["moe_linear"; 4]);
+}

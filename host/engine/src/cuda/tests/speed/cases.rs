@@ -79,12 +79,16 @@ pub(super) fn cases() -> Vec<Case> {
             ("20b qkv", rows, linear(5120, 2880, Bf16)),
             ("20b o", rows, linear(2880, 4096, AddF32)),
             ("20b head", rows, linear(201_088, 2880, F32)),
-            ("20b gate_up MXFP4", rows, experts(32, 4, 5760, 2880, true)),
-            ("20b down MXFP4", rows, experts(32, 4, 2880, 2880, true)),
             ("Moonlight q", rows, linear(3072, 2048, Bf16)),
-            ("Moonlight gate_up", rows, experts(64, 6, 2816, 2048, false)),
             ("Moonlight cache", rows, Work::Mla { heads: 16, context: 640 }),
             ("8B norm", rows, Work::Norm { cols: 4096 }),
+        ]);
+    }
+    for rows in [1, 4, 16, 64] {
+        all.extend([
+            ("20b gate_up MXFP4", rows, experts(32, 4, 5760, 2880, true)),
+            ("20b down MXFP4", rows, experts(32, 4, 2880, 2880, true)),
+            ("Moonlight gate_up", rows, experts(64, 6, 2816, 2048, false)),
         ]);
     }
     for (rows, context) in [(1, 640), (1, 8192), (64, 640), (256, 640), (16, 8192)] {
