@@ -3,8 +3,8 @@
 // A code is E2M1: sign, two bits of exponent, one of mantissa; 32 neighbours of a row share a scale, a power of two plus 127 (OCP
 // Microscaling Formats v1.0). At bits 15 and 8 to 6 of a bf16 a code's bits are its value times 2^-126, since subnormal numbers have
 // the same form in both formats. The product with 2^(scale - 1) is the weight, not rounded, for scales from 0 to 128: all such
-// weights are bf16, those below 2^-126 subnormal ones. A greater scale would need a factor beyond bf16, so a model with one is
-// refused at load.
+// weights are bf16, those below 2^-126 subnormal ones (PTX doesn't specify what mma does with these). A greater scale would need a
+// factor beyond bf16, so a model with one is refused at load.
 //
 // The bits of 16 codes are reordered at load, in each eight bytes. (In a file they are in the order of columns, the lower half of a
 // byte first.) A pair of neighbours is converted at once, its left code in the lower half of the result. Bits of pair i come to
@@ -26,7 +26,7 @@ DEVICE void unpack_mxfp4(u32 (&pairs)[8], u32 first, u32 second, u32 factor) {
     u32 words[3] = {first, second, select_bits(first, second, FIRST_WORD_LEFT)};
     _Pragma("unroll") for (u32 i = 0; i < 8; i++) {
         u32 word = words[i % 3];
-        // The rotation is more work for the units that the mask is, the shift to the left is not.
+        // A shift to the left can be a multiplication (IMAD), which runs on other units than LOP3 does.
         u32 moved = i == 0 ? word : i < 5 ? word >> 2 * i | word << (32 - 2 * i) : word << (16 - 2 * i);
         pairs[i] = bf16_multiply(moved & E2M1_PLACES, factor);
     }
