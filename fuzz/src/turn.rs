@@ -16,7 +16,7 @@ pub fn turn(data: &[u8]) {
     let cuts = Cuts { prompt: &sizes(2), text: &sizes(4), steps: &sizes(6) };
     let seed = 1 + u64::from(u32::from_le_bytes([head[8], head[9], head[10], head[11]]));
     let (trim, fail) = (head[0] & 1 != 0, head[0] & 2 != 0);
-    check_cuts(&prompt, &text, cuts, (head[0] >> 2) % 3, trim);
+    check_cuts(&prompt, &text, cuts, (head[0] >> 2) % 4, trim);
     check_lawful(&text, cuts, seed);
     let policy = if fail { FaultPolicy::Fail } else { FaultPolicy::Continue };
     check_lawless(&prompt, &text, cuts, seed, trim, policy);

@@ -28,8 +28,8 @@ const BURST_CALLS: u32 = 200;
 const MEMORIES: usize = 1;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
-/// Maximum number of elements of one table.
-const TABLE_ELEMENTS: usize = 16 << 10;
+/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an interpreter of another language thousands.
+pub(super) const TABLE_ELEMENTS: usize = 16 << 10;
 
 /// Limit that an instance exceeded; wasmtime carries it as the error of the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

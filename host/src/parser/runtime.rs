@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
+use super::budget::TABLE_ELEMENTS;
 use super::cache::CompileCache;
 use super::contract::Descriptor;
 use super::error::PluginLoadError;
@@ -24,9 +25,6 @@ const INSTANCES_PER_CORE: usize = 4;
 
 /// Maximum number of modules of a component: the parser itself, and the adapters that tools put beside it.
 const MODULES: u32 = 16;
-
-/// Maximum number of elements of a module's table. A parser of ours has fewer than a hundred, an interpreter of another language many thousands.
-const TABLE_ELEMENTS: usize = 1 << 17;
 
 /// Bytes of an instance's memory, and of its tables, that stay mapped when the instance goes back into the pool.
 const KEPT_BYTES: usize = 1 << 20;
