@@ -2,7 +2,7 @@
 //!
 //! Invariant: a marker inside a string of the arguments is text, unless it ends the turn.
 
-use super::Mark;
+use super::mark::Mark;
 use crate::json::{ArgumentsText, Object};
 use crate::{Output, Payload, Phase};
 
