@@ -12,16 +12,16 @@ use super::stretch::Stretch;
 pub(super) fn check(recording: &Recording, stretch: &Stretch, tally: &mut Tally) {
     let (tape, region, times) = stretch.long(SIZES[SIZES.len() - 1]);
     let (mut deltas, mut begun, mut spent) = (0, None, Vec::new());
-    let (_, outcome) = listen(recording, &tape, &tape.every(DELTA), tally, |atoms, _, used| {
-        let Some(used) = used else { return };
+    let (_, outcome) = listen(recording, &tape, &tape.every(DELTA), tally, |atoms, _, usage| {
+        let Some(usage) = usage else { return };
         if atoms.start < region.start || atoms.end > region.end {
             // After the last delta before the region, this is the fuel at the region's start.
-            begun = if deltas == 0 { Some(used.fuel) } else { begun };
+            begun = if deltas == 0 { Some(usage.fuel) } else { begun };
             return;
         }
         deltas += 1;
         if SIZES.contains(&deltas) {
-            spent.push(used.fuel - begun.unwrap_or(0));
+            spent.push(usage.fuel - begun.unwrap_or(0));
         }
     });
     tally.count(Property::Growth);

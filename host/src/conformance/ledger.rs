@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::record::{ParserCall, Question};
 use crate::parser::contract::{Op, Route, Step};
-use crate::turn::{Illegal, TokenText, Until};
+use crate::turn::{PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Ledger {
     step: usize,
     last: Option<Route>,
     /// Rule of an earlier answer by which text is routed without a call of the parser.
-    until: Option<Until>,
+    preset: Option<PresetRoute>,
     /// Number of tool calls opened so far.
     calls: usize,
     /// Whether the held bytes began as a call may begin.
@@ -110,14 +110,14 @@ impl Ledger {
         let mut calls = calls.into_iter();
         for piece in pieces {
             if piece.id.is_some_and(|id| !self.is_text(id)) {
-                self.until = None;
+                self.preset = None;
             }
             self.hold(piece);
-            if let Some(mut until) = self.until.take() {
-                let goes = until.goes(piece.text);
-                self.run(until.route, goes);
-                if goes == piece.text.len() {
-                    self.until = Some(until);
+            if let Some(mut preset) = self.preset.take() {
+                let bytes = preset.bytes_before_end(piece.text);
+                self.run(preset.route, bytes);
+                if bytes == piece.text.len() {
+                    self.preset = Some(preset);
                     continue;
                 }
             }
@@ -143,7 +143,7 @@ impl Ledger {
 
     /// Whether the marker `id` counts as text: it is no stop, and lies in a JSON string that the host routes under an `until-json` rule.
     fn is_text(&self, id: u32) -> bool {
-        !self.stops.contains(&id) && self.until.as_ref().is_some_and(Until::in_string)
+        !self.stops.contains(&id) && self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
 
     fn hold(&mut self, piece: &TokenText<'_>) {
@@ -175,9 +175,9 @@ impl Ledger {
     fn op(&mut self, op: Op) {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize),
-            Op::UntilMarker(route) => self.begin_until(Ok(Until::marker(route))),
-            Op::UntilByte(until) => self.begin_until(Until::byte(&until)),
-            Op::UntilJson(rest) => self.begin_until(Until::json(rest)),
+            Op::UntilMarker(route) => self.begin_preset(Ok(PresetRoute::marker(route))),
+            Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)),
+            Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)),
             Op::ToolCall(_) => {
                 self.calls += 1;
                 self.derived = 0;
@@ -190,10 +190,10 @@ impl Ledger {
         }
     }
 
-    fn begin_until(&mut self, until: Result<Until, Illegal>) {
-        match until {
-            Ok(until) => (self.last, self.until) = (Some(until.route), Some(until)),
-            Err(illegal) => self.wrong(illegal.to_string()),
+    fn begin_preset(&mut self, preset: Result<PresetRoute, StepError>) {
+        match preset {
+            Ok(preset) => (self.last, self.preset) = (Some(preset.route), Some(preset)),
+            Err(error) => self.wrong(error.to_string()),
         }
     }
 

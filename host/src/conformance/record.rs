@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::parser::contract::{Fault, FinishReason, Step, StreamParser, Used};
+use crate::parser::contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
 
 /// Input of one call of a parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub(super) struct Record(Arc<Mutex<Heard>>);
 #[derive(Debug, Default)]
 struct Heard {
     calls: Vec<ParserCall>,
-    used: Option<Used>,
+    usage: Option<ResourceUsage>,
 }
 
 impl Record {
     /// Wraps `parser` so that its calls are recorded here.
     pub(super) fn of(&self, parser: Box<dyn StreamParser>) -> Box<dyn StreamParser> {
-        self.heard().used = parser.used();
+        self.heard().usage = parser.usage();
         Box::new(Recorder { parser, record: self.clone() })
     }
 
@@ -47,8 +47,8 @@ impl Record {
     }
 
     /// Resources that the parser has used, if it is metered.
-    pub(super) fn used(&self) -> Option<Used> {
-        self.heard().used
+    pub(super) fn usage(&self) -> Option<ResourceUsage> {
+        self.heard().usage
     }
 
     fn heard(&self) -> MutexGuard<'_, Heard> {
@@ -63,10 +63,10 @@ struct Recorder {
 
 impl Recorder {
     fn note(&self, asked: Question, answer: &Result<Step, Fault>) {
-        let used = self.parser.used();
+        let usage = self.parser.usage();
         let mut heard = self.record.heard();
         heard.calls.push(ParserCall { asked, answer: answer.clone() });
-        heard.used = used.or(heard.used);
+        heard.usage = usage.or(heard.usage);
     }
 }
 
@@ -89,7 +89,7 @@ impl StreamParser for Recorder {
         answer
     }
 
-    fn used(&self) -> Option<Used> {
-        self.parser.used()
+    fn usage(&self) -> Option<ResourceUsage> {
+        self.parser.usage()
     }
 }

@@ -19,7 +19,7 @@ use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::stretch::{Stretch, StretchKind};
 use super::tape::Tape;
-use crate::parser::contract::{FinishReason, Used};
+use crate::parser::contract::{FinishReason, ResourceUsage};
 use crate::turn::{TurnEvent, TurnEvents};
 
 /// Number of deltas to which a string is stretched.
@@ -110,7 +110,7 @@ pub(super) fn listen(
     tape: &Tape,
     cuts: &[usize],
     tally: &mut Tally,
-    mut heard: impl FnMut(std::ops::Range<usize>, &[TurnEvent], Option<Used>),
+    mut heard: impl FnMut(std::ops::Range<usize>, &[TurnEvent], Option<ResourceUsage>),
 ) -> (Ledger, Outcome) {
     let Recording { subject, request, .. } = recording;
     let markers = &subject.descriptor().markers;
@@ -127,11 +127,11 @@ pub(super) fn listen(
         }
         let pieces = tape.pieces(atoms.clone());
         session.step(&pieces, &mut events);
-        heard(atoms, &events, record.used());
+        heard(atoms, &events, record.usage());
         healthy = healthy && ledger.step(until_stop(&pieces, stops), record.take());
     }
     all.extend(events.drain());
-    ledger.marks.memory = record.used().map_or(0, |used| used.memory);
+    ledger.marks.memory = record.usage().map_or(0, |usage| usage.memory);
     let outcome = session.finish(recording.finish, None, all);
     let last = record.take().pop().filter(|call| matches!(call.asked, Question::Finish(_)));
     ledger.finish(last);

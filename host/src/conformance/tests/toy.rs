@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::conformance::{Parsers, Start, Subject};
 use crate::limits::ParserLimits;
 use crate::parser::contract::{
-    Descriptor, Fault, FinishReason, Op, Payload, Route, Run, Step, StreamParser, ToolCall, Used,
+    Descriptor, Fault, FinishReason, Op, Payload, ResourceUsage, Route, Run, Step, StreamParser, ToolCall,
 };
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<call>", "</call>", "<end>"];
@@ -198,7 +198,7 @@ impl StreamParser for Toy {
         })
     }
 
-    fn used(&self) -> Option<Used> {
-        Some(Used { fuel: self.fuel, memory: 1 << 16 })
+    fn usage(&self) -> Option<ResourceUsage> {
+        Some(ResourceUsage { fuel: self.fuel, memory: 1 << 16 })
     }
 }
