@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::record::{ParserCall, Question};
+use super::call_log::{CallInput, ParserCall};
 use crate::parser::contract::{Op, Route, Step};
 use crate::turn::{PresetRoute, StepError, TokenText};
 
@@ -25,12 +25,14 @@ pub(super) struct Ledger {
     /// Whether the held bytes began as a call may begin.
     group: Group,
     derived: usize,
-    /// Number of bytes routed to an item, and of bytes dropped.
-    pub(super) went: (u64, u64),
+    /// Number of bytes routed to an item.
+    pub(super) routed: u64,
+    /// Number of bytes dropped.
+    pub(super) dropped: u64,
     pub(super) waits: Waits,
-    pub(super) marks: Marks,
+    pub(super) peak: PeakUse,
     /// The first violation of the contract or of this account.
-    pub(super) wrong: Option<String>,
+    pub(super) violation: Option<String>,
 }
 
 #[derive(Debug)]
@@ -68,7 +70,7 @@ pub(super) struct Waits {
 
 /// Highest use of each limit.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct PeakUse {
     /// Number of ops in one step.
     pub(super) ops: usize,
     /// Number of bytes held after a step.
@@ -88,7 +90,7 @@ impl Waits {
     }
 }
 
-impl Marks {
+impl PeakUse {
     pub(super) fn merge(&mut self, other: &Self) {
         self.ops = self.ops.max(other.ops);
         self.held = self.held.max(other.held);
@@ -122,11 +124,11 @@ impl Ledger {
                 }
             }
             let Some(call) = calls.next() else {
-                self.wrong(format!("the parser wasn't asked about {} bytes", piece.text.len()));
+                self.record_violation(format!("the parser wasn't asked about {} bytes", piece.text.len()));
                 return false;
             };
             let Ok(step) = call.answer else { return false };
-            debug_assert!(!matches!(call.asked, Question::Finish(_)), "the end comes by itself");
+            debug_assert!(!matches!(call.input, CallInput::Finish(_)), "the end comes by itself");
             self.answer(step);
         }
         true
@@ -160,16 +162,16 @@ impl Ledger {
             Step::Hold | Step::Fault(_) => {}
             Step::Pass => match self.last {
                 Some(route) => self.run(route, self.held_bytes),
-                None => self.wrong("it answers pass before any run".to_owned()),
+                None => self.record_violation("it answers pass before any run".to_owned()),
             },
             Step::Ops(ops) => {
-                self.marks.ops = self.marks.ops.max(ops.len());
+                self.peak.ops = self.peak.ops.max(ops.len());
                 for op in ops {
                     self.op(op);
                 }
             }
         }
-        self.marks.held = self.marks.held.max(self.held_bytes);
+        self.peak.held = self.peak.held.max(self.held_bytes);
     }
 
     fn op(&mut self, op: Op) {
@@ -184,7 +186,7 @@ impl Ledger {
             }
             Op::DerivedArguments(text) => {
                 self.derived += text.len();
-                self.marks.derived = self.marks.derived.max(self.derived);
+                self.peak.derived = self.peak.derived.max(self.derived);
             }
             Op::Message(_) | Op::Close | Op::BrokenCall => {}
         }
@@ -193,18 +195,18 @@ impl Ledger {
     fn begin_preset(&mut self, preset: Result<PresetRoute, StepError>) {
         match preset {
             Ok(preset) => (self.last, self.preset) = (Some(preset.route), Some(preset)),
-            Err(error) => self.wrong(error.to_string()),
+            Err(error) => self.record_violation(error.to_string()),
         }
     }
 
     fn run(&mut self, route: Route, mut bytes: usize) {
         self.last = Some(route);
         if bytes > self.held_bytes {
-            self.wrong(format!("it routes {bytes} bytes while {} are held", self.held_bytes));
+            self.record_violation(format!("it routes {bytes} bytes while {} are held", self.held_bytes));
             return;
         }
         self.held_bytes -= bytes;
-        let counted = if route == Route::Drop { &mut self.went.1 } else { &mut self.went.0 };
+        let counted = if route == Route::Drop { &mut self.dropped } else { &mut self.routed };
         *counted += bytes as u64;
         while bytes > 0 {
             let Some(segment) = self.held.front_mut() else { return };
@@ -235,7 +237,7 @@ impl Ledger {
         *longest = steps.max(*longest);
     }
 
-    fn wrong(&mut self, what: String) {
-        self.wrong.get_or_insert(what);
+    fn record_violation(&mut self, what: String) {
+        self.violation.get_or_insert(what);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::conformance::{Parsers, Start, Subject};
+use crate::conformance::{ParserSource, Start, Subject};
 use crate::limits::ParserLimits;
 use crate::parser::contract::{
     Descriptor, Fault, FinishReason, Op, Payload, ResourceUsage, Route, Run, Step, StreamParser, ToolCall,
@@ -44,8 +44,8 @@ pub(super) enum Habit {
 /// The toy as a parser under test.
 pub(super) struct Native(pub(super) Habit);
 
-impl Parsers for Native {
-    fn with(&self, _: &[(String, String)]) -> Result<Arc<Subject>, String> {
+impl ParserSource for Native {
+    fn load(&self, _: &[(String, String)]) -> Result<Arc<Subject>, String> {
         let habit = self.0;
         let streams = Arc::new(AtomicUsize::new(0));
         let start = || -> Start {

@@ -14,8 +14,8 @@ use crate::model::error::{ConstraintField, StartError};
 use crate::model::fixture::model_over;
 use crate::model::job::Job;
 use crate::model::locate::locate;
+use crate::model::opening_state::tests::{function, job};
 use crate::model::served::Model;
-use crate::model::standing::tests::{function, job};
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
 
 /// Engine that records its requests, and generates no tokens.
