@@ -24,7 +24,7 @@ pub(super) const SLOW_MASK: Duration = Duration::from_millis(5);
 pub(super) const MASK_TICKS: u32 = 30;
 /// CPU time of a mask and of those along its draft, after which the rest of the draft gets no masks.
 pub(super) const DRAFT_TIME: Duration = Duration::from_millis(1);
-/// CPU time of the engine's thread that a grammar may take for one draft. A grammar that takes more gets no drafts for [`REST_TOKENS`].
+/// CPU time of the engine's thread that a grammar may take for one draft. A grammar that takes more gets no drafts for [`DRAFT_PAUSE_TOKENS`].
 pub(super) const SLOW_CALL: Duration = Duration::from_millis(1);
 /// Number of tokens without drafts after a call above [`SLOW_CALL`].
 pub(super) const DRAFT_PAUSE_TOKENS: usize = 64;

@@ -18,7 +18,7 @@ use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::Principal;
 use crate::prompt::{
-    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, size_of, drop_oldest,
+    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };
 use crate::random;
@@ -130,7 +130,7 @@ impl Served {
             let prompt = self.format.render(&job.conversation, &job.template_arguments, opening);
             let excess = match (&prompt, job.truncation) {
                 (Ok(prompt), Truncation::Auto) if prompt.ids.len() > room => {
-                    let bytes = size_of(&job.conversation).div_ceil(prompt.ids.len());
+                    let bytes = approximate_bytes(&job.conversation).div_ceil(prompt.ids.len());
                     (prompt.ids.len() - room).saturating_mul(bytes)
                 }
                 (Err(RenderError::TooLong { bytes, limit }), Truncation::Auto) => bytes - limit,
