@@ -137,7 +137,7 @@ mod tests {
     use crate::model::error::StartError;
     use crate::model::fixture::model_over;
     use crate::model::job::Job;
-    use crate::model::standing::tests::job;
+    use crate::model::opening_state::tests::job;
     use crate::prompt::{Conversation, Message, Role};
 
     /// Runner whose device is lost in the first step.

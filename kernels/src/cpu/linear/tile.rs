@@ -24,10 +24,10 @@ use crate::cpu::output::Output;
 const BLOCK_ROWS: usize = 64;
 /// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for each tile of rows. For more rows it pays
 /// to widen a tile into memory.
-const FEW_ROWS: usize = 8;
+const WIDEN_IN_REGISTERS_ROWS: usize = 8;
 
 /// Kernel of one task: some rows of a weight, which are columns of the output, with all rows of x.
-pub(super) struct Columns<'a> {
+pub(super) struct TaskKernel<'a> {
     pub(super) tiles: Tiles<'a>,
     pub(super) weight: Matrix<'a>,
     pub(super) cols: Range<usize>,
@@ -75,37 +75,41 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
     }
 }
 
-impl Columns<'_> {
+impl TaskKernel<'_> {
     pub(super) fn run(self, isa: Isa) {
-        if self.weight.takes_pairs() { isa.run(PairColumns(self)) } else { isa.run(PlainColumns(self)) }
+        if self.weight.rounds_inputs_to_bf16() {
+            isa.run(PairKernel(self));
+        } else {
+            isa.run(PlainKernel(self));
+        }
     }
 }
 
-/// Columns whose weights are multiplied with x rounded to bf16, two products at a time.
-struct PairColumns<'a>(Columns<'a>);
+/// Kernel for weights that are multiplied with x rounded to bf16, two products at a time.
+struct PairKernel<'a>(TaskKernel<'a>);
 
-/// Columns of all other weights.
-struct PlainColumns<'a>(Columns<'a>);
+/// Kernel for all other weights.
+struct PlainKernel<'a>(TaskKernel<'a>);
 
-impl Kernel for PairColumns<'_> {
+impl Kernel for PairKernel<'_> {
     const ADDS_PAIRS: bool = true;
 
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        let Columns { tiles, weight, cols } = self.0;
+        let TaskKernel { tiles, weight, cols } = self.0;
         match weight.elements() {
             Elements::Bf16(all) => {
                 let all = &all[cols.start * tiles.k..cols.end * tiles.k];
                 tiles.all::<L, _>(&tiles.pairs(lanes, all), cols.len());
             }
-            Elements::Fp8(all) if tiles.rows <= FEW_ROWS => {
+            Elements::Fp8(all) if tiles.rows <= WIDEN_IN_REGISTERS_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
                 let (first, codes) = (cols.start, StoredCodes(all));
                 let rows = Fp8Pairs { lanes, x, weight: all, first, k: tiles.k, codes };
                 tiles.all::<L, _>(&rows, cols.len());
             }
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedCodes(all), cols),
-            Elements::Mxfp4(all) if tiles.rows <= FEW_ROWS => {
+            Elements::Mxfp4(all) if tiles.rows <= WIDEN_IN_REGISTERS_ROWS => {
                 let x = (tiles.x.pairs, tiles.x.pairs_stride);
                 let rows = FewMxfp4 { lanes, x, weight: all, first: cols.start, k: tiles.k };
                 tiles.all::<L, _>(&rows, cols.len());
@@ -113,16 +117,16 @@ impl Kernel for PairColumns<'_> {
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
             Elements::Repacked(all) => repacked(lanes, &tiles, all, &cols),
             Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => {
-                unreachable!("`takes_pairs` says no of these")
+                unreachable!("`rounds_inputs_to_bf16` is false for these")
             }
         }
     }
 }
 
-impl Kernel for PlainColumns<'_> {
+impl Kernel for PlainKernel<'_> {
     #[inline(always)]
     fn run<L: Dots>(self, lanes: L) {
-        let Columns { tiles, weight, cols } = self.0;
+        let TaskKernel { tiles, weight, cols } = self.0;
         let elements = cols.start * tiles.k..cols.end * tiles.k;
         match weight.elements() {
             Elements::F32(all) => tiles.plain(lanes, &all[elements], cols.len()),
@@ -131,7 +135,7 @@ impl Kernel for PlainColumns<'_> {
             Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
             Elements::Quantized(all) => quantized(lanes, &tiles, all, &cols),
-            Elements::Repacked(_) => unreachable!("`takes_pairs` says yes of these"),
+            Elements::Repacked(_) => unreachable!("`rounds_inputs_to_bf16` is true for these"),
         }
     }
 }
