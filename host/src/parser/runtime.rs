@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
-use super::budget::TABLE_ELEMENTS;
 use super::cache::CompileCache;
 use super::contract::Descriptor;
 use super::error::PluginLoadError;
+use super::instance_limits::TABLE_ELEMENTS;
 use super::load;
 use super::plugin::Plugin;
 use super::sandbox::Sandbox;

@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tests::client::get;
-use tests::fake_engine::{Act, FakeEngine, whole};
+use tests::fake_engine::{Action, FakeEngine, whole};
 use tests::server::Setup;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -31,7 +31,7 @@ impl TlsEngine {
     /// Starts both; the proxy listens on a loopback address.
     async fn start(host: &str) -> Self {
         let engine =
-            FakeEngine::start(|_, _| vec![Act::Send(whole("<think>\n\n</think>\n\nHello there."))]).await;
+            FakeEngine::start(|_, _| vec![Action::Send(whole("<think>\n\n</think>\n\nHello there."))]).await;
         let listener = TcpListener::bind((host, 0)).await.unwrap();
         let (address, behind) = (listener.local_addr().unwrap(), engine.address);
         let acceptor = acceptor();
@@ -79,7 +79,7 @@ async fn an_engine_with_a_trusted_certificate_answers() {
         assert_eq!((answer.status.as_u16(), &*text(&answer)), (200, "Hello there."), "{:?}", answer.body);
         server.stop().await;
     }
-    assert_eq!(engine.engine.seen.requests().len(), 2);
+    assert_eq!(engine.engine.received.requests().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -95,6 +95,6 @@ async fn an_engine_with_another_certificate_or_name_is_asked_nothing() {
         server.stop().await;
     }
     for engine in [unknown, misnamed] {
-        assert_eq!(engine.engine.seen.requests().len(), 0);
+        assert_eq!(engine.engine.received.requests().len(), 0);
     }
 }

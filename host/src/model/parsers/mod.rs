@@ -7,9 +7,9 @@ mod argument;
 mod binding;
 mod facts;
 mod loader;
-mod pins;
+pub(super) mod pins;
 mod report;
-mod select;
+pub(super) mod select;
 mod watch;
 
 use std::ffi::OsString;

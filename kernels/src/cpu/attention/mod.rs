@@ -10,6 +10,7 @@
 
 mod partial;
 mod products;
+mod running_softmax;
 mod softmax;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::SPAN;
-use super::tile::RunningSoftmax;
+use super::running_softmax::RunningSoftmax;
 use crate::cpu::kv::BLOCK_SIZE;
 use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
 use crate::cpu::linear::dot_tile;

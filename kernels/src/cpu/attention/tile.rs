@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::partial::Partial;
 use super::products::{KeyBlock, add_values, scores_of, tiles_of};
+use super::running_softmax::RunningSoftmax;
 use super::softmax::{exp, exponentials, maximum, scale};
 use super::{AttentionParams, PART, SPAN, Tile};
 use crate::cpu::Cpu;
@@ -40,15 +41,6 @@ struct TypedTile<'a, W> {
     tile: &'a TileOfHead<'a>,
     keys: &'a [W],
     values: &'a [W],
-}
-
-/// State of a running softmax. Query row `i` is head `i % heads` of token `i / heads`.
-pub(super) struct RunningSoftmax {
-    /// `[rows, stride]`: queries, multiplied by the factor of scores.
-    pub(super) queries: Vec<f32>,
-    /// `[rows, SPAN]`: scores, then weights.
-    pub(super) weights: Vec<f32>,
-    pub(super) partial: Partial,
 }
 
 impl Kernel for Parts<'_, '_> {

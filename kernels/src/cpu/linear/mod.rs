@@ -21,6 +21,7 @@ mod panels;
 mod plain;
 mod quantized;
 mod repacked;
+mod task;
 mod tile;
 mod widened;
 
@@ -33,7 +34,8 @@ use super::lanes::LANES;
 use super::matrix::{Elements, Matrix};
 use super::output::Output;
 use inputs::LinearInputs;
-use tile::{TaskKernel, Tiles};
+use task::TaskKernel;
+use tile::Tiles;
 
 /// Number that a task's weight rows are a multiple of, except for single rows of x over panels ([`task_step`]). It is a multiple of most
 /// tiles' widths.
