@@ -32,8 +32,8 @@ impl TlsEngine {
     async fn start(host: &str) -> Self {
         let engine =
             FakeEngine::start(|_, _| vec![Action::Send(whole("<think>\n\n</think>\n\nHello there."))]).await;
-        let listener = TcpListener::bind((host, 0)).await.unwrap();
-        let (address, behind) = (listener.local_addr().unwrap(), engine.address);
+        let listener = TcpListener::bind((host, 0)).await.expect("a free port");
+        let (address, behind) = (listener.local_addr().expect("bound"), engine.address);
         let acceptor = acceptor();
         let mut proxy = JoinSet::new();
         proxy.spawn(async move {
@@ -43,7 +43,7 @@ impl TlsEngine {
                 connections.spawn(async move {
                     // A client that doesn't trust the certificate ends the handshake.
                     let Ok(mut client) = acceptor.accept(socket).await else { return };
-                    let mut engine = TcpStream::connect(behind).await.unwrap();
+                    let mut engine = TcpStream::connect(behind).await.expect("the engine listens");
                     // Errors are ignored: either side may close its connection.
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut engine).await;
                 });
@@ -58,11 +58,14 @@ impl TlsEngine {
 }
 
 fn acceptor() -> TlsAcceptor {
-    let certificate = CertificateDer::from_pem_file(fixture("certificate.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_file(fixture("key.pem")).unwrap();
+    let certificate = CertificateDer::from_pem_file(fixture("certificate.pem")).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_file(fixture("key.pem")).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring knows them");
+    let config =
+        config.with_no_client_auth().with_single_cert(vec![certificate], key).expect("they belong together");
     TlsAcceptor::from(Arc::new(config))
 }
 

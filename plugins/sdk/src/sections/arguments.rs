@@ -62,7 +62,7 @@ impl ArgumentsReader {
                 return true;
             }
             Self::Marked(arguments) if mark == Mark::TurnEnd && !arguments.has_ended() => {
-                arguments.release(out)
+                arguments.release(out);
             }
             Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {
