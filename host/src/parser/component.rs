@@ -9,7 +9,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::contract::{self, Fault, FinishReason, Request, Step, StreamParser};
 use super::error::{LoadProblem, one_line, reason};
-use super::factory;
+use super::factory::ParserFactory;
 use super::instance::{Exports, GuestParser, LiveGuest};
 use super::instance_limits::InstanceLimits;
 use super::sandbox::Sandbox;
@@ -107,7 +107,7 @@ impl ComponentFactory {
     }
 }
 
-impl factory::ParserFactory for ComponentFactory {
+impl ParserFactory for ComponentFactory {
     fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         match self.start(request) {
             Ok(live) => {

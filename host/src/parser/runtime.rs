@@ -51,7 +51,7 @@ impl Runtime {
 
     /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
     /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::usage`]); they are slower, and
-    /// their programs are compiled separately.
+    /// their components are compiled separately.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -72,7 +72,7 @@ impl TemplateChanges {
     }
 }
 
-/// As the start's log line shows it, in its field `fit`.
+/// Form of the field `fit` in the log line of the start, which keeps the name that operators know.
 impl fmt::Debug for TemplateChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Fit").field(&self.0).finish()

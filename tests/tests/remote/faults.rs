@@ -43,8 +43,8 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 
 }
 
 /// Starts an engine that always acts so; returns status and error code of an answer that isn't streamed.
-async fn refused(acts: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
-    let engine = FakeEngine::start(move |_, _| acts()).await;
+async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
+    let engine = FakeEngine::start(move |_, _| actions()).await;
     let server = start(&engine.url(), |setup| {
         setup.limits.remote.first_token_time = Duration::from_millis(500);
         setup.limits.remote.token_time = Duration::from_millis(500);

@@ -102,8 +102,8 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     if step.calls.is_empty() && !step.came.is_empty() && step.events.is_empty() {
         writeln!(out, "         {}", painted(DIM, "held back, or going where an until sends it"))?;
     }
-    for ParserCall { input: asked, answer } in &step.calls {
-        let asked = match asked {
+    for ParserCall { input, answer } in &step.calls {
+        let input = match input {
             CallInput::Text(text) => format!("text «{}»", visible(text)),
             CallInput::Marker(index) => {
                 let literal = markers.get(*index as usize).map_or("?", String::as_str);
@@ -115,7 +115,7 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
             Ok(step) => painted(OP, step_words(step)),
             Err(fault) => painted(BAD, &fault.reason),
         };
-        writeln!(out, "         {asked} -> {answer}")?;
+        writeln!(out, "         {input} -> {answer}")?;
     }
     for event in &step.events {
         writeln!(out, "         {}", painted(EVENT, event_words(event)))?;

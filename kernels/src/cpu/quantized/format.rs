@@ -23,14 +23,14 @@ pub(in crate::cpu) enum Format {
 /// Twice the value of each E2M1 code.
 const E2M1: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 /// Twice the value of each E2M1 code, plus 12, so that none is negative.
-const E2M1_OFFSET: [u8; 16] = {
-    let mut raised = [0; 16];
+const E2M1_PLUS_OFFSET: [u8; 16] = {
+    let mut values = [0; 16];
     let mut code = 0;
     while code < 16 {
-        raised[code] = (E2M1[code] + 12).cast_unsigned();
+        values[code] = (E2M1[code] + 12).cast_unsigned();
         code += 1;
     }
-    raised
+    values
 };
 
 impl Format {
@@ -124,7 +124,7 @@ impl PanelFormat for Mxfp4Panels {
     #[inline(always)]
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2] {
         let [lower, upper] = lanes.halves(line);
-        [lanes.look_up(&E2M1_OFFSET, lower), lanes.look_up(&E2M1_OFFSET, upper)]
+        [lanes.look_up(&E2M1_PLUS_OFFSET, lower), lanes.look_up(&E2M1_PLUS_OFFSET, upper)]
     }
 
     #[inline(always)]
