@@ -1,7 +1,7 @@
 //! Decodes a fuzzer's bytes as a turn of the host, with the scripted parsers of its own tests; and as literals and text for its marker matcher.
 
 use host::turn::FaultPolicy;
-use host::turn::oracle::{Cuts, FRAGMENTS, check_cuts, check_lawful, check_lawless, check_markers};
+use host::turn::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 
 use crate::{LONGEST, spell};
 
@@ -16,10 +16,10 @@ pub fn turn(data: &[u8]) {
     let cuts = Cuts { prompt: &sizes(2), text: &sizes(4), steps: &sizes(6) };
     let seed = 1 + u64::from(u32::from_le_bytes([head[8], head[9], head[10], head[11]]));
     let (trim, fail) = (head[0] & 1 != 0, head[0] & 2 != 0);
-    check_cuts(&prompt, &text, cuts, (head[0] >> 2) % 3, trim);
-    check_lawful(&text, cuts, seed);
+    check_cuts(&prompt, &text, cuts, (head[0] >> 2) % 4, trim);
+    check_conforming(&text, cuts, seed);
     let policy = if fail { FaultPolicy::Fail } else { FaultPolicy::Continue };
-    check_lawless(&prompt, &text, cuts, seed, trim, policy);
+    check_arbitrary(&prompt, &text, cuts, seed, trim, policy);
 }
 
 /// Finds literals in text. The head has two chunk sizes; the body has the literals, one on each line, an empty line, and the text.

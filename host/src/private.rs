@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) const UNFINISHED: &str = ".unfinished";
 
 /// Permission bits of group and others.
-const OTHERS: u32 = 0o077;
+const GROUP_AND_OTHERS_BITS: u32 = 0o077;
 
 /// Reason why a file or folder can't be trusted or used.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +102,7 @@ fn check(opened: &File, wanted: u32) -> Result<(), PrivateError> {
         return Err(PrivateError::Owner { owner, user });
     }
     let mode = metadata.mode() & 0o7777;
-    if mode & OTHERS != 0 {
+    if mode & GROUP_AND_OTHERS_BITS != 0 {
         return Err(PrivateError::Mode { mode, wanted });
     }
     Ok(())

@@ -17,20 +17,20 @@ pub(crate) struct TooLong;
 #[derive(Debug)]
 pub(crate) struct SseReader {
     /// Maximum size of an event, in bytes.
-    most: usize,
+    max_event_bytes: usize,
     /// Bytes that came and aren't read yet.
     bytes: BytesMut,
-    /// Number of bytes at the start of `bytes` that were searched and hold no line end.
-    searched: usize,
+    /// Number of bytes at the start of `bytes` that were scanned and hold no line end.
+    scanned: usize,
     /// Data of the event that has begun.
     data: Vec<u8>,
     has_data: bool,
 }
 
 impl SseReader {
-    /// Creates a reader of events of at most `most` bytes.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, bytes: BytesMut::new(), searched: 0, data: Vec::new(), has_data: false }
+    /// Creates a reader of events of at most `max_event_bytes` bytes.
+    pub(crate) fn new(max_event_bytes: usize) -> Self {
+        Self { max_event_bytes, bytes: BytesMut::new(), scanned: 0, data: Vec::new(), has_data: false }
     }
 
     /// Appends bytes as they come.
@@ -40,12 +40,12 @@ impl SseReader {
 
     /// Moves the data of the next whole event into `data`, in place of what was there; returns false if there is none yet.
     pub(crate) fn next(&mut self, data: &mut Vec<u8>) -> Result<bool, TooLong> {
-        while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.searched..]) {
-            let end = self.searched + end;
-            self.searched = 0;
+        while let Some(end) = memchr::memchr(b'\n', &self.bytes[self.scanned..]) {
+            let end = self.scanned + end;
+            self.scanned = 0;
             let ends_event = self.line(end);
             self.bytes.advance(end + 1);
-            if self.data.len() > self.most {
+            if self.data.len() > self.max_event_bytes {
                 return Err(TooLong);
             }
             if ends_event && std::mem::take(&mut self.has_data) {
@@ -54,8 +54,8 @@ impl SseReader {
                 return Ok(true);
             }
         }
-        self.searched = self.bytes.len();
-        if self.bytes.len() > self.most { Err(TooLong) } else { Ok(false) }
+        self.scanned = self.bytes.len();
+        if self.bytes.len() > self.max_event_bytes { Err(TooLong) } else { Ok(false) }
     }
 
     /// Reads the line that ends at `end`. Returns whether it is the empty one that ends an event.

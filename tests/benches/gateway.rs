@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::fake_engine::{Act, FakeEngine, done, event, head, ids};
+use tests::fake_engine::{Action, FakeEngine, done, event, head, ids};
 use tests::load::{self, Clients, Cost, Delays, Load};
 use tests::process::{CpuTime, ServerProcess};
 
@@ -55,7 +55,7 @@ fn run_engine() {
     let pace = Duration::from_millis(PACE_MS);
     let script = move |_: usize, body: &Value| {
         let events = if body["messages"].is_null() { &tokens } else { &chat };
-        vec![Act::Send(head()), Act::Paced(Arc::clone(events), pace)]
+        vec![Action::Send(head()), Action::Paced(Arc::clone(events), pace)]
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -131,7 +131,7 @@ fn start_litellm(engine: SocketAddr, folder: &std::path::Path) -> Option<(Proces
 }
 
 fn main() {
-    if load::is_clients_process() {
+    if load::run_clients_if_asked() {
         return;
     }
     if std::env::args().any(|argument| argument == "--engine-process") {
@@ -147,7 +147,7 @@ fn main() {
     for streams in STREAMS {
         let direct = measure(engine, streams, || None);
         print_figures("the engine alone", streams, direct, None);
-        let server = ServerProcess::before(&format!("http://{engine}"), &[]);
+        let server = ServerProcess::start_with_engine(&format!("http://{engine}"), &[]);
         let measured = measure(server.address, streams, || Some(server.cpu_time()));
         print_figures("sluice before the engine", streams, measured, Some(direct.1));
         most = measured.0;

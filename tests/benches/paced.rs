@@ -89,7 +89,7 @@ fn medians(load: Load, protocol: Protocol) -> (Cost, Option<f64>) {
 }
 
 fn main() {
-    if load::is_clients_process() {
+    if load::run_clients_if_asked() {
         return;
     }
     println!(

@@ -1,6 +1,6 @@
 //! Load of many concurrent streams, read by a separate process, so that the clients' CPU time isn't counted as the server's.
 //!
-//! A benchmark that uses it calls [`is_clients_process`] first: the clients' process runs the same program.
+//! A benchmark that uses it calls [`run_clients_if_asked`] first: the clients' process runs the same program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -182,13 +182,13 @@ async fn read(address: String, request: Arc<str>, progress: Arc<Progress>) {
         } else if ends > 0 {
             begun = true;
             if progress.begun.fetch_add(1, Ordering::AcqRel) + 1 == progress.streams {
-                say(&events.to_string());
+                print_line(&events.to_string());
             }
         }
     }
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).expect("somebody listens");
 }
@@ -197,7 +197,7 @@ fn say(line: &str) {
 ///
 /// # Panics
 /// If a stream is cut off.
-pub fn is_clients_process() -> bool {
+pub fn run_clients_if_asked() -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [word, address, path, name, streams, pace_ms] = &arguments[..] else { return false };
     if word != "--clients" {
@@ -223,8 +223,8 @@ pub fn is_clients_process() -> bool {
             readers.spawn(read(address.clone(), Arc::clone(&request), Arc::clone(&progress)));
         }
         readers.join_all().await;
-        say(&progress.events.load(Ordering::Acquire).to_string());
-        say(&format!("{} {}", progress.percentile(50), progress.percentile(99)));
+        print_line(&progress.events.load(Ordering::Acquire).to_string());
+        print_line(&format!("{} {}", progress.percentile(50), progress.percentile(99)));
     });
     true
 }

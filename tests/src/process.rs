@@ -63,7 +63,7 @@ impl ServerProcess {
     ///
     /// # Panics
     /// If it doesn't start.
-    pub fn before(engine: &str, arguments: &[&str]) -> Self {
+    pub fn start_with_engine(engine: &str, arguments: &[&str]) -> Self {
         Self::start_in(tempfile::tempdir().expect("a temporary folder"), engine, arguments)
     }
 

@@ -22,12 +22,12 @@ pub fn setup(folder: &Path, program: &str, rules: &Value) -> Setup {
 
 /// Configuration as of [`setup`], with `more` tool servers.
 pub fn setup_with(folder: &Path, program: &str, rules: &Value, more: Vec<(&str, Endpoint)>) -> Setup {
-    setup_within(folder, program, rules, more, CALL_TIME)
+    setup_with_time_limit(folder, program, rules, more, CALL_TIME)
 }
 
 /// Configuration as of [`setup_with`], with the time limit `call_time` for each call. It is far longer than a test where a call must end
 /// for another reason.
-pub fn setup_within(
+pub fn setup_with_time_limit(
     folder: &Path,
     program: &str,
     rules: &Value,
@@ -79,7 +79,7 @@ pub fn calls(calls: &[(&str, Value)]) -> String {
 }
 
 /// Replay rules: `first` as answer to the user, and "Done." as answer to tool results.
-pub fn then_done(first: &str) -> Value {
+pub fn rules_then_done(first: &str) -> Value {
     json!([
         { "when": { "last_role": "user" }, "text": first },
         { "when": { "last_role": "tool" }, "text": "<think>\nI see.\n</think>\n\nDone." },

@@ -36,7 +36,7 @@ class Server:
 
     def __call__(self, items):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            return list(pool.map(self.ask, map(as_sent, items)))
+            return list(pool.map(self.ask, map(as_request, items)))
 
 
 def parsed(calls):
@@ -47,7 +47,7 @@ def parsed(calls):
         return None
 
 
-def as_sent(item):
+def as_request(item):
     """Returns the item as clients send it: arguments are text, calls and results have ids."""
     messages, tools, mode = item
     out, n, waiting = [], 0, []
@@ -60,10 +60,10 @@ def as_sent(item):
         if message["role"] == "tool":
             message["tool_call_id"] = waiting.pop(0)
         out.append(message)
-    return out, [declared(tool) for tool in tools or []], mode
+    return out, [tool_declaration(tool) for tool in tools or []], mode
 
 
-def declared(tool):
+def tool_declaration(tool):
     """Returns the tool in the shape of Chat Completions, without null fields."""
     function = tool.get("function") or {k: v for k, v in tool.items() if k != "type"}
     return {"type": "function", "function": {k: v for k, v in function.items() if v is not None}}

@@ -4,10 +4,10 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
+use super::answer_schemas::AnswerSchemas;
 use super::error::ApiError;
 use super::fields::{Field, Shape, TOKENS, Tables};
 use super::json::Object;
-use super::openapi::AnswerSchemas;
 use super::request::Defaults;
 use super::warnings::Warnings;
 use super::{chat, completions};

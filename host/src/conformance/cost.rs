@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::bars::{DELTA, SIZES};
 use super::play::Session;
 use super::recording::Recording;
 use super::stretch::Stretch;
-use super::subject::Parsers;
+use super::subject::ParserSource;
 use super::suite::longest;
+use super::thresholds::{DELTA_CHARACTERS, SIZES};
 use crate::cpu_clock::thread_cpu_time;
 use crate::turn::TurnEvents;
 
@@ -29,8 +29,8 @@ pub struct Cost {
 ///
 /// # Errors
 /// A case or the parser can't be used, or no case can be stretched. The message has one line.
-pub fn cost(files: &[PathBuf], parsers: &dyn Parsers) -> Result<Vec<Cost>, String> {
-    let load = |file: &PathBuf| Recording::load(file, parsers);
+pub fn cost(files: &[PathBuf], source: &dyn ParserSource) -> Result<Vec<Cost>, String> {
+    let load = |file: &PathBuf| Recording::load(file, source);
     let recordings: Vec<Recording> = files.iter().map(load).collect::<Result<_, _>>()?;
     let stretches: Vec<Vec<Stretch>> = recordings.iter().map(super::stretch::of).collect();
     let chosen = longest(&recordings, &stretches, 1);
@@ -47,7 +47,8 @@ fn measured(recording: &Recording, stretch: &Stretch) -> Cost {
 
 fn per_delta(recording: &Recording, stretch: &Stretch, deltas: usize) -> f64 {
     let (tape, ..) = stretch.long(deltas);
-    let steps: Vec<_> = tape.groups(&tape.every(DELTA)).into_iter().map(|group| tape.pieces(group)).collect();
+    let steps: Vec<_> =
+        tape.groups(&tape.every(DELTA_CHARACTERS)).into_iter().map(|group| tape.pieces(group)).collect();
     let Recording { subject, request, prompt, .. } = recording;
     let mut runs: Vec<f64> = (0..RUNS)
         .map(|_| {

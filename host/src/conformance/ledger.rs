@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::record::{ParserCall, Question};
+use super::call_log::{CallInput, ParserCall};
 use crate::parser::contract::{Op, Route, Step};
-use crate::turn::{Illegal, TokenText, Until};
+use crate::turn::{PresetRoute, StepError, TokenText};
 
 /// The account of one stream.
 #[derive(Debug, Default)]
@@ -19,18 +19,20 @@ pub(super) struct Ledger {
     step: usize,
     last: Option<Route>,
     /// Rule of an earlier answer by which text is routed without a call of the parser.
-    until: Option<Until>,
+    preset: Option<PresetRoute>,
     /// Number of tool calls opened so far.
     calls: usize,
     /// Whether the held bytes began as a call may begin.
     group: Group,
     derived: usize,
-    /// Number of bytes routed to an item, and of bytes dropped.
-    pub(super) went: (u64, u64),
+    /// Number of bytes routed to an item.
+    pub(super) routed: u64,
+    /// Number of bytes dropped.
+    pub(super) dropped: u64,
     pub(super) waits: Waits,
-    pub(super) marks: Marks,
+    pub(super) peak: PeakUse,
     /// The first violation of the contract or of this account.
-    pub(super) wrong: Option<String>,
+    pub(super) violation: Option<String>,
 }
 
 #[derive(Debug)]
@@ -68,7 +70,7 @@ pub(super) struct Waits {
 
 /// Highest use of each limit.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct PeakUse {
     /// Number of ops in one step.
     pub(super) ops: usize,
     /// Number of bytes held after a step.
@@ -88,7 +90,7 @@ impl Waits {
     }
 }
 
-impl Marks {
+impl PeakUse {
     pub(super) fn merge(&mut self, other: &Self) {
         self.ops = self.ops.max(other.ops);
         self.held = self.held.max(other.held);
@@ -110,23 +112,23 @@ impl Ledger {
         let mut calls = calls.into_iter();
         for piece in pieces {
             if piece.id.is_some_and(|id| !self.is_text(id)) {
-                self.until = None;
+                self.preset = None;
             }
             self.hold(piece);
-            if let Some(mut until) = self.until.take() {
-                let goes = until.goes(piece.text);
-                self.run(until.route, goes);
-                if goes == piece.text.len() {
-                    self.until = Some(until);
+            if let Some(mut preset) = self.preset.take() {
+                let bytes = preset.bytes_before_end(piece.text);
+                self.run(preset.route, bytes);
+                if bytes == piece.text.len() {
+                    self.preset = Some(preset);
                     continue;
                 }
             }
             let Some(call) = calls.next() else {
-                self.wrong(format!("the parser wasn't asked about {} bytes", piece.text.len()));
+                self.record_violation(format!("the parser wasn't asked about {} bytes", piece.text.len()));
                 return false;
             };
             let Ok(step) = call.answer else { return false };
-            debug_assert!(!matches!(call.asked, Question::Finish(_)), "the end comes by itself");
+            debug_assert!(!matches!(call.input, CallInput::Finish(_)), "the end comes by itself");
             self.answer(step);
         }
         true
@@ -143,7 +145,7 @@ impl Ledger {
 
     /// Whether the marker `id` counts as text: it is no stop, and lies in a JSON string that the host routes under an `until-json` rule.
     fn is_text(&self, id: u32) -> bool {
-        !self.stops.contains(&id) && self.until.as_ref().is_some_and(Until::in_string)
+        !self.stops.contains(&id) && self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
 
     fn hold(&mut self, piece: &TokenText<'_>) {
@@ -160,51 +162,51 @@ impl Ledger {
             Step::Hold | Step::Fault(_) => {}
             Step::Pass => match self.last {
                 Some(route) => self.run(route, self.held_bytes),
-                None => self.wrong("it answers pass before any run".to_owned()),
+                None => self.record_violation("it answers pass before any run".to_owned()),
             },
             Step::Ops(ops) => {
-                self.marks.ops = self.marks.ops.max(ops.len());
+                self.peak.ops = self.peak.ops.max(ops.len());
                 for op in ops {
                     self.op(op);
                 }
             }
         }
-        self.marks.held = self.marks.held.max(self.held_bytes);
+        self.peak.held = self.peak.held.max(self.held_bytes);
     }
 
     fn op(&mut self, op: Op) {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize),
-            Op::UntilMarker(route) => self.begin_until(Ok(Until::marker(route))),
-            Op::UntilByte(until) => self.begin_until(Until::byte(&until)),
-            Op::UntilJson(rest) => self.begin_until(Until::json(rest)),
+            Op::UntilMarker(route) => self.begin_preset(Ok(PresetRoute::marker(route))),
+            Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)),
+            Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)),
             Op::ToolCall(_) => {
                 self.calls += 1;
                 self.derived = 0;
             }
             Op::DerivedArguments(text) => {
                 self.derived += text.len();
-                self.marks.derived = self.marks.derived.max(self.derived);
+                self.peak.derived = self.peak.derived.max(self.derived);
             }
             Op::Message(_) | Op::Close | Op::BrokenCall => {}
         }
     }
 
-    fn begin_until(&mut self, until: Result<Until, Illegal>) {
-        match until {
-            Ok(until) => (self.last, self.until) = (Some(until.route), Some(until)),
-            Err(illegal) => self.wrong(illegal.to_string()),
+    fn begin_preset(&mut self, preset: Result<PresetRoute, StepError>) {
+        match preset {
+            Ok(preset) => (self.last, self.preset) = (Some(preset.route), Some(preset)),
+            Err(error) => self.record_violation(error.to_string()),
         }
     }
 
     fn run(&mut self, route: Route, mut bytes: usize) {
         self.last = Some(route);
         if bytes > self.held_bytes {
-            self.wrong(format!("it routes {bytes} bytes while {} are held", self.held_bytes));
+            self.record_violation(format!("it routes {bytes} bytes while {} are held", self.held_bytes));
             return;
         }
         self.held_bytes -= bytes;
-        let counted = if route == Route::Drop { &mut self.went.1 } else { &mut self.went.0 };
+        let counted = if route == Route::Drop { &mut self.dropped } else { &mut self.routed };
         *counted += bytes as u64;
         while bytes > 0 {
             let Some(segment) = self.held.front_mut() else { return };
@@ -235,7 +237,7 @@ impl Ledger {
         *longest = steps.max(*longest);
     }
 
-    fn wrong(&mut self, what: String) {
-        self.wrong.get_or_insert(what);
+    fn record_violation(&mut self, what: String) {
+        self.violation.get_or_insert(what);
     }
 }

@@ -1,6 +1,6 @@
 //! Compares the highest use of each limit with the limit.
 
-use super::ledger::Marks;
+use super::ledger::PeakUse;
 use crate::limits::ParserLimits;
 
 /// Bytes of derived text that each call may always have. It may have eight times its dropped bytes in addition, which the turn itself
@@ -17,19 +17,19 @@ pub(super) struct Limited {
 }
 
 /// Pairs each mark with its limit.
-pub(super) fn beside(marks: &Marks, limits: &ParserLimits) -> [Limited; 4] {
+pub(super) fn beside(peak: &PeakUse, limits: &ParserLimits) -> [Limited; 4] {
     let limited = |what, used, limit| Limited { what, used, limit, soft: false };
     [
-        limited("ops per step", marks.ops, limits.ops),
-        limited("bytes held", marks.held, limits.held_bytes),
-        Limited { soft: true, ..limited("derived bytes per call", marks.derived, DERIVED) },
-        limited("bytes of memory", marks.memory, limits.memory_bytes),
+        limited("ops per step", peak.ops, limits.ops),
+        limited("bytes held", peak.held, limits.held_bytes),
+        Limited { soft: true, ..limited("derived bytes per call", peak.derived, DERIVED) },
+        limited("bytes of memory", peak.memory, limits.memory_bytes),
     ]
 }
 
 /// Describes the first limit that was exceeded.
-pub(super) fn passed(marks: &Marks, limits: &ParserLimits) -> Option<String> {
+pub(super) fn passed(peak: &PeakUse, limits: &ParserLimits) -> Option<String> {
     let passed = |limited: &Limited| limited.used > limited.limit && !limited.soft;
-    let found = beside(marks, limits).into_iter().find(passed)?;
+    let found = beside(peak, limits).into_iter().find(passed)?;
     Some(format!("{} {}, the limit is {}", found.used, found.what, found.limit))
 }

@@ -7,8 +7,7 @@
 //! invariance or truncation is reported as the smallest one found. Only `subject` knows where parsers come from: everything else runs on any
 //! [`Subject`], so that the tests can show each property failing. The command line calls this module.
 
-mod bars;
-mod choices;
+mod call_log;
 mod compare;
 mod convert;
 mod cost;
@@ -18,27 +17,28 @@ mod limits;
 mod play;
 mod properties;
 mod protocols;
-mod record;
 mod recording;
 mod report;
 mod shapes;
 mod shrink;
 mod silence;
+mod split_mix;
 mod splits;
 mod stretch;
 mod subject;
 mod suite;
 mod tape;
+mod thresholds;
 mod trace;
 mod truncation;
 
+pub use call_log::{CallInput, ParserCall};
 pub use cost::{Cost, cost};
 pub use play::{Outcome, play_case};
 pub use protocols::{as_values, stream};
-pub use record::{ParserCall, Question};
 pub use recording::Recording;
 pub use report::{Failure, Finding, Property, Report};
-pub use subject::{Parsers, Sandboxed, Start, Subject};
+pub use subject::{ParserSource, Sandboxed, Start, Subject};
 pub use suite::test;
 pub use trace::{TracedStep, trace};
 

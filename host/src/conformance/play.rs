@@ -2,12 +2,13 @@
 
 use parser_sdk::testing::case::{CaseItem, End};
 
+use super::call_log::CallLog;
 use super::convert;
-use super::record::Record;
 use super::recording::Recording;
 use super::subject::Subject;
 use super::tape::Tape;
-use crate::parser::contract::{Fault, FinishReason, Request, Step, StreamParser};
+use crate::parser::FailedParser;
+use crate::parser::contract::{Fault, FinishReason, Request};
 use crate::turn::{
     ByteCounts, Flow, FoldError, ItemHead, TokenText, Turn, TurnEnd, TurnEvent, TurnEvents, fold,
 };
@@ -64,19 +65,19 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts a turn and feeds it the generation prompt. With a record, the parser's calls are recorded and its use of resources is metered.
+    /// Starts a turn and feeds it the generation prompt. With a log, the parser's calls are recorded and its use of resources is metered.
     pub(super) fn start(
         subject: &Subject,
         request: &Request,
         prompt: &Tape,
         tape: &Tape,
-        record: Option<&Record>,
+        log: Option<&CallLog>,
         out: &mut TurnEvents,
     ) -> Self {
         let parser =
-            subject.start(request, record.is_some()).unwrap_or_else(|fault| Box::new(Refused(fault)));
-        let parser = match record {
-            Some(record) => record.of(parser),
+            subject.start(request, log.is_some()).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
+        let parser = match log {
+            Some(log) => log.of(parser),
             None => parser,
         };
         let mut turn = Turn::new(subject.settings(request, tape.mode()), parser);
@@ -189,21 +190,4 @@ fn arguments(events: &[TurnEvent]) -> Vec<String> {
 
 fn bytes(pieces: &[TokenText<'_>]) -> u64 {
     pieces.iter().map(|piece| piece.text.len() as u64).sum()
-}
-
-/// Stands in for a parser that couldn't be started: each call returns the fault.
-struct Refused(Fault);
-
-impl StreamParser for Refused {
-    fn text(&mut self, _: &str) -> Result<Step, Fault> {
-        Err(self.0.clone())
-    }
-
-    fn marker(&mut self, _: u32) -> Result<Step, Fault> {
-        Err(self.0.clone())
-    }
-
-    fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
-        Err(self.0.clone())
-    }
 }

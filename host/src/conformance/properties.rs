@@ -1,11 +1,11 @@
 //! Checks all properties of one case.
 
-use super::choices::Choices;
 use super::compare::{counted, difference, json};
 use super::play::{Ending, Outcome};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::silence;
+use super::split_mix::SplitMix64;
 use super::splits;
 use super::stretch::{self, Stretch};
 use super::truncation;
@@ -15,8 +15,8 @@ pub(super) fn check(recording: &Recording, seed: u64, tally: &mut Tally) -> Vec<
     let as_cut =
         counted(recording, &recording.tape, &recording.cuts, Ending::Reason(recording.finish), tally);
     items(recording, &as_cut, tally);
-    splits::check(recording, &as_cut, Choices::new(seed, &recording.name), tally);
-    truncation::check(recording, Choices::new(seed, &recording.name), tally);
+    splits::check(recording, &as_cut, SplitMix64::new(seed, &recording.name), tally);
+    truncation::check(recording, SplitMix64::new(seed, &recording.name), tally);
     silence::check(recording, tally);
     let stretches = stretch::of(recording);
     for stretch in &stretches {

@@ -7,7 +7,7 @@ use parser_sdk::testing::case::{Case, CaseItem, End, MarkerMode, Piece};
 use serde_json::{Value, json};
 
 use super::convert;
-use super::subject::{Parsers, Subject};
+use super::subject::{ParserSource, Subject};
 use super::tape::Tape;
 use crate::parser::contract::{FinishReason, Request};
 
@@ -31,38 +31,45 @@ impl Recording {
     ///
     /// # Errors
     /// The file, or the parser with the case's options, can't be used. The message has one line.
-    pub fn load(file: &Path, parsers: &dyn Parsers) -> Result<Self, String> {
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, &text, parsers).map_err(|error| format!("{}: {error}", file.display()))
+    pub fn load(file: &Path, source: &dyn ParserSource) -> Result<Self, String> {
+        Self::read(file, source, |text| text)
     }
 
     /// Reads a case file that is only shown, so it may lack `expect`.
     ///
     /// # Errors
     /// As [`Self::load`].
-    pub fn load_to_show(file: &Path, parsers: &dyn Parsers) -> Result<Self, String> {
-        let named = |error: String| format!("{}: {error}", file.display());
-        let mut text = std::fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
-        if let Ok(Value::Object(mut case)) = serde_json::from_str(&text)
-            && !case.contains_key("expect")
-        {
-            case.insert("expect".to_owned(), json!({ "items": [] }));
-            text = Value::Object(case).to_string();
-        }
+    pub fn load_to_show(file: &Path, source: &dyn ParserSource) -> Result<Self, String> {
+        Self::read(file, source, |text| match serde_json::from_str(&text) {
+            Ok(Value::Object(mut case)) if !case.contains_key("expect") => {
+                case.insert("expect".to_owned(), json!({ "items": [] }));
+                Value::Object(case).to_string()
+            }
+            _ => text,
+        })
+    }
+
+    /// Reads a case file whose text `complete` completes. Errors name the file.
+    fn read(
+        file: &Path,
+        source: &dyn ParserSource,
+        complete: impl FnOnce(String) -> String,
+    ) -> Result<Self, String> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        Self::parse(&name, &text, parsers).map_err(named)
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let recording = text.and_then(|text| Self::parse(&name, &complete(text), source));
+        recording.map_err(|error| format!("{}: {error}", file.display()))
     }
 
     /// Reads the text of a case.
     ///
     /// # Errors
     /// What is wrong in the text, and where; or why the parser can't be used with the case's options.
-    pub fn parse(name: &str, text: &str, parsers: &dyn Parsers) -> Result<Self, String> {
+    pub fn parse(name: &str, text: &str, source: &dyn ParserSource) -> Result<Self, String> {
         let case = Case::parse(text)?;
         let raw = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let request = convert::request(case.request());
-        let subject = parsers.with(&request.options)?;
+        let subject = source.load(&request.options)?;
         let markers = &subject.descriptor().markers;
         let steps = case.pieces(markers);
         let prompt = Tape::new([&Piece::Text(case.generation_prompt.clone())], MarkerMode::Text);

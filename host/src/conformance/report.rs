@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::bars::{GROWTH, SILENCE, SIZES};
-use super::ledger::{Marks, Waits};
+use super::ledger::{PeakUse, Waits};
 use super::limits::beside;
+use super::thresholds::{GROWTH, MAX_SILENT_DELTAS, SIZES};
 use crate::limits::ParserLimits;
 
 /// Property that every parser must have.
@@ -142,7 +142,7 @@ pub(super) struct Tally {
     failures: Vec<(Property, Failure)>,
     pub(super) bytes: u64,
     pub(super) silence: Silence,
-    pub(super) marks: Marks,
+    pub(super) peak: PeakUse,
     pub(super) grown: Vec<Grown>,
 }
 
@@ -174,7 +174,7 @@ impl Tally {
         self.silence.waits.merge(&other.silence.waits);
         self.silence.text = self.silence.text.max(other.silence.text);
         self.silence.arguments = self.silence.arguments.max(other.silence.arguments);
-        self.marks.merge(&other.marks);
+        self.peak.merge(&other.peak);
         self.grown.extend(other.grown);
     }
 
@@ -212,7 +212,7 @@ impl Tally {
     fn silences(&self) -> (String, Value) {
         let Silence { waits, text, arguments } = self.silence;
         let text = text.max(waits.text);
-        let bar = SILENCE;
+        let bar = MAX_SILENT_DELTAS;
         let summary = format!(
             "of {bar} deltas: text {text}, string arguments {arguments}; allowed: arguments before the name {}, \
              text that began as a call {}, other arguments {}",
@@ -244,7 +244,7 @@ impl Tally {
     }
 
     fn limits(&self, limits: &ParserLimits) -> (String, Value) {
-        let limited = beside(&self.marks, limits);
+        let limited = beside(&self.peak, limits);
         let words: Vec<String> =
             limited.iter().map(|of| format!("{} {} of {}", of.what, of.used, of.limit)).collect();
         let figures = limited

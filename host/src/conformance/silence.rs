@@ -9,17 +9,17 @@
 
 use parser_sdk::testing::case::MarkerMode;
 
-use super::bars::{DELTA, SILENCE};
+use super::call_log::{CallInput, CallLog};
 use super::compare::{difference, shortened};
 use super::ledger::Ledger;
 use super::limits;
 use super::play::{Outcome, Session};
-use super::record::{Question, Record};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::stretch::{Stretch, StretchKind};
 use super::tape::Tape;
-use crate::parser::contract::{FinishReason, Used};
+use super::thresholds::{DELTA_CHARACTERS, MAX_SILENT_DELTAS};
+use crate::parser::contract::{FinishReason, ResourceUsage};
 use crate::turn::{TurnEvent, TurnEvents};
 
 /// Number of deltas to which a string is stretched.
@@ -29,14 +29,14 @@ const STRETCHED: usize = 4_096;
 pub(super) fn check(recording: &Recording, tally: &mut Tally) {
     let markers = &recording.subject.descriptor().markers;
     let tape = recording.tape.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
-    let at_once = tape.lawful(Vec::new());
-    listen(recording, &tape, &at_once, tally, |_, _, _| {});
-    let deltas = tape.every(DELTA);
-    let (ledger, _) = listen(recording, &tape, &deltas, tally, |_, _, _| {});
+    let at_once = tape.avoid_mixed_groups(Vec::new());
+    play_recorded(recording, &tape, &at_once, tally, |_, _, _| {});
+    let deltas = tape.every(DELTA_CHARACTERS);
+    let (ledger, _) = play_recorded(recording, &tape, &deltas, tally, |_, _, _| {});
     tally.count(Property::Silence);
     tally.silence.waits.merge(&ledger.waits);
-    if ledger.waits.text > SILENCE {
-        let what = format!("text waits for {} deltas, {SILENCE} are allowed", ledger.waits.text);
+    if ledger.waits.text > MAX_SILENT_DELTAS {
+        let what = format!("text waits for {} deltas, {MAX_SILENT_DELTAS} are allowed", ledger.waits.text);
         let case = recording.written(&tape, &deltas, recording.finish, &what);
         tally.fail(Property::Silence, &recording.name, what, Some(case));
     }
@@ -48,9 +48,9 @@ pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &
         return;
     }
     let (tape, region, times) = stretch.long(STRETCHED);
-    let cuts = tape.every(DELTA);
+    let cuts = tape.every(DELTA_CHARACTERS);
     let mut run = Run::default();
-    let (_, outcome) = listen(recording, &tape, &cuts, tally, |atoms, events, _| {
+    let (_, outcome) = play_recorded(recording, &tape, &cuts, tally, |atoms, events, _| {
         run.delta(atoms.start >= region.start && atoms.end <= region.end, events);
     });
     tally.count(Property::Silence);
@@ -65,7 +65,7 @@ pub(super) fn check_stretched(recording: &Recording, stretch: &Stretch, tally: &
         _ => &mut tally.silence.text,
     };
     *longest = run.longest.max(*longest);
-    if run.longest > SILENCE && !early {
+    if run.longest > MAX_SILENT_DELTAS && !early {
         let what = format!("nothing comes out for {} deltas inside {}", run.longest, stretch.name());
         tally.fail(Property::Silence, &recording.name, what, None);
     }
@@ -103,23 +103,23 @@ impl Run {
     }
 }
 
-/// Plays a tape to a metered parser and records its calls. `heard` gets the atoms of each step, its events, and the parser's use of
+/// Plays a tape to a metered parser and records its calls. `on_step` gets the atoms of each step, its events, and the parser's use of
 /// resources so far. Conservation and limits are checked, too.
-pub(super) fn listen(
+pub(super) fn play_recorded(
     recording: &Recording,
     tape: &Tape,
     cuts: &[usize],
     tally: &mut Tally,
-    mut heard: impl FnMut(std::ops::Range<usize>, &[TurnEvent], Option<Used>),
+    mut on_step: impl FnMut(std::ops::Range<usize>, &[TurnEvent], Option<ResourceUsage>),
 ) -> (Ledger, Outcome) {
     let Recording { subject, request, .. } = recording;
     let markers = &subject.descriptor().markers;
     let prompt = recording.prompt.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
     let stops = &subject.descriptor().stops;
-    let (record, mut ledger) = (Record::default(), Ledger::new(stops));
+    let (log, mut ledger) = (CallLog::default(), Ledger::new(stops));
     let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
-    let mut session = Session::start(subject, request, &prompt, tape, Some(&record), &mut events);
-    let mut healthy = ledger.step(&prompt.pieces(0..prompt.len()), record.take());
+    let mut session = Session::start(subject, request, &prompt, tape, Some(&log), &mut events);
+    let mut healthy = ledger.step(&prompt.pieces(0..prompt.len()), log.take());
     for atoms in tape.groups(cuts) {
         all.extend(events.drain());
         if session.is_over() {
@@ -127,16 +127,16 @@ pub(super) fn listen(
         }
         let pieces = tape.pieces(atoms.clone());
         session.step(&pieces, &mut events);
-        heard(atoms, &events, record.used());
-        healthy = healthy && ledger.step(until_stop(&pieces, stops), record.take());
+        on_step(atoms, &events, log.usage());
+        healthy = healthy && ledger.step(until_stop(&pieces, stops), log.take());
     }
     all.extend(events.drain());
-    ledger.marks.memory = record.used().map_or(0, |used| used.memory);
+    ledger.peak.memory = log.usage().map_or(0, |usage| usage.memory);
     let outcome = session.finish(recording.finish, None, all);
-    let last = record.take().pop().filter(|call| matches!(call.asked, Question::Finish(_)));
+    let last = log.take().pop().filter(|call| matches!(call.input, CallInput::Finish(_)));
     ledger.finish(last);
     tally.bytes += outcome.fed;
-    account(recording, tape, cuts, &ledger, healthy, &outcome, tally);
+    compare_accounts(recording, tape, cuts, &ledger, healthy, &outcome, tally);
     (ledger, outcome)
 }
 
@@ -151,7 +151,7 @@ fn until_stop<'a, 'b>(
 }
 
 /// Checks that both accounts agree, and that no limit was exceeded.
-fn account(
+fn compare_accounts(
     recording: &Recording,
     tape: &Tape,
     cuts: &[usize],
@@ -162,19 +162,19 @@ fn account(
 ) {
     tally.count(Property::Conservation);
     tally.count(Property::Limits);
-    let (routed, dropped) = ledger.went;
+    let (routed, dropped) = (ledger.routed, ledger.dropped);
     let turns = (outcome.bytes.routed, outcome.bytes.dropped);
-    let differ = healthy && outcome.fault.is_none() && turns != ledger.went;
+    let differ = healthy && outcome.fault.is_none() && turns != (routed, dropped);
     let differ = differ.then(|| {
         format!("by its answers {routed} bytes were routed and {dropped} dropped, the turn says {turns:?}")
     });
     let case = |why: &str| Some(recording.written(tape, cuts, FinishReason::Stop, why));
-    if let Some(what) = ledger.wrong.clone().or(differ) {
+    if let Some(what) = ledger.violation.clone().or(differ) {
         let case = case(&what);
         tally.fail(Property::Conservation, &recording.name, what, case);
     }
-    tally.marks.merge(&ledger.marks);
-    if let Some(what) = limits::passed(&ledger.marks, recording.subject.limits()) {
+    tally.peak.merge(&ledger.peak);
+    if let Some(what) = limits::passed(&ledger.peak, recording.subject.limits()) {
         let case = case(&what);
         tally.fail(Property::Limits, &recording.name, what, case);
     }

@@ -2,12 +2,12 @@
 
 use parser_sdk::testing::case::MarkerMode;
 
-use super::choices::Choices;
 use super::compare::{counted, difference};
 use super::play::{Ending, Outcome, play};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shrink;
+use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use crate::parser::contract::FinishReason;
 
@@ -21,17 +21,17 @@ const RANDOM: usize = 12;
 const RANDOM_OF_LONG: usize = 64;
 
 /// Checks the chunkings of one case, with markers by text and as tokens. The first one that fails is shrunk and reported.
-pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut choices: Choices, tally: &mut Tally) {
+pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut random: SplitMix64, tally: &mut Tally) {
     let markers = &recording.subject.descriptor().markers;
     for mode in [MarkerMode::Text, MarkerMode::Id] {
         let Some(tape) = recording.tape.in_mode(mode, markers) else { continue };
-        for cuts in chunkings(&tape, &mut choices) {
+        for cuts in chunkings(&tape, &mut random) {
             if !agrees(recording, as_cut, &tape, &cuts, Ending::Reason(recording.finish), tally) {
                 return;
             }
         }
         if ends_with_a_stop(recording, &tape) {
-            let cuts = tape.lawful(vec![tape.len() - 1]);
+            let cuts = tape.avoid_mixed_groups(vec![tape.len() - 1]);
             let cuts = if tape.len() == 1 { Vec::new() } else { cuts };
             if !agrees(recording, as_cut, &tape, &cuts, Ending::LastToken, tally) {
                 return;
@@ -41,28 +41,28 @@ pub(super) fn check(recording: &Recording, as_cut: &Outcome, mut choices: Choice
 }
 
 /// The chunkings to check, as lists of cuts.
-fn chunkings(tape: &Tape, choices: &mut Choices) -> Vec<Vec<usize>> {
+fn chunkings(tape: &Tape, random: &mut SplitMix64) -> Vec<Vec<usize>> {
     let length = tape.len();
     let mut all = vec![Vec::new(), tape.every(1), tape.every(3), tape.every(7)];
     if length <= SHORT {
         all.extend((1..length).map(|place| vec![place]));
     } else {
-        all.extend((0..PLACES).map(|_| vec![1 + choices.below(length - 1)]));
+        all.extend((0..PLACES).map(|_| vec![1 + random.below(length - 1)]));
     }
     if length > 1 {
-        let random = if length <= SHORT { RANDOM } else { RANDOM_OF_LONG };
-        all.extend((0..random).map(|_| random_cuts(length, choices)));
+        let count = if length <= SHORT { RANDOM } else { RANDOM_OF_LONG };
+        all.extend((0..count).map(|_| random_cuts(length, random)));
     }
-    all.into_iter().map(|cuts| tape.lawful(cuts)).collect()
+    all.into_iter().map(|cuts| tape.avoid_mixed_groups(cuts)).collect()
 }
 
 /// Steps of random sizes up to a random maximum: several characters and markers in one step, as with speculative decoding.
-fn random_cuts(length: usize, choices: &mut Choices) -> Vec<usize> {
-    let largest = 1 + choices.below(24);
+fn random_cuts(length: usize, random: &mut SplitMix64) -> Vec<usize> {
+    let largest = 1 + random.below(24);
     let mut at = 0;
     let mut cuts = Vec::new();
     loop {
-        at += 1 + choices.below(largest);
+        at += 1 + random.below(largest);
         if at >= length {
             return cuts;
         }
@@ -110,10 +110,12 @@ struct Failing {
 fn smallest(recording: &Recording, as_cut: &Outcome, tape: &Tape, first: Failing, ending: Ending) -> Failing {
     let fails = |cuts: &[usize]| !play(recording, tape, cuts, ending).says_the_same(as_cut);
     let cuts = match ending {
-        Ending::Reason(_) => shrink::smallest(first.cuts.clone(), |cuts| fails(&tape.lawful(cuts.to_vec()))),
+        Ending::Reason(_) => {
+            shrink::smallest(first.cuts.clone(), |cuts| fails(&tape.avoid_mixed_groups(cuts.to_vec())))
+        }
         Ending::LastToken => first.cuts.clone(),
     };
-    let cuts = tape.lawful(cuts);
+    let cuts = tape.avoid_mixed_groups(cuts);
     let outcome = play(recording, tape, &cuts, ending);
     if outcome.says_the_same(as_cut) {
         Failing { recurs: false, ..first }

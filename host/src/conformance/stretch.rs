@@ -8,11 +8,11 @@ use std::ops::Range;
 use parser_sdk::testing::case::{CaseItem, CasePayload, MarkerMode, Piece, Status};
 use serde_json::Value;
 
-use super::bars::DELTA;
 use super::compare::difference;
 use super::play::{Ending, play};
 use super::recording::Recording;
 use super::tape::Tape;
+use super::thresholds::DELTA_CHARACTERS;
 
 /// Fewest characters of a string that is repeated.
 const SHORTEST: usize = 8;
@@ -56,14 +56,14 @@ pub(super) fn of(recording: &Recording) -> Vec<Stretch> {
 fn holds(recording: &Recording, stretch: &Stretch) -> bool {
     let tape = stretch.tape(3);
     let ending = Ending::Reason(recording.finish);
-    difference(&play(recording, &tape, &tape.every(DELTA), ending), &stretch.expected(3)).is_none()
+    difference(&play(recording, &tape, &tape.every(DELTA_CHARACTERS), ending), &stretch.expected(3)).is_none()
 }
 
 /// Candidates that repeat a string of an item.
 fn strings(recording: &Recording) -> impl Iterator<Item = Stretch> {
     let markers = &recording.subject.descriptor().markers;
     let tape = recording.tape.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
-    let stream = tape.spelling(0..tape.len());
+    let stream = tape.case_pieces(0..tape.len());
     let whole = recording.expected.iter().enumerate();
     whole.flat_map(move |(index, item)| {
         let (kind, strings) = repeatable(recording, item);
@@ -146,12 +146,12 @@ fn turns(recording: &Recording) -> impl Iterator<Item = Stretch> {
     let stops = &recording.subject.descriptor().stops;
     let tape = recording.tape.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
     let prompt = recording.prompt.in_mode(MarkerMode::Id, markers).expect("text may be read by tokens");
-    let mut unit = tape.spelling(0..tape.len());
+    let mut unit = tape.case_pieces(0..tape.len());
     let is_stop = |piece: &Piece| matches!(piece, Piece::Marker(index, _) if stops.contains(index));
     let after: Vec<Piece> = unit.pop_if(|piece| is_stop(piece)).into_iter().collect();
     let is_call = |item: &CaseItem| matches!(item, CaseItem::ToolCall { status: Status::Completed, .. });
     let calls = recording.expected.iter().any(is_call);
-    let prompt = prompt.spelling(0..prompt.len());
+    let prompt = prompt.case_pieces(0..prompt.len());
     let again = [unit.clone(), [prompt, unit.clone()].concat()];
     again.into_iter().filter(move |_| calls).map(move |again| Stretch {
         kind: StretchKind::Turn,
@@ -177,10 +177,10 @@ impl Stretch {
     /// Returns a stream whose repeated part has at least `deltas` deltas, the range of that part in atoms, and the number of repetitions.
     pub(super) fn long(&self, deltas: usize) -> (Tape, Range<usize>, usize) {
         let once = Tape::new(&self.unit, MarkerMode::Id);
-        let per_unit = once.every(DELTA).len() + 1;
+        let per_unit = once.every(DELTA_CHARACTERS).len() + 1;
         let times = if self.string.is_some() {
             // A delta may span two repetitions, and the first and the last delta may lie partly outside the region.
-            ((deltas + 2) * DELTA).div_ceil(once.len())
+            ((deltas + 2) * DELTA_CHARACTERS).div_ceil(once.len())
         } else {
             deltas.div_ceil(per_unit) + 1
         };

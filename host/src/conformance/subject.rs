@@ -94,12 +94,12 @@ impl Subject {
 }
 
 /// Source of the parser for each case: a parser's markers may depend on the case's options.
-pub trait Parsers: Sync {
+pub trait ParserSource: Sync {
     /// Returns the parser with these options.
     ///
     /// # Errors
     /// The parser can't be used. The message has one line.
-    fn with(&self, options: &[(String, String)]) -> Result<Arc<Subject>, String>;
+    fn load(&self, options: &[(String, String)]) -> Result<Arc<Subject>, String>;
 }
 
 type Options = Vec<(String, String)>;
@@ -147,8 +147,8 @@ impl Sandboxed {
     }
 }
 
-impl Parsers for Sandboxed {
-    fn with(&self, options: &[(String, String)]) -> Result<Arc<Subject>, String> {
+impl ParserSource for Sandboxed {
+    fn load(&self, options: &[(String, String)]) -> Result<Arc<Subject>, String> {
         let mut loaded = self.loaded.lock().expect("nothing panics while it loads");
         if let Some(subject) = loaded.get(options) {
             return Ok(Arc::clone(subject));

@@ -10,7 +10,7 @@ use super::properties;
 use super::recording::Recording;
 use super::report::{Report, Tally};
 use super::stretch::{Stretch, StretchKind};
-use super::subject::Parsers;
+use super::subject::ParserSource;
 
 /// Number of cases of each kind that are stretched to 64k deltas.
 const GROWN: usize = 2;
@@ -19,8 +19,8 @@ const GROWN: usize = 2;
 ///
 /// # Errors
 /// A case or the parser can't be used, or there is no case. The message has one line.
-pub fn test(files: &[PathBuf], parsers: &dyn Parsers, seed: u64) -> Result<Report, String> {
-    let load = |file: &PathBuf| Recording::load(file, parsers);
+pub fn test(files: &[PathBuf], source: &dyn ParserSource, seed: u64) -> Result<Report, String> {
+    let load = |file: &PathBuf| Recording::load(file, source);
     let recordings: Vec<Recording> = files.iter().map(load).collect::<Result<_, _>>()?;
     let Some(first) = recordings.first() else { return Err("no cases: nothing can be shown".to_owned()) };
     let checked = in_parallel(&recordings, |recording| {

@@ -41,7 +41,7 @@ impl Tape {
     /// This stream, with the check whether some of its text looks like one of these markers.
     pub(super) fn compared_with(mut self, markers: &[String]) -> Self {
         self.look_alikes =
-            self.mode == MarkerMode::Id && self.spelling(0..self.len()) != by_marker(&self.text, markers);
+            self.mode == MarkerMode::Id && self.case_pieces(0..self.len()) != by_marker(&self.text, markers);
         self
     }
 
@@ -61,7 +61,7 @@ impl Tape {
     }
 
     /// Pieces of the atoms in this range, with neighbouring characters joined into one text.
-    pub(super) fn spelling(&self, atoms: Range<usize>) -> Vec<Piece> {
+    pub(super) fn case_pieces(&self, atoms: Range<usize>) -> Vec<Piece> {
         let piece = |piece: turn::TokenText<'_>| match piece.id {
             Some(index) => Piece::Marker(index, piece.text.to_owned()),
             None => Piece::Text(piece.text.to_owned()),
@@ -150,7 +150,7 @@ impl Tape {
     }
 
     /// `cuts`, and cuts around each marker if the stream has look-alikes, so that no group mixes both.
-    pub(super) fn lawful(&self, mut cuts: Vec<usize>) -> Vec<usize> {
+    pub(super) fn avoid_mixed_groups(&self, mut cuts: Vec<usize>) -> Vec<usize> {
         if self.look_alikes {
             let beside =
                 |at: &usize| self.atoms[*at].marker.is_some() || self.atoms[*at - 1].marker.is_some();

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::call_log::{CallLog, ParserCall};
 use super::play::{Outcome, Session};
 use super::protocols::{as_values, machine};
-use super::record::{ParserCall, Record};
 use super::recording::Recording;
 use crate::api::Protocol;
 use crate::api::frames::Frames;
@@ -31,7 +31,7 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
     if let Some(machine) = &mut machine {
         machine.begin(&mut frames);
     }
-    let record = Record::default();
+    let log = CallLog::default();
     let (mut events, mut all) = (TurnEvents::default(), TurnEvents::default());
     let mut steps = Vec::new();
     let mut tell = |came: Vec<(Option<u32>, String)>, events: &mut TurnEvents, frames: &mut Frames| {
@@ -41,11 +41,11 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
             }
         }
         let step =
-            TracedStep { came, calls: record.take(), events: events.to_vec(), frames: take_events(frames) };
+            TracedStep { came, calls: log.take(), events: events.to_vec(), frames: take_events(frames) };
         all.extend(events.drain());
         steps.push(step);
     };
-    let mut session = Session::start(subject, request, prompt, tape, Some(&record), &mut events);
+    let mut session = Session::start(subject, request, prompt, tape, Some(&log), &mut events);
     tell(owned(&prompt.pieces(0..prompt.len())), &mut events, &mut frames);
     for atoms in tape.groups(&recording.cuts) {
         let pieces = tape.pieces(atoms);
@@ -62,7 +62,7 @@ pub fn trace(recording: &Recording, protocol: Option<Protocol>) -> (Vec<TracedSt
     }
     steps.push(TracedStep {
         came: Vec::new(),
-        calls: record.take(),
+        calls: log.take(),
         events: outcome.events[before..].to_vec(),
         frames: take_events(&mut frames),
     });

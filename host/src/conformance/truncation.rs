@@ -3,13 +3,13 @@
 
 use parser_sdk::testing::case::{CaseItem, Status};
 
-use super::choices::Choices;
 use super::compare::counted;
 use super::play::{Ending, Outcome, play};
 use super::recording::Recording;
 use super::report::{Property, Tally};
 use super::shapes::ValidShapes;
 use super::shrink;
+use super::split_mix::SplitMix64;
 use super::tape::Tape;
 use crate::parser::contract::FinishReason;
 use crate::turn::TurnEnd;
@@ -18,13 +18,13 @@ use crate::turn::TurnEnd;
 const PLACES: usize = 1_024;
 
 /// Checks one case, cut off at each place by stop and by length.
-pub(super) fn check(recording: &Recording, mut choices: Choices, tally: &mut Tally) {
+pub(super) fn check(recording: &Recording, mut random: SplitMix64, tally: &mut Tally) {
     let length = recording.tape.len();
     let mut shapes = ValidShapes::default();
     let places: Vec<usize> = if length <= PLACES {
         (0..=length).collect()
     } else {
-        (0..PLACES).map(|_| choices.below(length + 1)).collect()
+        (0..PLACES).map(|_| random.below(length + 1)).collect()
     };
     for place in places {
         let tape = recording.tape.prefix(place);

@@ -40,7 +40,7 @@ fn one_request_takes_at_most_half_of_what_the_engine_writes_at_a_time() {
     let at_a_time = engine::LocalOptions::default().sequences;
     assert!(2 * Limits::default().sequences <= at_a_time);
     let help = Limits::BOUNDS.iter().find(|bound| bound.switch == "max-sequences").unwrap().help;
-    assert!(help.contains(&format!("{at_a_time} at a time")), "{help}");
+    assert!(help.contains(&format!("{at_a_time} answers at a time")), "{help}");
 }
 
 const BEGIN: &str = "<!-- switches -->\n";

@@ -11,7 +11,7 @@ pub struct GrammarError {
 }
 
 /// Beginnings of llguidance's messages about schemas that it can't follow, and the keyword at fault. `None`: the message lists the keywords.
-const OF_SCHEMAS: [(&str, Option<&str>); 3] = [
+const SCHEMA_MESSAGES: [(&str, Option<&str>); 3] = [
     ("Unimplemented keys: ", None),
     ("oneOf constraints are not supported", Some("oneOf")),
     ("Only absolute $ref's", Some("$ref")),
@@ -31,7 +31,7 @@ impl GrammarError {
         let line = text.lines().next().unwrap_or_default();
         let said = line.rsplit_once("failed to compile JSON schema: ").map_or(line, |(_, said)| said);
         let known =
-            OF_SCHEMAS.iter().find_map(|(begins, keyword)| Some((said.strip_prefix(begins)?, keyword)));
+            SCHEMA_MESSAGES.iter().find_map(|(begins, keyword)| Some((said.strip_prefix(begins)?, keyword)));
         let keyword = known.and_then(|(rest, keyword)| match keyword {
             Some(keyword) => Some((*keyword).to_owned()),
             None => serde_json::from_str::<Vec<String>>(rest).ok()?.into_iter().next(),
@@ -47,7 +47,7 @@ impl GrammarError {
     /// Adds the place of the keyword at fault, if one of `schemas` has the keyword. Each schema comes with the name of its owner, as
     /// `tool "f"` or `the response`.
     #[must_use]
-    pub fn placed(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
+    pub fn with_place(self, schemas: impl IntoIterator<Item = (String, Value)>) -> Self {
         let Some(keyword) = self.keyword.as_deref() else { return self };
         let mut places = schemas.into_iter().filter_map(|(of, schema)| Some((of, place(&schema, keyword)?)));
         let Some((of, place)) = places.next() else { return self };
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(error.to_string(), "the keyword \"uniqueItems\" can't be followed");
         let schema = json!({"properties": {"uniqueItems": {"anyOf": [{}, {"items": {"uniqueItems": true}}]}}, "enum": [{"uniqueItems": 1}]});
         let placed =
-            error.placed([("tool \"f\"".to_owned(), json!({})), ("the response".to_owned(), schema)]);
+            error.with_place([("tool \"f\"".to_owned(), json!({})), ("the response".to_owned(), schema)]);
         let wanted = "the schema of the response has \"uniqueItems\" at #/properties/uniqueItems/anyOf/1/items/uniqueItems, which can't be followed";
         assert_eq!(placed.to_string(), wanted);
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_names_no_keyword_is_said_as_it_is() {
         let text = "at 1(8): failed to compile JSON schema: Unsatisfiable schema: required property 'a' is unsatisfiable\nx";
-        let error = GrammarError::of_llguidance(text).placed([("x".to_owned(), json!({}))]);
+        let error = GrammarError::of_llguidance(text).with_place([("x".to_owned(), json!({}))]);
         assert_eq!(error.to_string(), "Unsatisfiable schema: required property 'a' is unsatisfiable");
     }
 }

@@ -17,7 +17,7 @@ use llguidance::toktrie::SimpleVob;
 use llguidance::{CancellationHandle, Matcher};
 use tokio::sync::oneshot;
 
-use super::limits::{FREE_TOKENS, REST_TOKENS, SLOW_CALL, SLOW_MASK};
+use super::limits::{DRAFT_PAUSE_TOKENS, FREE_TOKENS, SLOW_CALL, SLOW_MASK};
 use super::prepared::{Prepared, compute, consume, failed};
 use super::start::GrammarParts;
 use crate::cpu_clock::thread_cpu_time;
@@ -41,7 +41,7 @@ pub struct GrammarMask {
     /// Whether the last mask took longer than [`SLOW_MASK`], as the next one may.
     is_slow: bool,
     /// Value of `tokens` from which on the matcher helps with drafts again.
-    rests_until: usize,
+    no_drafts_until: usize,
     shared: GrammarParts,
 }
 
@@ -73,13 +73,13 @@ impl GrammarMask {
             tokens: 0,
             taken: Duration::ZERO,
             is_slow: false,
-            rests_until: 0,
+            no_drafts_until: 0,
             shared,
         }
     }
 
     /// Takes the matcher and its masks back from the pool, and checks the CPU time; `None`: the thread failed.
-    fn arrive(&mut self, returned: Option<Returned>) {
+    fn take_back(&mut self, returned: Option<Returned>) {
         self.matcher = match returned {
             Some(Returned { matcher, prepared, taken }) => {
                 self.path.clear();
@@ -104,7 +104,7 @@ impl GrammarMask {
             return;
         }
         if let MatcherPlace::Away(returned) = std::mem::replace(&mut self.matcher, MatcherPlace::Lost) {
-            self.arrive(returned.blocking_recv().ok());
+            self.take_back(returned.blocking_recv().ok());
         }
     }
 
@@ -125,20 +125,20 @@ impl GrammarMask {
     }
 
     /// Calls the matcher for a draft. Returns the default where the call might take long, since the engine waits for it.
-    fn help<T: Default>(&mut self, with: impl FnOnce(&mut Matcher) -> T) -> T {
+    fn with_matcher<T: Default>(&mut self, call: impl FnOnce(&mut Matcher) -> T) -> T {
         // The lexer is locked after that: the thread that has the matcher may be waiting for the lexer.
         self.fetch();
-        if self.ended > 0 || self.is_slow || self.tokens < self.rests_until {
+        if self.ended > 0 || self.is_slow || self.tokens < self.no_drafts_until {
             return T::default();
         }
         let lexer = self.shared.lexer.clone();
         let Some(_guard) = lexer.try_lock() else { return T::default() };
         let began = thread_cpu_time();
-        let helped = self.matcher().map(with).unwrap_or_default();
+        let result = self.matcher().map(call).unwrap_or_default();
         if thread_cpu_time().saturating_sub(began) > SLOW_CALL {
-            self.rests_until = self.tokens + REST_TOKENS;
+            self.no_drafts_until = self.tokens + DRAFT_PAUSE_TOKENS;
         }
-        helped
+        result
     }
 }
 
@@ -234,7 +234,7 @@ impl TokenMask for GrammarMask {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let MatcherPlace::Away(returned) = &mut self.matcher {
             let returned = ready!(Pin::new(returned).poll(cx)).ok();
-            self.arrive(returned);
+            self.take_back(returned);
         }
         Poll::Ready(())
     }
@@ -243,7 +243,7 @@ impl TokenMask for GrammarMask {
         let end = self.shared.end;
         let texts = tokens.iter().position(|token| self.stops.contains(token) || *token >= end);
         let tokens = &tokens[..texts.unwrap_or(tokens.len())];
-        self.help(|matcher| matcher.validate_tokens(tokens).unwrap_or(0))
+        self.with_matcher(|matcher| matcher.validate_tokens(tokens).unwrap_or(0))
     }
 
     fn rollback(&mut self, tokens: usize) -> Result<(), MaskError> {
@@ -261,7 +261,7 @@ impl TokenMask for GrammarMask {
     }
 
     fn forced(&mut self, out: &mut Vec<u32>, limit: usize) {
-        out.extend(self.help(Matcher::compute_ff_tokens).into_iter().take(limit));
+        out.extend(self.with_matcher(Matcher::compute_ff_tokens).into_iter().take(limit));
     }
 }
 

@@ -9,7 +9,9 @@ use llguidance::{Matcher, ParserFactory, TokenParser};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::limits::{CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, WORN_STATES, parser_limits};
+use super::limits::{
+    CACHED_BYTES, CACHED_GRAMMARS, GRAMMAR_BYTES, LEAST_BYTES, RECOMPILE_STATES, parser_limits,
+};
 use super::pool::{LexerLock, MaskPool};
 use super::start::GrammarParts;
 use super::vocabulary::{self, MaskVocabulary};
@@ -68,7 +70,7 @@ impl Grammars {
     /// The grammar can't be followed, or is too large; the tokenizer isn't byte-level.
     pub fn compile(&self, grammar: &str) -> Result<CompiledGrammar, GrammarError> {
         match self.compiled.get(grammar) {
-            Some(compiled) if compiled.is_worn() => drop(self.compiled.remove(grammar)),
+            Some(compiled) if compiled.needs_recompile() => drop(self.compiled.remove(grammar)),
             Some(compiled) => return Ok(compiled),
             None => {}
         }
@@ -135,8 +137,8 @@ fn slices() -> Vec<String> {
 
 impl CompiledGrammar {
     /// Whether the shared lexer has so many states that a new answer might reach their limit through no fault of its own.
-    fn is_worn(&self) -> bool {
-        self.parser.parser.lexer_stats().num_states > WORN_STATES
+    fn needs_recompile(&self) -> bool {
+        self.parser.parser.lexer_stats().num_states > RECOMPILE_STATES
     }
 
     /// The lock that is held while a mask of this grammar is computed.

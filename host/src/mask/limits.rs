@@ -24,17 +24,17 @@ pub(super) const SLOW_MASK: Duration = Duration::from_millis(5);
 pub(super) const MASK_TICKS: u32 = 30;
 /// CPU time of a mask and of those along its draft, after which the rest of the draft gets no masks.
 pub(super) const DRAFT_TIME: Duration = Duration::from_millis(1);
-/// CPU time of the engine's thread that a grammar may take for one draft. A grammar that takes more gets no drafts for [`REST_TOKENS`].
+/// CPU time of the engine's thread that a grammar may take for one draft. A grammar that takes more gets no drafts for [`DRAFT_PAUSE_TOKENS`].
 pub(super) const SLOW_CALL: Duration = Duration::from_millis(1);
 /// Number of tokens without drafts after a call above [`SLOW_CALL`].
-pub(super) const REST_TOKENS: usize = 64;
+pub(super) const DRAFT_PAUSE_TOKENS: usize = 64;
 /// Number of tokens whose share of CPU time an answer's masks may take in advance, since a grammar's first masks may be slow.
 pub(super) const FREE_TOKENS: usize = 200;
 
 /// Most states of a lexer, of one to two kilobytes each. All answers of one grammar share its lexer.
 const STATES: usize = 50_000;
 /// Number of lexer states above which a grammar is compiled again for new answers.
-pub(super) const WORN_STATES: usize = STATES / 2;
+pub(super) const RECOMPILE_STATES: usize = STATES / 2;
 
 /// Limits that llguidance enforces.
 pub(super) fn parser_limits() -> ParserLimits {

@@ -40,7 +40,7 @@ pub(super) fn end(tokenizer: &Tokenizer) -> TokenId {
 
 fn word(tokenizer: &Tokenizer, id: u32) -> Vec<u8> {
     let word = match tokenizer.added_token(id) {
-        Some(token) if !token.is_layout() => special(&token.literal),
+        Some(token) if !token.is_whitespace() => special(&token.literal),
         _ => tokenizer.token(id),
     };
     if word.len() > LONGEST { Vec::new() } else { word }

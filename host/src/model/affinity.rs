@@ -10,7 +10,7 @@ use crate::prompt::{Conversation, Role};
 const IDS: usize = 256;
 
 /// Input of an affinity hash.
-pub(super) enum Kin<'a> {
+pub(super) enum AffinityInput<'a> {
     /// A conversation: its instructions and its first user message, which all its turns have in common, and the client's key for requests
     /// with the same beginning. The key alone would route a whole application to one engine: in `docs/bench` that loses a sixth of the hits.
     Conversation {
@@ -23,7 +23,7 @@ pub(super) enum Kin<'a> {
     Ids(&'a [u32]),
 }
 
-impl Kin<'_> {
+impl AffinityInput<'_> {
     /// Returns the first 8 bytes of a SHA-256, big endian, over the principal's cache salt, a letter for the kind, and the hashed parts, each
     /// text behind its length. Because of the salt, one principal's numbers say nothing about another's requests.
     pub(super) fn affinity(&self, principal: Principal) -> u64 {
@@ -35,7 +35,7 @@ impl Kin<'_> {
                 if let Some(key) = key {
                     text(&mut hash, key);
                 }
-                opening(conversation).for_each(|part| text(&mut hash, part));
+                first_messages(conversation).for_each(|part| text(&mut hash, part));
             }
             Self::Ids(ids) => {
                 hash.update(b"i");
@@ -48,7 +48,7 @@ impl Kin<'_> {
 }
 
 /// Instructions before the first user message, and that message.
-fn opening(conversation: &Conversation) -> impl Iterator<Item = &str> {
+fn first_messages(conversation: &Conversation) -> impl Iterator<Item = &str> {
     let messages = &conversation.messages;
     let first_user = messages.iter().position(|message| message.role == Role::User);
     let before = &messages[..first_user.unwrap_or(messages.len())];
@@ -75,7 +75,7 @@ mod tests {
     }
 
     fn of_key(key: Option<&str>, messages: &[(Role, &str)]) -> u64 {
-        Kin::Conversation { key, conversation: &conversation(messages) }.affinity(ONE)
+        AffinityInput::Conversation { key, conversation: &conversation(messages) }.affinity(ONE)
     }
 
     fn of(messages: &[(Role, &str)]) -> u64 {
@@ -86,7 +86,7 @@ mod tests {
     fn numbers_are_the_same_for_ever() {
         assert_eq!(of_key(Some("support"), &[(Role::User, "Hi")]), 0x8aa9_2245_7567_48de);
         assert_eq!(of(&[(Role::System, "Be kind."), (Role::User, "Hi")]), 0xc73b_0b23_c259_025c);
-        assert_eq!(Kin::Ids(&[1, 2, 3]).affinity(ONE), 0x20bf_4506_d451_256e);
+        assert_eq!(AffinityInput::Ids(&[1, 2, 3]).affinity(ONE), 0x20bf_4506_d451_256e);
     }
 
     #[test]
@@ -107,14 +107,14 @@ mod tests {
 
     #[test]
     fn a_principal_has_its_own_numbers() {
-        assert_ne!(Kin::Ids(&[1]).affinity(Principal(0)), Kin::Ids(&[1]).affinity(ONE));
-        assert_ne!(of(&[]), Kin::Ids(&[]).affinity(ONE));
+        assert_ne!(AffinityInput::Ids(&[1]).affinity(Principal(0)), AffinityInput::Ids(&[1]).affinity(ONE));
+        assert_ne!(of(&[]), AffinityInput::Ids(&[]).affinity(ONE));
     }
 
     #[test]
     fn of_a_raw_prompt_the_beginning_counts() {
         let ids: Vec<u32> = (0..1000).collect();
-        let of = |ids: &[u32]| Kin::Ids(ids).affinity(ONE);
+        let of = |ids: &[u32]| AffinityInput::Ids(ids).affinity(ONE);
         assert_eq!(of(&ids), of(&ids[..IDS]));
         assert_ne!(of(&ids), of(&ids[..IDS - 1]));
     }

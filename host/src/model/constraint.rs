@@ -10,9 +10,9 @@ use engine::{Constraint, EngineInfo, JsonBegins, JsonConstraint, TokenMask};
 
 use super::error::{ConstraintField, StartError};
 use super::job::{Beginning, Job};
+use super::opening_state::{OpeningPieces, OpeningProbe, OpeningState};
 use super::parsers::ParserBinding;
 use super::served::Served;
-use super::standing::{OpeningPieces, Samples, Standing};
 use crate::grammar::define_markers;
 use crate::mask::{GrammarError, Grammars, MaskStart, json_grammar};
 use crate::parser::contract::{Request, ToolChoice};
@@ -76,12 +76,13 @@ impl Served {
         parser: &ParserBinding,
         opening: &OpeningPieces,
     ) -> Result<AnswerConstraint, StartError> {
-        let samples = Samples { parser, job, opening };
-        let maker = Maker { job, parser, samples, engine: self.source.info(), grammars: &self.grammars };
+        let probe = OpeningProbe { parser, job, opening };
+        let builder =
+            ConstraintBuilder { job, parser, probe, engine: self.source.info(), grammars: &self.grammars };
         match job.demand() {
-            Some(field) if maker.engine.constraints.masks => maker.masks(field),
-            Some(field) => Ok(AnswerConstraint::Source(Arc::new(maker.demanded(field)?))),
-            None if job.has_strict_tools() => Ok(maker.wished()),
+            Some(field) if builder.engine.constraints.masks => builder.masks(field),
+            Some(field) => Ok(AnswerConstraint::Source(Arc::new(builder.required(field)?))),
+            None if job.has_strict_tools() => Ok(builder.optional()),
             None => Ok(AnswerConstraint::Free),
         }
     }
@@ -91,21 +92,21 @@ impl Served {
 mod tests;
 
 /// Makes the forms of one job's constraint.
-struct Maker<'a> {
+struct ConstraintBuilder<'a> {
     job: &'a Job,
     parser: &'a ParserBinding,
-    samples: Samples<'a>,
+    probe: OpeningProbe<'a>,
     engine: &'a EngineInfo,
     grammars: &'a Grammars,
 }
 
-impl Maker<'_> {
+impl ConstraintBuilder<'_> {
     /// Makes masks of the parser's grammar, or of the schema if the parser makes no grammar.
     fn masks(&self, field: ConstraintField) -> Result<AnswerConstraint, StartError> {
         self.check_beginning(field)?;
-        let refused = |error: GrammarError| at_fault(field, error.placed(self.schemas()).to_string());
+        let refused = |error: GrammarError| at_fault(field, error.with_place(self.schemas()).to_string());
         let (grammar, opening) = match self.parser_grammar(field) {
-            Ok(grammar) => (grammar, self.samples.opening),
+            Ok(grammar) => (grammar, self.probe.opening),
             Err(error) => (json_grammar(&self.json().ok_or(error)?).map_err(refused)?, &[][..]),
         };
         let compiled = self.grammars.compile(&grammar).map_err(refused)?;
@@ -131,7 +132,7 @@ impl Maker<'_> {
     }
 
     /// Makes all forms of the constraint that the engine supports; at least one.
-    fn demanded(&self, field: ConstraintField) -> Result<Constraint, StartError> {
+    fn required(&self, field: ConstraintField) -> Result<Constraint, StartError> {
         self.check_beginning(field)?;
         let refused = |reason: &str| StartError::Constraint { field, reason: reason.to_owned() };
         let json = if self.engine.constraints.json { self.json() } else { None };
@@ -148,7 +149,7 @@ impl Maker<'_> {
     }
 
     /// Makes the optional constraint of strict tools, in a turn that may call none. If it can't be made the turn is free and never refused.
-    fn wished(&self) -> AnswerConstraint {
+    fn optional(&self) -> AnswerConstraint {
         let (field, engine) = (ConstraintField::Tools, self.engine.constraints);
         let made = if engine.masks {
             self.masks(field)
@@ -165,13 +166,13 @@ impl Maker<'_> {
     /// Makes the JSON form of the constraint: only where the output is JSON alone, or reasoning and then JSON.
     fn json(&self) -> Option<JsonConstraint> {
         let schema = self.job.response_schema.clone().filter(|_| !self.job.may_call())?;
-        let begins = match self.samples.standing() {
-            Standing::Message => JsonBegins::AtOnce,
-            Standing::Reasoning(end) => {
+        let begins = match self.probe.state() {
+            OpeningState::Message => JsonBegins::AtOnce,
+            OpeningState::Reasoning(end) => {
                 let (text, id) = self.parser.markers().nth(end?)?;
                 JsonBegins::After { text: text.to_owned(), id }
             }
-            Standing::Elsewhere => return None,
+            OpeningState::Elsewhere => return None,
         };
         Some(JsonConstraint { schema, begins })
     }
@@ -180,12 +181,12 @@ impl Maker<'_> {
     /// refused where the generation prompt has left a part of the turn open.
     fn grammar(&self, field: ConstraintField) -> Result<String, StartError> {
         let refused = |reason: String| StartError::Constraint { field, reason };
-        if !self.samples.is_at_beginning() {
-            let reason = match self.samples.standing() {
-                Standing::Reasoning(_) => {
+        if !self.probe.is_at_beginning() {
+            let reason = match self.probe.state() {
+                OpeningState::Reasoning(_) => {
                     "this model's answer begins inside its reasoning, where it can't be constrained yet: turn thinking off"
                 }
-                Standing::Message | Standing::Elsewhere => {
+                OpeningState::Message | OpeningState::Elsewhere => {
                     "this model's answer begins inside a part of its format, where it can't be constrained yet"
                 }
             };

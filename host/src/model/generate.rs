@@ -8,8 +8,8 @@ use engine::{Finish, Generation, GenerationError, MaskError, Step, SubmitError, 
 
 use super::raw::{RawTokens, RawTurn};
 use super::text::StreamText;
-use crate::parser::Plugin;
-use crate::parser::contract::{self, Fault, FinishReason, Request, StreamParser};
+use crate::parser::contract::{Fault, FinishReason, Request};
+use crate::parser::{FailedParser, Plugin};
 use crate::turn::{
     Flow, ItemStatus, OneCall, StopStrings, TokenText, Turn, TurnEnd, TurnEvents, TurnFailure, TurnSettings,
     Usage,
@@ -36,7 +36,7 @@ pub(super) struct ParserStart {
 impl ParserStart {
     /// Makes the parser and replays the opening to it. A parser that can't be made is treated as one that failed.
     pub(super) fn open(self, out: &mut TurnEvents) -> (Turn, Flow) {
-        let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(Refused(fault)));
+        let parser = self.plugin.start(&self.request).unwrap_or_else(|fault| Box::new(FailedParser(fault)));
         let mut turn = Turn::new(self.settings, parser);
         let pieces: Vec<_> = self.opening.iter().map(|(id, text)| TokenText::new(*id, text)).collect();
         let flow = turn.replay(&pieces, out);
@@ -63,7 +63,7 @@ pub struct TurnStream {
     /// Whether the turn ended early, by a stop string or the end of the only call. Nothing is shown after that.
     stopped: bool,
     /// Whether that call was cut off, so that the turn isn't complete.
-    cut: bool,
+    call_cut_off: bool,
     usage: Usage,
     /// Buffer of events before the filters that end a turn early.
     raw: TurnEvents,
@@ -88,7 +88,7 @@ impl TurnStream {
             stop,
             one_call: OneCall::new(parser.request.parallel_tool_calls),
             stopped: false,
-            cut: false,
+            call_cut_off: false,
             usage: Usage { input_tokens, ..Usage::default() },
             raw: TurnEvents::default(),
             tokens,
@@ -181,7 +181,7 @@ impl TurnStream {
         if let (State::Running(turn), Flow::Continue) = (&mut self.state, flow) {
             flow = turn.step(&self.text.pieces(tokens), &mut self.raw);
         }
-        self.pass_on(out);
+        self.flush_events(out);
         if self.stopped { Flow::Stop } else { flow }
     }
 
@@ -200,7 +200,7 @@ impl TurnStream {
     }
 
     /// Moves events from `raw` to `out`, up to the point where the turn ends early.
-    fn pass_on(&mut self, out: &mut TurnEvents) {
+    fn flush_events(&mut self, out: &mut TurnEvents) {
         if self.stop.is_idle() && self.one_call.is_idle() && out.is_empty() {
             return std::mem::swap(&mut self.raw, out);
         }
@@ -210,7 +210,7 @@ impl TurnStream {
             }
             let ended = self.one_call.ended(&event);
             self.stopped = self.stop.filter(event, out) || ended.is_some();
-            self.cut = ended == Some(ItemStatus::Incomplete);
+            self.call_cut_off = ended == Some(ItemStatus::Incomplete);
         }
     }
 
@@ -224,32 +224,15 @@ impl TurnStream {
         }
         let ending = ended_by.map(|id| self.text.ending(id));
         let end = turn.finish(reason, ending, &mut self.raw);
-        self.pass_on(out);
+        self.flush_events(out);
         // Output after the early end was never shown, so its failure doesn't count.
-        let end = if self.stopped && !self.cut { TurnEnd::Completed } else { end };
+        let end = if self.stopped && !self.call_cut_off { TurnEnd::Completed } else { end };
         if let Some(fault) = turn.fault() {
-            report(&self.model, fault);
+            report_fault(&self.model, fault);
         }
         turn.malformed_calls().iter().for_each(|tool| report_malformed(&self.model, tool));
         self.usage.reasoning_tokens = turn.tokens().reasoning;
         EndedTurn { end, usage: self.usage }
-    }
-}
-
-/// Stands in for a parser that couldn't be started: each call returns the fault, which the turn treats by its fault policy.
-struct Refused(Fault);
-
-impl StreamParser for Refused {
-    fn text(&mut self, _: &str) -> Result<contract::Step, Fault> {
-        Err(self.0.clone())
-    }
-
-    fn marker(&mut self, _: u32) -> Result<contract::Step, Fault> {
-        Err(self.0.clone())
-    }
-
-    fn finish(&mut self, _: FinishReason) -> Result<contract::Step, Fault> {
-        Err(self.0.clone())
     }
 }
 
@@ -281,7 +264,7 @@ fn constraint_failure(error: &GenerationError) -> Option<TurnFailure> {
     Some(TurnFailure { code, message })
 }
 
-fn report(model: &Arc<str>, fault: &Fault) {
+fn report_fault(model: &Arc<str>, fault: &Fault) {
     let (label, parser) = (Arc::clone(model), fault.parser.clone());
     metrics::counter!("sluice_parser_faults_total", "model" => label, "parser" => parser).increment(1);
     tracing::warn!(%model, parser = %fault.parser, reason = %fault.reason, "the parser failed");

@@ -1,8 +1,7 @@
 //! Errors of loading a model.
 
-use super::locate::EMBEDDED_NAME;
-use super::options::ModelOptions;
-use super::parsers::{PinError, SelectError};
+use super::parsers::pins::PinError;
+use super::parsers::select::SelectError;
 use crate::parser;
 
 /// Error of a model that can't be served. The message has one line: what is wrong, where, and what to do.
@@ -67,12 +66,8 @@ pub enum ModelLoadError {
 
 impl ModelLoadError {
     /// Wraps the error with the model's name, where several models are loaded.
-    pub(super) fn of(self, options: &ModelOptions) -> Self {
-        let model = options.served_names.first().or(options.model.as_ref());
-        Self::OneOf {
-            model: model.cloned().unwrap_or_else(|| EMBEDDED_NAME.to_owned()),
-            error: Box::new(self),
-        }
+    pub(super) fn of(self, model: &str) -> Self {
+        Self::OneOf { model: model.to_owned(), error: Box::new(self) }
     }
 
     /// The error itself, without the model's name.

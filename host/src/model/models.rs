@@ -10,7 +10,7 @@ use engine::models::Progress;
 use futures_util::future::join_all;
 
 use super::load_error::ModelLoadError;
-use super::locate::default_name;
+use super::locate::{EMBEDDED_NAME, default_name};
 use super::options::ModelOptions;
 use super::parsers::ParserReport;
 use super::served::Model;
@@ -41,7 +41,7 @@ impl Models {
         let shared = SharedParts::new(shared, &limits.parser)?;
         let load = |options| {
             let loaded = Model::load(options, &shared, limits, progress);
-            if others.is_empty() { loaded } else { loaded.map_err(|error| error.of(options)) }
+            if others.is_empty() { loaded } else { loaded.map_err(|error| error.of(name_of(options))) }
         };
         Ok(Self { all: options().map(load).collect::<Result<_, _>>()? })
     }
@@ -109,6 +109,11 @@ impl<'a> IntoIterator for &'a Models {
     }
 }
 
+/// Name of a model in errors.
+fn name_of(options: &ModelOptions) -> &str {
+    options.served_names.first().or(options.model.as_ref()).map_or(EMBEDDED_NAME, String::as_str)
+}
+
 /// Refuses options that give two models the same name.
 fn check_names<'a>(options: impl Iterator<Item = &'a ModelOptions>) -> Result<(), ModelLoadError> {
     let mut taken = HashSet::new();
@@ -137,7 +142,7 @@ mod tests {
     use crate::model::error::StartError;
     use crate::model::fixture::model_over;
     use crate::model::job::Job;
-    use crate::model::standing::tests::job;
+    use crate::model::opening_state::tests::job;
     use crate::prompt::{Conversation, Message, Role};
 
     /// Runner whose device is lost in the first step.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::cpu::Numerics;
 use engine::{DeviceChoice, SpeculationOptions};
 
-use super::parsers::Pin;
+use super::parsers::pins::Pin;
 use super::source::EngineChoice;
 use crate::remote::{EngineKey, EngineKind};
 use crate::turn::FaultPolicy;

@@ -139,14 +139,14 @@ impl Model {
     /// running streams keep the old one. `cause` is for logs. A load that fails changes nothing.
     pub async fn reload_parsers(&self, cause: &'static str) -> ParserReport {
         let model = self.clone();
-        let turn = Arc::clone(&self.served.parsers.turn).lock_owned().await;
+        let lock = Arc::clone(&self.served.parsers.reload_lock).lock_owned().await;
         let loading = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
+            let _lock = lock;
             model.served.parsers.reload(cause)
         });
         loading.await.unwrap_or_else(|error| {
             tracing::error!(%error, "loading a parser panicked");
-            self.served.parsers.reload_broke(cause)
+            self.served.parsers.reload_panicked(cause)
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{GenerationRequest, LogitsProcessors, SamplingParams};
 
-use super::affinity::Kin;
+use super::affinity::AffinityInput;
 use super::choices::Choices;
 use super::constraint::AnswerConstraint;
 use super::error::StartError;
@@ -18,7 +18,7 @@ use super::served::Served;
 use super::text::StreamText;
 use crate::accounts::Principal;
 use crate::prompt::{
-    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, drop_oldest, size_of,
+    Conversation, Message, Opening, Prompt, RenderError, Role, TokenizeError, approximate_bytes, drop_oldest,
     spell_history_call_ids,
 };
 use crate::random;
@@ -55,8 +55,8 @@ impl Served {
     pub(super) fn turn(&self, job: Job, principal: Principal) -> Result<TurnStream, StartError> {
         let PreparedJob { job, parser, prompts } = self.read(job, principal)?;
         let start = self.choice_start(&job, &parser, &prompts, principal)?;
-        let given = prompts.into_iter().next().ok_or(StartError::Internal)?;
-        self.begin(&start, 0, given)
+        let prompt = prompts.into_iter().next().ok_or(StartError::Internal)?;
+        self.begin(&start, 0, prompt)
     }
 
     /// Starts all choices of the job.
@@ -65,9 +65,9 @@ impl Served {
         let per_prompt = job.sampling.n.unwrap_or(1).max(1);
         let start = self.choice_start(&job, &parser, &prompts, principal)?;
         let mut turns = Vec::new();
-        for (index, given) in (0..).zip(prompts) {
+        for (index, prompt) in (0..).zip(prompts) {
             for choice in 0..per_prompt {
-                turns.push(self.begin(&start, index * per_prompt + choice, given.clone())?);
+                turns.push(self.begin(&start, index * per_prompt + choice, prompt.clone())?);
             }
         }
         Ok(Choices::new(turns, per_prompt as usize))
@@ -84,13 +84,14 @@ impl Served {
         if let Beginning::Raw(prompts) = &job.beginning {
             let prompts =
                 prompts.iter().map(|prompt| self.raw(prompt, principal)).collect::<Result<_, _>>()?;
-            return Ok(PreparedJob { job, parser: self.parsers.bare(), prompts });
+            return Ok(PreparedJob { job, parser: self.parsers.without_parser(), prompts });
         }
         // The parser is taken only here, since it may be swapped: all choices of this answer have this one.
         let parser = self.parsers.current();
         // The affinity is computed before messages are dropped, so that it stays the same when the conversation grows.
-        let kin = Kin::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
-        let affinity = kin.affinity(principal);
+        let input =
+            AffinityInput::Conversation { key: job.cache_key.as_deref(), conversation: &job.conversation };
+        let affinity = input.affinity(principal);
         let prompt = self.prompt(&mut job, &parser)?;
         let conversation = std::mem::take(&mut job.conversation);
         Ok(PreparedJob { job, parser, prompts: vec![PreparedPrompt { prompt, conversation, affinity }] })
@@ -118,18 +119,18 @@ impl Served {
             Beginning::ContinueLast => Opening::ContinueLast,
             Beginning::Answer | Beginning::Raw(_) => Opening::NewTurn,
         };
-        Ok(self.fitting(job, opening)?)
+        Ok(self.render_to_fit(job, opening)?)
     }
 
     /// Renders the prompt of a job. Drops the oldest messages if the job allows it and the prompt leaves no room for an answer.
-    fn fitting(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
+    fn render_to_fit(&self, job: &mut Job, opening: Opening) -> Result<Prompt, RenderError> {
         let room = self.room(job.max_output_tokens);
         let mut parts = 1;
         loop {
             let prompt = self.format.render(&job.conversation, &job.template_arguments, opening);
             let excess = match (&prompt, job.truncation) {
                 (Ok(prompt), Truncation::Auto) if prompt.ids.len() > room => {
-                    let bytes = size_of(&job.conversation).div_ceil(prompt.ids.len());
+                    let bytes = approximate_bytes(&job.conversation).div_ceil(prompt.ids.len());
                     (prompt.ids.len() - room).saturating_mul(bytes)
                 }
                 (Err(RenderError::TooLong { bytes, limit }), Truncation::Auto) => bytes - limit,
@@ -165,7 +166,7 @@ impl Served {
         };
         let messages = vec![Message::text(Role::User, text)];
         let conversation = Conversation { messages, tools: Vec::new() };
-        let affinity = Kin::Ids(&ids).affinity(principal);
+        let affinity = AffinityInput::Ids(&ids).affinity(principal);
         Ok(PreparedPrompt { prompt: Prompt { ids, generation_prompt: Vec::new() }, conversation, affinity })
     }
 
@@ -229,7 +230,8 @@ impl Served {
         let asked = &job.sampling;
         let ids: Vec<u32> = asked.logit_bias.iter().map(|(id, _)| *id).collect();
         self.check_ids(&ids)?;
-        let banned = asked.bad_words.iter().map(|word| self.spellings(word)).collect::<Result<Vec<_>, _>>();
+        let banned =
+            asked.bad_words.iter().map(|word| self.token_sequences(word)).collect::<Result<Vec<_>, _>>();
         Ok(LogitsProcessors {
             presence: asked.presence_penalty,
             frequency: asked.frequency_penalty,
@@ -241,7 +243,7 @@ impl Served {
 
     /// Token sequences of `word`: at the beginning of a text, and behind a space. (vLLM's `bad_words` takes the second one only if it has as
     /// many tokens as the first, and so misses words that are one token only behind a space.)
-    fn spellings(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
+    fn token_sequences(&self, word: &str) -> Result<Vec<Vec<u32>>, TokenizeError> {
         let first = self.tokenizer.encode_text(word.trim_start())?;
         let second = self.tokenizer.encode_text(&format!(" {}", word.trim_start()))?;
         // A sequence that ends with the first one is banned with it.

@@ -35,7 +35,7 @@ const STALE_SECONDS: u64 = 3600;
 const KEY_FILE: &str = "key";
 const KEY_BYTES: usize = 32;
 const TAG_BYTES: usize = 32;
-const ENDING: &str = ".compiled";
+const SUFFIX: &str = ".compiled";
 
 /// Folder of compiled parsers that this installation may use.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ impl CompileCache {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Ok(metadata) = entry.metadata() else { continue };
             let modified = metadata.modified()?;
-            if name.ends_with(ENDING) {
+            if name.ends_with(SUFFIX) {
                 entries.push((modified, metadata.len(), entry.path()));
             } else if name.ends_with(private::UNFINISHED)
                 && modified.elapsed().is_ok_and(|age| age.as_secs() > STALE_SECONDS)
@@ -175,7 +175,7 @@ fn entry_name(engine: &Engine, content: &str) -> String {
     let mut hasher = Sha256Hasher(Sha256::new());
     (env!("CARGO_PKG_VERSION"), content).hash(&mut hasher);
     engine.precompile_compatibility_hash().hash(&mut hasher);
-    hex(&hasher.0.finalize()) + ENDING
+    hex(&hasher.0.finalize()) + SUFFIX
 }
 
 /// Hasher whose result is a cryptographic digest, so that nobody can construct two contents of one name.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::{Component, Linker};
 
-use super::budget::Budget;
 use super::contract::{self, Fault, FinishReason, Request, Step, StreamParser};
 use super::error::{LoadProblem, one_line, reason};
-use super::instance::{Exports, Instance, Live};
-use super::program;
+use super::factory::ParserFactory;
+use super::instance::{Exports, GuestParser, LiveGuest};
+use super::instance_limits::InstanceLimits;
 use super::sandbox::Sandbox;
 
 mod translate;
@@ -34,13 +34,13 @@ mod bindings {
 use bindings::{Plugin, PluginPre};
 
 /// Compiled and linked component of a parser.
-pub(super) struct Program {
-    pre: PluginPre<Budget>,
+pub(super) struct ComponentFactory {
+    pre: PluginPre<InstanceLimits>,
     sandbox: Arc<Sandbox>,
     parser: Arc<str>,
 }
 
-impl Program {
+impl ComponentFactory {
     /// Links the component with no imports at all.
     pub(super) fn link(sandbox: &Arc<Sandbox>, component: &Component) -> Result<Self, LoadProblem> {
         let mismatch = |error: wasmtime::Error| LoadProblem::Mismatch(one_line(&error.to_string()));
@@ -62,7 +62,7 @@ impl Program {
         let exports = Plugin::new(&mut store, &instance);
         let exports = exports.map_err(|error| LoadProblem::Mismatch(reason(&error)))?;
         let options = translate::pairs(options);
-        let mut live = Live { store, exports };
+        let mut live = LiveGuest { store, exports };
         match live.enter(|exports, store| exports.sluice_parser_parser().call_describe(store, &options)) {
             Ok(Ok(descriptor)) => Ok(descriptor.into()),
             Ok(Err(words)) => Err(LoadProblem::Options(one_line(&words))),
@@ -74,7 +74,7 @@ impl Program {
     ///
     /// # Errors
     /// One line: why the guest failed, or why it refuses the request.
-    fn start(&self, request: &Request) -> Result<Live<Plugin>, String> {
+    fn start(&self, request: &Request) -> Result<LiveGuest<Plugin>, String> {
         let mut live = self.instance(self.sandbox.store())?;
         let tools: Vec<_> = request.tools.iter().map(Into::into).collect();
         let options = translate::pairs(&request.options);
@@ -101,16 +101,18 @@ impl Program {
         }
     }
 
-    fn instance(&self, mut store: Store<Budget>) -> Result<Live<Plugin>, String> {
+    fn instance(&self, mut store: Store<InstanceLimits>) -> Result<LiveGuest<Plugin>, String> {
         let exports = self.pre.instantiate(&mut store).map_err(|error| reason(&error))?;
-        Ok(Live { store, exports })
+        Ok(LiveGuest { store, exports })
     }
 }
 
-impl program::Program for Program {
+impl ParserFactory for ComponentFactory {
     fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         match self.start(request) {
-            Ok(live) => Ok(Box::new(Instance::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops))),
+            Ok(live) => {
+                Ok(Box::new(GuestParser::new(live, Arc::clone(&self.parser), self.sandbox.limits.ops)))
+            }
             Err(words) => Err(Fault::new(&self.parser, words)),
         }
     }
@@ -121,15 +123,15 @@ impl program::Program for Program {
 }
 
 impl Exports for Plugin {
-    fn text(&self, store: &mut Store<Budget>, chunk: &str) -> wasmtime::Result<Step> {
+    fn text(&self, store: &mut Store<InstanceLimits>, chunk: &str) -> wasmtime::Result<Step> {
         Ok(self.sluice_parser_parser().call_text(store, chunk)?.into())
     }
 
-    fn marker(&self, store: &mut Store<Budget>, index: u32) -> wasmtime::Result<Step> {
+    fn marker(&self, store: &mut Store<InstanceLimits>, index: u32) -> wasmtime::Result<Step> {
         Ok(self.sluice_parser_parser().call_marker(store, index)?.into())
     }
 
-    fn finish(&self, store: &mut Store<Budget>, reason: FinishReason) -> wasmtime::Result<Step> {
+    fn finish(&self, store: &mut Store<InstanceLimits>, reason: FinishReason) -> wasmtime::Result<Step> {
         Ok(self.sluice_parser_parser().call_finish(store, reason.into())?.into())
     }
 }

@@ -244,7 +244,7 @@ impl Fault {
 
 /// Resources that one instance has used, for the tools that test parsers. Instances that serve streams aren't metered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Used {
+pub struct ResourceUsage {
     /// Approximate number of instructions run.
     pub fuel: u64,
     /// Largest size of linear memory so far, in bytes.
@@ -260,7 +260,7 @@ pub trait StreamParser: Send {
     /// Ends the stream and returns the last step.
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault>;
     /// Resources used so far, if the runtime meters instances ([`super::Runtime::pooled`]) and this one can still be called.
-    fn used(&self) -> Option<Used> {
+    fn usage(&self) -> Option<ResourceUsage> {
         None
     }
 }

@@ -9,9 +9,9 @@ use super::error::one_line;
 const NAME_BYTES: usize = 256;
 /// Maximum number of entries of `models`.
 const MODELS: usize = 256;
-/// Maximum number of markers, and maximum size of one in bytes.
+/// Maximum number of markers, and maximum size of one in bytes. The host's matcher of markers takes at least as many, and as long ones.
 const MARKERS: usize = 256;
-const MARKER_BYTES: usize = 4 << 10;
+const MARKER_BYTES: usize = 256;
 
 /// Checks a descriptor.
 ///
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(changed(|d| d.markers.push(String::new())), "marker 2 is empty");
         assert_eq!(changed(|d| d.markers.push("<a>".to_owned())), "marker 2 (<a>) stands twice");
         assert_eq!(
-            changed(|d| d.markers.push("m".repeat(4097))),
-            "marker 2 has 4097 bytes, at most 4096 are allowed"
+            changed(|d| d.markers.push("m".repeat(257))),
+            "marker 2 has 257 bytes, at most 256 are allowed"
         );
         assert_eq!(
             changed(|d| d.markers = (0..257).map(|n| n.to_string()).collect()),

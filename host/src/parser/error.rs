@@ -7,7 +7,7 @@ use std::io;
 
 use wasmtime::Trap;
 
-use super::budget::Exceeded;
+use super::instance_limits::LimitExceeded;
 use super::version::{CONTRACT, INTERFACE};
 
 /// Maximum number of characters of a plugin's own words that an error quotes.
@@ -110,7 +110,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Reason why a call into a guest failed, without addresses and backtraces.
 pub(super) fn reason(error: &wasmtime::Error) -> String {
-    if let Some(exceeded) = error.downcast_ref::<Exceeded>() {
+    if let Some(exceeded) = error.downcast_ref::<LimitExceeded>() {
         return exceeded.to_string();
     }
     match error.downcast_ref::<Trap>() {

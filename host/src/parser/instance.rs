@@ -7,27 +7,27 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
-use super::budget::Budget;
-use super::contract::{Fault, FinishReason, Step, StreamParser, Used};
+use super::contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
 use super::error::{one_line, reason};
+use super::instance_limits::InstanceLimits;
 use super::sandbox::FUEL;
 
 /// Exported functions of a guest that are called after `start`, for any version of the contract.
 pub(super) trait Exports: Send {
-    fn text(&self, store: &mut Store<Budget>, chunk: &str) -> wasmtime::Result<Step>;
-    fn marker(&self, store: &mut Store<Budget>, index: u32) -> wasmtime::Result<Step>;
-    fn finish(&self, store: &mut Store<Budget>, reason: FinishReason) -> wasmtime::Result<Step>;
+    fn text(&self, store: &mut Store<InstanceLimits>, chunk: &str) -> wasmtime::Result<Step>;
+    fn marker(&self, store: &mut Store<InstanceLimits>, index: u32) -> wasmtime::Result<Step>;
+    fn finish(&self, store: &mut Store<InstanceLimits>, reason: FinishReason) -> wasmtime::Result<Step>;
 }
 
 /// Guest that can still be called.
-pub(super) struct Live<E> {
-    pub(super) store: Store<Budget>,
+pub(super) struct LiveGuest<E> {
+    pub(super) store: Store<InstanceLimits>,
     pub(super) exports: E,
 }
 
-impl<E> Live<E> {
+impl<E> LiveGuest<E> {
     /// Calls the guest with a full allowance of CPU time. After an error it must not be called again.
-    pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<Budget>) -> T) -> T {
+    pub(super) fn enter<T>(&mut self, call: impl FnOnce(&E, &mut Store<InstanceLimits>) -> T) -> T {
         self.store.data_mut().call_begins();
         self.store.set_epoch_deadline(1);
         call(&self.exports, &mut self.store)
@@ -35,21 +35,21 @@ impl<E> Live<E> {
 }
 
 /// Parser of one stream.
-pub(super) struct Instance<E> {
-    live: Option<Live<E>>,
+pub(super) struct GuestParser<E> {
+    live: Option<LiveGuest<E>>,
     parser: Arc<str>,
     ops: usize,
 }
 
-impl<E: Exports> Instance<E> {
+impl<E: Exports> GuestParser<E> {
     /// Makes the parser of a guest that was started. `parser` is the plugin's name; an answer may have at most `ops` ops.
-    pub(super) fn new(live: Live<E>, parser: Arc<str>, ops: usize) -> Self {
+    pub(super) fn new(live: LiveGuest<E>, parser: Arc<str>, ops: usize) -> Self {
         Self { live: Some(live), parser, ops }
     }
 
     fn call(
         &mut self,
-        call: impl FnOnce(&E, &mut Store<Budget>) -> wasmtime::Result<Step>,
+        call: impl FnOnce(&E, &mut Store<InstanceLimits>) -> wasmtime::Result<Step>,
     ) -> Result<Step, Fault> {
         let Some(live) = &mut self.live else {
             return Err(Fault::new(&self.parser, "called after its end"));
@@ -67,7 +67,7 @@ impl<E: Exports> Instance<E> {
     }
 }
 
-impl<E: Exports> StreamParser for Instance<E> {
+impl<E: Exports> StreamParser for GuestParser<E> {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         self.call(|exports, store| exports.text(store, chunk))
     }
@@ -82,10 +82,10 @@ impl<E: Exports> StreamParser for Instance<E> {
         step
     }
 
-    fn used(&self) -> Option<Used> {
+    fn usage(&self) -> Option<ResourceUsage> {
         let store = &self.live.as_ref()?.store;
         // `get_fuel` fails where the engine isn't metered.
         let left = store.get_fuel().ok()?;
-        Some(Used { fuel: FUEL - left, memory: store.data().memory_used() })
+        Some(ResourceUsage { fuel: FUEL - left, memory: store.data().memory_used() })
     }
 }

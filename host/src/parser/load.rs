@@ -6,7 +6,7 @@ use std::time::Instant;
 use wasmtime::component::Component;
 
 use super::cache::CompileCache;
-use super::component::Program;
+use super::component::ComponentFactory;
 use super::contract::Descriptor;
 use super::descriptor;
 use super::digest::digest;
@@ -31,11 +31,11 @@ pub(super) fn load(
     stamp::check(&bytes)?;
     let digest = digest(&bytes);
     let compiled = compiled(sandbox, cache, source, &bytes, &digest)?;
-    let program = Program::link(sandbox, &compiled)?;
-    let described = described(&program, &bytes, options)?;
+    let factory = ComponentFactory::link(sandbox, &compiled)?;
+    let described = described(&factory, &bytes, options)?;
     descriptor::check(&described).map_err(LoadProblem::Descriptor)?;
-    let program = Box::new(program.named(&described.name));
-    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), program)))
+    let factory = Box::new(factory.named(&described.name));
+    Ok(Arc::new(Plugin::new(described, digest, bytes.len(), factory)))
 }
 
 /// Returns a plugin's descriptor without options, if it can be read without compiling the plugin; see [`super::Runtime::describe`].
@@ -47,16 +47,16 @@ pub(super) fn describe(sandbox: &Sandbox, source: &PluginSource) -> Result<Optio
 
 /// Calls the component's `describe`, with which its section must agree.
 fn described(
-    program: &Program,
+    factory: &ComponentFactory,
     bytes: &[u8],
     options: &[(String, String)],
 ) -> Result<Descriptor, LoadProblem> {
-    let described = program.describe(options);
+    let described = factory.describe(options);
     if let Some(section) = Section::read(bytes)? {
         if options.is_empty() {
             section.verify(&described)?;
         } else {
-            section.verify(&program.describe(&[]))?;
+            section.verify(&factory.describe(&[]))?;
         }
     }
     described

@@ -4,20 +4,21 @@
 //! ([`Plugin::start`]). A parser has no imports, bounded memory, bounded CPU time per call and bounded answers;
 //! one that fails is never entered again. Callers see [`contract`] and the names below, never a Wasm type.
 //!
-//! Each version of the contract is one module like `component`, behind the trait `program::Program`.
+//! Each version of the contract is one module like `component`, behind the trait `factory::ParserFactory`.
 
-mod budget;
 mod cache;
 mod component;
 pub mod contract;
 mod descriptor;
 mod digest;
 mod error;
+mod factory;
+mod failed;
 mod instance;
+mod instance_limits;
 mod load;
 mod none;
 mod plugin;
-mod program;
 mod runtime;
 mod sandbox;
 mod section;
@@ -29,7 +30,8 @@ mod version;
 pub use cache::{CacheError, CompileCache};
 pub use digest::digest;
 pub use error::{LoadProblem, PluginLoadError};
+pub(crate) use failed::FailedParser;
 pub use plugin::Plugin;
 pub use runtime::{Runtime, RuntimeError};
 pub use source::{PluginSource, ResolveError, Shipped, plugins_in, resolve};
-pub use stamp::built_from;
+pub use stamp::build_sections;

@@ -1,13 +1,13 @@
 //! Parser of `--parser none`: no markers, all text is content. It has no state, no limits, and can't fail.
 
 use super::contract::{Fault, FinishReason, Op, Request, Route, Run, Step, StreamParser};
-use super::program::Program;
+use super::factory::ParserFactory;
 
-/// Program of the plugin `none`, and the parser of every stream.
+/// Factory of the plugin `none`, and the parser of every stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NoParser;
 
-impl Program for NoParser {
+impl ParserFactory for NoParser {
     fn start(&self, _: &Request) -> Result<Box<dyn StreamParser>, Fault> {
         Ok(Box::new(Self))
     }

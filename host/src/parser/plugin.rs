@@ -1,18 +1,18 @@
-//! Loaded plugin of any contract version: its descriptor, and the program that makes one parser per stream.
+//! Loaded plugin of any contract version: its descriptor, and the factory that makes one parser per stream.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::contract::{Descriptor, Fault, Request, StreamParser};
+use super::factory::ParserFactory;
 use super::none::NoParser;
-use super::program::Program;
 
 /// A checked and compiled parser plugin, shared by all streams that use it.
 pub struct Plugin {
     descriptor: Descriptor,
     digest: String,
     size: usize,
-    program: Box<dyn Program>,
+    factory: Box<dyn ParserFactory>,
 }
 
 impl Plugin {
@@ -20,9 +20,9 @@ impl Plugin {
         descriptor: Descriptor,
         digest: String,
         size: usize,
-        program: Box<dyn Program>,
+        factory: Box<dyn ParserFactory>,
     ) -> Self {
-        Self { descriptor, digest, size, program }
+        Self { descriptor, digest, size, factory }
     }
 
     /// The plugin without markers, for which all text is content.
@@ -56,7 +56,7 @@ impl Plugin {
     /// # Errors
     /// The parser can't be made, or refuses the request.
     pub fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault> {
-        self.program.start(request)
+        self.factory.start(request)
     }
 
     /// Returns a grammar of the turns that satisfy the request, in the model's own format; `None` where the model is left free,
@@ -66,7 +66,7 @@ impl Plugin {
     /// # Errors
     /// The grammar can't express what the request demands, or takes more than that time.
     pub fn constrain(&self, request: &Request) -> Result<Option<String>, Fault> {
-        self.program.constrain(request)
+        self.factory.constrain(request)
     }
 }
 

@@ -8,6 +8,7 @@ use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 use super::cache::CompileCache;
 use super::contract::Descriptor;
 use super::error::PluginLoadError;
+use super::instance_limits::TABLE_ELEMENTS;
 use super::load;
 use super::plugin::Plugin;
 use super::sandbox::Sandbox;
@@ -24,9 +25,6 @@ const INSTANCES_PER_CORE: usize = 4;
 
 /// Maximum number of modules of a component: the parser itself, and the adapters that tools put beside it.
 const MODULES: u32 = 16;
-
-/// Maximum number of elements of a module's table. A parser of ours has fewer than a hundred, an interpreter of another language many thousands.
-const TABLE_ELEMENTS: usize = 1 << 17;
 
 /// Bytes of an instance's memory, and of its tables, that stay mapped when the instance goes back into the pool.
 const KEPT_BYTES: usize = 1 << 20;
@@ -52,8 +50,8 @@ impl Runtime {
     }
 
     /// Sets up a runtime for tools that make instances by the thousand, a few per core at a time: their memory is reused and not
-    /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::used`]); they are slower, and
-    /// their programs are compiled separately.
+    /// mapped again. `metered` instances count what they use ([`super::contract::StreamParser::usage`]); they are slower, and
+    /// their components are compiled separately.
     ///
     /// # Errors
     /// As [`Self::new`].

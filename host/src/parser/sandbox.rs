@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wasmtime::{Engine, Store};
 
-use super::budget::Budget;
+use super::instance_limits::InstanceLimits;
 use super::ticker::Ticker;
 use crate::limits::ParserLimits;
 
@@ -23,18 +23,18 @@ pub(super) struct Sandbox {
 
 impl Sandbox {
     /// Makes a store for one instance, with every limit set. The CPU time of its instantiation counts from here.
-    pub(super) fn store(&self) -> Store<Budget> {
+    pub(super) fn store(&self) -> Store<InstanceLimits> {
         self.bounded(&self.limits)
     }
 
     /// Makes a store for an instance that makes a grammar, which may take longer than a stream's calls.
-    pub(super) fn grammar_store(&self) -> Store<Budget> {
+    pub(super) fn grammar_store(&self) -> Store<InstanceLimits> {
         self.bounded(&ParserLimits { call_time: self.limits.grammar_time, ..self.limits.clone() })
     }
 
-    fn bounded(&self, limits: &ParserLimits) -> Store<Budget> {
-        let mut store = Store::new(&self.engine, Budget::new(limits, self.ticker.run()));
-        store.limiter(|budget| budget);
+    fn bounded(&self, limits: &ParserLimits) -> Store<InstanceLimits> {
+        let mut store = Store::new(&self.engine, InstanceLimits::new(limits, self.ticker.run()));
+        store.limiter(|limits| limits);
         store.set_hostcall_fuel(self.limits.hostcall_fuel);
         store.epoch_deadline_callback(|mut store| store.data_mut().epoch());
         store.set_epoch_deadline(1);

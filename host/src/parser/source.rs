@@ -66,7 +66,7 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = file.map_err(LoadProblem::Unreadable)?;
     let metadata = file.metadata().map_err(LoadProblem::Unreadable)?;
-    if let Some(what) = not_a_file(metadata.file_type()) {
+    if let Some(what) = other_file_kind(metadata.file_type()) {
         return Err(LoadProblem::NotAFile(what));
     }
     if metadata.len() > limit {
@@ -78,7 +78,7 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, LoadProblem> {
 }
 
 /// Kind of what is found in a file's place; `None` for a file.
-fn not_a_file(kind: FileType) -> Option<&'static str> {
+fn other_file_kind(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,
         _ if kind.is_dir() => Some("a directory"),
@@ -104,7 +104,7 @@ pub enum ResolveError {
     },
     /// The name isn't a path, and no parser has it.
     #[error(
-        "parser {wanted}: found neither as a file here, nor in {dir} ({there}), nor among the shipped ones ({shipped})"
+        "parser {wanted}: found neither as a file here, nor in {dir} ({in_folder}), nor among the shipped ones ({shipped})"
     )]
     NotFound {
         /// Name that was asked for.
@@ -112,7 +112,7 @@ pub enum ResolveError {
         /// The plugins folder.
         dir: String,
         /// Names of the plugins in the folder.
-        there: String,
+        in_folder: String,
         /// Names of the plugins in the binary.
         shipped: String,
     },
@@ -134,7 +134,7 @@ pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<Pl
         return Ok(PluginSource::File(path.clone()));
     }
     let other = looked_at.iter().find_map(|path| {
-        let what = not_a_file(path.metadata().ok()?.file_type())?;
+        let what = other_file_kind(path.metadata().ok()?.file_type())?;
         Some(ResolveError::NotAFile { path: path.display().to_string(), what })
     });
     if is_path {
@@ -147,7 +147,7 @@ pub fn resolve(wanted: &str, dir: &Path, shipped: &'static Shipped) -> Result<Pl
     Err(other.unwrap_or_else(|| ResolveError::NotFound {
         wanted: wanted.to_owned(),
         dir: dir.display().to_string(),
-        there: names_in(dir),
+        in_folder: names_in(dir),
         shipped: joined(shipped.iter().map(|(name, _)| (*name).to_owned()).collect()),
     }))
 }

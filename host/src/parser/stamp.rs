@@ -31,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), LoadProblem> {
 
 /// Reads the component's `sluice-` sections about its build, as (section name without `sluice-`, content). Empty where the
 /// source's bytes aren't in memory.
-pub fn built_from(source: &PluginSource) -> Vec<(String, String)> {
+pub fn build_sections(source: &PluginSource) -> Vec<(String, String)> {
     let PluginSource::Bytes { bytes, .. } = source else { return Vec::new() };
     let sections = Parser::new(0).parse_all(bytes).filter_map(Result::ok);
     let stamp = |payload: Payload<'_>| match payload {

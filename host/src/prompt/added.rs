@@ -48,7 +48,7 @@ impl AddedToken {
     }
 
     /// Whether the literal is white space only. Such a token controls nothing.
-    pub(crate) fn is_layout(&self) -> bool {
+    pub(crate) fn is_whitespace(&self) -> bool {
         self.literal.chars().all(char::is_whitespace)
     }
 
@@ -69,16 +69,16 @@ impl AddedToken {
 
 /// Finder of added tokens that are white space only.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct WhitespaceTokens {
     literals: AhoCorasick,
     ids: Vec<u32>,
 }
 
-impl Layout {
+impl WhitespaceTokens {
     /// Makes the finder of the white-space tokens among `added`; `None` if there are none. The error is a reason.
     pub(super) fn new(added: &HashMap<u32, AddedToken>) -> Result<Option<Self>, String> {
-        let is_layout = |token: &&AddedToken| token.is_layout() && !token.literal.is_empty();
-        let tokens: Vec<&AddedToken> = added.values().filter(is_layout).collect();
+        let is_whitespace = |token: &&AddedToken| token.is_whitespace() && !token.literal.is_empty();
+        let tokens: Vec<&AddedToken> = added.values().filter(is_whitespace).collect();
         if tokens.is_empty() {
             return Ok(None);
         }

@@ -71,7 +71,7 @@ fn ids(files: &ModelFiles, file: &str, config: &Value) -> Result<Vec<u32>, ChatF
     let mut ids = Vec::with_capacity(list.len());
     for value in list {
         let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-        let id = id.ok_or_else(|| wrong(files, file, "eos_token_id", value))?;
+        let id = id.ok_or_else(|| invalid_value(files, file, "eos_token_id", value))?;
         if !ids.contains(&id) {
             ids.push(id);
         }
@@ -88,15 +88,15 @@ fn number(
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     #[expect(clippy::cast_possible_truncation, reason = "sampling parameters are f32")]
     let number = value.as_f64().map(|number| number as f32).filter(|&number| valid(number));
-    number.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
+    number.map(Some).ok_or_else(|| invalid_value(files, FILE, key, value))
 }
 
 fn count(files: &ModelFiles, config: &Value, key: &str) -> Result<Option<u32>, ChatFilesError> {
     let Some(value) = config.get(key).filter(|value| !value.is_null()) else { return Ok(None) };
     let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-    count.map(Some).ok_or_else(|| wrong(files, FILE, key, value))
+    count.map(Some).ok_or_else(|| invalid_value(files, FILE, key, value))
 }
 
-fn wrong(files: &ModelFiles, file: &str, key: &str, value: &Value) -> ChatFilesError {
+fn invalid_value(files: &ModelFiles, file: &str, key: &str, value: &Value) -> ChatFilesError {
     ChatFilesError::new(files, file, format!("{key} can't be {value}"), "correct it, or remove the line")
 }

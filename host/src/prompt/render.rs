@@ -13,12 +13,12 @@ use minijinja::Value;
 
 use super::conversation::{Conversation, Role};
 use super::files::{ChatFiles, ChatFilesError};
-use super::fit::Fit;
 use super::segments::{Disguise, END_MARK, Segment, StandIns, has_reserved};
-use super::shorten::size_of;
+use super::shorten::approximate_bytes;
 use super::template::{Template, TemplateError, rewrite};
+use super::template_changes::TemplateChanges;
 use super::tokenizer::{TokenizeError, Tokenizer};
-use super::variables::{self, CallArguments, Probe, Turns};
+use super::variables::{self, CallArguments, Probe, TemplateVariables};
 use crate::limits::Limits;
 
 /// How the turn to generate begins.
@@ -95,7 +95,7 @@ pub struct ChatFormat {
     developer: &'static str,
     call_arguments: CallArguments,
     /// Changes that conversations need for the template.
-    fit: Fit,
+    changes: TemplateChanges,
     builtin_tools: bool,
     output_cap: usize,
     max_prompt_bytes: usize,
@@ -105,7 +105,7 @@ pub struct ChatFormat {
 /// Output of a template, with stand-ins still in it, and the byte in it where the turn to generate begins.
 struct Rendered {
     output: String,
-    turn: usize,
+    turn_start: usize,
 }
 
 impl ChatFormat {
@@ -151,7 +151,7 @@ impl ChatFormat {
             special_tokens,
             developer: if mentions("developer") { "developer" } else { "system" },
             call_arguments: CallArguments::Objects,
-            fit: Fit::default(),
+            changes: TemplateChanges::default(),
             builtin_tools: mentions("builtin_tools"),
             output_cap: limits.template_output,
             max_prompt_bytes: limits.prompt_bytes(context),
@@ -174,14 +174,14 @@ impl ChatFormat {
         arguments: &[(String, serde_json::Value)],
         opening: Opening,
     ) -> Result<Prompt, RenderError> {
-        let (bytes, limit) = (size_of(conversation), self.max_conversation_bytes);
+        let (bytes, limit) = (approximate_bytes(conversation), self.max_conversation_bytes);
         if bytes > limit {
             // Checked before the template runs, which would get a copy of the text and write another.
             return Err(RenderError::TooLong { bytes, limit });
         }
         let mut disguise = Disguise::new(&self.stand_ins);
         let rendered = self.run(conversation, arguments, opening, &mut disguise)?;
-        let (before, turn) = rendered.output.split_at(rendered.turn);
+        let (before, turn) = rendered.output.split_at(rendered.turn_start);
         let opening = self.stand_ins.segments(turn, &disguise);
         let generation_prompt = opening.iter().map(replayed).collect();
         // Text that the beginning of the turn splits in two is joined again, since the tokenizer must see it as one section.
@@ -202,17 +202,18 @@ impl ChatFormat {
         opening: Opening,
         disguise: &mut Disguise<'_>,
     ) -> Result<Rendered, RenderError> {
-        let conversation = &*self.fit.apply(conversation);
-        let turns = Turns::new(conversation, arguments, self.developer, self.call_arguments, disguise);
-        let cap = self.output_cap.saturating_add(turns.bytes);
+        let conversation = &*self.changes.apply(conversation);
+        let variables =
+            TemplateVariables::new(conversation, arguments, self.developer, self.call_arguments, disguise);
+        let cap = self.output_cap.saturating_add(variables.bytes);
         let template = match &self.tool_template {
             Some(template) if !conversation.tools.is_empty() => template,
             _ => &self.template,
         };
         let run = |messages, new_turn| {
-            template.render(turns.variables(messages, new_turn, &self.special_tokens), cap)
+            template.render(variables.for_run(messages, new_turn, &self.special_tokens), cap)
         };
-        let all = turns.messages.clone();
+        let all = variables.messages.clone();
         let (output, before) = match opening {
             Opening::NewTurn => (run(all.clone(), true)?, run(all, false)),
             Opening::ContinueLast => {
@@ -222,12 +223,12 @@ impl ChatFormat {
                 (cut_at_mark(output)?, run(earlier, false))
             }
         };
-        let turn = match before {
+        let turn_start = match before {
             Ok(before) => common_prefix(&output, &before),
             // The template refuses the conversation without the turn, so the turn's beginning is unknown and nothing is replayed.
             Err(_) => output.len(),
         };
-        Ok(Rendered { output, turn })
+        Ok(Rendered { output, turn_start })
     }
 
     /// Learns from plain conversations what the template does: whether it joins calls' arguments to text, which changes of conversations
@@ -241,11 +242,11 @@ impl ChatFormat {
         if with_objects == probes.len() || accepted(self) <= with_objects {
             self.call_arguments = CallArguments::Objects;
         }
-        self.fit = self.learn_fit();
-        let glued = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
-        let glued: BTreeSet<usize> = probes.iter().filter_map(glued).flatten().collect();
-        if !glued.is_empty() {
-            self.stand_ins.set_glued(glued.into_iter().collect())?;
+        self.changes = self.detect_changes();
+        let assembled = |probe| self.run_probe(probe).map(|segments| self.stand_ins.literals_in(&segments));
+        let assembled: BTreeSet<usize> = probes.iter().filter_map(assembled).flatten().collect();
+        if !assembled.is_empty() {
+            self.stand_ins.set_assembled(assembled.into_iter().collect())?;
         }
         if !probes.iter().all(|probe| self.is_as_reference(probe)) {
             tracing::warn!(
@@ -255,19 +256,19 @@ impl ChatFormat {
         Ok(())
     }
 
-    fn learn_fit(&self) -> Fit {
-        let fit = Fit::learn(|conversation| {
+    fn detect_changes(&self) -> TemplateChanges {
+        let changes = TemplateChanges::detect(|conversation| {
             let mut disguise = Disguise::new(&self.stand_ins);
             let rendered = self.run(conversation, &[], Opening::NewTurn, &mut disguise);
             rendered.ok().map(|rendered| rendered.output)
         });
-        if !fit.is_empty() {
+        if !changes.is_empty() {
             tracing::info!(
-                ?fit,
+                fit = ?changes,
                 "the chat template doesn't take everything as clients send it: it is told otherwise"
             );
         }
-        fit
+        changes
     }
 
     fn run_probe(&self, (conversation, arguments): &Probe) -> Option<Vec<Segment<'_>>> {

@@ -51,10 +51,10 @@ pub(super) struct StandIns {
     /// A control whose literal is a plain word is left out, since the word may be a key in the template's code.
     spelt: Vec<usize>,
     literals: AhoCorasick,
-    /// Indices of the controls that the template builds from parts, in the order of `glue`'s patterns.
-    glued: Vec<usize>,
-    glue: Option<AhoCorasick>,
-    /// Characters of the glued literals that are disguised in request text, sorted.
+    /// Indices of the controls that the template builds from parts, in the order of `assembled_finder`'s patterns.
+    assembled: Vec<usize>,
+    assembled_finder: Option<AhoCorasick>,
+    /// Characters of the assembled literals that are disguised in request text, sorted.
     masked: Vec<char>,
 }
 
@@ -67,17 +67,24 @@ impl StandIns {
         let spelt: Vec<usize> =
             (0..controls.len()).filter(|&index| !is_word(&controls[index].literal)).collect();
         let literals = matcher(spelt.iter().map(|&index| controls[index].literal.as_str()))?;
-        Ok(Self { controls, spelt, literals, glued: Vec::new(), glue: None, masked: Vec::new() })
+        Ok(Self {
+            controls,
+            spelt,
+            literals,
+            assembled: Vec::new(),
+            assembled_finder: None,
+            masked: Vec::new(),
+        })
     }
 
-    /// Treats `glued` (indices that `literals_in` returned) as tokens that the template builds from parts.
-    pub(super) fn set_glued(&mut self, glued: Vec<usize>) -> Result<(), String> {
-        let literals = || glued.iter().map(|&index| self.controls[index].literal.as_str());
+    /// Treats `assembled` (indices that `literals_in` returned) as tokens that the template builds from parts.
+    pub(super) fn set_assembled(&mut self, assembled: Vec<usize>) -> Result<(), String> {
+        let literals = || assembled.iter().map(|&index| self.controls[index].literal.as_str());
         let mut masked: Vec<char> = literals().flat_map(str::chars).filter(|&c| may_be_masked(c)).collect();
         masked.sort_unstable();
         masked.dedup();
-        self.glue = Some(matcher(literals())?);
-        (self.masked, self.glued) = (masked, glued);
+        self.assembled_finder = Some(matcher(literals())?);
+        (self.masked, self.assembled) = (masked, assembled);
         Ok(())
     }
 
@@ -125,15 +132,15 @@ impl StandIns {
 
     fn push_text<'a>(&'a self, text: &str, disguise: &Disguise<'_>, segments: &mut Vec<Segment<'a>>) {
         let mut start = 0;
-        for found in self.glue.iter().flat_map(|glue| glue.find_iter(text)) {
+        for found in self.assembled_finder.iter().flat_map(|finder| finder.find_iter(text)) {
             if start < found.start() {
-                segments.push(Segment::Text(disguise.reveal(&text[start..found.start()])));
+                segments.push(Segment::Text(disguise.unescape(&text[start..found.start()])));
             }
-            segments.push(Segment::Control(&self.controls[self.glued[found.pattern().as_usize()]]));
+            segments.push(Segment::Control(&self.controls[self.assembled[found.pattern().as_usize()]]));
             start = found.end();
         }
         if start < text.len() {
-            segments.push(Segment::Text(disguise.reveal(&text[start..])));
+            segments.push(Segment::Text(disguise.unescape(&text[start..])));
         }
     }
 }
@@ -159,15 +166,15 @@ impl<'a> Disguise<'a> {
     }
 
     /// Returns `text` as the template sees it, with each character replaced by one character or kept.
-    pub(super) fn hide<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+    pub(super) fn escape<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         // Characters from U+C0000 on begin with the byte 0xF3 or 0xF4.
         if self.stand_ins.masked.is_empty() && text.bytes().all(|byte| byte < 0xF3) {
             return Cow::Borrowed(text);
         }
-        Cow::Owned(text.chars().map(|c| self.hide_char(c)).collect())
+        Cow::Owned(text.chars().map(|c| self.escape_char(c)).collect())
     }
 
-    fn hide_char(&mut self, c: char) -> char {
+    fn escape_char(&mut self, c: char) -> char {
         if u32::from(c) < FIRST_CONTROL {
             return self.stand_ins.masked.binary_search(&c).map_or(c, |index| nth(FIRST_MASKED, index));
         }
@@ -183,8 +190,8 @@ impl<'a> Disguise<'a> {
         nth(FIRST_FOREIGN, index)
     }
 
-    /// Reverses `hide` in `text`.
-    fn reveal(&self, text: &str) -> String {
+    /// Reverses `escape` in `text`.
+    fn unescape(&self, text: &str) -> String {
         if text.bytes().all(|byte| byte < 0xF3) {
             return text.to_owned();
         }

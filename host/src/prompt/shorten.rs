@@ -33,7 +33,7 @@ pub fn drop_oldest(conversation: &mut Conversation, bytes: usize, parts: usize) 
 }
 
 /// Returns the approximate size of a conversation's messages in a prompt, in bytes.
-pub fn size_of(conversation: &Conversation) -> usize {
+pub fn approximate_bytes(conversation: &Conversation) -> usize {
     conversation.messages.iter().map(size).sum()
 }
 

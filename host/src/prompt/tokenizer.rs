@@ -15,7 +15,7 @@ use tokenizers::tokenizer::{
 };
 use tokenizers::{DecoderWrapper, ModelWrapper};
 
-use super::added::{AddedToken, Layout, Split};
+use super::added::{AddedToken, Split, WhitespaceTokens};
 use super::files::{CONFIG_FILE, ChatFilesError, read_json, read_text};
 use super::segments::Segment;
 use super::tiktoken;
@@ -32,7 +32,7 @@ pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     added: HashMap<u32, AddedToken>,
     /// Finder of added tokens that are white space only; `None` if the model has none.
-    layout: Option<Layout>,
+    whitespace: Option<WhitespaceTokens>,
     vocab_size: usize,
     /// Bytes of every token, computed at the first use; `None` inside if the tokenizer isn't byte-level.
     bytes: OnceLock<Option<Arc<TokenBytes>>>,
@@ -76,7 +76,13 @@ impl Tokenizer {
         if vocab_size > MAX_VOCAB {
             return Err(format!("token ids up to {}, more than {MAX_VOCAB}", vocab_size - 1));
         }
-        Ok(Self { layout: Layout::new(&added)?, inner, added, vocab_size, bytes: OnceLock::new() })
+        Ok(Self {
+            whitespace: WhitespaceTokens::new(&added)?,
+            inner,
+            added,
+            vocab_size,
+            bytes: OnceLock::new(),
+        })
     }
 
     /// Encodes text without any added token, so that text of a request never becomes a control token.
@@ -139,11 +145,11 @@ impl Tokenizer {
 
     /// Returns the bytes of every token, if the tokenizer is byte-level.
     pub(super) fn token_bytes(&self) -> Option<Arc<TokenBytes>> {
-        let table = || Arc::new(TokenBytes::new((0..).take(self.vocab_size).map(|id| self.spelt(id))));
+        let table = || Arc::new(TokenBytes::new((0..).take(self.vocab_size).map(|id| self.spelling(id))));
         self.bytes.get_or_init(|| self.is_byte_level().then(table)).clone()
     }
 
-    fn spelt(&self, id: u32) -> Spelling {
+    fn spelling(&self, id: u32) -> Spelling {
         match self.added_token(id) {
             Some(token) => Spelling::Literal(token.literal.clone()),
             None => self.inner.id_to_token(id).map_or(Spelling::None, Spelling::Bytes),
@@ -157,7 +163,8 @@ impl Tokenizer {
 
     /// Returns the control tokens: all added tokens except white space, in the order of their ids.
     pub(super) fn controls(&self) -> Vec<AddedToken> {
-        let mut controls: Vec<_> = self.added.values().filter(|token| !token.is_layout()).cloned().collect();
+        let mut controls: Vec<_> =
+            self.added.values().filter(|token| !token.is_whitespace()).cloned().collect();
         controls.sort_unstable_by_key(|token| token.id);
         controls
     }
@@ -165,7 +172,7 @@ impl Tokenizer {
     /// Encodes a prompt. The steps are those of the `tokenizers` library: cut at control tokens; then normalise, pre-tokenise and
     /// tokenise the text between them.
     pub(super) fn encode_segments(&self, segments: &[Segment<'_>]) -> Result<Vec<u32>, TokenizeError> {
-        let (text, splits) = self.lay_out(segments);
+        let (text, splits) = self.split_segments(segments);
         self.encode_splits(&text, &splits).map_err(|error| TokenizeError(one_line(&error)))
     }
 
@@ -193,7 +200,8 @@ impl Tokenizer {
     /// Tokenises one word. Where the vocabulary spells an added token, the word is cut inside that token and tokenised in parts.
     fn tokenize(&self, model: &ModelWrapper, word: &str) -> tokenizers::Result<Vec<Token>> {
         let tokens = model.tokenize(word)?;
-        let splits: Vec<usize> = tokens.iter().filter_map(|token| self.forgery(token, word)).collect();
+        let splits: Vec<usize> =
+            tokens.iter().filter_map(|token| self.spelt_control_split(token, word)).collect();
         if splits.is_empty() {
             return Ok(tokens);
         }
@@ -209,15 +217,16 @@ impl Tokenizer {
 
     /// Returns where to cut `word` if `token` is an added token that the word spells: behind the token's first character. A token of a
     /// single character can't be cut.
-    fn forgery(&self, token: &Token, word: &str) -> Option<usize> {
+    fn spelt_control_split(&self, token: &Token, word: &str) -> Option<usize> {
         let added = self.added.get(&token.id)?;
-        let spelt = word.get(token.offsets.0..token.offsets.1)?;
-        let first = spelt.chars().next()?.len_utf8();
-        (!added.is_layout() && spelt == token.value && first < spelt.len()).then_some(token.offsets.0 + first)
+        let text = word.get(token.offsets.0..token.offsets.1)?;
+        let first = text.chars().next()?.len_utf8();
+        (!added.is_whitespace() && text == token.value && first < text.len())
+            .then_some(token.offsets.0 + first)
     }
 
     /// Returns the prompt's text and its splits: control tokens with the white space that they take, white-space tokens, text.
-    fn lay_out(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
+    fn split_segments(&self, segments: &[Segment<'_>]) -> (String, Vec<Split>) {
         let mut text = String::new();
         let mut controls = Vec::new();
         for segment in segments {
@@ -244,8 +253,8 @@ impl Tokenizer {
     }
 
     fn split_text(&self, text: &str, start: usize, end: usize, splits: &mut Vec<Split>) {
-        match &self.layout {
-            Some(layout) => layout.cut(text, start, end, splits),
+        match &self.whitespace {
+            Some(whitespace) => whitespace.cut(text, start, end, splits),
             None => splits.extend((start < end).then_some(Split { start, end, id: None })),
         }
     }

@@ -17,7 +17,7 @@ pub(super) enum CallArguments {
 }
 
 /// Variables of one request.
-pub(super) struct Turns {
+pub(super) struct TemplateVariables {
     /// Messages, oldest first, as one mapping each.
     pub(super) messages: Vec<Value>,
     tools: Value,
@@ -27,13 +27,13 @@ pub(super) struct Turns {
 }
 
 /// Converter of a request's values. It counts the bytes of their strings.
-struct Converter<'a, 'b> {
+struct VariableConverter<'a, 'b> {
     disguise: &'a mut Disguise<'b>,
     call_arguments: CallArguments,
     bytes: usize,
 }
 
-impl Turns {
+impl TemplateVariables {
     /// Converts a conversation and the template arguments. `developer` is the name of that role in the template.
     pub(super) fn new(
         conversation: &Conversation,
@@ -42,7 +42,7 @@ impl Turns {
         call_arguments: CallArguments,
         disguise: &mut Disguise<'_>,
     ) -> Self {
-        let mut converter = Converter { disguise, call_arguments, bytes: 0 };
+        let mut converter = VariableConverter { disguise, call_arguments, bytes: 0 };
         let messages =
             conversation.messages.iter().map(|message| converter.message(message, developer)).collect();
         let tools = match conversation.tools.as_slice() {
@@ -54,7 +54,7 @@ impl Turns {
     }
 
     /// Returns all variables of one run. The host's own come last, so that no argument replaces them.
-    pub(super) fn variables(
+    pub(super) fn for_run(
         &self,
         messages: Vec<Value>,
         new_turn: bool,
@@ -72,11 +72,11 @@ impl Turns {
     }
 }
 
-impl Converter<'_, '_> {
+impl VariableConverter<'_, '_> {
     fn string(&mut self, text: &str) -> Value {
-        let hidden = self.disguise.hide(text);
-        self.bytes += hidden.len();
-        Value::from(hidden.as_ref())
+        let escaped = self.disguise.escape(text);
+        self.bytes += escaped.len();
+        Value::from(escaped.as_ref())
     }
 
     fn json(&mut self, value: &serde_json::Value) -> Value {

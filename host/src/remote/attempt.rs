@@ -15,7 +15,7 @@ use super::pool::UpstreamPool;
 use super::request::RemoteRequest;
 use super::routing::{Affinity, Lease, NoEngine};
 use super::upstream::{Upstream, connection_words, read_body};
-use super::wire::{WireFault, WireReader, engine_error};
+use super::wire::{self, WireFault, WireReader, engine_error};
 
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL: usize = 64 << 10;
@@ -98,7 +98,7 @@ async fn ask(
     let unavailable = || Refusal::Elsewhere(SubmitError::Unavailable { retry_after: None });
     // The engine may have become unavailable since it was selected.
     let Some(facts) = upstream.facts() else { return Err(unavailable()) };
-    let wire = facts.kind.wire();
+    let wire = wire::of(facts.kind);
     let id = crate::random::hex::<16>();
     let post = upstream.post(wire.path(), wire.body(request, &facts, &id));
     let abort = AbortGuard::new(&upstream, wire.abort(&id));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::wire::EngineKind;
+use super::kind::EngineKind;
 
 /// Protocol and abilities of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod abort;
 mod attempt;
 mod engine;
 mod facts;
+mod kind;
 mod load;
 mod metrics;
 mod options;
@@ -28,11 +29,11 @@ mod words;
 use std::time::Duration;
 
 pub use engine::{RemoteEngine, RemoteError, RemoteModel};
+pub use kind::EngineKind;
 pub(crate) use metrics::describe;
 pub use options::{EngineKey, EngineList, EngineUrl, RemoteOptions};
 pub use probe::ProbeError;
 pub(crate) use upstream::{connection_words, read_body};
-pub use wire::EngineKind;
 
 /// Time limit of a request for an engine's facts, health or metrics.
 const PROBE_TIME: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use http::HeaderValue;
 use reqwest::Url;
 
-use super::wire::EngineKind;
+use super::kind::EngineKind;
 
 /// Settings of the engines of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]

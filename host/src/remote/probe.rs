@@ -10,10 +10,11 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::facts::{Facts, GaugeNames};
+use super::kind::EngineKind;
 use super::request::RemoteRequest;
 use super::upstream::{Upstream, connection_words, read_body};
 use super::vocabulary::Vocabulary;
-use super::wire::{Chunk, EngineKind, Piece};
+use super::wire::{self, Chunk, Piece};
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Largest body of an answer to a probe, in bytes.
@@ -238,7 +239,7 @@ async fn one_token(
         affinity: 0,
         priority: 0,
     };
-    let wire = facts.kind.wire();
+    let wire = wire::of(facts.kind);
     let body = wire.body(&request, facts, &crate::random::hex::<16>());
     let post = upstream.post(wire.path(), body).timeout(super::PROBE_ANSWER_TIME);
     let response = post.send().await.map_err(|error| ProbeError::Unreachable(connection_words(&error)))?;
@@ -268,7 +269,7 @@ async fn tells_ids(upstream: &Upstream, facts: &Facts, wanted: &Wanted<'_>) -> R
     match one_token(upstream, facts, wanted, None).await? {
         Answered::Chunk(chunk) => Ok(chunk.pieces.iter().any(|piece| matches!(piece, Piece::Token(_)))),
         Answered::Refused => {
-            let path = facts.kind.wire().path();
+            let path = wire::of(facts.kind).path();
             let hint =
                 if facts.kind == EngineKind::Vllm { " (start vLLM with --enable-scale-out)" } else { "" };
             Err(ProbeError::Unusable(format!(

@@ -10,6 +10,7 @@ use super::facts::Facts;
 use super::metrics::UpstreamMetrics;
 use super::options::{EngineUrl, RemoteOptions};
 use super::request::RemoteRequest;
+use super::wire;
 use crate::limits::RemoteLimits;
 use crate::tls;
 use engine::SubmitError;
@@ -67,7 +68,7 @@ impl Upstream {
         if let Some(context) = facts.context.filter(|context| request.prompt.len() >= *context) {
             return Err(SubmitError::PromptLength { tokens: request.prompt.len(), context });
         }
-        facts.kind.wire().check(request, &facts).map_err(|unsupported| unsupported.of(&facts.name))
+        wire::of(facts.kind).check(request, &facts).map_err(|unsupported| unsupported.of(&facts.name))
     }
 
     /// GET request for one of the engine's routes.

@@ -13,6 +13,7 @@ use super::pool::UpstreamPool;
 use super::probe::{ProbeError, Wanted, probe};
 use super::routing::BreakerState;
 use super::upstream::{Upstream, read_body};
+use super::wire;
 
 /// Largest metrics scrape, in bytes.
 const MAX_SCRAPE: usize = 4 << 20;
@@ -93,7 +94,7 @@ pub(super) async fn join(pool: &UpstreamPool, upstream: &Arc<Upstream>) -> Resul
 
 /// Logs the result of a probe.
 fn announce(upstream: &Upstream, facts: &Facts, doubts: &[&str]) {
-    let (engine, path) = (upstream.name(), facts.kind.wire().path());
+    let (engine, path) = (upstream.name(), wire::of(facts.kind).path());
     let alike = if doubts.is_empty() { ", 20 strings tokenise alike" } else { "" };
     tracing::info!(%engine, model = facts.model, context = facts.context, "found {} at /{path}{alike}", facts.name);
     for shortcoming in facts.shortcomings().iter().chain(doubts) {

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::escape::{Unescape, escape};
 use super::event::ItemHead;
-use super::illegal::Illegal;
+use super::step_error::StepError;
 use crate::parser::contract::{Payload, Route};
 
 /// Number of bytes of derived arguments that every call may have.
@@ -69,7 +69,7 @@ impl Call {
     }
 
     /// Appends arguments that the parser wrote itself. `held` bytes may yet be dropped for this call.
-    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), Illegal> {
+    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut String) -> Result<(), StepError> {
         self.derived += text.len() as u64;
         self.check_derived(held)?;
         self.write(Route::Arguments, text, out);
@@ -77,9 +77,9 @@ impl Call {
     }
 
     /// Checks that derived text stays within its bound if `held` more bytes are dropped for this call.
-    pub(super) fn check_derived(&self, held: usize) -> Result<(), Illegal> {
+    pub(super) fn check_derived(&self, held: usize) -> Result<(), StepError> {
         let bound = DERIVED_BYTES + DERIVED_RATIO * (self.dropped + held as u64);
-        if self.derived > bound { Err(Illegal::Derived) } else { Ok(()) }
+        if self.derived > bound { Err(StepError::Derived) } else { Ok(()) }
     }
 
     /// Ends the arguments: an unfinished escape is written as it stands.

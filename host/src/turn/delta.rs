@@ -18,7 +18,7 @@ pub struct Delta {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeltaToken {
     /// Offset in the text at which the token begins, in bytes.
-    pub at: usize,
+    pub offset: usize,
     /// Log-probabilities of the token and of its alternatives.
     pub logprobs: Arc<TokenLogprobs>,
 }
@@ -54,27 +54,28 @@ impl Delta {
 
     /// Appends `other`.
     pub(super) fn append(&mut self, mut other: Self) {
-        self.move_in(&mut other.tokens);
+        self.append_tokens(&mut other.tokens);
         self.text.push_str(&other.text);
     }
 
     /// Moves `tokens` here, whose text is about to be appended.
-    pub(super) fn move_in(&mut self, tokens: &mut Vec<DeltaToken>) {
+    pub(super) fn append_tokens(&mut self, tokens: &mut Vec<DeltaToken>) {
         let shift = self.text.len();
-        self.tokens.extend(tokens.drain(..).map(|token| DeltaToken { at: token.at + shift, ..token }));
+        self.tokens
+            .extend(tokens.drain(..).map(|token| DeltaToken { offset: token.offset + shift, ..token }));
     }
 
-    /// Removes and returns everything from byte `at` on.
-    pub(super) fn split_off(&mut self, at: usize) -> Self {
-        Self { tokens: split_tokens(&mut self.tokens, at), text: self.text.split_off(at) }
+    /// Removes and returns everything from byte `offset` on.
+    pub(super) fn split_off(&mut self, offset: usize) -> Self {
+        Self { tokens: split_tokens(&mut self.tokens, offset), text: self.text.split_off(offset) }
     }
 }
 
-/// Removes and returns the tokens that begin at byte `at` or later; their offsets then count from there.
-pub(super) fn split_tokens(tokens: &mut Vec<DeltaToken>, at: usize) -> Vec<DeltaToken> {
-    let mut later = tokens.split_off(tokens.partition_point(|token| token.at < at));
+/// Removes and returns the tokens that begin at byte `offset` or later; their offsets then count from there.
+pub(super) fn split_tokens(tokens: &mut Vec<DeltaToken>, offset: usize) -> Vec<DeltaToken> {
+    let mut later = tokens.split_off(tokens.partition_point(|token| token.offset < offset));
     for token in &mut later {
-        token.at -= at;
+        token.offset -= offset;
     }
     later
 }

@@ -91,7 +91,7 @@ impl Turn {
 
     fn push(&mut self, piece: TokenText<'_>, out: &mut TurnEvents) {
         let stream = &mut self.stream;
-        if self.markers.pass(piece) {
+        if self.markers.take_plain(piece) {
             return stream.take_text(piece.text, out);
         }
         self.markers.push(piece, &mut |found| stream.take(found, out));

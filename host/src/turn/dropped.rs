@@ -5,7 +5,7 @@
 //! parser may open a call first and drop its header afterwards. Either way the model wrote the name, in text that nobody has been
 //! shown. `ledger` owns it, `router` checks names.
 
-use super::illegal::Illegal;
+use super::step_error::StepError;
 
 /// Minimum number of dropped bytes that are kept; names are not found in older ones.
 const REMEMBERED: usize = 16 << 10;
@@ -48,16 +48,18 @@ impl Dropped {
     }
 
     /// Whether `name` occurs in the dropped bytes followed by the `held` ones.
-    pub(super) fn says(&mut self, name: &str, held: &str) -> Result<bool, Illegal> {
+    pub(super) fn contains_name(&mut self, name: &str, held: &str) -> Result<bool, StepError> {
         if self.searched > SEARCHED {
-            return Err(Illegal::NameSearch);
+            return Err(StepError::NameSearch);
         }
         self.searched += self.text.len() + held.len();
-        Ok(self.text.contains(name) || held.contains(name) || self.seam(name.len(), held).contains(name))
+        Ok(self.text.contains(name)
+            || held.contains(name)
+            || self.around_border(name.len(), held).contains(name))
     }
 
     /// Text around the border of dropped and held bytes, as far as a name of `length` bytes can reach across it.
-    fn seam(&self, length: usize, held: &str) -> String {
+    fn around_border(&self, length: usize, held: &str) -> String {
         let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(length - 1));
         let end = held.floor_char_boundary(length - 1);
         [&self.text[start..], &held[..end]].concat()

@@ -2,7 +2,7 @@
 //!
 //! Invariant: both ends lie between characters. Taking from the front copies nothing; appending costs amortised constant time per byte.
 
-use super::illegal::Illegal;
+use super::step_error::StepError;
 
 /// Bytes held for one stream, and how many of them the parser has been shown.
 #[derive(Debug, Default)]
@@ -60,13 +60,13 @@ impl Held {
     }
 
     /// Removes and returns the oldest `bytes`.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<&str, Illegal> {
+    pub(super) fn take(&mut self, bytes: usize) -> Result<&str, StepError> {
         if bytes > self.len() {
-            return Err(Illegal::MoreThanHeld { bytes, held: self.len() });
+            return Err(StepError::MoreThanHeld { bytes, held: self.len() });
         }
         let end = self.start + bytes;
         if !self.text.is_char_boundary(end) {
-            return Err(Illegal::InsideCharacter);
+            return Err(StepError::InsideCharacter);
         }
         let taken = self.start..end;
         self.start = end;

@@ -10,8 +10,8 @@ use super::delta::{Delta, DeltaToken, split_tokens};
 use super::event::{ItemStatus, TurnEvent, TurnFailure};
 use super::events::TurnEvents;
 use super::failure;
-use super::illegal::Illegal;
 use super::prose::{Prose, ProseKind, trim_end, trim_start};
+use super::step_error::StepError;
 use crate::parser::contract::{Phase, Route, Trim};
 
 /// Writer of one turn's items.
@@ -26,7 +26,7 @@ pub(super) struct Items {
     /// Maximum size of `white` in bytes: white space further than this from the item's end is not trimmed.
     white_bytes: usize,
     /// Failure for the first call that was cut off; the turn fails with it if the model ended the turn by itself.
-    broken: Option<TurnFailure>,
+    cut_off: Option<TurnFailure>,
     /// Names of the completed calls whose arguments aren't JSON, the first `MALFORMED` of them.
     malformed: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Items {
             visible: true,
             white: Delta::default(),
             white_bytes,
-            broken: None,
+            cut_off: None,
             malformed: Vec::new(),
         }
     }
@@ -96,9 +96,9 @@ impl Items {
         text: &str,
         tokens: &mut Vec<DeltaToken>,
         out: &mut TurnEvents,
-    ) -> Result<(), Illegal> {
+    ) -> Result<(), StepError> {
         if let Some(OpenItem::Prose(prose)) = &self.open
-            && prose.goes_on(route, text)
+            && prose.continues(route, text)
             && self.white.is_empty()
             && tokens.is_empty()
         {
@@ -116,7 +116,7 @@ impl Items {
         text: &str,
         tokens: &mut Vec<DeltaToken>,
         out: &mut TurnEvents,
-    ) -> Result<(), Illegal> {
+    ) -> Result<(), StepError> {
         match route {
             Route::Content => self.prose(OpenKind::Message, text, tokens, out),
             Route::Reasoning => self.prose(OpenKind::Reasoning, text, tokens, out),
@@ -134,12 +134,12 @@ impl Items {
     }
 
     /// Appends argument text that the parser wrote itself; `held` bytes may yet be dropped for the call.
-    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn derive(&mut self, text: &str, held: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         self.arguments(out, |call, out| call.derive(text, held, out))
     }
 
     /// Closes the open item at the parser's request. A call is incomplete all the same if it was `cut` inside a string.
-    pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn close(&mut self, cut: bool, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
         let cut = cut && self.open_call().is_some();
         self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
@@ -147,14 +147,14 @@ impl Items {
     }
 
     /// Closes the open item, and makes content that follows a message of this phase.
-    pub(super) fn message(&mut self, phase: Phase, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn message(&mut self, phase: Phase, out: &mut TurnEvents) -> Result<(), StepError> {
         self.interrupt(out)?;
         self.open = Some(OpenItem::Prose(Prose::new(ProseKind::Message(phase))));
         Ok(())
     }
 
     /// Closes the open item and opens a call.
-    pub(super) fn call(&mut self, mut call: Call, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn call(&mut self, mut call: Call, out: &mut TurnEvents) -> Result<(), StepError> {
         self.interrupt(out)?;
         if self.visible {
             out.extend(call.take_head().map(TurnEvent::Open));
@@ -164,7 +164,7 @@ impl Items {
     }
 
     /// Checks that the open call, if any, keeps its bound on derived text.
-    pub(super) fn check_derived(&self) -> Result<(), Illegal> {
+    pub(super) fn check_derived(&self) -> Result<(), StepError> {
         self.open_call().map_or(Ok(()), |call| call.check_derived(0))
     }
 
@@ -176,13 +176,13 @@ impl Items {
     }
 
     /// Failure for the first call that was cut off, if one was.
-    pub(super) fn broken(&self) -> Option<&TurnFailure> {
-        self.broken.as_ref()
+    pub(super) fn cut_off(&self) -> Option<&TurnFailure> {
+        self.cut_off.as_ref()
     }
 
     /// Notes that a call was cut off; `name` is `None` if it broke off before its name.
     pub(super) fn break_call(&mut self, name: Option<&str>) {
-        self.broken.get_or_insert_with(|| failure::broken_call(name));
+        self.cut_off.get_or_insert_with(|| failure::broken_call(name));
     }
 
     /// Names of the completed calls whose arguments aren't JSON, at most `MALFORMED`.
@@ -214,7 +214,7 @@ impl Items {
     }
 
     /// Closes the open item because another one begins: a call that nothing closed is cut off.
-    fn interrupt(&mut self, out: &mut TurnEvents) -> Result<(), Illegal> {
+    fn interrupt(&mut self, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_derived()?;
         let cut = self.open_call().is_some();
         self.end(if cut { ItemStatus::Incomplete } else { ItemStatus::Completed }, out);
@@ -224,9 +224,9 @@ impl Items {
     fn arguments(
         &mut self,
         out: &mut TurnEvents,
-        act: impl FnOnce(&mut Call, &mut String) -> Result<(), Illegal>,
-    ) -> Result<(), Illegal> {
-        let Some(OpenItem::Call(call)) = &mut self.open else { return Err(Illegal::NoCall) };
+        act: impl FnOnce(&mut Call, &mut String) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        let Some(OpenItem::Call(call)) = &mut self.open else { return Err(StepError::NoCall) };
         write(self.visible, out, |out| act(call, &mut out.text))
     }
 
@@ -236,7 +236,7 @@ impl Items {
         text: &str,
         tokens: &mut Vec<DeltaToken>,
         out: &mut TurnEvents,
-    ) -> Result<(), Illegal> {
+    ) -> Result<(), StepError> {
         if text.is_empty() {
             return Ok(());
         }
@@ -259,28 +259,28 @@ impl Items {
         }
         let mut behind = if tokens.is_empty() { Vec::new() } else { split_tokens(tokens, body.len()) };
         if !body.is_empty() {
-            self.tell(body, tokens, out);
+            self.write_text(body, tokens, out);
         }
         if body.len() < text.len() {
-            self.white.move_in(&mut behind);
-            self.wait(&text[body.len()..], out);
+            self.white.append_tokens(&mut behind);
+            self.hold_white_space(&text[body.len()..], out);
         }
         Ok(())
     }
 
     /// Holds white space back until text follows it; the oldest is written where it exceeds the bound.
-    fn wait(&mut self, white: &str, out: &mut TurnEvents) {
+    fn hold_white_space(&mut self, white: &str, out: &mut TurnEvents) {
         self.white.text.push_str(white);
         if self.white.len() > self.white_bytes {
             let excess = self.white.floor_char_boundary(self.white.len() - self.white_bytes);
             let kept = self.white.split_off(excess);
-            self.tell("", &mut Vec::new(), out);
+            self.write_text("", &mut Vec::new(), out);
             self.white = kept;
         }
     }
 
     /// Writes the white space held back, and after it `body` with its `tokens`.
-    fn tell(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
+    fn write_text(&mut self, body: &str, tokens: &mut Vec<DeltaToken>, out: &mut TurnEvents) {
         if let Some(OpenItem::Prose(prose)) = &mut self.open
             && !prose.announced
         {
@@ -292,7 +292,7 @@ impl Items {
                 out.append(std::mem::take(&mut self.white));
             }
             if !tokens.is_empty() {
-                out.move_in(tokens);
+                out.append_tokens(tokens);
             }
             out.text.push_str(body);
         });

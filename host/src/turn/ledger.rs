@@ -4,8 +4,8 @@
 
 use super::dropped::Dropped;
 use super::events::TurnEvents;
-use super::illegal::Illegal;
 use super::items::Items;
+use super::step_error::StepError;
 use super::tokens::Tokens;
 use crate::parser::contract::Route;
 
@@ -13,7 +13,7 @@ use crate::parser::contract::Route;
 pub(super) struct Ledger {
     pub(super) items: Items,
     pub(super) tokens: Tokens,
-    pub(super) before_call: Dropped,
+    pub(super) dropped_markup: Dropped,
     /// Route of the last run; `None` before the first.
     pub(super) last: Option<Route>,
     routed: u64,
@@ -25,7 +25,7 @@ impl Ledger {
         Self {
             items,
             tokens: Tokens::default(),
-            before_call: Dropped::default(),
+            dropped_markup: Dropped::default(),
             last: None,
             routed: 0,
             dropped: 0,
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Numbers of bytes routed and bytes dropped.
-    pub(super) fn went(&self) -> (u64, u64) {
+    pub(super) fn routed_and_dropped(&self) -> (u64, u64) {
         (self.routed, self.dropped)
     }
 
@@ -44,16 +44,16 @@ impl Ledger {
 
     /// Settles the next bytes of the stream.
     #[inline]
-    pub(super) fn settle(&mut self, route: Route, text: &str, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn settle(&mut self, route: Route, text: &str, out: &mut TurnEvents) -> Result<(), StepError> {
         self.last = Some(route);
         let from = self.settled();
         if route == Route::Drop {
             self.dropped += text.len() as u64;
-            self.before_call.push(text);
+            self.dropped_markup.push(text);
         } else {
             self.routed += text.len() as u64;
             if !text.is_empty() {
-                self.before_call.clear();
+                self.dropped_markup.clear();
             }
         }
         self.tokens.routed(from, self.settled(), route);

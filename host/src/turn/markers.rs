@@ -183,7 +183,7 @@ impl Markers {
 
     /// Takes `piece` and returns true if it is text that can't belong to a marker, as most pieces are; else it is left to `push`.
     #[inline]
-    pub(super) fn pass(&mut self, piece: TokenText<'_>) -> bool {
+    pub(super) fn take_plain(&mut self, piece: TokenText<'_>) -> bool {
         let plain = self.pending.is_empty()
             && !piece.text.is_empty()
             && self.table.token(piece.id).is_none()
@@ -275,5 +275,5 @@ fn follow(trie: &Trie, walk: &mut Walk, bytes: &[u8]) -> bool {
             walk.matched = Some((index, walk.bytes));
         }
     }
-    trie.goes_on(walk.node)
+    trie.has_children(walk.node)
 }

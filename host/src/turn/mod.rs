@@ -15,7 +15,6 @@ mod failure;
 mod flow;
 mod fold;
 mod held;
-mod illegal;
 mod items;
 mod ledger;
 mod markers;
@@ -24,13 +23,14 @@ mod open_json;
 #[cfg(any(test, feature = "oracles"))]
 #[doc(hidden)]
 pub mod oracle;
+mod preset;
 mod prose;
 mod router;
 mod settings;
+mod step_error;
 mod stop;
 mod stream;
 mod tokens;
-mod until;
 
 #[cfg(test)]
 mod tests;
@@ -41,11 +41,11 @@ pub use event::{ItemHead, ItemStatus, TurnEnd, TurnEvent, TurnFailure, Usage};
 pub use events::TurnEvents;
 pub use flow::Flow;
 pub use fold::{FoldError, Item, fold};
-pub(crate) use illegal::Illegal;
 pub use markers::{MarkerError, MarkerTable, TokenText};
 pub use one_call::OneCall;
+pub(crate) use preset::PresetRoute;
 pub use settings::{CallIds, FaultPolicy, TurnSettings, random_call_id};
+pub(crate) use step_error::StepError;
 pub use stop::{StopPatterns, StopStrings};
 pub use stream::ByteCounts;
 pub use tokens::TokenCounts;
-pub(crate) use until::Until;

@@ -34,7 +34,7 @@ impl Prose {
 
     /// Whether `text` continues the announced item, with no white space at its end to hold back.
     #[inline]
-    pub(super) fn goes_on(self, route: Route, text: &str) -> bool {
+    pub(super) fn continues(self, route: Route, text: &str) -> bool {
         let own = match self.kind {
             ProseKind::Reasoning => Route::Reasoning,
             ProseKind::Message(_) => Route::Content,
@@ -48,9 +48,9 @@ pub(super) fn trim_start<'a>(text: &'a str, tokens: &mut Vec<DeltaToken>) -> &'a
     let trimmed = text.trim_start();
     let white = text.len() - trimmed.len();
     if white > 0 {
-        tokens.retain(|token| token.at + token.logprobs.chosen.bytes.len() > white);
+        tokens.retain(|token| token.offset + token.logprobs.chosen.bytes.len() > white);
         for token in tokens {
-            token.at = token.at.saturating_sub(white);
+            token.offset = token.offset.saturating_sub(white);
         }
     }
     trimmed

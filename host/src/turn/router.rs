@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::call::Call;
 use super::events::TurnEvents;
 use super::held::Held;
-use super::illegal::Illegal;
 use super::items::{Items, OpenKind};
 use super::ledger::Ledger;
+use super::preset::PresetRoute;
 use super::settings::{CallIds, TurnSettings};
-use super::until::Until;
+use super::step_error::StepError;
 use crate::parser::contract::{Op, Route, Step, ToolCall};
 
 /// Router of one stream's held bytes to items.
@@ -23,7 +23,7 @@ pub(super) struct Router {
     call_ids: CallIds,
     held_bytes: usize,
     /// Route that the parser gave for text in advance, and what ends it; `None` if the parser must be asked.
-    until: Option<Until>,
+    preset: Option<PresetRoute>,
     /// Whether the turn ended inside a string of a call's JSON.
     cut: bool,
     /// Number of bytes of the stream that belong to the prompt; `u64::MAX` while the prompt is fed.
@@ -38,7 +38,7 @@ impl Router {
             tools: settings.tools,
             call_ids: settings.call_ids,
             held_bytes: settings.held_bytes,
-            until: None,
+            preset: None,
             cut: false,
             prompt: 0,
         }
@@ -57,13 +57,13 @@ impl Router {
     }
 
     /// Route that the parser gave in advance, and the number of held bytes that take it without asking the parser.
-    pub(super) fn spared(&mut self) -> Option<(Route, usize)> {
-        self.until.as_mut().map(|until| (until.route, until.goes(self.held.as_str())))
+    pub(super) fn preset_prefix(&mut self) -> Option<(Route, usize)> {
+        self.preset.as_mut().map(|preset| (preset.route, preset.bytes_before_end(self.held.as_str())))
     }
 
     /// Whether the next byte is inside a string of JSON that `until-json` follows.
     pub(super) fn in_string(&self) -> bool {
-        self.until.as_ref().is_some_and(Until::in_string)
+        self.preset.as_ref().is_some_and(PresetRoute::in_string)
     }
 
     /// Notes that the turn ended inside that string.
@@ -71,42 +71,42 @@ impl Router {
         self.cut = true;
     }
 
-    /// Ends the route given in advance: the parser is asked again.
-    pub(super) fn end_until(&mut self) {
-        self.until = None;
+    /// Ends the preset route: the parser is asked again.
+    pub(super) fn end_preset(&mut self) {
+        self.preset = None;
     }
 
     /// Applies one step to the held bytes.
-    pub(super) fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn apply(&mut self, step: Step, out: &mut TurnEvents) -> Result<(), StepError> {
         match step {
             Step::Pass if self.held.is_empty() => {}
-            Step::Pass => self.run(self.ledger.last.ok_or(Illegal::PassFirst)?, self.held.len(), out)?,
+            Step::Pass => self.run(self.ledger.last.ok_or(StepError::PassFirst)?, self.held.len(), out)?,
             Step::Hold => {}
             Step::Ops(ops) => {
-                self.ledger.before_call.begin_step();
+                self.ledger.dropped_markup.begin_step();
                 for op in ops {
                     self.op(op, out)?;
                 }
                 self.ledger.items.check_derived()?;
             }
-            Step::Fault(reason) => return Err(Illegal::GaveUp(reason)),
+            Step::Fault(reason) => return Err(StepError::GaveUp(reason)),
         }
         if self.held.len() > self.held_bytes {
-            return Err(Illegal::HeldBytes(self.held_bytes));
+            return Err(StepError::HeldBytes(self.held_bytes));
         }
         Ok(())
     }
 
-    fn op(&mut self, op: Op, out: &mut TurnEvents) -> Result<(), Illegal> {
+    fn op(&mut self, op: Op, out: &mut TurnEvents) -> Result<(), StepError> {
         match op {
             Op::Bytes(run) => self.run(run.route, run.bytes as usize, out),
-            Op::UntilMarker(route) => self.begin_until(Until::marker(route)),
+            Op::UntilMarker(route) => self.begin_preset(PresetRoute::marker(route)),
             Op::Message(phase) => self.ledger.items.message(phase, out),
             Op::ToolCall(call) => self.open_call(call, out),
             Op::Close => self.ledger.items.close(self.cut, out),
             Op::DerivedArguments(text) => self.ledger.items.derive(&text, self.held.len(), out),
-            Op::UntilByte(until) => self.begin_until(Until::byte(&until)?),
-            Op::UntilJson(rest) => self.begin_until(Until::json(rest)?),
+            Op::UntilByte(until) => self.begin_preset(PresetRoute::byte(&until)?),
+            Op::UntilJson(rest) => self.begin_preset(PresetRoute::json(rest)?),
             Op::BrokenCall => {
                 if self.ledger.items.is_visible() {
                     self.ledger.items.break_call(None);
@@ -117,7 +117,7 @@ impl Router {
     }
 
     /// Routes the oldest `bytes` of the held bytes.
-    pub(super) fn run(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
+    pub(super) fn run(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         self.check_route(route)?;
         if self.ledger.items.is_visible() {
             return self.run_part(route, bytes, out);
@@ -130,19 +130,19 @@ impl Router {
     }
 
     /// Routes bytes that belong either all to the prompt or all to the output.
-    fn run_part(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), Illegal> {
+    fn run_part(&mut self, route: Route, bytes: usize, out: &mut TurnEvents) -> Result<(), StepError> {
         self.ledger.settle(route, self.held.take(bytes)?, out)
     }
 
     /// Route and number of bytes of `text`, which comes next, that can be settled without being held: the parser gave their route
     /// in advance, and no held bytes stand before them. `None` if `text` must be held.
     #[inline]
-    pub(super) fn past_held(&mut self, text: &str) -> Option<(Route, usize)> {
-        let route = self.until.as_ref()?.route;
+    pub(super) fn bypass_held(&mut self, text: &str) -> Option<(Route, usize)> {
+        let route = self.preset.as_ref()?.route;
         if !self.held.is_empty() || !self.ledger.items.is_visible() || !self.may_go(route) {
             return None;
         }
-        self.until.as_mut().map(|until| (route, until.goes(text)))
+        self.preset.as_mut().map(|preset| (route, preset.bytes_before_end(text)))
     }
 
     /// Shows items once the prompt's last byte is settled.
@@ -163,18 +163,18 @@ impl Router {
         self.held = Held::default();
     }
 
-    fn begin_until(&mut self, until: Until) -> Result<(), Illegal> {
+    fn begin_preset(&mut self, preset: PresetRoute) -> Result<(), StepError> {
         if !self.held.is_empty() {
-            return Err(Illegal::StillHeld(self.held.len()));
+            return Err(StepError::StillHeld(self.held.len()));
         }
-        self.check_route(until.route)?;
-        self.ledger.last = Some(until.route);
-        self.until = Some(until);
+        self.check_route(preset.route)?;
+        self.ledger.last = Some(preset.route);
+        self.preset = Some(preset);
         Ok(())
     }
 
-    fn check_route(&self, route: Route) -> Result<(), Illegal> {
-        if self.may_go(route) { Ok(()) } else { Err(Illegal::NoCall) }
+    fn check_route(&self, route: Route) -> Result<(), StepError> {
+        if self.may_go(route) { Ok(()) } else { Err(StepError::NoCall) }
     }
 
     /// Whether bytes may take this route: arguments need an open call.
@@ -184,17 +184,17 @@ impl Router {
             || self.ledger.items.kind() == OpenKind::Call
     }
 
-    fn open_call(&mut self, call: ToolCall, out: &mut TurnEvents) -> Result<(), Illegal> {
+    fn open_call(&mut self, call: ToolCall, out: &mut TurnEvents) -> Result<(), StepError> {
         if call.name.is_empty() {
-            return Err(Illegal::NoName);
+            return Err(StepError::NoName);
         }
         if !self.tools.contains(&call.name)
-            && !self.ledger.before_call.says(&call.name, self.held.as_str())?
+            && !self.ledger.dropped_markup.contains_name(&call.name, self.held.as_str())?
         {
-            return Err(Illegal::ForeignName);
+            return Err(StepError::ForeignName);
         }
-        let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.before_call.bytes());
-        self.ledger.before_call.clear();
+        let call = Call::new(call.name, call.payload, (self.call_ids)(), self.ledger.dropped_markup.bytes());
+        self.ledger.dropped_markup.clear();
         self.cut = false;
         self.ledger.items.call(call, out)
     }

@@ -102,12 +102,12 @@ impl StopStrings {
         }
         let undecided = self.matched.iter().copied().max().unwrap_or_default();
         if self.held.is_empty() && undecided == 0 {
-            return self.tell(delta, out);
+            return self.write(delta, out);
         }
         self.held.append(delta);
         let kept = self.held.split_off(self.held.len() - undecided);
         let released = std::mem::replace(&mut self.held, kept);
-        self.tell(released, out);
+        self.write(released, out);
     }
 
     /// Takes one more byte. Returns length and index of the longest stop string that it completes.
@@ -119,7 +119,7 @@ impl StopStrings {
     /// Closes the message: text that is still held back is written.
     fn close(&mut self, status: ItemStatus, out: &mut TurnEvents) {
         let held = std::mem::take(&mut self.held);
-        self.tell(held, out);
+        self.write(held, out);
         if self.head.take().is_none() {
             out.push(TurnEvent::Close(status));
         }
@@ -127,7 +127,7 @@ impl StopStrings {
         self.state = State::Outside;
     }
 
-    fn tell(&mut self, delta: Delta, out: &mut TurnEvents) {
+    fn write(&mut self, delta: Delta, out: &mut TurnEvents) {
         if !delta.is_empty() {
             out.extend(self.head.take());
             out.push(TurnEvent::Text(delta));

@@ -11,11 +11,11 @@ use super::event::{ItemStatus, TurnEnd, TurnFailure};
 use super::events::TurnEvents;
 use super::failure::{self, quoted};
 use super::flow::Flow;
-use super::illegal::Illegal;
 use super::items::OpenKind;
 use super::markers::Found;
 use super::router::Router;
 use super::settings::{FaultPolicy, TurnSettings};
+use super::step_error::StepError;
 use super::tokens::TokenCounts;
 use crate::parser::contract::{Fault, FinishReason, Route, Step, StreamParser};
 
@@ -77,7 +77,7 @@ impl Stream {
 
     /// Counts of the bytes by where they went; `taken` is their total.
     pub(super) fn bytes(&self, taken: u64) -> ByteCounts {
-        let (routed, dropped) = self.router.ledger.went();
+        let (routed, dropped) = self.router.ledger.routed_and_dropped();
         ByteCounts { taken, routed, dropped, aside: self.aside }
     }
 
@@ -113,7 +113,7 @@ impl Stream {
                     }
                     self.router.cut_string();
                 }
-                self.router.end_until();
+                self.router.end_preset();
                 self.router.held.push(literal);
                 self.ask_marker(index, out);
                 self.ended = self.stops.contains(&index) && !self.router.is_prompt();
@@ -132,26 +132,26 @@ impl Stream {
         if self.fault.is_some() {
             return self.router.held.push(text);
         }
-        let Some((route, goes)) = self.router.past_held(text) else {
+        let Some((route, settled)) = self.router.bypass_held(text) else {
             return self.router.held.push(text);
         };
-        if goes < text.len() {
-            return self.take_last(route, text.split_at(goes), out);
+        if settled < text.len() {
+            return self.settle_and_hold(route, text.split_at(settled), out);
         }
-        if let Err(illegal) = self.router.ledger.settle(route, text, out) {
-            self.break_contract(illegal, out);
+        if let Err(error) = self.router.ledger.settle(route, text, out) {
+            self.break_contract(error, out);
         }
     }
 
-    /// Settles `goes`, whose route is known, and holds `stays`, about which the parser is to be asked.
-    fn take_last(&mut self, route: Route, (goes, stays): (&str, &str), out: &mut TurnEvents) {
-        if !goes.is_empty()
-            && let Err(illegal) = self.router.ledger.settle(route, goes, out)
+    /// Settles `settled`, whose route is known, and holds `rest`, about which the parser is to be asked.
+    fn settle_and_hold(&mut self, route: Route, (settled, rest): (&str, &str), out: &mut TurnEvents) {
+        if !settled.is_empty()
+            && let Err(error) = self.router.ledger.settle(route, settled, out)
         {
-            self.break_contract(illegal, out);
+            self.break_contract(error, out);
         }
-        self.router.end_until();
-        self.router.held.push(stays);
+        self.router.end_preset();
+        self.router.held.push(rest);
     }
 
     /// Asks the parser about the text that it hasn't seen.
@@ -164,17 +164,17 @@ impl Stream {
 
     fn ask_text(&mut self, out: &mut TurnEvents) {
         if self.fault.is_some() {
-            return self.go_on_without(out);
+            return self.route_without_parser(out);
         }
-        if let Some((route, goes)) = self.router.spared() {
-            self.router.held.skip(goes);
-            if let Err(illegal) = self.router.run(route, goes, out) {
-                return self.break_contract(illegal, out);
+        if let Some((route, bytes)) = self.router.preset_prefix() {
+            self.router.held.skip(bytes);
+            if let Err(error) = self.router.run(route, bytes, out) {
+                return self.break_contract(error, out);
             }
             if self.router.held.is_empty() {
                 return;
             }
-            self.router.end_until();
+            self.router.end_preset();
         }
         let answer = self.parser.text(self.router.held.unseen());
         self.apply(answer, out);
@@ -187,36 +187,36 @@ impl Stream {
         } else if self.stops.contains(&index) {
             self.router.discard();
         } else {
-            self.go_on_without(out);
+            self.route_without_parser(out);
         }
     }
 
     fn apply(&mut self, answer: Result<Step, Fault>, out: &mut TurnEvents) {
         self.router.held.show();
         let applied = match answer {
-            Ok(step) => self.router.apply(step, out).map_err(|illegal| self.broken_by(illegal)),
+            Ok(step) => self.router.apply(step, out).map_err(|error| self.fault_of(error)),
             Err(fault) => Err(fault),
         };
         if let Err(fault) = applied {
-            self.break_off(fault, out);
+            self.handle_fault(fault, out);
         }
     }
 
-    fn broken_by(&self, illegal: Illegal) -> Fault {
-        let reason = match illegal {
-            Illegal::GaveUp(reason) => Illegal::GaveUp(quoted(&reason)),
+    fn fault_of(&self, error: StepError) -> Fault {
+        let reason = match error {
+            StepError::GaveUp(reason) => StepError::GaveUp(quoted(&reason)),
             other => other,
         };
         Fault { parser: self.name.clone(), reason: reason.to_string() }
     }
 
     #[cold]
-    fn break_contract(&mut self, illegal: Illegal, out: &mut TurnEvents) {
-        self.break_off(self.broken_by(illegal), out);
+    fn break_contract(&mut self, error: StepError, out: &mut TurnEvents) {
+        self.handle_fault(self.fault_of(error), out);
     }
 
     /// Handles the parser's fault. What the parser did before stands; the held bytes and the rest are routed by the policy.
-    fn break_off(&mut self, fault: Fault, out: &mut TurnEvents) {
+    fn handle_fault(&mut self, fault: Fault, out: &mut TurnEvents) {
         self.fault = Some(fault);
         if self.policy == FaultPolicy::Fail || self.router.ledger.items.kind() == OpenKind::Call {
             let what = match self.router.ledger.items.open_call() {
@@ -226,22 +226,22 @@ impl Stream {
             self.router.ledger.items.end(ItemStatus::Incomplete, out);
             self.failed = Some(failure::parser(&self.name, &what));
         }
-        self.go_on_without(out);
+        self.route_without_parser(out);
     }
 
     /// Routes the held bytes without the parser: to the open item, else to content. Drops them once the turn has failed.
-    fn go_on_without(&mut self, out: &mut TurnEvents) {
+    fn route_without_parser(&mut self, out: &mut TurnEvents) {
         if self.failed.is_some() {
             self.router.discard();
         } else if self.router.ledger.items.kind() == OpenKind::Reasoning {
-            self.rest(Route::Reasoning, out);
+            self.route_held(Route::Reasoning, out);
         } else {
-            self.rest(Route::Content, out);
+            self.route_held(Route::Content, out);
         }
     }
 
     /// Routes all held bytes as prose.
-    fn rest(&mut self, route: Route, out: &mut TurnEvents) {
+    fn route_held(&mut self, route: Route, out: &mut TurnEvents) {
         self.router.held.show();
         self.router.run(route, self.router.held.len(), out).expect("prose may be anything");
     }
@@ -254,7 +254,7 @@ impl Stream {
         }
         if self.failed.is_none() {
             self.end_call(reason, out);
-            self.rest(Route::Content, out);
+            self.route_held(Route::Content, out);
             let whole = reason == FinishReason::Stop;
             self.router
                 .ledger
@@ -262,7 +262,7 @@ impl Stream {
                 .end(if whole { ItemStatus::Completed } else { ItemStatus::Incomplete }, out);
         }
         if self.failed.is_none() && reason == FinishReason::Stop {
-            self.failed = self.router.ledger.items.broken().cloned();
+            self.failed = self.router.ledger.items.cut_off().cloned();
         }
         self.router.ledger.tokens.finish();
         self.check_balance(taken);

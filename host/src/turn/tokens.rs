@@ -73,8 +73,8 @@ impl Tokens {
         self.content.clear();
         while let Some((start, logprobs)) = self.known.pop_front_if(|(start, _)| *start < end) {
             if route == Route::Content {
-                let at = usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);
-                self.content.push(DeltaToken { at, logprobs });
+                let offset = usize::try_from(start.saturating_sub(from)).unwrap_or(usize::MAX);
+                self.content.push(DeltaToken { offset, logprobs });
             }
         }
     }

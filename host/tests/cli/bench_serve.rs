@@ -71,7 +71,7 @@ fn engine(server: &Serving) -> [u64; 3] {
 
 /// Checks that the engine has counted `sums` since `before`, and returns its counts. The engine counts a step's tokens after the step, when the
 /// client may have them already, so it is asked repeatedly for a while.
-fn has_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3] {
+fn assert_counted(server: &Serving, before: [u64; 3], sums: [u64; 3]) -> [u64; 3] {
     let since = |now: [u64; 3]| [now[0] - before[0], now[1] - before[1], now[2] - before[2]];
     let asked = std::iter::repeat_with(|| engine(server)).take(1000);
     let now = asked.into_iter().find(|now| since(*now) == sums).unwrap_or_else(|| engine(server));
@@ -105,7 +105,7 @@ fn every_api_counts_the_tokens_that_the_engine_counts() {
                 events.into_iter().all(|(events, tokens)| events <= tokens),
                 "{api}: an event has a token"
             );
-            before = has_counted(&server, before, loaded.sums());
+            before = assert_counted(&server, before, loaded.sums());
         }
     }
 }
@@ -193,7 +193,7 @@ fn random_weights_are_served_with_a_tokenizer_and_refused_without() {
     let server = server(&arguments);
     let loaded =
         Loaded::answered(&server.url(), &["--num-prompts", "3", "--output-len", "5", "--input-len", "9"]);
-    has_counted(&server, [0; 3], loaded.sums());
+    assert_counted(&server, [0; 3], loaded.sums());
 }
 
 /// Starts a server that gives these answers, one for each connection, over and over; it runs until the process ends.

@@ -24,7 +24,7 @@ pub(super) fn serve(arguments: &[&str]) -> Command {
 /// Runs a server that must fail; returns its only line and its exit status.
 fn refused(command: Command) -> (String, i32) {
     let mut running = Running::start(command);
-    assert_eq!(running.said(), [""; 0], "it serves");
+    assert_eq!(running.startup_lines(), [""; 0], "it serves");
     let error = running.log();
     assert_eq!(error.trim_end().lines().count(), 1, "{error}");
     assert!(error.starts_with("error: "), "{error}");
@@ -41,7 +41,7 @@ impl Running {
     }
 
     /// Lines that it prints before it serves.
-    fn said(&mut self) -> Vec<String> {
+    fn startup_lines(&mut self) -> Vec<String> {
         let lines = BufReader::new(self.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
         lines.take_while(|line| !line.starts_with("try ")).collect()
     }
@@ -71,9 +71,9 @@ pub(super) struct Serving {
 impl Serving {
     pub(super) fn start(command: Command) -> Self {
         let mut running = Running::start(command);
-        let said = running.said();
-        let address = said.iter().find_map(|line| line.split_once("http://"));
-        let address = address.unwrap_or_else(|| panic!("it doesn't serve: {said:?}")).1.to_owned();
+        let lines = running.startup_lines();
+        let address = lines.iter().find_map(|line| line.split_once("http://"));
+        let address = address.unwrap_or_else(|| panic!("it doesn't serve: {lines:?}")).1.to_owned();
         Self { running, address }
     }
 
@@ -111,7 +111,7 @@ impl Serving {
 }
 
 /// Starts a server, kills it when it serves, and returns its log.
-fn served(command: Command) -> String {
+fn log_of_start(command: Command) -> String {
     Serving::start(command).log()
 }
 
@@ -236,7 +236,7 @@ fn the_key_is_made_in_the_data_folder_and_is_the_same_the_next_time() {
     let mut keys = (0..2).map(|_| {
         let mut command = serve(&[]);
         command.env("XDG_DATA_HOME", folder.path());
-        assert_eq!(served(command), "");
+        assert_eq!(log_of_start(command), "");
         assert_eq!(fs::metadata(&file).expect("it was made").permissions().mode() & 0o777, 0o600);
         fs::read_to_string(&file).expect("a key")
     });
@@ -248,7 +248,7 @@ fn where_the_data_folder_cannot_be_written_a_warning_says_what_is_lost() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let mut command = serve(&[]);
     command.env("HOME", file.path());
-    let log = served(command);
+    let log = log_of_start(command);
     let lines: Vec<&str> = log.lines().collect();
     assert!(lines.len() == 1 && lines[0].contains("WARN"), "{log}");
     assert!(log.contains("encrypted reasoning is lost at a restart") && log.contains("seal.key"), "{log}");
@@ -308,10 +308,10 @@ fn hosts_and_origins_that_are_none_are_refused() {
 fn a_public_address_without_a_key_is_warned_of_before_the_banner() {
     let warned = |arguments: &[&str]| {
         let mut running = Running::start(serve(arguments));
-        let said = running.said();
-        assert!(said.iter().any(|line| line.starts_with("address ")), "it doesn't serve: {said:?}");
+        let lines = running.startup_lines();
+        assert!(lines.iter().any(|line| line.starts_with("address ")), "it doesn't serve: {lines:?}");
         running.0.kill().expect("it runs");
-        let first = said[0].starts_with("warning  no API key: everybody who can reach 0.0.0.0:");
+        let first = lines[0].starts_with("warning  no API key: everybody who can reach 0.0.0.0:");
         (first, running.log().matches("no API key").count())
     };
     assert_eq!(warned(&["--listen", "0.0.0.0:0"]), (true, 1));

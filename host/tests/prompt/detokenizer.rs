@@ -60,7 +60,7 @@ proptest! {
     }
 }
 
-/// Tokenizer like SentencePiece's: `▁` for blanks, byte tokens for unknown characters.
+/// Tokenizer like `SentencePiece`'s: `▁` for blanks, byte tokens for unknown characters.
 fn sentence_pieces() -> Arc<Tokenizer> {
     let words = ["<unk>", "<s>", "</s>", "▁", "▁Hello", "▁wor", "ld", "!", "H", "e", "l", "o", "w", "r", "d"];
     let mut vocab: serde_json::Map<String, _> =

@@ -19,7 +19,7 @@ pub fn silu_mul(cpu: &Cpu, gate_up: &[f32], width: usize, out: &mut [f32]) {
     let rows = out.len() / width;
     let cost = out.len() * 8;
     let out = Output::new(out);
-    cpu.share(rows.div_ceil(ROWS), cost, |task| {
+    cpu.parallel_for(rows.div_ceil(ROWS), cost, |task| {
         let first = task * ROWS;
         let count = ROWS.min(rows - first);
         #[expect(unsafe_code, reason = "each task its rows")]

@@ -17,7 +17,7 @@ pub fn clamped_swiglu(cpu: &Cpu, gate_up: &[f32], (alpha, limit): (f32, f32), ou
     assert_eq!(gate_up.len(), 2 * out.len(), "rows of clamped_swiglu");
     let len = out.len();
     let out = Output::new(out);
-    cpu.share(len.div_ceil(TASK), len * 10, |task| {
+    cpu.parallel_for(len.div_ceil(TASK), len * 10, |task| {
         let (first, count) = (task * TASK, TASK.min(len - task * TASK));
         #[expect(unsafe_code, reason = "each task its values")]
         // SAFETY: tasks have disjoint ranges.

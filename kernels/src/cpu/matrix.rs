@@ -64,16 +64,16 @@ pub struct Matrix<'a> {
     elements: Elements<'a>,
     rows: usize,
     cols: usize,
-    inputs: Inputs,
+    inputs: InputRounding,
 }
 
 /// Type that a linear layer rounds its inputs to before it multiplies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inputs {
+pub enum InputRounding {
     /// f32: inputs aren't rounded. Quantised weights round them to eight bits and repacked ones to bf16 all the same.
-    F32,
+    None,
     /// bf16 if weights are bf16, or MXFP4 or FP8 (in blocks of multiples of 32 columns), whose codes bf16 represents exactly; else f32.
-    AsWeights,
+    Bf16IfExact,
 }
 
 impl<'a> Matrix<'a> {
@@ -83,22 +83,22 @@ impl<'a> Matrix<'a> {
     /// If there are not `rows * cols` elements.
     pub fn new(elements: Elements<'a>, rows: usize, cols: usize) -> Self {
         assert_eq!(Some(elements.len()), rows.checked_mul(cols), "elements of a matrix [{rows}, {cols}]");
-        Self { elements, rows, cols, inputs: Inputs::F32 }
+        Self { elements, rows, cols, inputs: InputRounding::None }
     }
 
     /// Returns the matrix with another rounding of inputs.
     #[must_use]
-    pub fn with_inputs(self, inputs: Inputs) -> Self {
+    pub fn with_inputs(self, inputs: InputRounding) -> Self {
         Self { inputs, ..self }
     }
 
     /// Whether inputs are rounded to bf16, to be multiplied in pairs.
-    pub(super) fn takes_pairs(&self) -> bool {
-        let as_weights = self.inputs == Inputs::AsWeights;
+    pub(super) fn rounds_inputs_to_bf16(&self) -> bool {
+        let if_exact = self.inputs == InputRounding::Bf16IfExact;
         match self.elements {
             Elements::Repacked(_) => true,
-            Elements::Bf16(_) | Elements::Mxfp4(_) => as_weights,
-            Elements::Fp8(blocks) => as_weights && blocks.is_of_pairs(),
+            Elements::Bf16(_) | Elements::Mxfp4(_) => if_exact,
+            Elements::Fp8(blocks) => if_exact && blocks.is_of_pairs(),
             Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => false,
         }
     }

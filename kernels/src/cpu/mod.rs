@@ -40,7 +40,7 @@ pub use experts::{Expert, ExpertActivation, ExpertScratch, experts};
 pub use isa::Isa;
 pub use kv::{BLOCK_SIZE, KvCache, KvDtype, KvLayer, KvShape};
 pub use linear::{Group, Store, grouped_linear, linear, linear_reference};
-pub use matrix::{Elements, Inputs, Matrix};
+pub use matrix::{Elements, InputRounding, Matrix};
 pub use mla::{MlaScratch, MlaShape, MlaWeights, mla_attention, mla_write};
 pub use norm::{rms_norm, rms_norm_reference};
 pub use packed::{Fp8Blocks, Mxfp4};
@@ -84,7 +84,7 @@ impl Cpu {
     }
 
     /// Runs `work(0) … work(tasks - 1)`, on all threads if `cost` (about a number of multiplications) is worth waking them.
-    fn share(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
+    fn parallel_for(&self, tasks: usize, cost: usize, work: impl Fn(usize) + Sync) {
         const WORTH_WAKING: usize = 1 << 17;
         if cost < WORTH_WAKING {
             (0..tasks).for_each(work);

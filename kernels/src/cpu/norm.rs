@@ -18,7 +18,7 @@ pub fn rms_norm(cpu: &Cpu, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32])
     assert!(x.len() == out.len() && x.len().is_multiple_of(cols), "rows of rms_norm");
     let rows = x.len() / cols;
     let out = Output::new(out);
-    cpu.share(rows.div_ceil(ROWS), x.len() * 4, |task| {
+    cpu.parallel_for(rows.div_ceil(ROWS), x.len() * 4, |task| {
         let first = task * ROWS;
         let count = ROWS.min(rows - first);
         #[expect(unsafe_code, reason = "each task its rows")]

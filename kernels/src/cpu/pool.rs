@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 use super::sync::{
-    Arc, AtomicU64, AtomicUsize, Builder, Condvar, JoinHandle, LOOKS, Mutex, MutexGuard, Ordering, spin_loop,
+    Arc, AtomicU64, AtomicUsize, Builder, Condvar, JoinHandle, Mutex, MutexGuard, Ordering, SPINS, spin_loop,
 };
 
 type Work<'a> = dyn Fn(usize) + Sync + 'a;
@@ -30,9 +30,9 @@ struct Shared {
     /// Index of the next task to claim.
     next: AtomicUsize,
     /// Number of workers inside the current job.
-    inside: AtomicUsize,
+    active_workers: AtomicUsize,
     wake: Condvar,
-    left: Condvar,
+    all_left: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -117,15 +117,15 @@ impl Drop for EndOfJob<'_> {
     fn drop(&mut self) {
         let shared = self.0;
         shared.lock().job = None;
-        for _ in 0..LOOKS {
-            if shared.inside.load(Ordering::Acquire) == 0 {
+        for _ in 0..SPINS {
+            if shared.active_workers.load(Ordering::Acquire) == 0 {
                 return;
             }
             spin_loop();
         }
         let mut state = shared.lock();
-        while shared.inside.load(Ordering::Acquire) > 0 {
-            state = shared.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while shared.active_workers.load(Ordering::Acquire) > 0 {
+            state = shared.all_left.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -173,9 +173,9 @@ impl Shared {
             if outcome.is_err() {
                 self.lock().panicked = true;
             }
-            if self.inside.fetch_sub(1, Ordering::Release) == 1 {
+            if self.active_workers.fetch_sub(1, Ordering::Release) == 1 {
                 let _state = self.lock();
-                self.left.notify_one();
+                self.all_left.notify_one();
             }
         }
     }
@@ -183,7 +183,7 @@ impl Shared {
     /// Waits for a job that this worker has not seen, and enters it; `None` if the pool ends.
     fn join(&self, seen: &mut u64) -> Option<Job> {
         loop {
-            self.look(*seen);
+            self.spin(*seen);
             let mut state = self.lock();
             while self.round.load(Ordering::Acquire) == *seen && !state.stop {
                 state.sleepers += 1;
@@ -195,14 +195,14 @@ impl Shared {
             }
             *seen = self.round.load(Ordering::Acquire);
             if let Some(job) = state.job {
-                self.inside.fetch_add(1, Ordering::Relaxed);
+                self.active_workers.fetch_add(1, Ordering::Relaxed);
                 return Some(job);
             }
         }
     }
 
-    fn look(&self, seen: u64) {
-        for _ in 0..LOOKS {
+    fn spin(&self, seen: u64) {
+        for _ in 0..SPINS {
             if self.round.load(Ordering::Acquire) != seen {
                 return;
             }

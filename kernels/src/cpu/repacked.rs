@@ -35,7 +35,7 @@ impl RepackedMatrix {
         let (panels, pairs) = (rows.div_ceil(LANES), cols.div_ceil(2));
         let mut lines = ZeroedMemory::<PairLine>::new(panels * pairs)?;
         let out = Output::new(&mut lines);
-        cpu.share(panels, usize::MAX, |panel| {
+        cpu.parallel_for(panels, usize::MAX, |panel| {
             #[expect(unsafe_code, reason = "each task its panel")]
             // SAFETY: a task is one panel, and no other task has that panel's lines.
             let to = unsafe { out.part(panel * pairs, pairs) };

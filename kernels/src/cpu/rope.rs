@@ -95,7 +95,7 @@ pub fn qk_norm_rope_write(
     let cost = qkv.len() * 4;
     let place = cache.shape;
     let (qkv, keys, values) = (Output::new(qkv), cache.keys.output(), cache.values.output());
-    cpu.share(shape.kv_heads, cost, |head| {
+    cpu.parallel_for(shape.kv_heads, cost, |head| {
         cpu.isa().run(Heads { shape, norms, angles, head, qkv: &qkv, slots, place, to: (&keys, &values) });
     });
 }
@@ -170,14 +170,14 @@ fn rotate<L: Lanes>(lanes: L, x: &mut [f32], (cos, sin): (&[f32], &[f32])) {
     let ((coss, cos_rest), (sins, sin_rest)) = (cos.as_chunks::<LANES>(), sin.as_chunks::<LANES>());
     for (((low, high), cos), sin) in lows.iter_mut().zip(highs).zip(coss).zip(sins) {
         let angle = (lanes.load(cos), lanes.load(sin));
-        let turned = rotated(lanes, (lanes.load(low), lanes.load(high)), angle);
-        lanes.store(turned.0, low);
-        lanes.store(turned.1, high);
+        let (first, second) = rotated(lanes, (lanes.load(low), lanes.load(high)), angle);
+        lanes.store(first, low);
+        lanes.store(second, high);
     }
     let angle = (lanes.load_part(cos_rest), lanes.load_part(sin_rest));
-    let turned = rotated(lanes, (lanes.load_part(low_rest), lanes.load_part(high_rest)), angle);
-    lanes.store_part(turned.0, low_rest);
-    lanes.store_part(turned.1, high_rest);
+    let (first, second) = rotated(lanes, (lanes.load_part(low_rest), lanes.load_part(high_rest)), angle);
+    lanes.store_part(first, low_rest);
+    lanes.store_part(second, high_rest);
 }
 
 /// `(a cos - b sin, b cos + a sin)`.

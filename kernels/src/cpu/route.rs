@@ -64,7 +64,7 @@ pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
     };
     out.experts.clear();
     out.weights.clear();
-    let mut choice = Choice::default();
+    let mut choice = ExpertChoice::default();
     for scores in scores.chunks_exact(experts) {
         choice.make(params, scores);
         out.experts.extend(&choice.order[..per_token]);
@@ -74,7 +74,7 @@ pub fn route(params: RouteParams<'_>, scores: &[f32], out: &mut Routes) {
 
 /// Choice of one token's experts, in buffers that every token uses.
 #[derive(Default)]
-struct Choice {
+struct ExpertChoice {
     /// Scores that weights are computed from.
     scores: Vec<f32>,
     /// Scores that experts are chosen by.
@@ -84,7 +84,7 @@ struct Choice {
     weights: Vec<f32>,
 }
 
-impl Choice {
+impl ExpertChoice {
     fn make(&mut self, params: RouteParams<'_>, scores: &[f32]) {
         self.scores.clear();
         self.scores.extend_from_slice(scores);
@@ -99,7 +99,7 @@ impl Choice {
             self.ranks.iter_mut().zip(correction).for_each(|(rank, c)| *rank += c);
         }
         if let Scoring::Sigmoid { groups, top_groups, .. } = params.scoring {
-            leave_groups(&mut self.ranks, groups, top_groups);
+            mask_groups(&mut self.ranks, groups, top_groups);
         }
         greatest(&self.ranks, params.per_token, &mut self.order);
         self.weigh(params);
@@ -132,9 +132,9 @@ fn greatest(ranks: &[f32], count: usize, order: &mut Vec<u32>) {
     order[..count].sort_unstable_by(before);
 }
 
-/// Excludes all groups but the `left` best from the choice. A group's rank is the sum of its two greatest.
-fn leave_groups(ranks: &mut [f32], groups: usize, left: usize) {
-    if left >= groups {
+/// Excludes all groups but the `top` best from the choice. A group's rank is the sum of its two greatest.
+fn mask_groups(ranks: &mut [f32], groups: usize, top: usize) {
+    if top >= groups {
         return;
     }
     let size = ranks.len() / groups;
@@ -145,8 +145,8 @@ fn leave_groups(ranks: &mut [f32], groups: usize, left: usize) {
         order.iter().take(2).map(|i| group[*i as usize]).sum()
     };
     let sums: Vec<f32> = ranks.chunks_exact(size).map(sum_of_two).collect();
-    greatest(&sums, left, &mut order);
-    for group in &order[left..] {
+    greatest(&sums, top, &mut order);
+    for group in &order[top..] {
         ranks[*group as usize * size..][..size].fill(f32::NEG_INFINITY);
     }
 }

@@ -6,4 +6,4 @@ pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(super) use std::thread::{Builder, JoinHandle};
 
 /// Number of times that a thread polls (about ten nanoseconds each) before it sleeps.
-pub(super) const LOOKS: usize = 3_000;
+pub(super) const SPINS: usize = 3_000;

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use proptest::prelude::*;
 
 use kernels::cpu::{
-    Cpu, Elements, Fp8Blocks, Group, Inputs, Isa, Matrix, Mxfp4, RepackedMatrix, Store, embed,
+    Cpu, Elements, Fp8Blocks, Group, InputRounding, Isa, Matrix, Mxfp4, RepackedMatrix, Store, embed,
     grouped_linear, linear, linear_reference,
 };
 
@@ -101,9 +101,9 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
     for (n, scales) in [(1, [120, 121, 122]), (5, [2, 127, 252]), (100, [0, 1, 254])] {
         let mut packed = packed(n);
         packed.mxfp4_scales.iter_mut().enumerate().for_each(|(i, scale)| *scale = scales[i % 3]);
-        let matrix = packed.both()[1].with_inputs(Inputs::AsWeights);
+        let matrix = packed.both()[1].with_inputs(InputRounding::Bf16IfExact);
         let widened: Vec<bf16> = matrix.to_f32().into_iter().map(bf16::from_f32).collect();
-        let plain = Matrix::new(Elements::Bf16(&widened), n, COLS).with_inputs(Inputs::AsWeights);
+        let plain = Matrix::new(Elements::Bf16(&widened), n, COLS).with_inputs(InputRounding::Bf16IfExact);
         let x = values(9 * COLS, 5);
         for (isa, rows) in
             Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 8, 9].map(|rows| (isa, rows)))
@@ -124,7 +124,7 @@ fn mxfp4_with_rounded_inputs_gives_what_its_values_in_bf16_give_bit_for_bit() {
 fn fp8_with_rounded_inputs_is_near_the_reference_and_the_same_in_any_batch() {
     for n in [1, 5, 100] {
         let packed = packed(n);
-        let matrix = packed.both()[0].with_inputs(Inputs::AsWeights);
+        let matrix = packed.both()[0].with_inputs(InputRounding::Bf16IfExact);
         let x: Vec<f32> = values(70 * COLS, 5).into_iter().map(|x| bf16::from_f32(x).to_f32()).collect();
         let wanted = linear_reference(&x, &matrix);
         let largest = wanted.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -150,7 +150,7 @@ fn every_code_of_fp8_is_exact_in_registers_and_in_memory() {
     let codes: Vec<u8> = (0..=255).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
     let (k, n) = (LOAD, 256 / LOAD);
     let blocks = Fp8Blocks::new(&codes, k, &[0.75], (n, k));
-    let matrix = Matrix::new(Elements::Fp8(blocks), n, k).with_inputs(Inputs::AsWeights);
+    let matrix = Matrix::new(Elements::Fp8(blocks), n, k).with_inputs(InputRounding::Bf16IfExact);
     let ones: Vec<f32> = (0..k * k).map(|i| if i / k == i % k { 1.0 } else { 0.0 }).collect();
     for isa in Isa::available() {
         let mut out = vec![0.0; k * n];
@@ -221,8 +221,11 @@ fn a_row_is_the_same_bit_for_bit_alone_in_a_batch_and_with_any_number_of_threads
     let w: Vec<bf16> = values(n * k, 4).into_iter().map(bf16::from_f32).collect();
     let repacked = RepackedMatrix::new(&Cpu::new(1), &w, (n, k)).expect("memory");
     let plain = Matrix::new(Elements::Bf16(&w), n, k);
-    let weights =
-        [plain, plain.with_inputs(Inputs::AsWeights), Matrix::new(Elements::Repacked(&repacked), n, k)];
+    let weights = [
+        plain,
+        plain.with_inputs(InputRounding::Bf16IfExact),
+        Matrix::new(Elements::Repacked(&repacked), n, k),
+    ];
     for (isa, weight) in Isa::available().into_iter().flat_map(|isa| weights.map(|weight| (isa, weight))) {
         let mut all = vec![0.0; rows * n];
         linear(&Cpu::with_isa(3, isa), &x, &[weight], None, Store::Overwrite, &mut all);

@@ -4,8 +4,8 @@ use half::bf16;
 use proptest::prelude::*;
 
 use kernels::cpu::{
-    Cpu, Elements, Group, Inputs, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix, Store,
-    grouped_linear, linear,
+    Cpu, Elements, Group, InputRounding, Isa, Matrix, Mxfp4, QuantizeError, QuantizeTo, QuantizedMatrix,
+    Store, grouped_linear, linear,
 };
 
 /// Number of neighbours in a row that share a scale.
@@ -177,7 +177,7 @@ fn bf16_inputs_are_rounded_to_the_nearest_and_halves_to_even() {
     for isa in Isa::available() {
         let cpu = Cpu::with_isa(1, isa);
         let (mut rounded, mut exact) = (vec![0.0; 7 * n], vec![0.0; 7 * n]);
-        let pairs = weight.with_inputs(Inputs::AsWeights);
+        let pairs = weight.with_inputs(InputRounding::Bf16IfExact);
         linear(&cpu, &x, &[pairs], None, Store::Overwrite, &mut rounded);
         linear(&cpu, &narrow, &[weight], None, Store::Overwrite, &mut exact);
         for (a, b) in rounded.iter().zip(&exact) {

@@ -9,8 +9,9 @@
 use std::slice;
 
 use crate::output::StepRef;
+use crate::parser::Parser;
+use crate::stream::Stream;
 use crate::types as plain;
-use crate::{Parser, Stream};
 pub use answer::Lowered;
 use bindings::exports::sluice::parser::parser as wit;
 

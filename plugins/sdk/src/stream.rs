@@ -2,8 +2,8 @@
 //!
 //! Called by the component's exports on wasm32 and by [`crate::testing`] natively, so both get the same steps.
 
-use crate::Parser;
 use crate::output::{Output, StepRef};
+use crate::parser::Parser;
 use crate::types::{FinishReason, Request, Step};
 
 /// A parser at work on one stream.

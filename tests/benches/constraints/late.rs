@@ -49,8 +49,7 @@ pub(crate) fn print(vocab: usize, fresh: impl Fn() -> Vec<Answer>) {
 }
 
 fn together(vocab: usize, answers: &[Answer], sequences: usize) {
-    let engine =
-        LocalEngine::start(Box::new(TenMilliseconds::new(vocab, answers, sequences)), options(sequences));
+    let engine = LocalEngine::start(Box::new(SlowRunner::new(vocab, answers, sequences)), options(sequences));
     let asked: Vec<_> = (0..sequences).map(|at| at % answers.len()).collect();
     let began = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -108,11 +107,11 @@ async fn read(engine: &LocalEngine, number: usize, answer: &Answer) {
 }
 
 /// Fake device that draws for each sequence the tokens of the answer that its prompt names, one step ahead of `collect`.
-struct TenMilliseconds {
+struct SlowRunner {
     shape: RunnerShape,
     answers: Vec<Arc<[u32]>>,
     /// Index of the answer of each lane's sequence.
-    said: HashMap<u32, usize>,
+    answer_of_lane: HashMap<u32, usize>,
     /// Lane of each row of logits in the step that was begun last.
     rows: Vec<u32>,
     /// Time at which the device finishes all steps that were begun.
@@ -121,7 +120,7 @@ struct TenMilliseconds {
     collected: Sampled,
 }
 
-impl TenMilliseconds {
+impl SlowRunner {
     fn new(vocab: usize, answers: &[Answer], sequences: usize) -> Self {
         let answers: Vec<_> = answers.iter().map(|answer| Arc::clone(&answer.ids)).collect();
         let context = 2 + answers.iter().map(|ids| ids.len()).max().unwrap_or(0);
@@ -138,7 +137,7 @@ impl TenMilliseconds {
         Self {
             shape,
             answers,
-            said: HashMap::new(),
+            answer_of_lane: HashMap::new(),
             rows: Vec::new(),
             done: Instant::now(),
             drawn: VecDeque::new(),
@@ -148,13 +147,13 @@ impl TenMilliseconds {
 
     /// Token at the draw's position; after the end, for rows that nobody reads, the last token.
     fn token(&self, lane: u32, draw: &Draw) -> Token {
-        let ids = &self.answers[self.said[&lane]];
+        let ids = &self.answers[self.answer_of_lane[&lane]];
         let at = draw.position.saturating_sub(1).min(ids.len() - 1);
         Token { id: ids[at], logprobs: None }
     }
 }
 
-impl Runner for TenMilliseconds {
+impl Runner for SlowRunner {
     fn shape(&self) -> &RunnerShape {
         &self.shape
     }
@@ -164,7 +163,7 @@ impl Runner for TenMilliseconds {
         for (at, &lane) in batch.lanes.iter().enumerate() {
             let (from, to) = (batch.starts[at], batch.starts[at + 1]);
             if batch.positions[from as usize] == 0 {
-                self.said.insert(lane, batch.tokens[from as usize] as usize);
+                self.answer_of_lane.insert(lane, batch.tokens[from as usize] as usize);
             }
             let rows = batch.logit_rows.iter().filter(|row| (from..to).contains(row));
             self.rows.extend(rows.map(|_| lane));

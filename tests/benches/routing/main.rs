@@ -19,8 +19,8 @@ pub(crate) struct Row {
     pub(crate) scenario: &'static str,
     pub(crate) policy: &'static str,
     pub(crate) hit_rate: f64,
-    pub(crate) worst: f64,
-    pub(crate) usual: f64,
+    pub(crate) max_imbalance: f64,
+    pub(crate) median_imbalance: f64,
     pub(crate) mean_load: f64,
     pub(crate) moves: f64,
     pub(crate) first_token_p50: f64,
@@ -60,8 +60,8 @@ fn compare(name: &'static str, scenario: &Scenario, policies: &[NamedPolicy]) ->
                 scenario: name,
                 policy: policy.name,
                 hit_rate: figures.hit_rate(),
-                worst: figures.loads.worst(),
-                usual: figures.loads.usual(),
+                max_imbalance: figures.loads.max_imbalance(),
+                median_imbalance: figures.loads.median_imbalance(),
                 mean_load: figures.loads.mean(),
                 moves: figures.move_rate(),
                 first_token_p50: figures.first_token_seconds(50),
@@ -82,8 +82,8 @@ impl Row {
             self.scenario,
             self.policy,
             self.hit_rate,
-            self.worst,
-            self.usual,
+            self.max_imbalance,
+            self.median_imbalance,
             self.mean_load,
             self.moves,
             self.first_token_p50,
@@ -106,11 +106,22 @@ fn csv(rows: &[Row]) -> String {
         "scenario,policy,hit_rate,worst_over_mean,usual_worst_over_mean,mean_load,move_rate,ttft_p50_s,ttft_p99_s,retries,failures\n",
     );
     for row in rows {
-        let Row { scenario, policy, hit_rate, worst, usual, mean_load, moves, retries, failures, .. } = row;
+        let Row {
+            scenario,
+            policy,
+            hit_rate,
+            max_imbalance,
+            median_imbalance,
+            mean_load,
+            moves,
+            retries,
+            failures,
+            ..
+        } = row;
         let (p50, p99) = (row.first_token_p50, row.first_token_p99);
         let _ = writeln!(
             csv,
-            "\"{scenario}\",\"{policy}\",{hit_rate:.4},{worst:.3},{usual:.3},{mean_load:.2},{moves:.4},{p50:.4},{p99:.3},{retries},{failures}"
+            "\"{scenario}\",\"{policy}\",{hit_rate:.4},{max_imbalance:.3},{median_imbalance:.3},{mean_load:.2},{moves:.4},{p50:.4},{p99:.3},{retries},{failures}"
         );
     }
     csv

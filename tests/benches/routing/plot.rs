@@ -18,7 +18,12 @@ type Panel = (&'static str, fn(&Row) -> f64, fn(f64) -> f64, fn(f64) -> String);
 
 const PANELS: [Panel; 3] = [
     ("prefix hit rate", |row| row.hit_rate, |value| value, |value| format!("{value:.2}")),
-    ("most loaded engine / mean", |row| row.worst, |value| value / 4.0, |value| format!("{value:.2}")),
+    (
+        "most loaded engine / mean",
+        |row| row.max_imbalance,
+        |value| value / 4.0,
+        |value| format!("{value:.2}"),
+    ),
     // Logarithmic, from 0.1 s to 200 s.
     (
         "TTFT p99 (log)",

@@ -1,7 +1,7 @@
 //! Fake remote engine, every byte of which a test decides: routes of vLLM, SGLang and llama.cpp over bare sockets, with the embedded
 //! model's tokenizer.
 
-mod act;
+mod action;
 mod answers;
 mod http;
 
@@ -17,16 +17,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-pub use act::Act;
+pub use action::Action;
 pub use answers::{done, event, head, ids, refusal, tokenizer, whole};
 use http::{Received, plain, receive};
 
 /// Function that returns the actions for a request for an answer, given its number, from 0, and its body.
-pub type Script = dyn Fn(usize, &Value) -> Vec<Act> + Send + Sync;
+pub type Script = dyn Fn(usize, &Value) -> Vec<Action> + Send + Sync;
 
 /// Record of the requests that the engine received.
 #[derive(Default)]
-pub struct Seen {
+pub struct RequestLog {
     /// Bodies of requests for answers, without probes.
     requests: Mutex<Vec<Value>>,
     /// Head of the last request for an answer, in lower case.
@@ -34,7 +34,7 @@ pub struct Seen {
     /// Request ids that were aborted over `/abort_request`.
     aborted: Mutex<Vec<String>>,
     /// Number of requests whose client disconnected before the answer's end.
-    gone: AtomicUsize,
+    disconnected: AtomicUsize,
     running: AtomicUsize,
     changed: Notify,
 }
@@ -44,7 +44,7 @@ pub struct FakeEngine {
     /// Address on which it listens.
     pub address: SocketAddr,
     /// Record of the requests that it received.
-    pub seen: Arc<Seen>,
+    pub received: Arc<RequestLog>,
     tasks: JoinSet<()>,
 }
 
@@ -67,7 +67,7 @@ struct Fake {
     identity: Identity,
     tokenizer: Tokenizer,
     script: Box<Script>,
-    seen: Arc<Seen>,
+    received: Arc<RequestLog>,
 }
 
 impl FakeEngine {
@@ -75,7 +75,7 @@ impl FakeEngine {
     ///
     /// # Panics
     /// If there is no free port.
-    pub async fn start(script: impl Fn(usize, &Value) -> Vec<Act> + Send + Sync + 'static) -> Self {
+    pub async fn start(script: impl Fn(usize, &Value) -> Vec<Action> + Send + Sync + 'static) -> Self {
         Self::start_as(Identity::default(), ([127, 0, 0, 1], 0).into(), script).await
     }
 
@@ -86,16 +86,16 @@ impl FakeEngine {
     pub async fn start_as(
         identity: Identity,
         address: SocketAddr,
-        script: impl Fn(usize, &Value) -> Vec<Act> + Send + Sync + 'static,
+        script: impl Fn(usize, &Value) -> Vec<Action> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let seen = Arc::new(Seen::default());
+        let received = Arc::new(RequestLog::default());
         let fake = Arc::new(Fake {
             identity,
             tokenizer: tokenizer(),
             script: Box::new(script),
-            seen: Arc::clone(&seen),
+            received: Arc::clone(&received),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
@@ -109,7 +109,7 @@ impl FakeEngine {
                 });
             }
         });
-        Self { address, seen, tasks }
+        Self { address, received, tasks }
     }
 
     /// URL of the engine.
@@ -123,7 +123,7 @@ impl FakeEngine {
     }
 }
 
-impl Seen {
+impl RequestLog {
     /// Returns the bodies of the requests for answers, without probes.
     pub fn requests(&self) -> Vec<Value> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -140,8 +140,8 @@ impl Seen {
     }
 
     /// Number of requests whose client disconnected before the answer's end.
-    pub fn gone(&self) -> usize {
-        self.gone.load(Ordering::SeqCst)
+    pub fn disconnected(&self) -> usize {
+        self.disconnected.load(Ordering::SeqCst)
     }
 
     /// Waits until `holds` returns true, for at most half a minute.
@@ -177,7 +177,7 @@ impl Fake {
                     | "/completion"
             );
             if is_answer && !is_probe(&value) {
-                *self.seen.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
+                *self.received.head.lock().unwrap_or_else(PoisonError::into_inner) = head;
                 return self.answer(&mut socket, value).await;
             }
             let answer = if is_answer { Some(self.probe(&value)) } else { self.route(path, &value) };
@@ -201,13 +201,13 @@ impl Fake {
                 json!({ "tokens": ids })
             }
             "/metrics" => {
-                let running = self.seen.running.load(Ordering::SeqCst);
+                let running = self.received.running.load(Ordering::SeqCst);
                 return Some(format!("vllm:num_requests_running 0{running}\nvllm:num_requests_waiting 0\n"));
             }
             "/abort_request" => {
                 let id = body["rid"].as_str().unwrap_or_default().to_owned();
-                self.seen.aborted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
-                self.seen.changed.notify_waiters();
+                self.received.aborted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+                self.received.changed.notify_waiters();
                 json!({})
             }
             _ => return None,
@@ -239,23 +239,23 @@ impl Fake {
 
     async fn answer(&self, socket: &mut TcpStream, body: Value) -> std::io::Result<()> {
         let nth = {
-            let mut requests = self.seen.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut requests = self.received.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(body.clone());
             requests.len() - 1
         };
-        self.seen.running.fetch_add(1, Ordering::SeqCst);
-        self.seen.changed.notify_waiters();
-        let mut acted = Ok(());
-        for act in (self.script)(nth, &body) {
-            acted = act.run(socket).await;
-            if acted.is_err() {
-                self.seen.gone.fetch_add(1, Ordering::SeqCst);
+        self.received.running.fetch_add(1, Ordering::SeqCst);
+        self.received.changed.notify_waiters();
+        let mut result = Ok(());
+        for action in (self.script)(nth, &body) {
+            result = action.run(socket).await;
+            if result.is_err() {
+                self.received.disconnected.fetch_add(1, Ordering::SeqCst);
                 break;
             }
         }
-        self.seen.running.fetch_sub(1, Ordering::SeqCst);
-        self.seen.changed.notify_waiters();
-        acted
+        self.received.running.fetch_sub(1, Ordering::SeqCst);
+        self.received.changed.notify_waiters();
+        result
     }
 }
 

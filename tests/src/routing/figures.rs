@@ -15,7 +15,7 @@ pub struct Figures {
     /// Number of those tokens that were cached.
     pub own_hits: u64,
     /// Number of requests that were queued on an engine, beyond the first of each conversation; repeated attempts count again.
-    pub later_turns: u64,
+    pub later_placements: u64,
     /// Number of those requests that were queued on another engine than the request before.
     pub moves: u64,
     /// Number of attempts that failed before their first token, so that other engines were tried.
@@ -46,9 +46,9 @@ impl Figures {
         share(self.own_hits, self.own_tokens)
     }
 
-    /// Share of the later turns that moved to another engine.
+    /// Share of the later placements that moved to another engine.
     pub fn move_rate(&self) -> f64 {
-        share(self.moves, self.later_turns)
+        share(self.moves, self.later_placements)
     }
 
     /// Percentile of the time to the first token, in seconds.
@@ -114,12 +114,12 @@ impl Loads {
     }
 
     /// Highest load of an engine in a window, relative to the mean of that window.
-    pub fn worst(&self) -> f64 {
+    pub fn max_imbalance(&self) -> f64 {
         self.counted().map(|window| window.1).fold(0.0, f64::max)
     }
 
     /// Highest load of an engine relative to the mean, in the median window.
-    pub fn usual(&self) -> f64 {
+    pub fn median_imbalance(&self) -> f64 {
         let mut spreads: Vec<f64> = self.counted().map(|window| window.1).collect();
         spreads.sort_by(f64::total_cmp);
         spreads.get(spreads.len() / 2).copied().unwrap_or(0.0)

@@ -18,7 +18,7 @@ pub use workload::{Conversation, conversations};
 
 use host::remote::routing::RoutingOptions;
 
-use policies::{Counted, Policy, Routed, Rule};
+use policies::{CountingPolicy, Policy, RouterPolicy, Rule};
 
 /// Policy that can be simulated.
 #[derive(Clone, Copy)]
@@ -37,19 +37,20 @@ impl NamedPolicy {
 
 /// Sluice's router with its default options.
 pub const OURS: NamedPolicy =
-    NamedPolicy::new("Sluice", || Box::new(Routed::new(RoutingOptions::default(), true)));
+    NamedPolicy::new("Sluice", || Box::new(RouterPolicy::new(RoutingOptions::default(), true)));
 /// The best of the compared policies that know the caches of all engines exactly.
-pub const BOUNDED_TREE: NamedPolicy =
-    NamedPolicy::new("radix tree, bounded load", || Box::new(Counted::new(Rule::BoundedTree { slots: 12 })));
+pub const BOUNDED_TREE: NamedPolicy = NamedPolicy::new("radix tree, bounded load", || {
+    Box::new(CountingPolicy::new(Rule::BoundedTree { slots: 12 }))
+});
 
 /// Policies that are compared.
 pub const POLICIES: [NamedPolicy; 7] = [
     OURS,
-    NamedPolicy::new("round-robin", || Box::new(Counted::new(Rule::RoundRobin))),
-    NamedPolicy::new("least load", || Box::new(Counted::new(Rule::LeastLoad))),
-    NamedPolicy::new("consistent hash", || Box::new(Routed::new(hash_alone(), false))),
-    NamedPolicy::new("bounded hash, no memory", || Box::new(Routed::new(bounded_hash(), false))),
-    NamedPolicy::new("radix tree, thresholds", || Box::new(Counted::new(Rule::Tree { absolute: 64 }))),
+    NamedPolicy::new("round-robin", || Box::new(CountingPolicy::new(Rule::RoundRobin))),
+    NamedPolicy::new("least load", || Box::new(CountingPolicy::new(Rule::LeastLoad))),
+    NamedPolicy::new("consistent hash", || Box::new(RouterPolicy::new(hash_alone(), false))),
+    NamedPolicy::new("bounded hash, no memory", || Box::new(RouterPolicy::new(bounded_hash(), false))),
+    NamedPolicy::new("radix tree, thresholds", || Box::new(CountingPolicy::new(Rule::Tree { absolute: 64 }))),
     BOUNDED_TREE,
 ];
 

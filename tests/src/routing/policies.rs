@@ -42,17 +42,17 @@ pub(super) enum Outcome {
 }
 
 /// Sluice's router as a policy.
-pub(super) struct Routed {
+pub(super) struct RouterPolicy {
     router: Router<usize>,
     names: Vec<Arc<str>>,
     start: Instant,
-    learns: bool,
+    gets_gauges: bool,
 }
 
-impl Routed {
-    /// `learns`: whether the router gets the engines' gauges.
-    pub(super) fn new(options: RoutingOptions, learns: bool) -> Self {
-        Self { router: Router::new(options), names: Vec::new(), start: Instant::now(), learns }
+impl RouterPolicy {
+    /// `gets_gauges`: whether the router gets the engines' gauges.
+    pub(super) fn new(options: RoutingOptions, gets_gauges: bool) -> Self {
+        Self { router: Router::new(options), names: Vec::new(), start: Instant::now(), gets_gauges }
     }
 
     fn at(&self, now: u64) -> Instant {
@@ -60,7 +60,7 @@ impl Routed {
     }
 }
 
-impl Policy for Routed {
+impl Policy for RouterPolicy {
     fn select(&mut self, key: u64, _: &Prompt, tried: &[usize], _: &[Engine], now: u64) -> Option<Placement> {
         let excluded: Vec<_> = tried.iter().map(|&engine| Arc::clone(&self.names[engine])).collect();
         let lease = self.router.select(key, |_| true, &excluded, self.at(now)).ok()?;
@@ -77,7 +77,7 @@ impl Policy for Routed {
     }
 
     fn report(&mut self, engine: usize, load: ReportedLoad, now: u64) {
-        if self.learns {
+        if self.gets_gauges {
             self.router.report(&self.names[engine], load, self.at(now));
         }
     }
@@ -109,7 +109,7 @@ pub(super) enum Rule {
 }
 
 /// Policies that count the requests of each engine and have no circuit breaker.
-pub(super) struct Counted {
+pub(super) struct CountingPolicy {
     rule: Rule,
     in_flight: Vec<u32>,
     up: Vec<bool>,
@@ -117,7 +117,7 @@ pub(super) struct Counted {
     last: usize,
 }
 
-impl Counted {
+impl CountingPolicy {
     pub(super) fn new(rule: Rule) -> Self {
         Self { rule, in_flight: Vec::new(), up: Vec::new(), listed: 0, last: 0 }
     }
@@ -157,7 +157,7 @@ fn matched(engine: &Engine, prompt: &Prompt) -> u64 {
     u64::from(system) + u64::from(own)
 }
 
-impl Policy for Counted {
+impl Policy for CountingPolicy {
     fn select(
         &mut self,
         _: u64,

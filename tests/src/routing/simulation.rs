@@ -177,7 +177,7 @@ impl Simulation<'_> {
         let engine = placement.engine;
         let progress = &mut self.progress[request.conversation];
         if let Some(last) = progress.last_engine.replace(engine) {
-            self.figures.later_turns += 1;
+            self.figures.later_placements += 1;
             self.figures.moves += u64::from(last != engine);
         }
         self.last_request += 1;

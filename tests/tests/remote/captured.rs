@@ -6,7 +6,7 @@ use std::path::Path;
 use host::remote::EngineKind;
 use serde_json::{Value, json};
 use tests::client::post;
-use tests::fake_engine::{Act, FakeEngine, Identity, head};
+use tests::fake_engine::{Action, FakeEngine, Identity, head};
 use tests::server::{Setup, TestServer};
 
 use crate::setup::start;
@@ -79,12 +79,12 @@ async fn answers_of_real_engines_are_the_embedded_ones() {
         let answer = [head(), std::fs::read(file).expect("a capture")].concat();
         let identity = Identity { owner, ..Identity::default() };
         let engine = FakeEngine::start_as(identity, ([127, 0, 0, 1], 0).into(), move |_, _| {
-            vec![Act::Send(answer.clone())]
+            vec![Action::Send(answer.clone())]
         })
         .await;
         let server = start(&engine.url(), |setup| setup.model.engine_kind = Some(kind)).await;
         assert_eq!(answers(&server).await, expected, "{folder}");
-        assert_eq!(engine.seen.requests()[0][prompt], json!(PROMPT), "{folder}");
+        assert_eq!(engine.received.requests()[0][prompt], json!(PROMPT), "{folder}");
         server.stop().await;
     }
 }

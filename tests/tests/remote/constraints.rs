@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use tests::client::post;
-use tests::fake_engine::{Act, FakeEngine, head, whole};
+use tests::fake_engine::{Action, FakeEngine, head, whole};
 
-use crate::setup::before;
+use crate::setup::server_for;
 
 const CALL: &str = "<think>\n\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
 
@@ -24,13 +24,13 @@ fn grammar_of(body: &Value) -> &Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_demanded_call_is_a_grammar_in_the_models_own_tokens() {
-    let engine = FakeEngine::start(|_, _| vec![Act::Send(whole(CALL))]).await;
-    let server = before(&engine.url()).await;
+    let engine = FakeEngine::start(|_, _| vec![Action::Send(whole(CALL))]).await;
+    let server = server_for(&engine.url()).await;
     let answer = post(server.address, "/v1/responses", &request("required")).await.json();
     let call =
         answer["output"].as_array().expect("items").iter().find(|item| item["type"] == "function_call");
     assert_eq!(call.expect("a call")["arguments"], r#"{"city": "Oslo"}"#);
-    let sent = engine.seen.requests();
+    let sent = engine.received.requests();
     let grammar = grammar_of(&sent[0]).as_str().expect("a grammar");
     // `<tool_call>` is token 710 of the embedded model.
     assert!(grammar.contains("<[710]>") && grammar.contains("get_weather"), "{grammar}");
@@ -41,7 +41,7 @@ async fn a_demanded_call_is_a_grammar_in_the_models_own_tokens() {
 async fn fails_over_grammars(error: Value) -> FakeEngine {
     FakeEngine::start(move |_, body| {
         let failed = [head(), format!("data: {error}\n\ndata: [DONE]\n\n").into_bytes()].concat();
-        vec![Act::Send(if grammar_of(body).is_null() { whole(CALL) } else { failed })]
+        vec![Action::Send(if grammar_of(body).is_null() { whole(CALL) } else { failed })]
     })
     .await
 }
@@ -51,13 +51,13 @@ async fn a_wish_that_the_engine_fails_over_is_left_out_and_a_demand_is_refused()
     for code in [400, 500] {
         let engine =
             fails_over_grammars(json!({ "error": { "message": "no such grammar", "code": code } })).await;
-        let server = before(&engine.url()).await;
+        let server = server_for(&engine.url()).await;
         let wished = post(server.address, "/v1/responses", &request("auto")).await;
         assert_eq!(
             (wished.status.as_u16(), wished.json()["output"][0]["type"].as_str()),
             (200, Some("function_call"))
         );
-        let sent = engine.seen.requests();
+        let sent = engine.received.requests();
         assert_eq!(sent.iter().map(|body| grammar_of(body).is_null()).collect::<Vec<_>>(), [false, true]);
         let demanded = post(server.address, "/v1/responses", &request("required")).await;
         assert_eq!(demanded.status, code);

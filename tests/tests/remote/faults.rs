@@ -10,27 +10,27 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use std::io::Write;
 use tests::client::{get, post};
-use tests::fake_engine::{Act, FakeEngine, Identity, done, event, head, ids, refusal, whole};
+use tests::fake_engine::{Action, FakeEngine, Identity, done, event, head, ids, refusal, whole};
 
-use crate::setup::{ask, before, kinds, question, start, text, urls};
+use crate::setup::{ask, kinds, question, server_for, start, text, urls};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
 /// Starts two engines. The first request to either of them meets `fault`, and every later request is answered well.
-async fn faulty_once(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> [FakeEngine; 2] {
+async fn faulty_once(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> [FakeEngine; 2] {
     let (asked, fault) = (Arc::new(AtomicUsize::new(0)), Arc::new(fault));
     let engine = || {
         let (asked, fault) = (Arc::clone(&asked), Arc::clone(&fault));
         FakeEngine::start(move |_, _| match asked.fetch_add(1, Ordering::SeqCst) {
             0 => fault(),
-            _ => vec![Act::Send(whole(ANSWER))],
+            _ => vec![Action::Send(whole(ANSWER))],
         })
     };
     [engine().await, engine().await]
 }
 
 /// Checks that the other engine gives the answer, and the client notices no fault.
-async fn is_answered_by_another(fault: impl Fn() -> Vec<Act> + Send + Sync + 'static) {
+async fn is_answered_by_another(fault: impl Fn() -> Vec<Action> + Send + Sync + 'static) {
     let [first, second] = faulty_once(fault).await;
     let server = start(&urls(&[&first, &second]), |setup| {
         setup.limits.remote.first_token_time = Duration::from_secs(3);
@@ -38,13 +38,13 @@ async fn is_answered_by_another(fault: impl Fn() -> Vec<Act> + Send + Sync + 'st
     .await;
     let answer = ask(&server).await;
     assert_eq!((answer.status.as_u16(), &*text(&answer)), (200, "Hello there."), "{:?}", answer.body);
-    assert_eq!((first.seen.requests().len(), second.seen.requests().len()), (1, 1));
+    assert_eq!((first.received.requests().len(), second.received.requests().len()), (1, 1));
     server.stop().await;
 }
 
 /// Starts an engine that always acts so; returns status and error code of an answer that isn't streamed.
-async fn refused(acts: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> (u16, Value) {
-    let engine = FakeEngine::start(move |_, _| acts()).await;
+async fn refused(actions: impl Fn() -> Vec<Action> + Send + Sync + 'static) -> (u16, Value) {
+    let engine = FakeEngine::start(move |_, _| actions()).await;
     let server = start(&engine.url(), |setup| {
         setup.limits.remote.first_token_time = Duration::from_millis(500);
         setup.limits.remote.token_time = Duration::from_millis(500);
@@ -60,27 +60,27 @@ async fn refused(acts: impl Fn() -> Vec<Act> + Send + Sync + 'static) -> (u16, V
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_that_is_overloaded_or_behind_a_broken_gateway_is_passed_over() {
     for status in [429, 502, 503, 504] {
-        is_answered_by_another(move || vec![Act::Send(refusal(status, "", "{}"))]).await;
+        is_answered_by_another(move || vec![Action::Send(refusal(status, "", "{}"))]).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_breaks_off_before_its_first_token_is_another_engines() {
     is_answered_by_another(Vec::new).await;
-    is_answered_by_another(|| vec![Act::Reset]).await;
-    is_answered_by_another(|| vec![Act::Send(head())]).await;
-    is_answered_by_another(|| vec![Act::Send([head(), done()].concat())]).await;
-    is_answered_by_another(|| vec![Act::Send([head(), b"data: {\"choi".to_vec()].concat())]).await;
-    is_answered_by_another(|| vec![Act::Send([head(), b"data: no json\n\n".to_vec()].concat())]).await;
-    is_answered_by_another(|| vec![Act::Send([head(), event(&[1 << 30], None)].concat())]).await;
+    is_answered_by_another(|| vec![Action::Reset]).await;
+    is_answered_by_another(|| vec![Action::Send(head())]).await;
+    is_answered_by_another(|| vec![Action::Send([head(), done()].concat())]).await;
+    is_answered_by_another(|| vec![Action::Send([head(), b"data: {\"choi".to_vec()].concat())]).await;
+    is_answered_by_another(|| vec![Action::Send([head(), b"data: no json\n\n".to_vec()].concat())]).await;
+    is_answered_by_another(|| vec![Action::Send([head(), event(&[1 << 30], None)].concat())]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_whose_first_token_is_too_late_is_given_up() {
-    is_answered_by_another(|| vec![Act::UntilGone]).await;
+    is_answered_by_another(|| vec![Action::UntilDisconnect]).await;
     // Comments don't count as tokens.
     is_answered_by_another(|| {
-        vec![Act::Send([head(), b": still there\n\n".to_vec()].concat()), Act::UntilGone]
+        vec![Action::Send([head(), b": still there\n\n".to_vec()].concat()), Action::UntilDisconnect]
     })
     .await;
 }
@@ -105,7 +105,7 @@ async fn an_engine_that_nobody_listens_at_is_passed_over() {
 async fn what_no_other_engine_would_do_better_is_refused_with_its_status() {
     let error = |code: u16, message: &str| {
         let body = format!("{{\"error\": {{\"code\": {code}, \"message\": \"{message}\"}}}}");
-        move || vec![Act::Send(refusal(code, "", &body))]
+        move || vec![Action::Send(refusal(code, "", &body))]
     };
     assert_eq!(
         refused(error(400, "maximum context length is 9 tokens")).await,
@@ -118,7 +118,7 @@ async fn what_no_other_engine_would_do_better_is_refused_with_its_status() {
         let event = format!(
             "data: {{\"error\": {{\"code\": {code}, \"message\": \"{message}\"}}}}\n\ndata: [DONE]\n\n"
         );
-        move || vec![Act::Send([head(), event.clone().into_bytes()].concat())]
+        move || vec![Action::Send([head(), event.clone().into_bytes()].concat())]
     };
     assert_eq!(
         refused(under_200(400, "the maximum model length of 9, context length")).await,
@@ -129,15 +129,19 @@ async fn what_no_other_engine_would_do_better_is_refused_with_its_status() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_lines_and_packed_answers_are_given_up() {
-    let endless =
-        || vec![Act::Send([head(), b"data: ".to_vec(), vec![b'x'; 4 << 20]].concat()), Act::UntilGone];
+    let endless = || {
+        vec![
+            Action::Send([head(), b"data: ".to_vec(), vec![b'x'; 4 << 20]].concat()),
+            Action::UntilDisconnect,
+        ]
+    };
     assert_eq!(refused(endless).await, (500, "server_error".into()));
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&vec![b'\n'; 64 << 20]).expect("it is memory");
     let packed = packed.finish().expect("it is memory");
     let head = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n".to_vec();
     assert_eq!(
-        refused(move || vec![Act::Send([head.clone(), packed.clone()].concat())]).await,
+        refused(move || vec![Action::Send([head.clone(), packed.clone()].concat())]).await,
         (503, "server_unavailable".into())
     );
 }
@@ -145,10 +149,10 @@ async fn endless_lines_and_packed_answers_are_given_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_breaks_off_behind_its_first_token_fails_once() {
     let begun = || [head(), event(&ids("<think>\n\n</think>\n\nHel")[..5], None)].concat();
-    let cuts: [Vec<Act>; 3] = [
-        vec![Act::Send(begun())],
-        vec![Act::Send(begun()), Act::UntilGone],
-        vec![Act::Send(
+    let cuts: [Vec<Action>; 3] = [
+        vec![Action::Send(begun())],
+        vec![Action::Send(begun()), Action::UntilDisconnect],
+        vec![Action::Send(
             [begun(), b"data: {\"error\": {\"code\": 503, \"message\": \"x\"}}\n\n".to_vec()].concat(),
         )],
     ];
@@ -163,7 +167,7 @@ async fn an_answer_that_breaks_off_behind_its_first_token_fails_once() {
             (200, Some("response.failed"))
         );
         assert_eq!(kinds.iter().filter(|kind| *kind == "response.failed").count(), 1);
-        assert_eq!(engine.seen.requests().len(), 1);
+        assert_eq!(engine.received.requests().len(), 1);
         server.stop().await;
     }
 }
@@ -171,10 +175,10 @@ async fn an_answer_that_breaks_off_behind_its_first_token_fails_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_in_single_bytes_is_the_same() {
     let engine = FakeEngine::start(|nth, _| {
-        vec![if nth == 0 { Act::Send(whole(ANSWER)) } else { Act::SendByByte(whole(ANSWER)) }]
+        vec![if nth == 0 { Action::Send(whole(ANSWER)) } else { Action::SendByByte(whole(ANSWER)) }]
     })
     .await;
-    let server = before(&engine.url()).await;
+    let server = server_for(&engine.url()).await;
     let (first, second) = (ask(&server).await, ask(&server).await);
     assert_eq!((text(&first), &first.json()["usage"]), (text(&second), &second.json()["usage"]));
     assert_eq!(first.json()["usage"]["input_tokens_details"]["cached_tokens"], 3);
@@ -183,23 +187,23 @@ async fn an_answer_in_single_bytes_is_the_same() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_that_comes_back_is_looked_at_again() {
-    let first = FakeEngine::start(|_, _| vec![Act::Send(whole(ANSWER))]).await;
+    let first = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
     let address = first.address;
-    let server = before(&first.url()).await;
+    let server = server_for(&first.url()).await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
     first.kill().await;
     while get(server.address, "/health").await.status == 200 {}
     assert_eq!(ask(&server).await.status, 503);
     // An engine with another tokenizer isn't used.
     let other = Identity { tokenizes_alike: false, ..Identity::default() };
-    let other = FakeEngine::start_as(other, address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
+    let other = FakeEngine::start_as(other, address, |_, _| vec![Action::Send(whole(ANSWER))]).await;
     assert_eq!(ask(&server).await.status, 503);
-    assert_eq!(other.seen.requests().len(), 0);
+    assert_eq!(other.received.requests().len(), 0);
     other.kill().await;
     let back =
-        FakeEngine::start_as(Identity::default(), address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
+        FakeEngine::start_as(Identity::default(), address, |_, _| vec![Action::Send(whole(ANSWER))]).await;
     while get(server.address, "/health").await.status != 200 {}
     assert_eq!(text(&ask(&server).await), "Hello there.");
-    assert_eq!(back.seen.requests().len(), 1);
+    assert_eq!(back.received.requests().len(), 1);
     server.stop().await;
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tests::client::{get, post};
-use tests::fake_engine::{Act, FakeEngine, Identity, whole};
+use tests::fake_engine::{Action, FakeEngine, Identity, whole};
 
-use crate::setup::{ask, before, start, text};
+use crate::setup::{ask, server_for, start, text};
 
 const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 
@@ -12,22 +12,22 @@ const ANSWER: &str = "<think>\n\n</think>\n\nHello there.";
 async fn a_list_in_a_file_is_read_again_and_what_left_it_is_asked_nothing_more() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let list = folder.path().join("engines.txt");
-    let answer = |_: usize, _: &serde_json::Value| vec![Act::Send(whole(ANSWER))];
+    let answer = |_: usize, _: &serde_json::Value| vec![Action::Send(whole(ANSWER))];
     let (first, second) = (FakeEngine::start(answer).await, FakeEngine::start(answer).await);
     std::fs::write(&list, format!("# ours\n{}\n", first.url())).expect("a file");
-    let server = before(&format!("@{}", list.display())).await;
+    let server = server_for(&format!("@{}", list.display())).await;
     assert_eq!(text(&ask(&server).await), "Hello there.");
     // A list that can't be parsed changes nothing.
     std::fs::write(&list, "nonsense\n").expect("a file");
     assert_eq!(ask(&server).await.status, 200);
     std::fs::write(&list, second.url()).expect("a file");
-    while second.seen.requests().is_empty() {
+    while second.received.requests().is_empty() {
         // There is no engine from the removal of the first until the second has been probed.
         assert!([200, 503].contains(&ask(&server).await.status.as_u16()));
     }
-    let before = first.seen.requests().len();
+    let before = first.received.requests().len();
     assert_eq!(ask(&server).await.status, 200);
-    assert_eq!(first.seen.requests().len(), before);
+    assert_eq!(first.received.requests().len(), before);
     server.stop().await;
 }
 
@@ -36,13 +36,13 @@ async fn the_key_is_sent_and_another_models_engine_is_refused_at_the_start() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let key = folder.path().join("key");
     std::fs::write(&key, "sesame\n").expect("a file");
-    let engine = FakeEngine::start(|_, _| vec![Act::Send(whole(ANSWER))]).await;
+    let engine = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
     let server = start(&engine.url(), |setup| {
         setup.model.engine_key = Some(format!("file:{}", key.display()).parse().expect("a key"));
     })
     .await;
     assert_eq!(ask(&server).await.status, 200);
-    assert!(engine.seen.head().contains("authorization: bearer sesame"), "{}", engine.seen.head());
+    assert!(engine.received.head().contains("authorization: bearer sesame"), "{}", engine.received.head());
     server.stop().await;
     let other = Identity { tokenizes_alike: false, ..Identity::default() };
     let other = FakeEngine::start_as(other, ([127, 0, 0, 1], 0).into(), |_, _| Vec::new()).await;
@@ -58,17 +58,17 @@ async fn the_key_is_sent_and_another_models_engine_is_refused_at_the_start() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_whose_engines_are_not_there_yet_says_so_and_serves_when_they_come() {
-    let first = FakeEngine::start(|_, _| vec![Act::Send(whole(ANSWER))]).await;
+    let first = FakeEngine::start(|_, _| vec![Action::Send(whole(ANSWER))]).await;
     let address = first.address;
     first.kill().await;
-    let server = before(&format!("http://{address}")).await;
+    let server = server_for(&format!("http://{address}")).await;
     assert_eq!(get(server.address, "/health").await.status, 503);
     let answer =
         post(server.address, "/v1/responses", &json!({ "model": "qwen3-tiny", "input": "Hi" })).await;
     assert_eq!(answer.status, 503);
     assert!(answer.headers.contains_key("retry-after"));
     let _second =
-        FakeEngine::start_as(Identity::default(), address, |_, _| vec![Act::Send(whole(ANSWER))]).await;
+        FakeEngine::start_as(Identity::default(), address, |_, _| vec![Action::Send(whole(ANSWER))]).await;
     while get(server.address, "/health").await.status != 200 {}
     assert_eq!(text(&ask(&server).await), "Hello there.");
     server.stop().await;

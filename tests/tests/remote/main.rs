@@ -8,4 +8,5 @@ mod lists;
 mod overload;
 mod setup;
 mod steps;
+mod tls;
 mod two;

@@ -9,7 +9,7 @@ use tests::fake_engine::FakeEngine;
 use tests::server::{Setup, TestServer};
 
 /// Starts a server in front of the engines at these URLs (or `@FILE`).
-pub(crate) async fn before(engines: &str) -> TestServer {
+pub(crate) async fn server_for(engines: &str) -> TestServer {
     start(engines, |_| {}).await
 }
 

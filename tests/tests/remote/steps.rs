@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tests::client::post;
-use tests::fake_engine::{Act, FakeEngine, done, event, head, ids};
+use tests::fake_engine::{Action, FakeEngine, done, event, head, ids};
 
-use crate::setup::before;
+use crate::setup::server_for;
 
 /// Whole answer whose tokens come in one event.
 fn at_once(text: &str) -> Vec<u8> {
@@ -14,8 +14,9 @@ fn at_once(text: &str) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_behind_a_stop_string_are_not_counted_though_they_came_with_it() {
     let engine =
-        FakeEngine::start(|_, _| vec![Act::Send(at_once("<think>\n\n</think>\n\nHello there today."))]).await;
-    let server = before(&engine.url()).await;
+        FakeEngine::start(|_, _| vec![Action::Send(at_once("<think>\n\n</think>\n\nHello there today."))])
+            .await;
+    let server = server_for(&engine.url()).await;
     let question = json!({
         "model": "qwen3-tiny",
         "messages": [{ "role": "user", "content": "Who are you?" }],

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use tests::client::{json_request, open};
-use tests::fake_engine::{Act, FakeEngine, done, event, head, ids, whole};
+use tests::fake_engine::{Action, FakeEngine, done, event, head, ids, whole};
 use tokio::sync::Semaphore;
 
 use crate::setup::{ask, start, urls};
@@ -44,12 +44,12 @@ async fn one_of_two_that_dies_takes_only_its_own_streams_with_it() {
         let all = all.clone();
         FakeEngine::start(move |nth, _| {
             if nth >= STREAMS {
-                return vec![Act::Send(whole("<think>\n\n</think>\n\nHello again."))];
+                return vec![Action::Send(whole("<think>\n\n</think>\n\nHello again."))];
             }
             let (first, rest) = all.split_at(all.len() - 3);
             let last = [event(rest, Some("stop")), done()].concat();
             let first = [head(), event(first, None)].concat();
-            vec![Act::Send(first), Act::Wait(Arc::clone(&permits)), Act::Send(last)]
+            vec![Action::Send(first), Action::Wait(Arc::clone(&permits)), Action::Send(last)]
         })
     };
     let (dying, living) = (engine(Arc::new(Semaphore::new(0))).await, engine(Arc::clone(&go_on)).await);
@@ -63,7 +63,7 @@ async fn one_of_two_that_dies_takes_only_its_own_streams_with_it() {
         while begun.load(Ordering::SeqCst) < STREAMS {
             tokio::task::yield_now().await;
         }
-        let (lost, kept) = (dying.seen.requests().len(), living.seen.requests().len());
+        let (lost, kept) = (dying.received.requests().len(), living.received.requests().len());
         assert!(lost > 10 && kept > 10 && lost + kept == STREAMS, "{lost} and {kept}");
         dying.kill().await;
         go_on.add_permits(STREAMS);

@@ -43,7 +43,7 @@ async fn until_closed(stream: &mut TcpStream) -> String {
 }
 
 /// Reads an interim answer, which must be `100 Continue`.
-async fn asked_for_the_body(stream: &mut TcpStream) {
+async fn expect_continue(stream: &mut TcpStream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let byte = tokio::time::timeout(Duration::from_secs(30), stream.read_u8()).await;
@@ -71,7 +71,7 @@ async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
     let server = server(LIMIT, NEVER).await;
     let lines = format!("content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n", HELLO.len());
     let mut stream = begin(&server, &lines).await;
-    asked_for_the_body(&mut stream).await;
+    expect_continue(&mut stream).await;
     stream.write_all(HELLO.as_bytes()).await.expect("written");
     let answer = until_closed(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
@@ -83,7 +83,7 @@ async fn who_asks_first_is_told_to_go_on_where_the_body_fits() {
 async fn who_was_told_to_go_on_is_heard_out() {
     let server = server(LARGE, NEVER).await;
     let mut stream = begin(&server, "transfer-encoding: chunked\r\nexpect: 100-continue\r\n").await;
-    asked_for_the_body(&mut stream).await;
+    expect_continue(&mut stream).await;
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, "x".repeat(1 << 20));
     for _ in 0..MUCH >> 20 {
         stream.write_all(chunk.as_bytes()).await.expect("it is taken");

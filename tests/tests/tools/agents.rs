@@ -7,7 +7,7 @@ use tests::client::{json_request, open, post};
 use tests::mask::masked;
 use tests::server::TestServer;
 use tests::tool_server_http::HttpToolServer;
-use tests::tools::{calls, item, request, setup, setup_within, streamed, then_done, types};
+use tests::tools::{calls, item, request, rules_then_done, setup, setup_with_time_limit, streamed, types};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
 
@@ -78,7 +78,7 @@ async fn a_call_runs_and_the_model_goes_on_with_its_result() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn usage_is_the_sum_of_all_turns_and_the_token_limit_bounds_them_together() {
-    let (server, _folder) = serving(&then_done(&calls(&[("echo", json!({}))]))).await;
+    let (server, _folder) = serving(&rules_then_done(&calls(&[("echo", json!({}))]))).await;
     let (_, response) = streamed(&server, &request("hostile", true)).await;
     let usage = &response["usage"];
     let all = usage["output_tokens"].as_u64().expect("a number");
@@ -103,7 +103,7 @@ async fn what_goes_wrong_with_a_tool_is_a_failed_call_and_the_model_goes_on() {
         ("flood", "larger than"),
         ("garbage", "did not answer within"),
     ] {
-        let (server, _folder) = serving(&then_done(&calls(&[(tool, json!({}))]))).await;
+        let (server, _folder) = serving(&rules_then_done(&calls(&[(tool, json!({}))]))).await;
         let (answer, response) = streamed(&server, &request("hostile", true)).await;
         assert_eq!(response["status"], "completed", "{tool}");
         let call = item(&response, "mcp_call");
@@ -120,7 +120,8 @@ async fn what_goes_wrong_with_a_tool_is_a_failed_call_and_the_model_goes_on() {
 async fn calls_of_one_turn_run_beside_each_other() {
     // Each call waits until the other has arrived.
     let listening = HttpToolServer::start(([127, 0, 0, 1], 0).into()).await;
-    let (server, _folder) = serving(&then_done(&calls(&[("meet", json!({})), ("meet", json!({}))]))).await;
+    let (server, _folder) =
+        serving(&rules_then_done(&calls(&[("meet", json!({})), ("meet", json!({}))]))).await;
     let mut body = request("other", true);
     body["tools"][0]["server_url"] = json!(listening.url());
     let (_, response) = streamed(&server, &body).await;
@@ -189,7 +190,7 @@ async fn a_call_waits_for_the_clients_approval_and_runs_or_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_for_the_client_ends_the_response_after_the_servers_own_have_run() {
     let words = calls(&[("echo", json!({ "a": 1 })), ("get_weather", json!({ "city": "Oslo" }))]);
-    let (server, _folder) = serving(&then_done(&words)).await;
+    let (server, _folder) = serving(&rules_then_done(&words)).await;
     let mut body = request("hostile", true);
     let function = json!({ "type": "function", "name": "get_weather", "parameters": { "type": "object" } });
     body["tools"].as_array_mut().expect("a list").push(function);
@@ -202,7 +203,7 @@ async fn a_call_for_the_client_ends_the_response_after_the_servers_own_have_run(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_beyond_max_tool_calls_do_not_run() {
     let echo = || ("echo", json!({ "a": 1 }));
-    let (server, _folder) = serving(&then_done(&calls(&[echo(), echo(), echo()]))).await;
+    let (server, _folder) = serving(&rules_then_done(&calls(&[echo(), echo(), echo()]))).await;
     let mut body = request("hostile", true);
     body["max_tool_calls"] = json!(2);
     let (_, response) = streamed(&server, &body).await;
@@ -225,8 +226,9 @@ async fn a_model_that_never_stops_calling_is_stopped() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stops_ends_calls_under_way_at_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let rules = then_done(&calls(&[("hang", json!({}))]));
-    let mut setup = setup_within(folder.path(), HOSTILE, &rules, Vec::new(), Duration::from_hours(1));
+    let rules = rules_then_done(&calls(&[("hang", json!({}))]));
+    let mut setup =
+        setup_with_time_limit(folder.path(), HOSTILE, &rules, Vec::new(), Duration::from_hours(1));
     setup.limits.grace = Duration::from_millis(1);
     let server = TestServer::start(setup).await;
     let address = server.address;

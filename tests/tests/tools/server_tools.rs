@@ -10,7 +10,8 @@ use tests::server::TestServer;
 use tests::tool_server_http::HttpToolServer;
 use tests::tool_server_sse::{KEY, SseToolServer};
 use tests::tools::{
-    calls, eventually, item, request, setup, setup_with, setup_within, streamed, then_done, types,
+    calls, eventually, item, request, rules_then_done, setup, setup_with, setup_with_time_limit, streamed,
+    types,
 };
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_hostile-mcp");
@@ -44,7 +45,7 @@ async fn tools_of_the_server_that_a_choice_leaves_out_are_neither_shown_nor_list
         ("browser.search", json!({ "query": "oslo" })),
         ("python", json!({ "code": "1" })),
     ]);
-    let server = TestServer::start(setup(folder.path(), HOSTILE, &then_done(&words))).await;
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done(&words))).await;
     let search = ["browser.search", "browser.open", "browser.find"];
     // Allowed tools; names that the model is shown; types of the calls that the server runs; whether the answer has a list of tools.
     for (allowed, seen, ran, listed) in [
@@ -107,7 +108,7 @@ async fn a_call_that_was_agreed_to_runs_though_its_tool_is_no_longer_shown() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forced_call_of_a_servers_tool_is_refused_in_words() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let server = TestServer::start(setup(folder.path(), HOSTILE, &then_done("Hi."))).await;
+    let server = TestServer::start(setup(folder.path(), HOSTILE, &rules_then_done("Hi."))).await;
     for choice in [
         json!({ "type": "mcp", "server_label": "hostile", "name": "echo" }),
         json!({ "type": "web_search" }),
@@ -152,7 +153,7 @@ async fn a_client_that_leaves_cancels_the_call_and_the_tool_server_goes_on() {
         vec![("web", Endpoint::Url(UrlEndpoint::new(listening.url()))), ("events", Endpoint::Url(events))];
     let folder = tempfile::tempdir().expect("a temporary folder");
     // A call that ends has been cancelled, since the time limit is never reached.
-    let mut setup = setup_within(folder.path(), HOSTILE, &leaving(), more, Duration::from_hours(1));
+    let mut setup = setup_with_time_limit(folder.path(), HOSTILE, &leaving(), more, Duration::from_hours(1));
     // The server notices the disconnected client when it sends the next comment.
     setup.limits.keep_alive = Duration::from_millis(100);
     let server = TestServer::start(setup).await;
@@ -178,7 +179,8 @@ async fn calls_beyond_the_bound_wait_for_their_turn() {
     // Calls run in pairs, as each waits until another has arrived.
     let meet = || ("meet", json!({}));
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut setup = setup(folder.path(), HOSTILE, &then_done(&calls(&[meet(), meet(), meet(), meet()])));
+    let mut setup =
+        setup(folder.path(), HOSTILE, &rules_then_done(&calls(&[meet(), meet(), meet(), meet()])));
     setup.limits.mcp.calls_at_once = 2;
     let server = TestServer::start(setup).await;
     let mut body = request("other", true);
@@ -194,7 +196,7 @@ async fn calls_beyond_the_bound_wait_for_their_turn() {
 async fn a_server_that_a_request_names_may_speak_the_older_transport() {
     let older = SseToolServer::start().await;
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let rules = then_done(&calls(&[("echo", json!({ "a": 1 }))]));
+    let rules = rules_then_done(&calls(&[("echo", json!({ "a": 1 }))]));
     let server = TestServer::start(setup(folder.path(), HOSTILE, &rules)).await;
     let mut body = request("other", true);
     body["tools"][0]["server_url"] = json!(older.url("sse"));

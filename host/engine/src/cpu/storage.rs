@@ -3,7 +3,7 @@
 
 use half::{bf16, f16};
 use kernels::cpu::{
-    Cpu, Elements, Fp8Blocks, Inputs, Matrix, Mxfp4, QuantizeError, QuantizedMatrix, RepackedMatrix,
+    Cpu, Elements, Fp8Blocks, InputRounding, Matrix, Mxfp4, QuantizeError, QuantizedMatrix, RepackedMatrix,
 };
 use memmap2::MmapMut;
 
@@ -34,7 +34,7 @@ struct Part {
     weights: PartWeights,
     rows: usize,
     cols: usize,
-    inputs: Inputs,
+    inputs: InputRounding,
 }
 
 #[derive(Debug)]
@@ -106,8 +106,8 @@ impl Storage {
 
     fn unquantized(self, cpu: &Cpu, parts: Vec<Part>) -> Result<Vec<Part>, LoadError> {
         let inputs = match self.dtype {
-            InputDtype::Auto => Inputs::AsWeights,
-            InputDtype::F32 => Inputs::F32,
+            InputDtype::Auto => InputRounding::Bf16IfExact,
+            InputDtype::F32 => InputRounding::None,
         };
         let kept = |part: Part| {
             let weights = if self.repacks(cpu) { part.repacked(cpu)? } else { None };
@@ -184,7 +184,7 @@ impl Part {
                 PartWeights::Mxfp4 { codes: codes.clone(), scales: scales.clone() }
             }
         };
-        Ok(Self { weights, rows, cols, inputs: Inputs::F32 })
+        Ok(Self { weights, rows, cols, inputs: InputRounding::None })
     }
 
     fn bytes(&self) -> usize {

@@ -10,10 +10,11 @@ use std::ops::Range;
 use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant};
 
 use super::CudaError;
-use super::attention_work::{AttentionWork, WorkSizes};
+use super::attention_work::{AttentionWork, WorkKinds, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
-use super::ops::{ExpertScratch, LatentScratch, size, work_kinds};
+use super::scratch::{ExpertScratch, LatentScratch};
+use super::size::size;
 use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
@@ -103,7 +104,7 @@ impl CudaBackend {
             normed: device.allocate("activations", logit_rows * config.hidden * 2)?,
             logits: device.allocate("logits", logit_rows * config.vocab * 4)?,
         };
-        let (kinds, sizes) = (work_kinds(config, deterministic), WorkSizes { rows, lanes, context });
+        let (kinds, sizes) = (WorkKinds::of(config, deterministic), WorkSizes { rows, lanes, context });
         let bytes = layout.bytes() + AttentionWork::bytes(&kinds, sizes);
         let inputs = device.allocate("the step's inputs", bytes)?;
         device.zero(inputs, bytes)?;

@@ -112,7 +112,7 @@ fn heads_of(head_dim: usize) -> Result<usize, LoadError> {
     if head_dim > 0 && head_dim <= 256 && (narrow || head_dim.is_multiple_of(16)) {
         return Ok(head_dim);
     }
-    Err(super::weights::unsupported(&format!("heads of {head_dim}")))
+    Err(super::supported::unsupported(&format!("heads of {head_dim}")))
 }
 
 #[cfg(test)]

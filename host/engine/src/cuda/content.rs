@@ -9,7 +9,7 @@ use std::ops::Range;
 use cuda_kernels::{DevicePtr, Launch, RandomCodes, RandomWeights, e4m3_value, pack_mxfp4};
 use half::{bf16, f16};
 
-use super::weights::unsupported;
+use super::supported::unsupported;
 use crate::models::{Codes, Dtype, LoadError, RandomValues, StoredMatrix, WeightTensor};
 
 /// Source of some bytes on the device, and their conversion.

@@ -8,7 +8,7 @@ use cuda_kernels::{DevicePtr, DrawRow, EditRow, Launch, MAX_TOP, Sample, Sampled
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
-use super::ops::size;
+use super::size::size;
 use super::staging::StagingRing;
 use crate::runner::{Draw, Draws, Edit, SampleError};
 use crate::token::{Logprobs, Token};

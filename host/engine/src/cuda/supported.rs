@@ -1,7 +1,6 @@
 //! Check of a model's configuration against the kernels that exist, before any weight is loaded: an unsupported size is an error of one
 //! line.
 
-use super::weights::unsupported;
 use crate::models::ops::Scoring;
 use crate::models::{AttentionConfig, ExpertsConfig, LatentConfig, LoadError, MlpConfig, ModelConfig};
 
@@ -42,4 +41,9 @@ fn experts(sizes: &ExpertsConfig, hidden: usize) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(unsupported(&format!("experts of {hidden} by {intermediate}")))
+}
+
+/// Error for what no kernel supports.
+pub(super) fn unsupported(what: &str) -> LoadError {
+    LoadError::Unsupported { device: "cuda", what: what.to_owned() }
 }

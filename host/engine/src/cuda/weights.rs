@@ -98,6 +98,15 @@ impl WeightUpload {
     }
 }
 
+/// Rotary embedding on the device.
+#[derive(Debug)]
+pub(super) struct Rope {
+    /// Radians per position of each pair of rotated dimensions.
+    pub(super) frequencies: DeviceVector,
+    /// Factor of the cosines and sines.
+    pub(super) scale: f32,
+}
+
 /// Whether the parts are two matrices of one shape, whose number of rows is a multiple of [`INTERLEAVED`].
 fn may_interleave(parts: &[StoredMatrix]) -> bool {
     matches!(parts, [gate, up] if gate.shape() == up.shape() && gate.shape().0.is_multiple_of(INTERLEAVED))
@@ -109,11 +118,6 @@ fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>
     let of_each =
         |start| contents.iter().map(move |whole| Content::Part { whole, part: start..start + piece });
     (0..bytes).step_by(piece).flat_map(of_each).collect()
-}
-
-/// Error for what no kernel supports.
-pub(super) fn unsupported(what: &str) -> LoadError {
-    LoadError::Unsupported { device: "cuda", what: what.to_owned() }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod layers;
 mod loading;
 pub mod ops;
 mod random;
+mod random_bytes;
 mod rope;
 mod stored;
 mod tensor;
@@ -27,8 +28,8 @@ pub use config::{
 };
 pub use decoder::Model;
 pub use error::LoadError;
-pub use random::RandomBytes;
-pub(crate) use random::RandomValues;
+pub use random_bytes::RandomBytes;
+pub(crate) use random_bytes::RandomValues;
 #[cfg(test)]
 pub(crate) use stored::CodeKind;
 pub use stored::{Codes, ExpertWeights, StoredMatrix, WeightRole};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use safetensors::tensor::Dtype as StoredDtype;
 
-use super::random::RandomValues;
+use super::random_bytes::RandomValues;
 use super::tensor::{WeightTensor, part, random_values};
 use crate::files::FileBytes;
 

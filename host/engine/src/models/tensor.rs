@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
-use super::random::RandomValues;
+use super::random_bytes::RandomValues;
 use crate::files::FileBytes;
 
 /// Element types that weights come in.

@@ -1,7 +1,7 @@
 //! Admission and preemption: which sequences get KV blocks, and which lose them.
 
 use super::Scheduler;
-use super::plan::Budget;
+use super::budget::Budget;
 use super::queue::Queue;
 use crate::sequence::Sequence;
 

@@ -9,7 +9,9 @@
 //! the tokens that a step under way will bring, or reads a clock. Called by the engine's thread only (`engine_step.rs`).
 
 mod admit;
+mod budget;
 mod build;
+mod draw_buffers;
 mod draws;
 mod in_flight;
 mod plan;
@@ -34,7 +36,7 @@ use crate::options::LocalOptions;
 use crate::runner::RunnerShape;
 use crate::sequence::Sequence;
 
-use draws::DrawBuffers;
+use draw_buffers::DrawBuffers;
 use in_flight::InFlightStep;
 use queue::Queue;
 

@@ -4,7 +4,7 @@
 //! block that another sequence is about to need. With a runner that is one step ahead, a sequence gets a draft only when all its tokens
 //! are known; a sequence whose drafts were accepted waits until they are.
 
-use super::plan::Budget;
+use super::budget::Budget;
 use crate::blocks::BlockPool;
 use crate::sequence::{MaskWait, Sequence};
 use crate::speculation::SpeculationOptions;

@@ -8,6 +8,7 @@
 
 mod pace;
 mod prompt_lookup;
+mod source;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,6 +18,7 @@ use crate::panics::panic_text;
 
 use pace::Pace;
 use prompt_lookup::PromptLookup;
+use source::DraftSource;
 
 /// Limits of speculative decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +39,6 @@ impl Default for SpeculationOptions {
     fn default() -> Self {
         Self { draft_tokens: 8, decode_rows: 16 }
     }
-}
-
-/// Source of drafts: guesses how a sequence goes on.
-trait DraftSource {
-    /// Appends at most `most` tokens to an empty `draft` that may follow `tokens`, the sequence so far.
-    fn propose(&mut self, tokens: &[u32], most: usize, draft: &mut Vec<u32>);
 }
 
 /// Drafts from a mask that allows only one text.

@@ -5,7 +5,7 @@
 //! Invariants: a lookup costs O(1), whatever the text, and a token is indexed once (amortised, as the table of chains grows);
 //! 12 bytes per token at most. It knows nothing but the sequence's tokens, which never change.
 
-use super::DraftSource;
+use super::source::DraftSource;
 
 /// Shortest match, in tokens.
 const SHORTEST: usize = 2;

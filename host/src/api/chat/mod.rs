@@ -16,8 +16,8 @@ pub mod validator;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
+use super::answer_schemas::AnswerSchemas;
 use super::error;
-use super::openapi::AnswerSchemas;
 
 pub(super) use chunks::{ChatUsage, TokenIds};
 pub use machine::ChatMachine;

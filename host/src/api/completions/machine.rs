@@ -111,7 +111,7 @@ impl ChoiceMachine {
         self.logprobs.as_ref()?;
         let mut logprobs = TextLogprobs::default();
         for token in &delta.tokens {
-            let at = delta.floor_char_boundary(token.at);
+            let at = delta.floor_char_boundary(token.offset);
             logprobs.push(token, before + delta[..at].chars().count());
         }
         Some(logprobs)

@@ -1,8 +1,9 @@
 //! Table of the endpoints of the main address. A test shows that the router has these and no others.
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
+use super::super::answer_schemas::AnswerSchemas;
 use super::super::fields::Tables;
 use super::super::{chat, completions, error, messages, models, responses, tokenize};
 
@@ -28,14 +29,6 @@ pub(crate) struct Endpoint {
     pub(super) errors: ErrorFormat,
 }
 
-/// Schemas of an endpoint's answers.
-pub(crate) struct AnswerSchemas {
-    /// Schema of an answer in one piece.
-    pub(crate) whole: Value,
-    /// Schema of the data of a stream's events, if the endpoint has streams.
-    pub(crate) events: Option<Value>,
-}
-
 /// Shapes of error objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorFormat {
@@ -54,13 +47,6 @@ impl ErrorFormat {
             Self::OpenAi | Self::Responses => error::body_schema(generator),
             Self::Anthropic => messages::error_schema(generator),
         }
-    }
-}
-
-impl AnswerSchemas {
-    /// Schemas of an endpoint without streams.
-    pub(crate) fn whole<T: JsonSchema>(generator: &mut SchemaGenerator) -> Self {
-        Self { whole: generator.subschema_for::<T>().to_value(), events: None }
     }
 }
 

@@ -15,7 +15,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-pub(crate) use endpoints::AnswerSchemas;
+use super::answer_schemas::AnswerSchemas;
 use endpoints::{ENDPOINTS, Endpoint, ErrorFormat};
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());

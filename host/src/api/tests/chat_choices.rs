@@ -102,10 +102,10 @@ fn a_choice_that_fails_is_the_end_of_all() {
     assert_eq!((status, &chunks.last().unwrap()["error"]), (500, &body["error"]));
 }
 
-fn token(at: usize, bytes: &[u8], logprob: f32) -> DeltaToken {
+fn token(offset: usize, bytes: &[u8], logprob: f32) -> DeltaToken {
     let one = |bytes: &[u8], logprob| TokenLogprob { id: 1, bytes: bytes.to_vec(), logprob };
     let top = vec![one(bytes, logprob), one(b"other", f32::NEG_INFINITY)];
-    DeltaToken { at, logprobs: Arc::new(TokenLogprobs { chosen: one(bytes, logprob), top }) }
+    DeltaToken { offset, logprobs: Arc::new(TokenLogprobs { chosen: one(bytes, logprob), top }) }
 }
 
 fn content(text: &str, tokens: Vec<DeltaToken>) -> TurnEvent {

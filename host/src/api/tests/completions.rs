@@ -103,9 +103,9 @@ fn echoed_prompts_stand_before_each_of_their_choices() {
 #[test]
 fn log_probabilities_are_lists_side_by_side() {
     let one = |text: &str, logprob| TokenLogprob { id: 1, bytes: text.as_bytes().to_vec(), logprob };
-    let token = |at, text: &str| {
+    let token = |offset, text: &str| {
         let logprobs = TokenLogprobs { chosen: one(text, -1.0), top: vec![one("best", -0.5)] };
-        DeltaToken { at, logprobs: Arc::new(logprobs) }
+        DeltaToken { offset, logprobs: Arc::new(logprobs) }
     };
     let mut machine = machine(completions::read, &with(&json!({ "logprobs": 1 })));
     let mut frames = Frames::new();

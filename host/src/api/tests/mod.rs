@@ -101,7 +101,7 @@ fn with_token(text: &str) -> Delta {
     let chosen = token(text.as_bytes(), -0.25);
     let top = vec![chosen.clone(), token(b"\xf0\x9f", f32::NEG_INFINITY)];
     let logprobs = Arc::new(TokenLogprobs { chosen, top });
-    Delta { text: text.into(), tokens: vec![DeltaToken { at: 0, logprobs }] }
+    Delta { text: text.into(), tokens: vec![DeltaToken { offset: 0, logprobs }] }
 }
 
 /// Default settings with fixed keys.

@@ -71,9 +71,9 @@ pub(super) fn cut_finely(turn: &Turn) -> Turn {
 
 fn pieces(delta: &Delta) -> Vec<Delta> {
     let piece = |(at, c): (usize, char)| {
-        let begins = |token: &&DeltaToken| (at..at + c.len_utf8()).contains(&token.at);
+        let begins = |token: &&DeltaToken| (at..at + c.len_utf8()).contains(&token.offset);
         let tokens = delta.tokens.iter().filter(begins);
-        let tokens = tokens.map(|token| DeltaToken { at: token.at - at, ..token.clone() }).collect();
+        let tokens = tokens.map(|token| DeltaToken { offset: token.offset - at, ..token.clone() }).collect();
         Delta { tokens, ..Delta::from(c.to_string()) }
     };
     delta.text.char_indices().map(piece).collect()

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use host::parser::{Plugin, built_from};
+use host::parser::{Plugin, build_sections};
 
 use super::source::ParserArguments;
 
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let runtime = arguments.parser.runtime()?;
     let source = arguments.parser.source()?;
     let plugin = runtime.load(&source, &arguments.option)?;
-    let stamps = built_from(&runtime.read(&source)?);
+    let stamps = build_sections(&runtime.read(&source)?);
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let mut all = super::list::as_json(&source.name(), &plugin);

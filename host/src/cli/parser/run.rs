@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use host::api::Protocol;
-use host::conformance::{self, Parsers, Recording};
+use host::conformance::{self, ParserSource, Recording};
 use serde_json::{Value, json};
 
 use super::source::ParserArguments;
@@ -24,11 +24,11 @@ pub(super) struct RunArguments {
 }
 
 pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
-    let parsers = arguments.parser.load()?;
+    let source = arguments.parser.load()?;
     let mut out = std::io::stdout().lock();
     let mut passed = true;
     for file in &arguments.case {
-        let played = play(file, &parsers, arguments.events);
+        let played = play(file, &source, arguments.events);
         passed &= matches!(&played, Ok(printed) if printed.get("fault").is_none());
         if let [_] = arguments.case.as_slice() {
             writeln!(out, "{}", serde_json::to_string_pretty(&played.map_err(anyhow::Error::msg)?)?)?;
@@ -42,8 +42,8 @@ pub(super) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Plays one case; the result as JSON.
-fn play(file: &Path, parsers: &dyn Parsers, events: Option<Protocol>) -> Result<Value, String> {
-    let recording = Recording::load_to_show(file, parsers)?;
+fn play(file: &Path, source: &dyn ParserSource, events: Option<Protocol>) -> Result<Value, String> {
+    let recording = Recording::load_to_show(file, source)?;
     let outcome = conformance::play_case(&recording);
     let items = outcome.items.as_ref().map_err(ToString::to_string)?;
     let mut printed = json!({ "items": items, "end": outcome.end() });

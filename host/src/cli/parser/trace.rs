@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use host::api::Protocol;
-use host::conformance::{self, Outcome, ParserCall, Question, Recording, TracedStep};
+use host::conformance::{self, CallInput, Outcome, ParserCall, Recording, TracedStep};
 use host::parser::contract::{JsonRest, Op, Run, Step, Until};
 use host::turn::{ItemHead, TurnEvent};
 use serde_json::{Value, json};
@@ -102,20 +102,20 @@ fn show(name: &str, step: &TracedStep, markers: &[String], out: &mut impl Write)
     if step.calls.is_empty() && !step.came.is_empty() && step.events.is_empty() {
         writeln!(out, "         {}", painted(DIM, "held back, or going where an until sends it"))?;
     }
-    for ParserCall { asked, answer } in &step.calls {
-        let asked = match asked {
-            Question::Text(text) => format!("text «{}»", visible(text)),
-            Question::Marker(index) => {
+    for ParserCall { input, answer } in &step.calls {
+        let input = match input {
+            CallInput::Text(text) => format!("text «{}»", visible(text)),
+            CallInput::Marker(index) => {
                 let literal = markers.get(*index as usize).map_or("?", String::as_str);
                 format!("marker {index} «{}»", visible(literal))
             }
-            Question::Finish(reason) => format!("finish {reason:?}"),
+            CallInput::Finish(reason) => format!("finish {reason:?}"),
         };
         let answer = match answer {
             Ok(step) => painted(OP, step_words(step)),
             Err(fault) => painted(BAD, &fault.reason),
         };
-        writeln!(out, "         {asked} -> {answer}")?;
+        writeln!(out, "         {input} -> {answer}")?;
     }
     for event in &step.events {
         writeln!(out, "         {}", painted(EVENT, event_words(event)))?;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::conformance::{Parsers, Start, Subject};
+use crate::conformance::{ParserSource, Start, Subject};
 use crate::limits::ParserLimits;
 use crate::parser::contract::{
-    Descriptor, Fault, FinishReason, Op, Payload, Route, Run, Step, StreamParser, ToolCall, Used,
+    Descriptor, Fault, FinishReason, Op, Payload, ResourceUsage, Route, Run, Step, StreamParser, ToolCall,
 };
 
 const MARKERS: [&str; 5] = ["<think>", "</think>", "<call>", "</call>", "<end>"];
@@ -44,8 +44,8 @@ pub(super) enum Habit {
 /// The toy as a parser under test.
 pub(super) struct Native(pub(super) Habit);
 
-impl Parsers for Native {
-    fn with(&self, _: &[(String, String)]) -> Result<Arc<Subject>, String> {
+impl ParserSource for Native {
+    fn load(&self, _: &[(String, String)]) -> Result<Arc<Subject>, String> {
         let habit = self.0;
         let streams = Arc::new(AtomicUsize::new(0));
         let start = || -> Start {
@@ -198,7 +198,7 @@ impl StreamParser for Toy {
         })
     }
 
-    fn used(&self) -> Option<Used> {
-        Some(Used { fuel: self.fuel, memory: 1 << 16 })
+    fn usage(&self) -> Option<ResourceUsage> {
+        Some(ResourceUsage { fuel: self.fuel, memory: 1 << 16 })
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use engine::{Constraint, ConstraintSupport, EngineInfo, JsonBegins, JsonConstraint};
 use serde_json::json;
 
-use super::Maker;
+use super::ConstraintBuilder;
 use crate::limits::Limits;
 use crate::limits::ParserLimits;
 use crate::mask::Grammars;
@@ -16,9 +16,9 @@ use crate::model::error::{ConstraintField, StartError};
 use crate::model::fixture;
 use crate::model::job::{Beginning, Job};
 use crate::model::locate::locate;
+use crate::model::opening_state::OpeningProbe;
+use crate::model::opening_state::tests::{function, job, load, opening, shipped};
 use crate::model::parsers::ParserBinding;
-use crate::model::standing::Samples;
-use crate::model::standing::tests::{function, job, load, opening, shipped};
 use crate::parser::Plugin;
 use crate::parser::contract::ToolChoice;
 use crate::prompt::Tokenizer;
@@ -52,13 +52,13 @@ fn made(
     constraints: ConstraintSupport,
 ) -> Result<Constraint, (ConstraintField, String)> {
     let (opening, engine) = (opening(parser, pieces), info(constraints));
-    let samples = Samples { parser, job, opening: &opening };
+    let probe = OpeningProbe { parser, job, opening: &opening };
     let grammars = Grammars::new(
         Arc::new(Tokenizer::load(&locate(None).unwrap().files).unwrap()),
         Limits::default().mask_time,
     );
-    let maker = Maker { job, parser, samples, engine: &engine, grammars: &grammars };
-    maker.demanded(job.demand().unwrap()).map_err(|error| match error {
+    let builder = ConstraintBuilder { job, parser, probe, engine: &engine, grammars: &grammars };
+    builder.required(job.demand().unwrap()).map_err(|error| match error {
         StartError::Constraint { field, reason } => (field, reason),
         other => panic!("{other}"),
     })

@@ -7,9 +7,9 @@ mod argument;
 mod binding;
 mod facts;
 mod loader;
-mod pins;
+pub(super) mod pins;
 mod report;
-mod select;
+pub(super) mod select;
 mod watch;
 
 use std::ffi::OsString;
@@ -42,13 +42,13 @@ pub(super) struct Parsers {
     loader: Mutex<Loader>,
     model_tokens: ModelTokens,
     /// Binding without a parser, whose output is all text, for answers to raw prompts.
-    bare: Arc<ParserBinding>,
+    without_parser: Arc<ParserBinding>,
     /// Folders to watch.
     folders: Vec<PathBuf>,
     /// Name of the file that was asked for, also if it doesn't end in `.wasm`.
     file: Option<OsString>,
     /// Lock that is held during a reload. It is asynchronous, so a waiting reload occupies no thread.
-    pub(super) turn: Arc<tokio::sync::Mutex<()>>,
+    pub(super) reload_lock: Arc<tokio::sync::Mutex<()>>,
     /// Notified after each load.
     loaded: Notify,
 }
@@ -74,10 +74,10 @@ impl Parsers {
         log_choice(&model, &choice);
         let report = first_report(&choice, &loader.candidates);
         let binding = bind(choice, &model_tokens)?;
-        let bare = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &model_tokens)?);
+        let without_parser = Arc::new(ParserBinding::new(Plugin::none(), Vec::new(), &model_tokens)?);
         Ok(Self {
             model,
-            bare,
+            without_parser,
             in_memory: Mutex::new(vec![Arc::downgrade(&binding)]),
             current: RwLock::new(binding),
             report: RwLock::new(report),
@@ -85,7 +85,7 @@ impl Parsers {
             model_tokens,
             folders,
             file,
-            turn: Arc::default(),
+            reload_lock: Arc::default(),
             loaded: Notify::new(),
         })
     }
@@ -96,8 +96,8 @@ impl Parsers {
     }
 
     /// The binding without a parser, whose output is all text.
-    pub(super) fn bare(&self) -> Arc<ParserBinding> {
-        Arc::clone(&self.bare)
+    pub(super) fn without_parser(&self) -> Arc<ParserBinding> {
+        Arc::clone(&self.without_parser)
     }
 
     /// Report on the current parser, the candidates and the last load.
@@ -122,22 +122,26 @@ impl Parsers {
         log_candidates(&self.model, &loader.candidates, &before.candidates);
         let candidates = std::mem::take(&mut loader.candidates);
         let report = match choice.and_then(|choice| self.swap(choice, &before)) {
-            Ok(Some(serving)) => note(before, cause, LoadResult::Swapped, Some(serving), candidates, None),
-            Ok(None) => match newly_bad(&candidates, &before.candidates) {
-                Some(error) => note(before, cause, LoadResult::Failed, None, candidates, Some(error)),
-                None => note(before, cause, LoadResult::Unchanged, None, candidates, None),
+            Ok(Some(serving)) => {
+                report_after(before, cause, LoadResult::Swapped, Some(serving), candidates, None)
+            }
+            Ok(None) => match new_error(&candidates, &before.candidates) {
+                Some(error) => report_after(before, cause, LoadResult::Failed, None, candidates, Some(error)),
+                None => report_after(before, cause, LoadResult::Unchanged, None, candidates, None),
             },
-            Err(error) => note(before, cause, LoadResult::Failed, None, candidates, Some(error.to_string())),
+            Err(error) => {
+                report_after(before, cause, LoadResult::Failed, None, candidates, Some(error.to_string()))
+            }
         };
         self.publish(report)
     }
 
     /// Reports that a reload panicked.
-    pub(super) fn reload_broke(&self, cause: &'static str) -> ParserReport {
+    pub(super) fn reload_panicked(&self, cause: &'static str) -> ParserReport {
         let before = self.report();
         let candidates = before.candidates.clone();
         let error = Some("loading the parser panicked".to_owned());
-        self.publish(note(before, cause, LoadResult::Failed, None, candidates, error))
+        self.publish(report_after(before, cause, LoadResult::Failed, None, candidates, error))
     }
 
     /// Makes the choice the current parser; `None` if it is that already.
@@ -196,7 +200,7 @@ fn first_report(choice: &ParserChoice, candidates: &[CandidateReport]) -> Parser
 }
 
 /// Makes the report after a load.
-fn note(
+fn report_after(
     before: ParserReport,
     cause: &'static str,
     result: LoadResult,
@@ -211,7 +215,7 @@ fn note(
 }
 
 /// Error of a file that had no such error before.
-fn newly_bad(candidates: &[CandidateReport], before: &[CandidateReport]) -> Option<String> {
+fn new_error(candidates: &[CandidateReport], before: &[CandidateReport]) -> Option<String> {
     candidates
         .iter()
         .find(|candidate| candidate.is_bad() && !before.contains(candidate))?

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::RoutingOptions;
 use super::bound::Loads;
+use super::candidate::{Candidacy, Candidate};
 use super::engines::Engine;
 use super::gauges::Report;
 use super::hash::weight;
@@ -31,23 +32,6 @@ pub(super) struct Choice {
     pub(super) is_first: bool,
     /// Whether no other host routes to these engines, as far as they report.
     pub(super) is_alone: bool,
-}
-
-/// Result of a selection for one engine.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) candidacy: Candidacy,
-    /// Requests on the engine: this router's, and others' as last reported.
-    pub(super) load: u32,
-}
-
-/// Whether an engine may take the request that is being placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Candidacy {
-    None,
-    /// The KV cache is full: taken only if those of all other candidates are, too.
-    Full,
-    Yes,
 }
 
 /// A request that an engine is selected for.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::RoutingOptions;
 use super::breaker::{Breaker, BreakerState, Permit};
-use super::candidates::{Candidacy, Candidate};
+use super::candidate::{Candidacy, Candidate};
 use super::gauges::{Gauges, Report, ReportedLoad};
 use super::hash::name_hash;
 

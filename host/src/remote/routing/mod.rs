@@ -18,6 +18,7 @@
 
 mod bound;
 mod breaker;
+mod candidate;
 mod candidates;
 mod engines;
 mod gauges;

@@ -14,29 +14,16 @@ mod vllm_params;
 use engine::{Logprobs, SubmitError, Token};
 
 use super::facts::Facts;
+use super::kind::EngineKind;
 use super::request::RemoteRequest;
 
-/// Kind of a remote engine, named by its protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineKind {
-    /// `/v1/completions` with token ids, in vLLM's form.
-    OpenAi,
-    /// vLLM's `/inference/v1/generate`.
-    Vllm,
-    /// SGLang's `/generate`.
-    Sglang,
-    /// llama.cpp's `/completion`.
-    LlamaCpp,
-}
-
-impl EngineKind {
-    pub(super) fn wire(self) -> &'static dyn Wire {
-        match self {
-            Self::OpenAi => &openai::OpenAi,
-            Self::Vllm => &vllm::Vllm,
-            Self::Sglang => &sglang::Sglang,
-            Self::LlamaCpp => &llamacpp::LlamaCpp,
-        }
+/// Protocol of a kind of engines.
+pub(super) fn of(kind: EngineKind) -> &'static dyn Wire {
+    match kind {
+        EngineKind::OpenAi => &openai::OpenAi,
+        EngineKind::Vllm => &vllm::Vllm,
+        EngineKind::Sglang => &sglang::Sglang,
+        EngineKind::LlamaCpp => &llamacpp::LlamaCpp,
     }
 }
 

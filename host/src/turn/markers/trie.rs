@@ -56,7 +56,7 @@ impl Trie {
     }
 
     /// Whether a longer literal passes through this node.
-    pub(super) fn goes_on(&self, node: usize) -> bool {
+    pub(super) fn has_children(&self, node: usize) -> bool {
         !self.nodes[node].edges.is_empty()
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use super::{FaultPolicy, Item, ItemHead, ItemStatus, MarkerTable, TokenText, Turn, TurnSettings};
 use feed::{cut, driven, tokenized};
 pub(super) use format::{bytes, call, failure_code, ids, literals, settings, trimming};
-use random::{Choices, Lawful, Lawless};
+use random::{ArbitraryParser, ConformingParser, XorShift};
 use tags::Tags;
 
 pub use format::LITERALS;
@@ -54,21 +54,21 @@ pub fn check_cuts(prompt: &str, text: &str, cuts: Cuts<'_>, style: u8, trim: boo
 }
 
 /// Checks that all text that a parser within the contract doesn't drop comes out once and in order. `seed` isn't 0.
-pub fn check_lawful(text: &str, cuts: Cuts<'_>, seed: u64) {
-    let said = Arc::new(Mutex::new(String::new()));
-    let parser = Lawful::new(seed, said.clone());
+pub fn check_conforming(text: &str, cuts: Cuts<'_>, seed: u64) {
+    let expected = Arc::new(Mutex::new(String::new()));
+    let parser = ConformingParser::new(seed, expected.clone());
     let turn = Turn::new(settings(), Box::new(parser));
     let (items, _, turn) = driven(turn, &[], &cut(text, cuts.text), cuts.steps);
     assert_eq!(turn.fault(), None);
     let visible: String = items.into_iter().map(|item| item.text).collect();
-    assert_eq!(visible, *said.lock().expect("nothing panics with it"));
+    assert_eq!(visible, *expected.lock().expect("nothing panics with it"));
 }
 
 /// Checks that the turn is well-formed whatever a parser answers, and that a server error is the parser's fault. `seed` isn't 0.
-pub fn check_lawless(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
+pub fn check_arbitrary(prompt: &str, text: &str, cuts: Cuts<'_>, seed: u64, trim: bool, policy: FaultPolicy) {
     let settings =
         TurnSettings { fault_policy: policy, held_bytes: 16, ..if trim { trimming() } else { settings() } };
-    let turn = Turn::new(settings, Box::new(Lawless(Choices(seed))));
+    let turn = Turn::new(settings, Box::new(ArbitraryParser(XorShift(seed))));
     let (items, end, turn) = driven(turn, &cut(prompt, cuts.prompt), &cut(text, cuts.text), cuts.steps);
     let failed = failure_code(&end);
     assert!(failed != "server_error" || turn.fault().is_some());

@@ -6,9 +6,9 @@ use super::format::{LITERALS, bytes, call};
 use crate::parser::contract::{Fault, FinishReason, JsonRest, Op, Phase, Route, Step, StreamParser, Until};
 
 /// Generator of pseudo-random choices, which a seed determines (xorshift).
-pub(super) struct Choices(pub(super) u64);
+pub(super) struct XorShift(pub(super) u64);
 
-impl Choices {
+impl XorShift {
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -18,16 +18,16 @@ impl Choices {
 }
 
 /// Parser that routes what it holds at random, always within the contract, and notes the text that must come out.
-pub(super) struct Lawful {
-    choices: Choices,
+pub(super) struct ConformingParser {
+    choices: XorShift,
     held: String,
     call: bool,
-    said: Arc<Mutex<String>>,
+    expected: Arc<Mutex<String>>,
 }
 
-impl Lawful {
-    pub(super) fn new(seed: u64, said: Arc<Mutex<String>>) -> Self {
-        Self { choices: Choices(seed), held: String::new(), call: false, said }
+impl ConformingParser {
+    pub(super) fn new(seed: u64, expected: Arc<Mutex<String>>) -> Self {
+        Self { choices: XorShift(seed), held: String::new(), call: false, expected }
     }
 
     fn step(&mut self, chunk: &str) -> Step {
@@ -51,7 +51,7 @@ impl Lawful {
                 Op::Message(Phase::Commentary)
             }
             3 if self.call => {
-                self.said.lock().expect("nothing panics with it").push('~');
+                self.expected.lock().expect("nothing panics with it").push('~');
                 Op::DerivedArguments("~".into())
             }
             choice => self.run(choice),
@@ -68,14 +68,14 @@ impl Lawful {
             _ => Route::Content,
         };
         if route != Route::Drop {
-            self.said.lock().expect("nothing panics with it").push_str(&taken);
+            self.expected.lock().expect("nothing panics with it").push_str(&taken);
             self.call &= route == Route::Arguments || taken.is_empty();
         }
         bytes(route, u32::try_from(taken.len()).expect("a short text"))
     }
 }
 
-impl StreamParser for Lawful {
+impl StreamParser for ConformingParser {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         Ok(self.step(chunk))
     }
@@ -84,19 +84,19 @@ impl StreamParser for Lawful {
     }
     fn finish(&mut self, _: FinishReason) -> Result<Step, Fault> {
         let step = self.step("");
-        self.said.lock().expect("nothing panics with it").push_str(&self.held);
+        self.expected.lock().expect("nothing panics with it").push_str(&self.held);
         Ok(step)
     }
 }
 
 /// Parser that answers anything at all.
-pub(super) struct Lawless(pub(super) Choices);
+pub(super) struct ArbitraryParser(pub(super) XorShift);
 
-impl Lawless {
+impl ArbitraryParser {
     fn step(&mut self) -> Result<Step, Fault> {
         Ok(match self.0.below(24) {
             0 => Step::Fault("enough".into()),
-            1 => return Err(Fault { parser: "lawless".into(), reason: "trapped".into() }),
+            1 => return Err(Fault { parser: "arbitrary".into(), reason: "trapped".into() }),
             2..6 => Step::Pass,
             6..9 => Step::Hold,
             _ => Step::Ops((0..self.0.below(5)).map(|_| self.op()).collect()),
@@ -131,7 +131,7 @@ impl Lawless {
     }
 }
 
-impl StreamParser for Lawless {
+impl StreamParser for ArbitraryParser {
     fn text(&mut self, _: &str) -> Result<Step, Fault> {
         self.step()
     }

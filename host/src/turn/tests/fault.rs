@@ -18,7 +18,7 @@ fn assert_refused(held: &str, ops: Vec<Op>, reason: &str) {
 }
 
 #[test]
-fn illegal_ops_are_faults_after_which_all_text_goes_out() {
+fn ops_that_break_the_contract_are_faults_after_which_all_text_goes_out() {
     assert_refused("ab", vec![bytes(Route::Content, 3)], "routed 3 bytes while 2 were held");
     assert_refused("é", vec![bytes(Route::Drop, 1)], "inside a character");
     assert_refused("ab", vec![bytes(Route::Arguments, 1)], "no tool call was open");

@@ -42,9 +42,9 @@ fn found(events: &[TurnEvent]) -> Vec<Place> {
             TurnEvent::Close(_) => {}
             TurnEvent::Text(delta) => {
                 for token in &delta.tokens {
-                    assert!(token.at <= delta.len(), "{delta:?}");
+                    assert!(token.offset <= delta.len(), "{delta:?}");
                     let text = String::from_utf8(token.logprobs.chosen.bytes.clone()).unwrap();
-                    found.push((text, items - 1, told + token.at));
+                    found.push((text, items - 1, told + token.offset));
                 }
                 told += delta.len();
             }

@@ -1,6 +1,6 @@
 //! Properties of whole turns: no cutting of the stream changes the items, and no parser breaks them.
 
-use super::super::oracle::{Cuts, FRAGMENTS, check_cuts, check_lawful, check_lawless, check_markers};
+use super::super::oracle::{Cuts, FRAGMENTS, check_arbitrary, check_conforming, check_cuts, check_markers};
 use super::*;
 use proptest::prelude::*;
 
@@ -30,10 +30,10 @@ proptest! {
     }
 
     #[test]
-    fn all_that_a_lawful_parser_does_not_drop_comes_out_once_and_in_order(
+    fn all_that_a_conforming_parser_does_not_drop_comes_out_once_and_in_order(
         text in stream(), (a, groups) in (sizes(), sizes()), seed in 1_u64..,
     ) {
-        check_lawful(&text, Cuts { prompt: &[1], text: &a, steps: &groups }, seed);
+        check_conforming(&text, Cuts { prompt: &[1], text: &a, steps: &groups }, seed);
     }
 
     #[test]
@@ -42,7 +42,7 @@ proptest! {
         trim in any::<bool>(), policy in policy(),
     ) {
         let cuts = Cuts { prompt: &a, text: &a, steps: &groups };
-        check_lawless(&streams.0, &streams.1, cuts, seed, trim, policy);
+        check_arbitrary(&streams.0, &streams.1, cuts, seed, trim, policy);
     }
 
     #[test]

@@ -9,10 +9,10 @@ use std::ffi::c_void;
 use corosensei::{CoroutineResult, Yielder};
 
 use crate::compile::Call;
+use crate::context::Context;
 use crate::copies::Copies;
 use crate::fault;
 use crate::fiber::{self, Exit, Fiber};
-use crate::hooks::Context;
 use crate::memory::Memory;
 use crate::warp::{Arrived, Compute, Warp};
 
@@ -101,7 +101,7 @@ impl Block {
     #[expect(unsafe_code, reason = "the context is shared with kernels")]
     pub(crate) fn run(&self, memory: &Memory) -> Result<(), Failure> {
         // SAFETY: no kernel runs yet.
-        unsafe { (*self.context.get()).runtime = self };
+        unsafe { (*self.context.get()).runtime = std::ptr::from_ref(self).cast() };
         for thread in &self.threads {
             thread.state.set(Some(State::Ready));
         }

@@ -16,7 +16,7 @@ use libloading::Library;
 use sha2::{Digest, Sha256};
 
 use crate::ShimError;
-use crate::hooks::Context;
+use crate::context::Context;
 
 const HEADER: &str = concat!(
     "#line 1 \"runtime.hpp\"\n",

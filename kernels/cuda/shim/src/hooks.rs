@@ -5,20 +5,8 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::block::Block;
+use crate::context::Context;
 use crate::warp::Compute;
-
-/// A block as kernels see it, with the thread that runs now. `Context` in runtime.hpp has the same fields.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Context {
-    pub(crate) thread: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) block_dim: [u32; 3],
-    pub(crate) grid_dim: [u32; 3],
-    pub(crate) shared: *mut u8,
-    pub(crate) hooks: *const Hooks,
-    pub(crate) runtime: *const Block,
-}
 
 /// The functions, in the order of `Hooks` in runtime.hpp.
 #[repr(C)]
@@ -38,7 +26,7 @@ pub(crate) static HOOKS: Hooks = Hooks { barrier, warp, copy, commit, wait, depe
 #[expect(unsafe_code, reason = "the context is the runtime's own")]
 fn block<'a>(context: *const Context) -> &'a Block {
     // SAFETY: `Block::run` made the context, and the block outlives its fibers.
-    unsafe { &*(*context).runtime }
+    unsafe { &*(*context).runtime.cast() }
 }
 
 extern "C" fn barrier(context: *const Context, id: u32, threads: u32, line: u32) {

@@ -7,6 +7,7 @@
 
 mod block;
 mod compile;
+mod context;
 mod copies;
 mod error;
 mod fault;

@@ -8,8 +8,9 @@ use cuda_kernels::{DevicePtr, Launch};
 use crate::ShimError;
 use crate::block::{Block, Body};
 use crate::compile;
+use crate::context::Context;
 use crate::fault;
-use crate::hooks::{Context, HOOKS};
+use crate::hooks::HOOKS;
 use crate::memory::{Buffer, Memory};
 
 /// Order in which threads run. A kernel that lacks a barrier may give the right result in one of them.
@@ -154,7 +155,7 @@ fn run(
         block_dim: launch.block,
         grid_dim: launch.grid,
         shared: shared.address(),
-        hooks: &raw const HOOKS,
+        hooks: (&raw const HOOKS).cast(),
         runtime: std::ptr::null(),
     };
     let threads = Block::new(context, body);

@@ -10,6 +10,7 @@
 
 mod partial;
 mod products;
+mod running_softmax;
 mod softmax;
 #[cfg(test)]
 mod tests;
@@ -112,7 +113,7 @@ pub fn attention(
     if tasks < cpu.threads() * ENOUGH_TASKS {
         return in_parts(cpu, cost, &(0..tasks).map(of_head).collect::<Vec<_>>(), &out);
     }
-    cpu.share(tasks, cost, |task| {
+    cpu.parallel_for(tasks, cost, |task| {
         let tile = of_head(task);
         tile.finish(tile.attend(cpu, tile.parts()), &out);
     });
@@ -123,7 +124,7 @@ fn in_parts(cpu: &Cpu, cost: usize, tiles: &[TileOfHead<'_>], out: &Output<'_, f
     let parts_of = |(i, tile): (usize, &TileOfHead<'_>)| tile.parts().map(move |part| (i, part));
     let parts: Vec<(usize, usize)> = tiles.iter().enumerate().flat_map(parts_of).collect();
     let partials: Vec<OnceLock<Partial>> = parts.iter().map(|_| OnceLock::new()).collect();
-    cpu.share(parts.len(), cost, |i| {
+    cpu.parallel_for(parts.len(), cost, |i| {
         let (tile, part) = parts[i];
         let partial = tiles[tile].attend(cpu, part..part + 1);
         partial.and_then(|partial| partials[i].set(partial).ok()).expect("a part has keys, and one task");

@@ -41,12 +41,12 @@ impl Partial {
         for (((greatest, total), sums), ((later_greatest, later_total), later_sums)) in rows.zip(laters) {
             let most = greatest.max(*later_greatest);
             // The greatest score of a row that saw no key is minus infinity; relative to itself that would be NaN.
-            let fade = |from: f32| if from == f32::NEG_INFINITY { 0.0 } else { (from - most).exp() };
-            let (fade, later_fade) = (fade(*greatest), fade(*later_greatest));
-            *total = *total * fade + later_total * later_fade;
+            let rescale = |from: f32| if from == f32::NEG_INFINITY { 0.0 } else { (from - most).exp() };
+            let (rescale, later_rescale) = (rescale(*greatest), rescale(*later_greatest));
+            *total = *total * rescale + later_total * later_rescale;
             *greatest = most;
             for (sum, later) in sums.iter_mut().zip(later_sums) {
-                *sum = *sum * fade + later * later_fade;
+                *sum = *sum * rescale + later * later_rescale;
             }
         }
     }
@@ -61,8 +61,8 @@ impl Partial {
         };
         // Relative to the greater of the two, so that neither overflows.
         let most = greatest.max(sink);
-        let (fade, weight) = ((greatest - most).exp(), (sink - most).exp());
-        let total = total * fade + weight;
-        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum * fade / total);
+        let (rescale, weight) = ((greatest - most).exp(), (sink - most).exp());
+        let total = total * rescale + weight;
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum * rescale / total);
     }
 }

@@ -3,18 +3,18 @@
 use std::ops::Range;
 
 use super::SPAN;
-use super::tile::RunningSoftmax;
+use super::running_softmax::RunningSoftmax;
 use crate::cpu::kv::BLOCK_SIZE;
 use crate::cpu::lanes::{Element, LANES, Lanes, Prefetch};
 use crate::cpu::linear::dot_tile;
 
-/// Block `i` of a span's keys, and in `soon` its values, if they are to be prefetched.
+/// Block `i` of a span's keys, and in `prefetch` its values, if they are to be prefetched.
 #[derive(Clone, Copy)]
 pub(super) struct KeyBlock<'a, W> {
     pub(super) i: usize,
     pub(super) keys: &'a [W],
     pub(super) stride: usize,
-    pub(super) soon: &'a [W],
+    pub(super) prefetch: &'a [W],
 }
 
 /// Computes the scores of `M` rows with the sixteen keys of block `i` of the span.
@@ -23,11 +23,11 @@ pub(super) fn scores_of<L: Lanes, W: Element, const M: usize>(
     lanes: L,
     running: &mut RunningSoftmax,
     row: usize,
-    KeyBlock { i, keys, stride, soon }: KeyBlock<'_, W>,
+    KeyBlock { i, keys, stride, prefetch }: KeyBlock<'_, W>,
 ) {
     for key in (0..BLOCK_SIZE).step_by(4) {
         let queries = &running.queries[row * stride..];
-        let quarter = &soon[(key * stride).min(soon.len())..((key + 4) * stride).min(soon.len())];
+        let quarter = &prefetch[(key * stride).min(prefetch.len())..((key + 4) * stride).min(prefetch.len())];
         let next = Prefetch::of(quarter, stride / LANES);
         let scores = dot_tile::<L, W, M, 4>(lanes, queries, &keys[key * stride..], stride, next);
         for (m, scores) in scores.iter().enumerate() {
@@ -51,18 +51,18 @@ pub(super) fn add_values<L: Lanes, W: Element, const M: usize>(
     (i, keys): (usize, Range<usize>),
     values: &[W],
     (width, stride): (usize, usize),
-    soon: &mut Prefetch,
+    prefetch: &mut Prefetch,
 ) {
     let values = &values[keys.start * stride..keys.end * stride];
     let first = i * BLOCK_SIZE + keys.start;
     let mut dim = 0;
     // Whole vectors are added; what they hold beyond the width is never read.
     while dim + 4 * LANES <= width {
-        values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride), soon);
+        values_tile::<L, W, M, 4>(lanes, running, row, first, values, (dim, stride), prefetch);
         dim += 4 * LANES;
     }
     while dim < width {
-        values_tile::<L, W, M, 1>(lanes, running, row, first, values, (dim, stride), soon);
+        values_tile::<L, W, M, 1>(lanes, running, row, first, values, (dim, stride), prefetch);
         dim += LANES;
     }
 }
@@ -77,7 +77,7 @@ fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(
     first: usize,
     values: &[W],
     (dim, stride): (usize, usize),
-    soon: &mut Prefetch,
+    prefetch: &mut Prefetch,
 ) {
     let mut sums = [[lanes.splat(0.0); D]; M];
     for m in 0..M {
@@ -87,7 +87,7 @@ fn values_tile<L: Lanes, W: Element, const M: usize, const D: usize>(
         }
     }
     for (j, value) in values.chunks_exact(stride).enumerate() {
-        soon.step();
+        prefetch.step();
         let value = value[dim..].as_chunks::<LANES>().0;
         let mut loaded = [lanes.splat(0.0); D];
         for d in 0..D {

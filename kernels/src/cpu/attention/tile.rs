@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::partial::Partial;
 use super::products::{KeyBlock, add_values, scores_of, tiles_of};
+use super::running_softmax::RunningSoftmax;
 use super::softmax::{exp, exponentials, maximum, scale};
 use super::{AttentionParams, PART, SPAN, Tile};
 use crate::cpu::Cpu;
@@ -40,15 +41,6 @@ struct TypedTile<'a, W> {
     tile: &'a TileOfHead<'a>,
     keys: &'a [W],
     values: &'a [W],
-}
-
-/// State of a running softmax. Query row `i` is head `i % heads` of token `i / heads`.
-pub(super) struct RunningSoftmax {
-    /// `[rows, stride]`: queries, multiplied by the factor of scores.
-    pub(super) queries: Vec<f32>,
-    /// `[rows, SPAN]`: scores, then weights.
-    pub(super) weights: Vec<f32>,
-    pub(super) partial: Partial,
 }
 
 impl Kernel for Parts<'_, '_> {
@@ -93,16 +85,17 @@ impl<W: Element> TypedTile<'_, W> {
         let rows = running.partial.rows();
         for (i, at) in self.tile.blocks(span).enumerate() {
             let keys = &self.keys[at..at + BLOCK_SIZE * stride];
-            let mut block = KeyBlock { i, keys, stride, soon: &self.values[at..at + BLOCK_SIZE * stride] };
+            let mut block =
+                KeyBlock { i, keys, stride, prefetch: &self.values[at..at + BLOCK_SIZE * stride] };
             let mut row = 0;
             while row + 4 <= rows {
                 scores_of::<L, W, 4>(lanes, running, row, block);
-                block.soon = &[];
+                block.prefetch = &[];
                 row += 4;
             }
             while row + 2 <= rows {
                 scores_of::<L, W, 2>(lanes, running, row, block);
-                block.soon = &[];
+                block.prefetch = &[];
                 row += 2;
             }
             if row < rows {
@@ -124,24 +117,24 @@ impl<W: Element> TypedTile<'_, W> {
         let steps = BLOCK_SIZE * tiles_of(self.tile.params.value_dim);
         let mut next = self.tile.blocks(next);
         for (i, at) in self.tile.blocks(span.clone()).enumerate() {
-            let mut soon = match next.next() {
+            let mut prefetch = match next.next() {
                 Some(next) => Prefetch::of(&self.keys[next..next + BLOCK_SIZE * stride], steps),
                 None => Prefetch::none(),
             };
             let block = &self.values[at..at + BLOCK_SIZE * stride];
             let mut row = 0;
             while row + 4 <= rows {
-                self.values_of::<L, 4>(lanes, running, row, (span.start, i), block, &mut soon);
-                soon = Prefetch::none();
+                self.values_of::<L, 4>(lanes, running, row, (span.start, i), block, &mut prefetch);
+                prefetch = Prefetch::none();
                 row += 4;
             }
             while row + 2 <= rows {
-                self.values_of::<L, 2>(lanes, running, row, (span.start, i), block, &mut soon);
-                soon = Prefetch::none();
+                self.values_of::<L, 2>(lanes, running, row, (span.start, i), block, &mut prefetch);
+                prefetch = Prefetch::none();
                 row += 2;
             }
             if row < rows {
-                self.values_of::<L, 1>(lanes, running, row, (span.start, i), block, &mut soon);
+                self.values_of::<L, 1>(lanes, running, row, (span.start, i), block, &mut prefetch);
             }
         }
     }
@@ -156,7 +149,7 @@ impl<W: Element> TypedTile<'_, W> {
         row: usize,
         (start, i): (usize, usize),
         block: &[W],
-        soon: &mut Prefetch,
+        prefetch: &mut Prefetch,
     ) {
         let tile = self.tile;
         let widths = (tile.params.value_dim, tile.cache.shape.stride());
@@ -164,10 +157,10 @@ impl<W: Element> TypedTile<'_, W> {
         // The visible ranges of later rows begin and end later, so this is the range that all rows see.
         let all = seen(row + M - 1).start..seen(row).end;
         if all == seen(row) && all == seen(row + M - 1) {
-            return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths, soon);
+            return add_values::<L, W, M>(lanes, running, row, (i, all), block, widths, prefetch);
         }
         for row in row..row + M {
-            add_values::<L, W, 1>(lanes, running, row, (i, seen(row)), block, widths, soon);
+            add_values::<L, W, 1>(lanes, running, row, (i, seen(row)), block, widths, prefetch);
         }
     }
 }
@@ -216,10 +209,10 @@ impl TileOfHead<'_> {
             weights[visible.end..].fill(f32::NEG_INFINITY);
             weights[..visible.start].fill(f32::NEG_INFINITY);
             let new = maximum(lanes, weights).max(*greatest);
-            let fade = exp(lanes, *greatest - new);
-            *total = *total * fade + exponentials(lanes, weights, visible, new);
+            let rescale = exp(lanes, *greatest - new);
+            *total = *total * rescale + exponentials(lanes, weights, visible, new);
             *greatest = new;
-            scale(lanes, &mut partial.sums[i * stride..][..stride], fade);
+            scale(lanes, &mut partial.sums[i * stride..][..stride], rescale);
         }
     }
 

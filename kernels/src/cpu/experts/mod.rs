@@ -156,7 +156,7 @@ fn combine(cpu: &Cpu, routes: &Routes, order: &Order, results: &[f32], out: &mut
     let tokens = routes.experts.len() / per_token;
     let hidden = out.len() / tokens;
     let out = Output::new(out);
-    cpu.share(tokens, results.len() * 2, |token| {
+    cpu.parallel_for(tokens, results.len() * 2, |token| {
         #[expect(unsafe_code, reason = "each task its row")]
         // SAFETY: a task is one token, and no other task has that token's row.
         let out = unsafe { out.part(token * hidden, hidden) };

@@ -202,11 +202,11 @@ impl Prefetch {
         Self { at, lines_per_step: left.div_ceil(Self::LINE).div_ceil(steps.max(1)) }
     }
 
-    /// Prefetches all of `soon`, in `steps` steps.
+    /// Prefetches all of `data`, in `steps` steps.
     #[inline(always)]
-    pub(super) fn of<T>(soon: &[T], steps: usize) -> Self {
-        let lines = size_of_val(soon).div_ceil(Self::LINE);
-        Self { at: soon.as_ptr().cast(), lines_per_step: lines.div_ceil(steps) }
+    pub(super) fn of<T>(data: &[T], steps: usize) -> Self {
+        let lines = size_of_val(data).div_ceil(Self::LINE);
+        Self { at: data.as_ptr().cast(), lines_per_step: lines.div_ceil(steps) }
     }
 
     #[inline(always)]

@@ -38,7 +38,7 @@ impl<'a> LinearInputs<'a> {
     /// Rounds x to the types that the parts of `groups` take.
     pub(super) fn new(cpu: &Cpu, x: &'a [f32], k: usize, groups: &[Group<'_>]) -> Self {
         let parts = || groups.iter().flat_map(|group| &group.parts);
-        let pairs = if parts().any(Matrix::takes_pairs) { rounded(cpu, x, k) } else { Vec::new() };
+        let pairs = if parts().any(Matrix::rounds_inputs_to_bf16) { rounded(cpu, x, k) } else { Vec::new() };
         let quantized = parts()
             .any(|part| matches!(part.elements(), Elements::Quantized(_)))
             .then(|| QuantizedRows::new(cpu, x, k));
@@ -70,7 +70,7 @@ fn rounded(cpu: &Cpu, x: &[f32], k: usize) -> Vec<bf16> {
     let (rows, stride) = (x.len() / k, pairs_stride(k));
     let mut all = vec![bf16::ZERO; rows * stride];
     let out = Output::new(&mut all);
-    cpu.share(rows, x.len() * 2, |row| {
+    cpu.parallel_for(rows, x.len() * 2, |row| {
         #[expect(unsafe_code, reason = "each task its row")]
         // SAFETY: a task is one row, and no other task has that row.
         let to = unsafe { out.part(row * stride, k) };

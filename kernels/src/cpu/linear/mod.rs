@@ -21,6 +21,7 @@ mod panels;
 mod plain;
 mod quantized;
 mod repacked;
+mod task;
 mod tile;
 mod widened;
 
@@ -33,7 +34,8 @@ use super::lanes::LANES;
 use super::matrix::{Elements, Matrix};
 use super::output::Output;
 use inputs::LinearInputs;
-use tile::{Columns, Tiles};
+use task::TaskKernel;
+use tile::Tiles;
 
 /// Number that a task's weight rows are a multiple of, except for single rows of x over panels ([`task_step`]). It is a multiple of most
 /// tiles' widths.
@@ -41,7 +43,7 @@ const TASK_STEP: usize = 48;
 /// Number of weight rows in a small task. They stay in the second-level cache while all rows of x are multiplied with them.
 const TASK_COLS: usize = 2 * TASK_STEP;
 /// Maximum number of rows of x for long tasks: weights are then read once, and the longer they are read in one go, the better.
-const FEW_ROWS: usize = 16;
+const LONG_TASK_ROWS: usize = 16;
 /// Number of long tasks per thread: enough for threads to end at about the same time.
 const LONG_TASKS: usize = 4;
 
@@ -102,13 +104,13 @@ pub fn grouped_linear(cpu: &Cpu, x: &[f32], groups: &[Group<'_>], store: Store, 
     let cost = groups.iter().map(|group| group.rows.len()).sum::<usize>() * width * k;
     let inputs = LinearInputs::new(cpu, x, k, groups);
     let out = Output::new(out);
-    cpu.share(tasks.len(), cost, |i| {
+    cpu.parallel_for(tasks.len(), cost, |i| {
         let Task { group, part, cols, at } = &tasks[i];
         let Group { rows, parts, bias } = &groups[*group];
         let bias = bias.map(|b| &b[*at..at + cols.len()]);
         let (x, at) = (inputs.rows(rows.clone()), rows.start * width + at);
         let tiles = Tiles { x, k, rows: rows.len(), bias, store, out: &out, stride: width, at };
-        Columns { tiles, weight: parts[*part], cols: cols.clone() }.run(cpu.isa());
+        TaskKernel { tiles, weight: parts[*part], cols: cols.clone() }.run(cpu.isa());
     });
 }
 
@@ -136,7 +138,7 @@ struct Task {
 
 /// Returns the number of weight rows in a task of this group.
 fn task_cols(cpu: &Cpu, groups: &[Group<'_>], group: &Group<'_>) -> usize {
-    if group.rows.len() > FEW_ROWS {
+    if group.rows.len() > LONG_TASK_ROWS {
         return TASK_COLS;
     }
     let tasks = (cpu.threads() * LONG_TASKS).div_ceil(groups.len());

@@ -3,17 +3,25 @@
 use half::bf16;
 
 use super::chunk::chunk;
-use super::tile::DotRows;
+use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::{Dots, PAIRS};
 use crate::cpu::lanes::{Prefetch, sums_of_tile};
 
 /// Rows of x, `stride` elements apart, and rows of a weight, `k` elements long.
 pub(super) struct Pairs<'a, L> {
-    pub(super) lanes: L,
-    pub(super) x: &'a [bf16],
-    pub(super) stride: usize,
-    pub(super) weight: &'a [bf16],
-    pub(super) k: usize,
+    lanes: L,
+    x: &'a [bf16],
+    stride: usize,
+    weight: &'a [bf16],
+    k: usize,
+}
+
+impl<'a, L: Dots> Pairs<'a, L> {
+    /// Rows of x of a task, and rows of a weight.
+    #[inline(always)]
+    pub(super) fn new(lanes: L, tiles: &'a Tiles<'_>, weight: &'a [bf16]) -> Self {
+        Self { lanes, x: tiles.x.pairs, stride: tiles.x.pairs_stride, weight, k: tiles.k }
+    }
 }
 
 impl<L: Dots> DotRows<L> for Pairs<'_, L> {

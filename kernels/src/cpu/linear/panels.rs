@@ -21,7 +21,7 @@ pub(super) trait PanelRows<L: Dots> {
 /// Multiplies all panels of the rows `cols` of a weight, `N` at a time, with all rows of x, `M` at a time. Both ends of `cols` are ends
 /// of panels or of the weight.
 #[inline(always)]
-pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usize>(
+pub(super) fn multiply_panels<L: Dots, R: PanelRows<L>, const M: usize, const N: usize>(
     lanes: L,
     tiles: &Tiles<'_>,
     cols: &Range<usize>,
@@ -33,12 +33,12 @@ pub(super) fn each_panel<L: Dots, R: PanelRows<L>, const M: usize, const N: usiz
     for rows in tiles.blocks() {
         // For one row of x, panels are taken one by one, so that memory is read in one go.
         let together = if rows.len() > 1 { panels.len() / N * N } else { 0 };
-        let (several, single) = (panels.start..panels.start + together, panels.start + together..panels.end);
-        for panel in several.step_by(N) {
-            by_rows::<M, _>(rows.clone(), &Several::<L, R, N>(tile(panel)));
+        let (grouped, single) = (panels.start..panels.start + together, panels.start + together..panels.end);
+        for panel in grouped.step_by(N) {
+            by_rows::<M, _>(rows.clone(), &PanelTileOf::<L, R, N>(tile(panel)));
         }
         for panel in single {
-            by_rows::<M, _>(rows.clone(), &Several::<L, R, 1>(tile(panel)));
+            by_rows::<M, _>(rows.clone(), &PanelTileOf::<L, R, 1>(tile(panel)));
         }
     }
 }
@@ -54,9 +54,9 @@ struct PanelTile<'a, L, R> {
 }
 
 /// Tile of `N` neighbouring panels.
-struct Several<'a, L, R, const N: usize>(PanelTile<'a, L, R>);
+struct PanelTileOf<'a, L, R, const N: usize>(PanelTile<'a, L, R>);
 
-impl<L: Dots, R: PanelRows<L>, const N: usize> RowTile for Several<'_, L, R, N> {
+impl<L: Dots, R: PanelRows<L>, const N: usize> RowTile for PanelTileOf<'_, L, R, N> {
     #[inline(always)]
     fn run<const M: usize>(&self, row: usize, pass: (usize, usize)) {
         let tile = &self.0;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::panels::{PanelRows, each_panel};
+use super::panels::{PanelRows, multiply_panels};
 use super::tile::Tiles;
 use crate::cpu::lanes::Prefetch;
 use crate::cpu::lanes::dots::Dots;
@@ -32,9 +32,9 @@ fn of_format<L: Dots, F: PanelFormat>(
     let x = tiles.x.quantized.expect("inputs are rounded for quantised weights");
     let rows = QuantizedPanels::<L, F> { lanes, x, first: tiles.x.first, weight, format: PhantomData };
     if L::WIDE {
-        each_panel::<L, _, 4, 3>(lanes, tiles, cols, &rows);
+        multiply_panels::<L, _, 4, 3>(lanes, tiles, cols, &rows);
     } else {
-        each_panel::<L, _, 2, 1>(lanes, tiles, cols, &rows);
+        multiply_panels::<L, _, 2, 1>(lanes, tiles, cols, &rows);
     }
 }
 
@@ -61,7 +61,7 @@ impl<L: Dots, F: PanelFormat> PanelRows<L> for QuantizedPanels<'_, L, F> {
         let operands = Operands::<F, M, N> {
             weights: self.weight.panel_lines(panels.clone()),
             scales: self.weight.panel_scales(panels.clone()),
-            least: self.weight.panel_least(panels),
+            minimum: self.weight.panel_minimum(panels),
             x: &self.x.codes[first..][..M * groups],
             factors: &self.x.factors[first..][..M * groups],
             groups,
@@ -96,8 +96,8 @@ struct Operands<'a, F, const M: usize, const N: usize> {
     weights: &'a [CodeLine],
     /// `[N, groups]`.
     scales: &'a [PanelRow],
-    /// `[N, groups]` if the format has least values.
-    least: &'a [PanelRow],
+    /// `[N, groups]` if the format has minimums.
+    minimum: &'a [PanelRow],
     /// `[M, groups]`.
     x: &'a [GroupCodes],
     /// `[M, groups]`.
@@ -113,9 +113,9 @@ struct Operands<'a, F, const M: usize, const N: usize> {
 #[expect(clippy::needless_range_loop, reason = "m and n index several arrays of registers")]
 impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     fn check(&self) {
-        let Self { weights, scales, least, x, factors, groups, .. } = self;
+        let Self { weights, scales, minimum, x, factors, groups, .. } = self;
         assert!(weights.len() == N * groups * F::LINES && scales.len() == N * groups, "codes of panels");
-        assert!(!F::LEAST || least.len() == N * groups, "least values of panels");
+        assert!(!F::HAS_MINIMUM || minimum.len() == N * groups, "minimums of panels");
         assert!(x.len() == M * groups && factors.len() == M * groups, "rows of a tile");
     }
 
@@ -123,10 +123,10 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
     #[inline(always)]
     unsafe fn start<L: Dots>(&self, lanes: L, group: usize) -> [[L::Sums; N]; M] {
         let mut sums = [[lanes.splat_sum(0); N]; M];
-        if F::RAISED != 0 {
+        if F::OFFSET != 0 {
             for m in 0..M {
                 let sum = unsafe { self.factors.get_unchecked(m * self.groups + group) }.sum;
-                sums[m] = [lanes.splat_sum(-F::RAISED * sum); N];
+                sums[m] = [lanes.splat_sum(-F::OFFSET * sum); N];
             }
         }
         sums
@@ -169,13 +169,13 @@ impl<F: PanelFormat, const M: usize, const N: usize> Operands<'_, F, M, N> {
                 let scale = lanes.mul(scale, lanes.splat(factors.scale));
                 sums[m][n] = lanes.fma(lanes.to_f32(whole[m][n]), scale, sums[m][n]);
             }
-            if !F::LEAST {
+            if !F::HAS_MINIMUM {
                 continue;
             }
-            let least = F::scale(lanes, unsafe { self.least.get_unchecked(n * self.groups + group) });
+            let minimum = F::scale(lanes, unsafe { self.minimum.get_unchecked(n * self.groups + group) });
             for m in 0..M {
                 let factors = unsafe { self.factors.get_unchecked(m * self.groups + group) };
-                sums[m][n] = lanes.fma(least, lanes.splat(factors.total), sums[m][n]);
+                sums[m][n] = lanes.fma(minimum, lanes.splat(factors.total), sums[m][n]);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use half::bf16;
 
 use super::chunk::chunk;
-use super::panels::{PanelRows, each_panel};
+use super::panels::{PanelRows, multiply_panels};
 use super::tile::Tiles;
 use crate::cpu::lanes::Prefetch;
 use crate::cpu::lanes::dots::Dots;
@@ -16,9 +16,9 @@ use crate::cpu::repacked::{PairLine, RepackedMatrix};
 pub(super) fn repacked<L: Dots>(lanes: L, tiles: &Tiles<'_>, weight: &RepackedMatrix, cols: &Range<usize>) {
     let rows = PairPanels { lanes, x: tiles.x.pairs, stride: tiles.x.pairs_stride, weight };
     if L::ADDS_PAIRS {
-        each_panel::<L, _, 8, 2>(lanes, tiles, cols, &rows);
+        multiply_panels::<L, _, 8, 2>(lanes, tiles, cols, &rows);
     } else {
-        each_panel::<L, _, 2, 1>(lanes, tiles, cols, &rows);
+        multiply_panels::<L, _, 2, 1>(lanes, tiles, cols, &rows);
     }
 }
 

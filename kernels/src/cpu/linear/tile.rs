@@ -3,36 +3,13 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use half::bf16;
-
 use super::Store;
-use super::few_mxfp4::FewMxfp4;
-use super::fp8::{Fp8Pairs, StoredCodes};
 use super::inputs::InputRows;
-use super::pairs::Pairs;
-use super::plain::Plain;
-use super::quantized::quantized;
-use super::repacked::repacked;
-use super::widened::{WidenedCodes, WidenedToBf16, WidenedToF32};
-use crate::cpu::isa::{Isa, Kernel};
-use crate::cpu::lanes::Element;
 use crate::cpu::lanes::dots::Dots;
-use crate::cpu::matrix::{Elements, Matrix};
 use crate::cpu::output::Output;
 
 /// Number of rows of x that are multiplied with a tile of weights before the next tile.
 const BLOCK_ROWS: usize = 64;
-/// Maximum number of rows of x for which MXFP4 and FP8 codes are widened in registers, again for each tile of rows. For more rows it pays
-/// to widen a tile into memory.
-const FEW_ROWS: usize = 8;
-
-/// Kernel of one task: some rows of a weight, which are columns of the output, with all rows of x.
-pub(super) struct Columns<'a> {
-    pub(super) tiles: Tiles<'a>,
-    pub(super) weight: Matrix<'a>,
-    pub(super) cols: Range<usize>,
-}
-
 /// Inputs and outputs of one task.
 pub(super) struct Tiles<'a> {
     pub(super) x: InputRows<'a>,
@@ -75,67 +52,6 @@ pub(super) fn by_rows<const M: usize, T: RowTile>(rows: Range<usize>, tile: &T) 
     }
 }
 
-impl Columns<'_> {
-    pub(super) fn run(self, isa: Isa) {
-        if self.weight.takes_pairs() { isa.run(PairColumns(self)) } else { isa.run(PlainColumns(self)) }
-    }
-}
-
-/// Columns whose weights are multiplied with x rounded to bf16, two products at a time.
-struct PairColumns<'a>(Columns<'a>);
-
-/// Columns of all other weights.
-struct PlainColumns<'a>(Columns<'a>);
-
-impl Kernel for PairColumns<'_> {
-    const ADDS_PAIRS: bool = true;
-
-    #[inline(always)]
-    fn run<L: Dots>(self, lanes: L) {
-        let Columns { tiles, weight, cols } = self.0;
-        match weight.elements() {
-            Elements::Bf16(all) => {
-                let all = &all[cols.start * tiles.k..cols.end * tiles.k];
-                tiles.all::<L, _>(&tiles.pairs(lanes, all), cols.len());
-            }
-            Elements::Fp8(all) if tiles.rows <= FEW_ROWS => {
-                let x = (tiles.x.pairs, tiles.x.pairs_stride);
-                let (first, codes) = (cols.start, StoredCodes(all));
-                let rows = Fp8Pairs { lanes, x, weight: all, first, k: tiles.k, codes };
-                tiles.all::<L, _>(&rows, cols.len());
-            }
-            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedCodes(all), cols),
-            Elements::Mxfp4(all) if tiles.rows <= FEW_ROWS => {
-                let x = (tiles.x.pairs, tiles.x.pairs_stride);
-                let rows = FewMxfp4 { lanes, x, weight: all, first: cols.start, k: tiles.k };
-                tiles.all::<L, _>(&rows, cols.len());
-            }
-            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToBf16(&all), cols),
-            Elements::Repacked(all) => repacked(lanes, &tiles, all, &cols),
-            Elements::F32(_) | Elements::F16(_) | Elements::Quantized(_) => {
-                unreachable!("`takes_pairs` says no of these")
-            }
-        }
-    }
-}
-
-impl Kernel for PlainColumns<'_> {
-    #[inline(always)]
-    fn run<L: Dots>(self, lanes: L) {
-        let Columns { tiles, weight, cols } = self.0;
-        let elements = cols.start * tiles.k..cols.end * tiles.k;
-        match weight.elements() {
-            Elements::F32(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::Bf16(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::F16(all) => tiles.plain(lanes, &all[elements], cols.len()),
-            Elements::Fp8(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
-            Elements::Mxfp4(all) => tiles.all_widened(lanes, &WidenedToF32(&all), cols),
-            Elements::Quantized(all) => quantized(lanes, &tiles, all, &cols),
-            Elements::Repacked(_) => unreachable!("`takes_pairs` says yes of these"),
-        }
-    }
-}
-
 /// Rows of x and of a weight, whose products a tile sums up.
 pub(super) trait DotRows<L: Dots> {
     /// Whether a single row of x is multiplied with one row of the weight at a time, so that memory is read in one go.
@@ -174,12 +90,7 @@ impl<L: Dots, D: DotRows<L>, const N: usize> RowTile for (&ColumnTile<'_, D, N>,
 
 impl Tiles<'_> {
     #[inline(always)]
-    fn plain<L: Dots, W: Element>(&self, lanes: L, weight: &[W], cols: usize) {
-        self.all::<L, _>(&Plain { lanes, x: self.x.x, weight, k: self.k }, cols);
-    }
-
-    #[inline(always)]
-    fn all<L: Dots, D: DotRows<L>>(&self, rows: &D, cols: usize) {
+    pub(super) fn all<L: Dots, D: DotRows<L>>(&self, rows: &D, cols: usize) {
         match (L::WIDE, D::TWO_SUMS) {
             (true, false) => self.by_columns::<L, D, 4, 6>(rows, cols),
             (true, true) => self.by_columns::<L, D, 4, 3>(rows, cols),
@@ -218,11 +129,6 @@ impl Tiles<'_> {
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let rows = self.rows;
         (0..rows).step_by(BLOCK_ROWS).map(move |first| first..(first + BLOCK_ROWS).min(rows))
-    }
-
-    #[inline(always)]
-    pub(super) fn pairs<'a, L: Dots>(&'a self, lanes: L, weight: &'a [bf16]) -> Pairs<'a, L> {
-        Pairs { lanes, x: self.x.pairs, stride: self.x.pairs_stride, weight, k: self.k }
     }
 
     /// Stores a row's results of a few columns.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use half::bf16;
 
 use super::fp8::{Fp8Pairs, WidenedTile};
+use super::pairs::Pairs;
 use super::plain::Plain;
 use super::tile::{DotRows, Tiles};
 use crate::cpu::lanes::dots::Dots;
@@ -59,7 +60,7 @@ impl<L: Dots, P: PackedRows<bf16>> Widened<L> for WidenedToBf16<'_, P> {
 
     #[inline(always)]
     fn rows<'a>(&'a self, lanes: L, tiles: &'a Tiles<'_>, tile: &'a [bf16], _: usize) -> impl DotRows<L> {
-        tiles.pairs(lanes, tile)
+        Pairs::new(lanes, tiles, tile)
     }
 }
 

@@ -49,8 +49,8 @@ impl MlaWeights {
 /// Buffers for the rows between the steps, which each layer uses again.
 #[derive(Debug, Default)]
 pub struct MlaScratch {
-    one: Vec<f32>,
-    other: Vec<f32>,
+    front: Vec<f32>,
+    back: Vec<f32>,
 }
 
 impl MlaScratch {
@@ -60,7 +60,7 @@ impl MlaScratch {
         let Some(len) = shape.heads.checked_mul(widest).and_then(|n| n.checked_mul(tokens)) else {
             return false;
         };
-        for buffer in [&mut self.one, &mut self.other] {
+        for buffer in [&mut self.front, &mut self.back] {
             if buffer.len() < len {
                 // Pages that are never written take no memory.
                 let Ok(larger) = bytemuck::allocation::try_zeroed_vec(len) else { return false };
@@ -93,12 +93,12 @@ pub fn mla_attention(
         "rows of mla_attention"
     );
     assert!(scratch.reserve(rows, shape), "memory of the queries in the latent space");
-    let (one, other) = (&mut scratch.one, &mut scratch.other);
-    let (plain, latent) = (&mut one[..heads * rows * nope], &mut other[..heads * rows * rank]);
+    let (front, back) = (&mut scratch.front, &mut scratch.back);
+    let (plain, latent) = (&mut front[..heads * rows * nope], &mut back[..heads * rows * rank]);
     transpose((queries, nope + rope), (plain, nope), nope, (rows, heads));
     weights.apply(cpu, (&weights.into_latent, rank, nope), plain, latent);
     let width = shape.cached_width();
-    let absorbed = &mut one[..rows * heads * width];
+    let absorbed = &mut front[..rows * heads * width];
     transpose((latent, rank), (absorbed, width), rank, (heads, rows));
     for (to, from) in absorbed.chunks_exact_mut(width).zip(queries.chunks_exact(nope + rope)) {
         to[rank..].copy_from_slice(&from[nope..]);
@@ -109,11 +109,11 @@ pub fn mla_attention(
         value_dim: rank,
         ..AttentionParams::of_qkv(heads_of_cache, scale)
     };
-    let attended = &mut other[..rows * heads * rank];
+    let attended = &mut back[..rows * heads * rank];
     attention(cpu, params, absorbed, sequences, cache, attended);
-    let by_head = &mut one[..heads * rows * rank];
+    let by_head = &mut front[..heads * rows * rank];
     transpose((attended, rank), (by_head, rank), rank, (rows, heads));
-    let values = &mut other[..heads * rows * value];
+    let values = &mut back[..heads * rows * value];
     weights.apply(cpu, (&weights.into_value, value, rank), by_head, values);
     transpose((values, value), (out, value), value, (heads, rows));
 }

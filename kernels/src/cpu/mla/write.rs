@@ -33,7 +33,7 @@ pub fn mla_write(
     cpu.isa().run(Write { shape, norm, angles, slots, kv, place: cache.shape, keys: cache.keys.output() });
     let cost = queries.len() * 2;
     let queries = Output::new(queries);
-    cpu.share(rows, cost, |row| {
+    cpu.parallel_for(rows, cost, |row| {
         #[expect(unsafe_code, reason = "each task its row")]
         // SAFETY: a task is one row, and no other task has that row.
         let queries = unsafe { queries.part(row * width, width) };

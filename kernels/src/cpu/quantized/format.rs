@@ -23,14 +23,14 @@ pub(in crate::cpu) enum Format {
 /// Twice the value of each E2M1 code.
 const E2M1: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 /// Twice the value of each E2M1 code, plus 12, so that none is negative.
-const E2M1_RAISED: [u8; 16] = {
-    let mut raised = [0; 16];
+const E2M1_PLUS_OFFSET: [u8; 16] = {
+    let mut values = [0; 16];
     let mut code = 0;
     while code < 16 {
-        raised[code] = (E2M1[code] + 12).cast_unsigned();
+        values[code] = (E2M1[code] + 12).cast_unsigned();
         code += 1;
     }
-    raised
+    values
 };
 
 impl Format {
@@ -68,9 +68,9 @@ pub(in crate::cpu) trait PanelFormat {
     /// Number of steps in a line.
     const PER_LINE: usize;
     /// Number that unsigned codes are above their values.
-    const RAISED: i32;
-    /// Whether groups have least values.
-    const LEAST: bool;
+    const OFFSET: i32;
+    /// Whether groups have a minimum.
+    const HAS_MINIMUM: bool;
 
     /// Returns the unsigned codes of each step of a line; the second ones are used only if a line has two steps.
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2];
@@ -84,8 +84,8 @@ pub(in crate::cpu) struct Mxfp4Panels;
 impl PanelFormat for Q8Panels {
     const LINES: usize = 8;
     const PER_LINE: usize = 1;
-    const RAISED: i32 = 128;
-    const LEAST: bool = false;
+    const OFFSET: i32 = 128;
+    const HAS_MINIMUM: bool = false;
 
     #[inline(always)]
     fn unpack<L: Dots>(_: L, line: L::Codes) -> [L::Codes; 2] {
@@ -101,8 +101,8 @@ impl PanelFormat for Q8Panels {
 impl PanelFormat for Q4Panels {
     const LINES: usize = 4;
     const PER_LINE: usize = 2;
-    const RAISED: i32 = 0;
-    const LEAST: bool = true;
+    const OFFSET: i32 = 0;
+    const HAS_MINIMUM: bool = true;
 
     #[inline(always)]
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2] {
@@ -118,13 +118,13 @@ impl PanelFormat for Q4Panels {
 impl PanelFormat for Mxfp4Panels {
     const LINES: usize = 4;
     const PER_LINE: usize = 2;
-    const RAISED: i32 = 12;
-    const LEAST: bool = false;
+    const OFFSET: i32 = 12;
+    const HAS_MINIMUM: bool = false;
 
     #[inline(always)]
     fn unpack<L: Dots>(lanes: L, line: L::Codes) -> [L::Codes; 2] {
         let [lower, upper] = lanes.halves(line);
-        [lanes.look_up(&E2M1_RAISED, lower), lanes.look_up(&E2M1_RAISED, upper)]
+        [lanes.look_up(&E2M1_PLUS_OFFSET, lower), lanes.look_up(&E2M1_PLUS_OFFSET, upper)]
     }
 
     #[inline(always)]

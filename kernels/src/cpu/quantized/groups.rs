@@ -16,27 +16,27 @@ pub(super) struct Values<L: Dots> {
     zero: L::V,
 }
 
-/// Codes of a group: `value = scale * code + least`, where 128 is taken off a code of [`Values::q8`] first. A value that isn't finite
+/// Codes of a group: `value = scale * code + minimum`, where 128 is taken off a code of [`Values::q8`] first. A value that isn't finite
 /// makes its row's scale NaN.
 pub(super) struct Quantized<L: Dots> {
     pub(super) scale: L::V,
-    pub(super) least: L::V,
+    pub(super) minimum: L::V,
     /// Codes as whole numbers in f32.
     pub(super) codes: [L::V; GROUP],
 }
 
-/// Line `value = scale * code + least`, one for the row in each lane.
+/// Line `value = scale * code + minimum`, one for the row in each lane.
 #[derive(Clone, Copy)]
 struct Line<V> {
     scale: V,
-    least: V,
+    minimum: V,
 }
 
 /// Result of quantising values by a line: the squared error, and the line that fits the resulting codes best by least squares.
-struct Fit<V> {
+struct LineFit<V> {
     line: Line<V>,
     error: V,
-    suited: Line<V>,
+    refitted: Line<V>,
 }
 
 #[expect(clippy::needless_range_loop, reason = "i indexes values and codes")]
@@ -75,7 +75,7 @@ impl<L: Dots> Values<L> {
             let code = lanes.max(lanes.min(code, lanes.splat(127.0)), lanes.splat(-127.0));
             codes[i] = lanes.add(round(lanes, code), lanes.splat(128.0));
         }
-        Quantized { scale: lanes.add(scale, self.zero), least: lanes.splat(0.0), codes }
+        Quantized { scale: lanes.add(scale, self.zero), minimum: lanes.splat(0.0), codes }
     }
 
     /// Quantises to codes from 0 to 15. It tries the scale that spans all values, and some that span less, each also refitted to the codes
@@ -87,22 +87,22 @@ impl<L: Dots> Values<L> {
         let (low, high) = self.range();
         let span = lanes.sub(high, low);
         let fifteenth = lanes.splat(1.0 / 15.0);
-        let mut best = self.fit(Line { scale: lanes.mul(span, fifteenth), least: low });
+        let mut best = self.fit(Line { scale: lanes.mul(span, fifteenth), minimum: low });
         for shrink in 0..TRIES {
             let margin = lanes.mul(span, lanes.splat(0.01 * f32::from(shrink)));
             let narrow = lanes.sub(span, lanes.add(margin, margin));
-            let line = Line { scale: lanes.mul(narrow, fifteenth), least: lanes.add(low, margin) };
+            let line = Line { scale: lanes.mul(narrow, fifteenth), minimum: lanes.add(low, margin) };
             let first = self.fit(line);
-            let fitted = self.fit(first.suited);
+            let fitted = self.fit(first.refitted);
             best = better(lanes, &better(lanes, &best, &first), &fitted);
         }
-        let Line { scale, least } = best.line;
+        let Line { scale, minimum } = best.line;
         let factor = reciprocal(lanes, scale);
         let mut codes = [lanes.splat(0.0); GROUP];
         for i in 0..self.count {
-            codes[i] = self.code(i, factor, least);
+            codes[i] = self.code(i, factor, minimum);
         }
-        Quantized { scale: lanes.add(scale, self.zero), least, codes }
+        Quantized { scale: lanes.add(scale, self.zero), minimum, codes }
     }
 
     #[inline(always)]
@@ -116,23 +116,23 @@ impl<L: Dots> Values<L> {
     }
 
     #[inline(always)]
-    fn code(&self, i: usize, factor: L::V, least: L::V) -> L::V {
+    fn code(&self, i: usize, factor: L::V, minimum: L::V) -> L::V {
         let lanes = self.lanes;
-        let code = lanes.mul(lanes.sub(self.all[i], least), factor);
+        let code = lanes.mul(lanes.sub(self.all[i], minimum), factor);
         round(lanes, lanes.max(lanes.min(code, lanes.splat(15.0)), lanes.splat(0.0)))
     }
 
     /// Quantises by `line`, rounded to f16.
     #[inline(always)]
-    fn fit(&self, line: Line<L::V>) -> Fit<L::V> {
+    fn fit(&self, line: Line<L::V>) -> LineFit<L::V> {
         let lanes = self.lanes;
-        let (scale, least) = (lanes.round_to_f16(line.scale), lanes.round_to_f16(line.least));
+        let (scale, minimum) = (lanes.round_to_f16(line.scale), lanes.round_to_f16(line.minimum));
         let factor = reciprocal(lanes, scale);
         let zero = lanes.splat(0.0);
         let (mut error, mut c, mut cc, mut x, mut cx) = (zero, zero, zero, zero, zero);
         for i in 0..self.count {
-            let (value, code) = (self.all[i], self.code(i, factor, least));
-            let off = lanes.sub(value, lanes.add(lanes.mul(code, scale), least));
+            let (value, code) = (self.all[i], self.code(i, factor, minimum));
+            let off = lanes.sub(value, lanes.add(lanes.mul(code, scale), minimum));
             error = lanes.add(error, lanes.mul(off, off));
             c = lanes.add(c, code);
             cc = lanes.add(cc, lanes.mul(code, code));
@@ -143,20 +143,20 @@ impl<L: Dots> Values<L> {
         let spread = lanes.sub(lanes.mul(n, cc), lanes.mul(c, c));
         let slope = lanes.div(lanes.sub(lanes.mul(n, cx), lanes.mul(c, x)), spread);
         let slope = lanes.select_less(zero, spread, lanes.max(slope, zero), zero);
-        let suited = Line { scale: slope, least: lanes.div(lanes.sub(x, lanes.mul(slope, c)), n) };
-        Fit { line: Line { scale, least }, error, suited }
+        let refitted = Line { scale: slope, minimum: lanes.div(lanes.sub(x, lanes.mul(slope, c)), n) };
+        LineFit { line: Line { scale, minimum }, error, refitted }
     }
 }
 
 /// Returns, for each lane, the line with the smaller error.
 #[inline(always)]
-fn better<L: Dots>(lanes: L, best: &Fit<L::V>, tried: &Fit<L::V>) -> Fit<L::V> {
+fn better<L: Dots>(lanes: L, best: &LineFit<L::V>, tried: &LineFit<L::V>) -> LineFit<L::V> {
     let (a, b) = (tried.error, best.error);
     let line = Line {
         scale: lanes.select_less(a, b, tried.line.scale, best.line.scale),
-        least: lanes.select_less(a, b, tried.line.least, best.line.least),
+        minimum: lanes.select_less(a, b, tried.line.minimum, best.line.minimum),
     };
-    Fit { line, error: lanes.select_less(a, b, a, b), suited: tried.suited }
+    LineFit { line, error: lanes.select_less(a, b, a, b), refitted: tried.refitted }
 }
 
 /// Rounds numbers below 2²² to the nearest whole number, halves to even.

@@ -41,7 +41,7 @@ impl QuantizedRows {
             factors: vec![GroupFactors::default(); rows * groups],
         };
         let (codes, factors) = (Output::new(&mut all.codes), Output::new(&mut all.factors));
-        cpu.share(rows, x.len() * 4, |row| {
+        cpu.parallel_for(rows, x.len() * 4, |row| {
             #[expect(unsafe_code, reason = "each task its row")]
             // SAFETY: a task is one row, and no other task has that row's groups.
             let (codes, factors) =

@@ -1,7 +1,7 @@
 //! Weights of eight or four bits, quantised at load for integer dot products: sixteen rows (a panel) are interleaved, so that
 //! each lane accumulates one row.
 //!
-//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + least`. Inputs of linear layers with such weights
+//! 32 neighbours of a row (a group) share a scale: `weight = scale * code + minimum`. Inputs of linear layers with such weights
 //! are rounded to eight bits, too ([`inputs`]). Integer sums are exact, and groups are added in their order, so a result
 //! doesn't depend on what is computed beside it.
 
@@ -27,7 +27,7 @@ pub(super) const GROUP: usize = 32;
 pub enum QuantizeTo {
     /// Eight bits, and half a bit for scales.
     Q8,
-    /// Four bits, and one bit for scales and least values.
+    /// Four bits, and one bit for scales and minimums.
     Q4,
 }
 
@@ -36,7 +36,7 @@ pub enum QuantizeTo {
 pub enum QuantizeError {
     /// The system doesn't grant the memory: about this many bytes.
     Memory(u64),
-    /// A group of this row has a scale or a least value that isn't finite in sixteen bits.
+    /// A group of this row has a scale or a minimum that isn't finite in sixteen bits.
     Range(usize),
 }
 
@@ -59,7 +59,7 @@ pub struct QuantizedMatrix {
     /// `[panels, groups]`: f16, or bf16 for MXFP4.
     scales: ZeroedMemory<PanelRow>,
     /// `[panels, groups]`: f16; empty unless the format is Q4.
-    least: ZeroedMemory<PanelRow>,
+    minimum: ZeroedMemory<PanelRow>,
 }
 
 impl QuantizedMatrix {
@@ -74,7 +74,7 @@ impl QuantizedMatrix {
 
     /// Size of the matrix in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.lines) + size_of_val(&*self.scales) + size_of_val(&*self.least)
+        size_of_val(&*self.lines) + size_of_val(&*self.scales) + size_of_val(&*self.minimum)
     }
 
     pub(super) fn format(&self) -> Format {
@@ -110,7 +110,7 @@ impl QuantizedMatrix {
             Format::Mxfp4 => bf16::from_bits(scale).to_f32() * code,
             Format::Q8 => f16::from_bits(scale).to_f32() * code,
             Format::Q4 => {
-                f16::from_bits(scale).to_f32() * code + f16::from_bits(self.least[group][lane]).to_f32()
+                f16::from_bits(scale).to_f32() * code + f16::from_bits(self.minimum[group][lane]).to_f32()
             }
         }
     }
@@ -129,10 +129,10 @@ impl QuantizedMatrix {
 
     /// Least values of the panels `panels`; empty unless the format is Q4.
     #[inline(always)]
-    pub(super) fn panel_least(&self, panels: std::ops::Range<usize>) -> &[PanelRow] {
-        if self.least.is_empty() {
+    pub(super) fn panel_minimum(&self, panels: std::ops::Range<usize>) -> &[PanelRow] {
+        if self.minimum.is_empty() {
             return &[];
         }
-        &self.least[panels.start * self.groups()..panels.end * self.groups()]
+        &self.minimum[panels.start * self.groups()..panels.end * self.groups()]
     }
 }

@@ -27,17 +27,17 @@ impl QuantizedMatrix {
         };
         let mut packed = Self::zeros(format, matrix.rows(), matrix.cols())?;
         let size = packed.groups();
-        let Self { lines, scales, least, .. } = &mut packed;
-        let (lines, scales, least) = (Output::new(lines), Output::new(scales), Output::new(least));
-        let least_size = if format == Format::Q4 { size } else { 0 };
-        cpu.share(matrix.rows().div_ceil(LANES), usize::MAX, |panel| {
+        let Self { lines, scales, minimum, .. } = &mut packed;
+        let (lines, scales, minimum) = (Output::new(lines), Output::new(scales), Output::new(minimum));
+        let minimum_size = if format == Format::Q4 { size } else { 0 };
+        cpu.parallel_for(matrix.rows().div_ceil(LANES), usize::MAX, |panel| {
             #[expect(unsafe_code, reason = "each task its panel")]
             // SAFETY: a task is one panel, and no other task has that panel's groups.
             let panel_of = unsafe {
                 Panel {
                     lines: lines.part(panel * size * format.lines(), size * format.lines()),
                     scales: scales.part(panel * size, size),
-                    least: least.part(panel * least_size, least_size),
+                    minimum: minimum.part(panel * minimum_size, minimum_size),
                 }
             };
             cpu.isa().run(Pack { matrix, format, panel, to: panel_of });
@@ -51,14 +51,14 @@ impl QuantizedMatrix {
     fn zeros(format: Format, rows: usize, cols: usize) -> Result<Self, QuantizeError> {
         let groups = rows.div_ceil(LANES) * cols.div_ceil(GROUP);
         let error = || QuantizeError::Memory((rows * cols) as u64);
-        let least = if format == Format::Q4 { groups } else { 0 };
+        let minimums = if format == Format::Q4 { groups } else { 0 };
         Ok(Self {
             format,
             rows,
             cols,
             lines: ZeroedMemory::new(groups * format.lines()).ok_or_else(error)?,
             scales: ZeroedMemory::new(groups).ok_or_else(error)?,
-            least: ZeroedMemory::new(least).ok_or_else(error)?,
+            minimum: ZeroedMemory::new(minimums).ok_or_else(error)?,
         })
     }
 
@@ -70,14 +70,14 @@ impl QuantizedMatrix {
         let groups = self.groups();
         let bad = |panel: &PanelRow| panel.iter().position(|bits| !finite(bits));
         let row = |(i, panel)| bad(panel).map(|lane| i / groups * LANES + lane);
-        self.scales.iter().enumerate().find_map(row).or_else(|| self.least.iter().enumerate().find_map(row))
+        self.scales.iter().enumerate().find_map(row).or_else(|| self.minimum.iter().enumerate().find_map(row))
     }
 }
 
 struct Panel<'a> {
     lines: &'a mut [CodeLine],
     scales: &'a mut [PanelRow],
-    least: &'a mut [PanelRow],
+    minimum: &'a mut [PanelRow],
 }
 
 struct Pack<'a> {
@@ -124,7 +124,7 @@ impl Pack<'_> {
     fn store<L: Dots>(&mut self, lanes: L, group: usize, quantized: &Quantized<L>) {
         self.to.scales[group] = halves(lanes, quantized.scale);
         if self.format == Format::Q4 {
-            self.to.least[group] = halves(lanes, quantized.least);
+            self.to.minimum[group] = halves(lanes, quantized.minimum);
         }
         let to = &mut self.to.lines[group * self.format.lines()..][..self.format.lines()];
         for (i, codes) in quantized.codes.iter().enumerate() {

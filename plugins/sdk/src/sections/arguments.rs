@@ -2,7 +2,7 @@
 //!
 //! Invariant: a marker inside a string of the arguments is text, unless it ends the turn.
 
-use super::Mark;
+use super::mark::Mark;
 use crate::json::{ArgumentsText, Object};
 use crate::{Output, Payload, Phase};
 
@@ -62,7 +62,7 @@ impl ArgumentsReader {
                 return true;
             }
             Self::Marked(arguments) if mark == Mark::TurnEnd && !arguments.has_ended() => {
-                arguments.release(out)
+                arguments.release(out);
             }
             Self::Marked(arguments) => arguments.close(out),
             Self::Alone(object) => {

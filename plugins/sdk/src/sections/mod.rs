@@ -14,38 +14,15 @@
 mod arguments;
 mod grammar;
 mod header;
+mod mark;
 
 use std::marker::PhantomData;
 
 use self::arguments::ArgumentsReader;
 use self::header::{Head, Header};
+pub use self::mark::Mark;
 use crate::grammar::{Callable, NO_GRAMMAR};
 use crate::{Descriptor, FinishReason, Output, Parser, Prose, Request, Tools, Trim};
-
-/// What a marker means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    /// Reasoning begins.
-    Think,
-    /// Reasoning ends.
-    ThinkEnd,
-    /// Calls follow.
-    Section,
-    /// No more calls follow; one that is open ends.
-    SectionEnd,
-    /// A call begins with its header; one that is open ends.
-    Call,
-    /// Stands between the parts of a call.
-    Separator,
-    /// A call ends.
-    CallEnd,
-    /// The model's turn ends.
-    TurnEnd,
-    /// A role follows, as one word.
-    Role,
-    /// Markup without a meaning here.
-    Markup,
-}
 
 /// A format with a token for each part of a call; [`Sections`] is its parser.
 ///

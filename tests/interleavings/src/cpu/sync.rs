@@ -6,4 +6,4 @@ pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
 pub(super) use loom::thread::{Builder, JoinHandle};
 
 /// Number of spins before a thread sleeps. One is enough, since loom tries all orders.
-pub(super) const LOOKS: usize = 1;
+pub(super) const SPINS: usize = 1;

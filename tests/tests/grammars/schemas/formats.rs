@@ -7,7 +7,7 @@ use super::super::{
 use super::writing::{Call, Writing};
 
 /// Format through whose grammars tests walk, and in which they write values.
-pub(super) struct Written {
+pub(super) struct FormatCase {
     pub(super) name: &'static str,
     pub(super) format: Format,
     /// Generation prompt with which the template opens an answer.
@@ -15,17 +15,17 @@ pub(super) struct Written {
     pub(super) writing: Writing,
 }
 
-const fn written(name: &'static str, format: Format, prompt: &'static str, call: Call) -> Written {
-    Written { name, format, prompt, writing: Writing::new(call) }
+const fn format_case(name: &'static str, format: Format, prompt: &'static str, call: Call) -> FormatCase {
+    FormatCase { name, format, prompt, writing: Writing::new(call) }
 }
 
 const CHATML: &str = "<|im_start|>assistant\n";
 const HERMES: Call = Call::Json(["<tool_call>\n{\"name\": \"f\", \"arguments\": ", "}\n</tool_call>"]);
 
-pub(super) const ALL: [Written; 10] = [
-    written("qwen3", QWEN3_FORMAT, CHATML, HERMES),
-    written("hermes", tables::HERMES_FORMAT, CHATML, HERMES),
-    written(
+pub(super) const ALL: [FormatCase; 10] = [
+    format_case("qwen3", QWEN3_FORMAT, CHATML, HERMES),
+    format_case("hermes", tables::HERMES_FORMAT, CHATML, HERMES),
+    format_case(
         "qwen3-coder",
         QWEN3_CODER,
         CHATML,
@@ -34,7 +34,7 @@ pub(super) const ALL: [Written; 10] = [
             ["<parameter=", ">\n", "\n</parameter>\n"],
         ),
     ),
-    written(
+    format_case(
         "glm",
         GLM,
         "<|assistant|>",
@@ -43,7 +43,7 @@ pub(super) const ALL: [Written; 10] = [
             ["<arg_key>", "</arg_key>\n<arg_value>", "</arg_value>\n"],
         ),
     ),
-    written(
+    format_case(
         "minimax-m2",
         MINIMAX_M2,
         "]~b]ai\n",
@@ -52,7 +52,7 @@ pub(super) const ALL: [Written; 10] = [
             ["<parameter name=\"", "\">", "</parameter>\n"],
         ),
     ),
-    written(
+    format_case(
         "kimi-k2",
         KIMI_K2,
         "<|im_assistant|>assistant<|im_middle|>",
@@ -61,7 +61,7 @@ pub(super) const ALL: [Written; 10] = [
             "<|tool_call_end|><|tool_calls_section_end|>",
         ]),
     ),
-    written(
+    format_case(
         "deepseek-v3",
         DEEPSEEK_V3,
         "<｜Assistant｜></think>",
@@ -70,18 +70,18 @@ pub(super) const ALL: [Written; 10] = [
             "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         ]),
     ),
-    Written {
+    FormatCase {
         writing: Writing {
             answer: ["<|channel|>final<|message|>", ""],
             call: Call::Json(["<|channel|>commentary to=functions.f <|constrain|>json<|message|>", ""]),
         },
-        ..written("harmony", HARMONY, "<|start|>assistant", HERMES)
+        ..format_case("harmony", HARMONY, "<|start|>assistant", HERMES)
     },
-    written(
+    format_case(
         "llama3",
         LLAMA3,
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
         Call::Json(["{\"name\": \"f\", \"parameters\": ", "}"]),
     ),
-    written("mistral", MISTRAL, "", Call::Json(["[TOOL_CALLS]f[ARGS]", ""])),
+    format_case("mistral", MISTRAL, "", Call::Json(["[TOOL_CALLS]f[ARGS]", ""])),
 ];

@@ -25,9 +25,9 @@ fn walks() -> u64 {
 fn every_schema(name: &str) {
     let mut tally = Tally::default();
     for case in cases::all() {
-        trial::hold(&case, format(name), walks(), &mut tally);
+        trial::try_case(&case, format(name), walks(), &mut tally);
     }
-    tally.tell(name);
+    tally.report(name);
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn schemas_in_mistral() {
     every_schema("mistral");
 }
 
-fn format(name: &str) -> &'static formats::Written {
-    formats::ALL.iter().find(|written| written.name == name).expect("a format")
+fn format(name: &str) -> &'static formats::FormatCase {
+    formats::ALL.iter().find(|case| case.name == name).expect("a format")
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_grammar_that_is_too_wide_is_noticed() {
         let trial =
             Trial::new(&wide, format("qwen3"), role, Markers::Tokens).expect("a demand").expect("a grammar");
         let mut tally = Tally::default();
-        trial::hold_values(&case, &trial, "wide", &mut tally);
+        trial::try_values(&case, &trial, "wide", &mut tally);
         assert_eq!(tally.faults, ["wide lets through 9"]);
         let trial = trial.demanding(&narrow);
         let judged: Vec<_> = (0..8).map(|seed| trial.walk(seed)).collect();
@@ -122,7 +122,7 @@ fn a_grammar_that_is_too_narrow_is_noticed() {
         let trial =
             Trial::new(&narrow, format("glm"), role, Markers::Text).expect("a demand").expect("a grammar");
         let mut tally = Tally::default();
-        trial::hold_values(&case, &trial, "narrow", &mut tally);
+        trial::try_values(&case, &trial, "narrow", &mut tally);
         assert_eq!(tally.faults, ["narrow keeps out \"b\""]);
     }
 }

@@ -7,22 +7,22 @@ use serde_json::Value;
 
 /// Known cases in which llguidance allows a text that the validator refuses: a keyword in the schema, a part of the validator's error, a
 /// property of the text, and the reason.
-const DEPARTURES: [(&str, &str, Has, &str); 10] = [
-    ("\"minProperties\"", "has less than", Has::Any, "a key may repeat"),
-    ("\"multipleOf\"", "is not a multiple of", Has::Text("e+"), "the validator reads a double"),
-    ("\"multipleOf\"", "is not valid under any", Has::Text("e+"), "the validator reads a double"),
-    ("\"format\":\"date\"", "is not a", Has::Text("-02-29"), LOOSE_TIME),
-    ("\"format\":\"date-time\"", "is not a", Has::Text("-02-29"), LOOSE_TIME),
-    ("\"format\":\"time\"", "is not a", Has::Text(":60"), LOOSE_TIME),
-    ("\"format\":\"date-time\"", "is not a", Has::Text(":60"), LOOSE_TIME),
-    ("\"format\":\"time\"", "is not a", Has::LateOffset, LOOSE_TIME),
-    ("\"format\":\"date-time\"", "is not a", Has::LateOffset, LOOSE_TIME),
-    ("\"format\":\"email\"", "is not a", Has::Bytes(65), "an address may have any length"),
+const DEPARTURES: [(&str, &str, TextProperty, &str); 10] = [
+    ("\"minProperties\"", "has less than", TextProperty::Any, "a key may repeat"),
+    ("\"multipleOf\"", "is not a multiple of", TextProperty::Text("e+"), "the validator reads a double"),
+    ("\"multipleOf\"", "is not valid under any", TextProperty::Text("e+"), "the validator reads a double"),
+    ("\"format\":\"date\"", "is not a", TextProperty::Text("-02-29"), LOOSE_TIME),
+    ("\"format\":\"date-time\"", "is not a", TextProperty::Text("-02-29"), LOOSE_TIME),
+    ("\"format\":\"time\"", "is not a", TextProperty::Text(":60"), LOOSE_TIME),
+    ("\"format\":\"date-time\"", "is not a", TextProperty::Text(":60"), LOOSE_TIME),
+    ("\"format\":\"time\"", "is not a", TextProperty::LateOffset, LOOSE_TIME),
+    ("\"format\":\"date-time\"", "is not a", TextProperty::LateOffset, LOOSE_TIME),
+    ("\"format\":\"email\"", "is not a", TextProperty::Bytes(65), "an address may have any length"),
 ];
 
 /// Property of a text for which it is excused.
 #[derive(Clone, Copy)]
-enum Has {
+enum TextProperty {
     Any,
     Text(&'static str),
     /// The text has a time offset of more than 23 hours.
@@ -31,7 +31,7 @@ enum Has {
     Bytes(usize),
 }
 
-impl Has {
+impl TextProperty {
     fn is_in(self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -105,7 +105,7 @@ impl Tally {
     }
 
     /// Counts an invalid value that the mask allows.
-    pub(super) fn wide(&mut self, about: &str, value: &Value) {
+    pub(super) fn allowed_invalid(&mut self, about: &str, value: &Value) {
         match departure(&LOOSE, about, &value.to_string()) {
             Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
             None => self.faults.push(format!("{about} lets through {value}")),
@@ -113,7 +113,7 @@ impl Tally {
     }
 
     /// Counts a valid value that the mask keeps out.
-    pub(super) fn narrow(&mut self, about: &str, value: &Value, excuse: Option<&'static str>) {
+    pub(super) fn refused_valid(&mut self, about: &str, value: &Value, excuse: Option<&'static str>) {
         match excuse.or_else(|| departure(&TIGHT, about, &value.to_string())) {
             Some(excuse) => *self.excused.entry(excuse).or_default() += 1,
             None => self.faults.push(format!("{about} keeps out {value}")),
@@ -121,7 +121,7 @@ impl Tally {
     }
 
     /// Prints the counts, and panics if there are faults.
-    pub(super) fn tell(&self, name: &str) {
+    pub(super) fn report(&self, name: &str) {
         let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
         println!(
             "{name}: {} grammars and {} refusals; {} walks, {} without an end; {} values allowed, {} kept out, {} have no text",
@@ -145,9 +145,10 @@ impl Tally {
 
 /// Reason for which a walk is excused, found by the validator's error, which begins with the value.
 fn walk_departure(about: &str, error: &str) -> Option<&'static str> {
-    let found = DEPARTURES.iter().find(|(keyword, said, has, _)| {
+    let found = DEPARTURES.iter().find(|(keyword, said, property, _)| {
         let value = error.split_once(said).map(|(value, _)| value.rsplit(": ").next().unwrap_or_default());
-        about.contains(keyword) && value.is_some_and(|value| has.is_in(value.trim_end().trim_matches('"')))
+        about.contains(keyword)
+            && value.is_some_and(|value| property.is_in(value.trim_end().trim_matches('"')))
     });
     found.map(|(.., departure)| *departure)
 }

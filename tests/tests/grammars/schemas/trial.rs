@@ -5,7 +5,7 @@ use parser_sdk::{Request, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::cases::{Case, is_readable, is_valid};
-use super::formats::Written;
+use super::formats::FormatCase;
 use super::tally::Tally;
 use super::writing::{Parts, Style, names, ordered, spelt};
 use crate::requests;
@@ -32,7 +32,7 @@ pub(super) enum Verdict {
 /// Request with a schema in one format, and its grammar.
 pub(super) struct Trial<'a> {
     schema: &'a Value,
-    written: &'a Written,
+    format_case: &'a FormatCase,
     role: Role,
     markers: Markers,
     request: Request,
@@ -45,7 +45,7 @@ impl<'a> Trial<'a> {
     /// Makes a trial; `None` where the schema can't be tried in this way; the error is the reason why the schema is refused.
     pub(super) fn new(
         schema: &'a Value,
-        written: &'a Written,
+        format_case: &'a FormatCase,
         role: Role,
         markers: Markers,
     ) -> Option<Result<Self, String>> {
@@ -57,33 +57,40 @@ impl<'a> Trial<'a> {
                 requests::of(vec![requests::strict("f", &whole.to_string())], ToolChoice::Required)
             }
         };
-        request.options = written.format.options();
-        request.token_markers = written.format.token_markers(&request, markers);
-        if markers == Markers::Text && written.format.only_tokens(&request) {
+        request.options = format_case.format.options();
+        request.token_markers = format_case.format.token_markers(&request, markers);
+        if markers == Markers::Text && format_case.format.only_tokens(&request) {
             return None;
         }
         let grammar =
-            (written.format.constrain)(&request).map(|grammar| grammar.expect("a demand has a grammar"));
-        let fresh = grammar.and_then(|grammar| written.format.walker(&request, &grammar, markers));
-        Some(fresh.map(|fresh| Self { schema, written, role, markers, request, is_wrapped, fresh }))
+            (format_case.format.constrain)(&request).map(|grammar| grammar.expect("a demand has a grammar"));
+        let fresh = grammar.and_then(|grammar| format_case.format.walker(&request, &grammar, markers));
+        Some(fresh.map(|fresh| Self { schema, format_case, role, markers, request, is_wrapped, fresh }))
     }
 
     /// Keeps the grammar but makes the request demand another schema, so that a wrong grammar is judged.
     pub(super) fn demanding(self, schema: &'a Value) -> Self {
-        let other =
-            Self::new(schema, self.written, self.role, self.markers).expect("a demand").expect("a grammar");
+        let other = Self::new(schema, self.format_case, self.role, self.markers)
+            .expect("a demand")
+            .expect("a grammar");
         Self { fresh: self.fresh, ..other }
     }
 
     /// Walks once and judges the result.
     pub(super) fn walk(&self, seed: u64) -> Result<(), String> {
-        self.written.format.judge_walk(&self.request, &self.fresh, self.written.prompt, seed, self.markers)
+        self.format_case.format.judge_walk(
+            &self.request,
+            &self.fresh,
+            self.format_case.prompt,
+            seed,
+            self.markers,
+        )
     }
 
     /// Whether the mask allows the value in any of the usual spellings.
     pub(super) fn verdict(&self, value: &Value) -> Verdict {
         let mut opened = self.fresh.clone();
-        opened.replay(self.written.prompt);
+        opened.replay(self.format_case.prompt);
         let orders = orders(&ordered(self.schema, value));
         let spellings = orders.iter().flat_map(|value| STYLES.map(|style| self.parts(value, style)));
         let mut verdict = Verdict::Unwritable;
@@ -91,9 +98,17 @@ impl<'a> Trial<'a> {
             match opened.accepts(&parts) {
                 None => verdict = Verdict::KeptOut,
                 Some(pieces) => {
-                    let read =
-                        self.written.format.read(&self.request, self.written.prompt, &pieces, self.markers);
-                    return if self.is_said(&read, value) { Verdict::Allowed } else { Verdict::Unwritable };
+                    let read = self.format_case.format.read(
+                        &self.request,
+                        self.format_case.prompt,
+                        &pieces,
+                        self.markers,
+                    );
+                    return if self.is_exactly(&read, value) {
+                        Verdict::Allowed
+                    } else {
+                        Verdict::Unwritable
+                    };
                 }
             }
         }
@@ -101,32 +116,34 @@ impl<'a> Trial<'a> {
     }
 
     /// Whether the items are this value and nothing else.
-    fn is_said(&self, items: &[Item], value: &Value) -> bool {
+    fn is_exactly(&self, items: &[Item], value: &Value) -> bool {
         let [item] = items else { return false };
         let value = if self.is_wrapped { json!({"v": value}) } else { value.clone() };
         let is_role = matches!(item.head, Head::ToolCall(_)) == (self.role == Role::Arguments);
-        let said = serde_json::from_str::<Value>(&item.text);
-        is_role && said.as_ref().is_ok_and(|said| equal(said, &value))
+        let parsed = serde_json::from_str::<Value>(&item.text);
+        is_role && parsed.as_ref().is_ok_and(|parsed| equal(parsed, &value))
     }
 
     /// Value as this format writes it; `None` where it can't be arguments.
     fn parts(&self, value: &Value, style: Style) -> Option<Parts> {
         match self.role {
-            Role::Answer => Some(self.written.writing.answer(value, style)),
+            Role::Answer => Some(self.format_case.writing.answer(value, style)),
             Role::Arguments if self.is_wrapped => {
                 let arguments = Map::from_iter([("v".to_owned(), value.clone())]);
-                Some(self.written.writing.call(&arguments, style))
+                Some(self.format_case.writing.call(&arguments, style))
             }
-            Role::Arguments => value.as_object().map(|arguments| self.written.writing.call(arguments, style)),
+            Role::Arguments => {
+                value.as_object().map(|arguments| self.format_case.writing.call(arguments, style))
+            }
         }
     }
 
     /// Reason for which the mask may keep out a valid value: the exceptions of docs/grammars.md for markers that are text and for parameters.
     pub(super) fn excuse(&self, value: &Value) -> Option<&'static str> {
-        let has_parameters = self.role == Role::Arguments && self.written.writing.has_parameters();
+        let has_parameters = self.role == Role::Arguments && self.format_case.writing.has_parameters();
         let begins = match self.role {
             Role::Arguments if !has_parameters => Vec::new(),
-            _ => self.written.format.text_markers(&self.request, self.markers),
+            _ => self.format_case.format.text_markers(&self.request, self.markers),
         };
         let names = names(self.schema);
         let is_undeclared = |key: &str| !names.contains(&key);
@@ -239,11 +256,11 @@ fn has_text(value: &Value, is_meant: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// Tries one schema in one format, in both roles, with markers that are tokens and with markers that are text.
-pub(super) fn hold(case: &Case, written: &Written, walks: u64, tally: &mut Tally) {
+pub(super) fn try_case(case: &Case, format_case: &FormatCase, walks: u64, tally: &mut Tally) {
     for role in [Role::Answer, Role::Arguments] {
         for markers in [Markers::Tokens, Markers::Text] {
             let about = format!("{} {role:?} {markers:?} {}", case.name, case.schema);
-            match Trial::new(&case.schema, written, role, markers) {
+            match Trial::new(&case.schema, format_case, role, markers) {
                 None => {}
                 Some(Err(reason)) => tally.refuse(&about, &reason),
                 Some(Ok(trial)) => {
@@ -251,14 +268,14 @@ pub(super) fn hold(case: &Case, written: &Written, walks: u64, tally: &mut Tally
                     if is_readable(&case.schema) {
                         (0..walks).for_each(|seed| tally.walked(&about, seed, trial.walk(seed)));
                     }
-                    hold_values(case, &trial, &about, tally);
+                    try_values(case, &trial, &about, tally);
                 }
             }
         }
     }
 }
 
-pub(super) fn hold_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &mut Tally) {
+pub(super) fn try_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &mut Tally) {
     for (values, is_valid_here) in [(&case.valid, true), (&case.invalid, false)] {
         // Values about which validator and data disagree, as on formats, don't count.
         for value in values.iter().filter(|value| is_valid(&case.schema, value).is_ok() == is_valid_here) {
@@ -266,8 +283,8 @@ pub(super) fn hold_values(case: &Case, trial: &Trial<'_>, about: &str, tally: &m
                 (Verdict::Unwritable, _) => tally.unwritable += 1,
                 (Verdict::Allowed, true) => tally.allowed += 1,
                 (Verdict::KeptOut, false) => tally.kept_out += 1,
-                (Verdict::KeptOut, true) => tally.narrow(about, value, trial.excuse(value)),
-                (Verdict::Allowed, false) => tally.wide(about, value),
+                (Verdict::KeptOut, true) => tally.refused_valid(about, value, trial.excuse(value)),
+                (Verdict::Allowed, false) => tally.allowed_invalid(about, value),
             }
         }
     }

@@ -4,6 +4,7 @@
 //! any length. The buffer for spans' partial results is smaller: a step that needs more of it has several lists, whose kernels run one
 //! after another; a graph has room for one list. Written by `backend`, read by `ops::attention`.
 
+mod kinds;
 mod layout;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use std::ops::Range;
 
 use cuda_kernels::{DevicePtr, PrefillRows, decode_spans, write_decode_work, write_prefill_tiles};
 
+pub(super) use kinds::{DecodeKind, TiledRows, WorkKinds};
 use layout::{ListLayout, widest};
 
 use super::CudaError;
@@ -22,33 +24,6 @@ use crate::batch::Batch;
 /// Bytes for the partial results of a list's spans, unless a single row needs more. A span (256 positions) of Qwen3-8B has 16.6 kB, of Kimi
 /// K2 132 kB.
 const PARTIALS_BYTES: usize = 64 << 20;
-
-/// Kinds of lists that a model's attention kernels take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WorkKinds {
-    pub(super) decode: Option<DecodeKind>,
-    pub(super) tiles: TiledRows,
-}
-
-/// Sizes of the lists of spans, for rows that decode.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DecodeKind {
-    /// Different windows of the model's layers.
-    pub(super) windows: Vec<Option<u32>>,
-    /// Bytes of a span's partial results.
-    pub(super) part_bytes: usize,
-    /// Number of counters that a row needs.
-    pub(super) counters: usize,
-}
-
-/// Which rows are cut into tiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TiledRows {
-    None,
-    /// Rows of sequences that have several rows in the step.
-    Prompts,
-    All,
-}
 
 /// Greatest sizes that the lists must have room for.
 #[derive(Debug, Clone, Copy)]

@@ -4,49 +4,14 @@
 //! heads. Spans and tiles add in different orders, and a token may be computed either way: as part of a prompt, too, after its sequence was
 //! preempted. So a deterministic engine computes all rows by tiles, in which a row's sums are the same wherever the row is.
 
-use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, MlaDecode, PagedCache};
+use cuda_kernels::{Attention, AttentionDecode, AttentionPrefill, PagedCache};
 
-use super::{mla, size};
-use crate::cuda::attention_work::{DecodeKind, TiledRows, WorkKinds};
+use crate::cuda::attention_work::TiledRows;
 use crate::cuda::backend::{CudaBackend, Tensor};
+use crate::cuda::size::size;
 use crate::cuda::step::StepArray;
 use crate::cuda::weights::DeviceVector;
 use crate::models::ops::AttentionSpec;
-use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
-
-/// Lists of work that the attention kernels of a model need.
-pub(in crate::cuda) fn work_kinds(config: &ModelConfig, deterministic: bool) -> WorkKinds {
-    let sizes = match &config.attention {
-        AttentionConfig::Grouped(sizes) => sizes,
-        AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
-    };
-    let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
-    let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
-        true if deterministic => TiledRows::All,
-        true => TiledRows::Prompts,
-        false => TiledRows::None,
-    };
-    let by_spans = tiles == TiledRows::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
-    let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
-    windows.sort_unstable();
-    windows.dedup();
-    let part_bytes = AttentionDecode::partial_bytes(1, heads, head_dim);
-    let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: sizes.kv_heads });
-    WorkKinds { decode, tiles }
-}
-
-/// Lists for attention over a compressed cache. Rows of prompts have no tiled kernel; rows that decode are computed by spans, but not by a
-/// deterministic engine.
-fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
-    let shape = mla::shape(sizes.spec());
-    let kind = DecodeKind {
-        windows: vec![None],
-        part_bytes: MlaDecode::partial_bytes(1, shape),
-        counters: sizes.heads.div_ceil(16),
-    };
-    let by_spans = MlaDecode::supports(shape) && !deterministic;
-    WorkKinds { decode: by_spans.then_some(kind), tiles: TiledRows::None }
-}
 
 impl CudaBackend {
     /// Causal attention of the queries in `qkv` over the KV cache.

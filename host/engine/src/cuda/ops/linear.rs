@@ -8,8 +8,8 @@
 
 use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, RmsNorm, SiluMul};
 
-use super::size;
 use crate::cuda::backend::{CudaBackend, Tensor};
+use crate::cuda::size::size;
 use crate::cuda::weights::{DeviceMatrix, DeviceVector, INTERLEAVED};
 use crate::models::ops::{LayerInput, Norm, Store, TensorRole};
 

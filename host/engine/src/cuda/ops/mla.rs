@@ -3,13 +3,14 @@
 //!
 //! Invariant: the buffers between the launches are sized for the largest step, allocated at load and shared by all layers.
 
-use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite};
+use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaProject, MlaSide, MlaWrite};
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
+use super::super::scratch::LatentScratch;
+use super::super::size::{mla_shape, size};
 use super::super::step::StepArray;
-use super::super::weights::DeviceVector;
-use super::{Rope, size};
+use super::super::weights::{DeviceVector, Rope};
 use crate::models::ops::{MlaSpec, Norm};
 use crate::models::{LoadError, StoredMatrix};
 
@@ -20,15 +21,6 @@ pub(in crate::cuda) struct DeviceMla {
     /// `[heads, nope + value, rank]` bf16.
     projection: DevicePtr,
     room: LatentScratch,
-}
-
-/// Buffers of activations in the latent space.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::cuda) struct LatentScratch {
-    /// `[rows, heads, rank + rope]` bf16.
-    queries: DevicePtr,
-    /// `[rows, heads, rank]` bf16.
-    results: DevicePtr,
 }
 
 impl CudaBackend {
@@ -75,7 +67,7 @@ impl CudaBackend {
             slots: self.input(StepArray::Slots),
             cache: self.cache.latent(layer),
             rows: self.tokens(),
-            shape: shape(spec),
+            shape: mla_shape(spec),
         };
         self.launch(&launch.launch());
     }
@@ -88,7 +80,7 @@ impl CudaBackend {
         out: &Tensor,
     ) {
         let DeviceMla { spec, projection, room } = *weights;
-        let (rows, shape) = (self.tokens(), shape(spec));
+        let (rows, shape) = (self.tokens(), mla_shape(spec));
         let into =
             MlaProject { x: queries.at, projection, out: room.queries, rows, shape, side: MlaSide::Queries };
         self.launch(&into.launch());
@@ -138,9 +130,4 @@ fn rows_from(attention: MlaAttention, first: u32) -> MlaAttention {
         rows: rows - first,
         ..attention
     }
-}
-
-pub(super) fn shape(spec: MlaSpec) -> MlaShape {
-    let MlaSpec { heads, rank, nope, rope, value, .. } = spec;
-    MlaShape { heads: size(heads), rank: size(rank), nope: size(nope), rope: size(rope), value: size(value) }
 }

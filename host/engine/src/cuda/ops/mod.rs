@@ -7,22 +7,20 @@ mod moe;
 
 use cuda_kernels::{Embed, LastSamples, LinearInput, LinearStore, QkNormRopeWrite};
 
-pub(super) use attention::work_kinds;
 #[cfg(test)]
 pub(super) use linear::LIBRARY_ROWS;
 use linear::linear_store;
 
 use super::backend::{CudaBackend, Head, Tensor};
+use super::size::size;
 use super::step::StepArray;
-use super::weights::{DeviceMatrix, DeviceVector};
+use super::weights::{DeviceMatrix, DeviceVector, Rope};
 use crate::models::ops::{
     AttentionSpec, ExpertActivation, HeadNorms, LayerInput, MlaSpec, Norm, RopeSpec, Routing, Store,
     TensorRole,
 };
 use crate::models::{Backend, ExpertWeights, LoadError, StoredMatrix, WeightRole, WeightTensor};
 use mla::DeviceMla;
-pub(super) use mla::LatentScratch;
-pub(super) use moe::ExpertScratch;
 use moe::{DeviceExperts, DeviceRoutes};
 
 impl Backend for CudaBackend {
@@ -202,18 +200,4 @@ impl Backend for CudaBackend {
         let x = self.normed_or_fused_of(rows, LayerInput::Normed { x: &x, norm, normed: &mut normed });
         self.multiply_rows(rows, x, head, None, LinearStore::F32, logits);
     }
-}
-
-/// Rotary embedding on the device.
-#[derive(Debug)]
-pub(super) struct Rope {
-    /// Radians per position of each pair of rotated dimensions.
-    pub(super) frequencies: DeviceVector,
-    /// Factor of the cosines and sines.
-    pub(super) scale: f32,
-}
-
-/// Converts a size to the type that kernels take.
-pub(super) fn size(size: usize) -> u32 {
-    u32::try_from(size).expect("sizes of models are below 2³²")
 }

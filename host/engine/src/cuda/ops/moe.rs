@@ -10,9 +10,10 @@ use cuda_kernels::{
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
-use super::super::supported::MOST_EXPERTS;
-use super::super::weights::{DeviceVector, WeightUpload, unsupported};
-use super::size;
+use super::super::scratch::ExpertScratch;
+use super::super::size::size;
+use super::super::supported::{MOST_EXPERTS, unsupported};
+use super::super::weights::{DeviceVector, WeightUpload};
 use crate::cuda::driver::Driver;
 use crate::models::ops::{ExpertActivation, Routing, Scoring};
 use crate::models::{ExpertWeights, LoadError, StoredMatrix, WeightTensor};
@@ -41,19 +42,6 @@ pub(in crate::cuda) struct DeviceRoutes {
     /// `[experts + 1]` u32: where the routes of each expert begin in `order`, and the number of routes.
     starts: DevicePtr,
     per_token: u32,
-}
-
-/// Buffers of the experts' activations, shared by layers of the same sizes.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::cuda) struct ExpertScratch {
-    /// `[routes, 2 * intermediate]` bf16.
-    gate_up: DevicePtr,
-    /// `[routes, intermediate]` bf16.
-    activated: DevicePtr,
-    /// `[routes, hidden]` f32.
-    results: DevicePtr,
-    /// Numbers of routes, intermediate columns and hidden columns that the buffers were allocated for.
-    sizes: (usize, usize, usize),
 }
 
 impl CudaBackend {

@@ -16,7 +16,7 @@ use cudarc::cublaslt::sys::{
 };
 
 use super::Machine;
-use crate::cuda::survey::{self, Platform};
+use crate::cuda::platform::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// Bytes of device memory that kernels may use beside their matrices: what NVIDIA recommends for Hopper.
@@ -57,7 +57,7 @@ struct Plan {
 impl CublasLt {
     /// Version of the library on this machine, or the reason why it can't be used.
     pub(super) fn find() -> Result<CudaVersion, CudaError> {
-        survey::cublaslt(&Machine as &dyn Platform)
+        platform::cublaslt(&Machine as &dyn Platform)
     }
 
     /// Opens the library on the device of the current context. [`Self::find`] must have found it.

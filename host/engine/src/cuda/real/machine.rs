@@ -4,7 +4,7 @@ use cudarc::driver::result::{self, device};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
 use super::calls::Called;
-use crate::cuda::survey::{DeviceInfo, Platform};
+use crate::cuda::platform::{DeviceInfo, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// The machine that this process runs on.

@@ -7,7 +7,7 @@ use cudarc::nvrtc::{result, sys};
 
 use super::Machine;
 use crate::cuda::compile::Compiler;
-use crate::cuda::survey::{self, Platform};
+use crate::cuda::platform::{self, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
 /// Version of NVRTC on this machine, or the error of why it can't be used.
@@ -15,7 +15,7 @@ pub(in crate::cuda) struct Nvrtc(Result<CudaVersion, CudaError>);
 
 impl Nvrtc {
     pub(in crate::cuda) fn find() -> Self {
-        Self(survey::nvrtc(&Machine as &dyn Platform))
+        Self(platform::nvrtc(&Machine as &dyn Platform))
     }
 
     /// NVRTC on a machine that lacks it.

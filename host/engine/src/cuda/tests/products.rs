@@ -1,5 +1,7 @@
 //! Matrix products of the library: of a GPU's cuBLASLt where the tests run on a GPU that has it, else of the shim's own.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
+
 use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, Tolerance, linear_reference};
 use half::bf16;
 

@@ -22,9 +22,9 @@ pub(super) struct ShimDriver {
 }
 
 /// Work of a stream or of a graph.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Enqueued {
-    Launch(Launch),
+#[derive(Debug)]
+enum Enqueued {
+    Launch(Box<Launch>),
     Product(MatrixProduct),
 }
 
@@ -121,7 +121,7 @@ impl Driver for ShimDriver {
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), CudaError> {
-        self.enqueue(Enqueued::Launch(*launch))
+        self.enqueue(Enqueued::Launch(Box::new(*launch)))
     }
 
     fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {

@@ -1,6 +1,7 @@
 //! Surveys of machines of all kinds, and of this one, whatever it has.
 
-use crate::cuda::survey::{DeviceInfo, Platform, Survey};
+use crate::cuda::platform::{DeviceInfo, Platform};
+use crate::cuda::survey::Survey;
 use crate::cuda::{CudaError, CudaVersion};
 
 /// A machine whose driver, GPUs or compiler may be missing.

@@ -14,8 +14,8 @@ use crate::model::error::{ConstraintField, StartError};
 use crate::model::fixture::model_over;
 use crate::model::job::Job;
 use crate::model::locate::locate;
+use crate::model::opening_state::tests::{function, job};
 use crate::model::served::Model;
-use crate::model::standing::tests::{function, job};
 use crate::prompt::{Conversation, Message, Role, Tokenizer};
 
 /// Engine that records its requests, and generates no tokens.
@@ -70,8 +70,8 @@ async fn the_engine_hears_of_constraint_affinity_and_priority() {
         model.start(Job { conversation, template_arguments: thinks(thinking), ..job }).await.unwrap();
     }
     let asked = asked.lock().unwrap();
-    let [first, later, wished] = &asked[..] else { panic!("{}", asked.len()) };
-    for request in [first, later, wished] {
+    let [first, later, optional] = &asked[..] else { panic!("{}", asked.len()) };
+    for request in [first, later, optional] {
         let grammar = request.constraint.as_ref().unwrap().grammar.as_ref().unwrap();
         let tokenizer = model_token_ids();
         for (index, id) in tokenizer {
@@ -79,10 +79,10 @@ async fn the_engine_hears_of_constraint_affinity_and_priority() {
         }
     }
     assert_eq!(first.constraint.as_ref().unwrap().json, Some(at_once()));
-    assert_eq!(wished.constraint.as_ref().unwrap().json, None);
+    assert_eq!(optional.constraint.as_ref().unwrap().json, None);
     assert_eq!((first.priority, later.priority), (-2, 0));
     assert_eq!(first.affinity, later.affinity);
-    assert_ne!(first.affinity, wished.affinity);
+    assert_ne!(first.affinity, optional.affinity);
 }
 
 /// Indices of Qwen3's first four markers, with their token ids in the embedded model's tokenizer.

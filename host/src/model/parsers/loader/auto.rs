@@ -16,11 +16,11 @@ impl Loader {
     pub(super) fn automatic(&mut self, serving: Option<&str>) -> Result<ParserChoice, ModelLoadError> {
         // A missing folder counts as empty; only `--parser NAME` reports it.
         for path in plugins_in(&self.folder).unwrap_or_default() {
-            self.look(PluginSource::File(path), serving)?;
+            self.check(PluginSource::File(path), serving)?;
         }
         self.drop_copies();
         loop {
-            self.look_at_shipped(serving)?;
+            self.check_shipped(serving)?;
             let chosen = match self.select() {
                 Ok(chosen) => chosen,
                 Err(error @ SelectError::Unclaimed { .. }) => return self.for_table(error, serving),
@@ -29,16 +29,16 @@ impl Loader {
             let Usable { source, name, .. } = self.usable.swap_remove(chosen.index);
             match self.load(&source) {
                 Ok(plugin) => {
-                    self.say_why_not(&name);
+                    self.record_reasons(&name);
                     return Ok(self.choice(plugin, &source, chosen.why, chosen.doubtful));
                 }
-                Err(error) => out_of_the_choice(error, &name, serving)?,
+                Err(error) => exclude_or_fail(error, &name, serving)?,
             }
         }
     }
 
     /// Checks one plugin and records the result. Loads it only if its descriptor can't be read without that.
-    fn look(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    fn check(&mut self, source: PluginSource, serving: Option<&str>) -> Result<(), ModelLoadError> {
         let name = source.name().into_owned();
         let (digest, described) = match self.runtime.read(&source) {
             Ok(content) => (content.digest(), self.describe(&content)),
@@ -50,7 +50,7 @@ impl Loader {
             Err(ModelLoadError::Parser(error)) if self.may_need_table(&error) => {
                 self.undescribed.push(source);
             }
-            Err(error) => out_of_the_choice(error, &name, serving)?,
+            Err(error) => exclude_or_fail(error, &name, serving)?,
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl Loader {
     }
 
     /// Checks the shipped parsers that no file replaces.
-    fn look_at_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
+    fn check_shipped(&mut self, serving: Option<&str>) -> Result<(), ModelLoadError> {
         for (name, bytes) in SHIPPED {
             let is_known = self.candidates.iter().any(|candidate| candidate.source == *name);
             let is_replaced = self.usable.iter().any(|usable| usable.descriptor.name == *name);
@@ -82,7 +82,7 @@ impl Loader {
             if is_known || is_replaced || (is_for_tables && has_no_use) {
                 continue;
             }
-            self.look(shipped(name, bytes), serving)?;
+            self.check(shipped(name, bytes), serving)?;
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Loader {
                 kept.push(usable);
                 continue;
             };
-            if usable.bears_its_name() && !other.bears_its_name() {
+            if usable.file_name_matches() && !other.file_name_matches() {
                 std::mem::swap(other, &mut usable);
             }
             let why = format!("{} has the same bytes", other.name);
@@ -112,7 +112,7 @@ impl Loader {
     }
 
     /// Records for the other candidates why `chosen` was preferred.
-    fn say_why_not(&mut self, chosen: &str) {
+    fn record_reasons(&mut self, chosen: &str) {
         let model = self.facts.evidence();
         for usable in &self.usable {
             let why = why_not(&model, &usable.descriptor, chosen);
@@ -144,7 +144,7 @@ impl Loader {
                     return Ok(self.choice(plugin, &source, why.to_owned(), false));
                 }
                 Ok(_) => {}
-                Err(error) => out_of_the_choice(error, &source.name(), serving)?,
+                Err(error) => exclude_or_fail(error, &source.name(), serving)?,
             }
         }
         Err(unclaimed.into())
@@ -162,6 +162,6 @@ fn set_why_not(candidates: &mut [CandidateReport], source: &str, why: String) {
 }
 
 /// Excludes a plugin that can't be used from the choice. Its error ends the round if it is the current parser or violates a pin.
-fn out_of_the_choice(error: ModelLoadError, name: &str, serving: Option<&str>) -> Result<(), ModelLoadError> {
+fn exclude_or_fail(error: ModelLoadError, name: &str, serving: Option<&str>) -> Result<(), ModelLoadError> {
     if matches!(error, ModelLoadError::Pin(_)) || serving == Some(name) { Err(error) } else { Ok(()) }
 }

@@ -15,7 +15,7 @@ pub(super) struct Usable {
 
 impl Usable {
     /// Whether the file's name without extension is the name in the descriptor.
-    pub(super) fn bears_its_name(&self) -> bool {
+    pub(super) fn file_name_matches(&self) -> bool {
         Path::new(&self.name).file_stem().is_some_and(|stem| stem == self.descriptor.name.as_str())
     }
 }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::KINDS;
 use crate::remote::facts::Facts;
+use crate::remote::kind::EngineKind;
 use crate::remote::request::RemoteRequest;
-use crate::remote::wire::EngineKind;
+use crate::remote::wire;
 
 const ID: &str = "0123456789abcdef0123456789abcdef";
 
@@ -53,15 +54,15 @@ fn request() -> RemoteRequest {
 
 fn body(kind: EngineKind, request: &RemoteRequest) -> Value {
     let facts = facts(kind);
-    assert_eq!(kind.wire().check(request, &facts), Ok(()));
-    serde_json::from_slice(&kind.wire().body(request, &facts, ID)).unwrap()
+    assert_eq!(wire::of(kind).check(request, &facts), Ok(()));
+    serde_json::from_slice(&wire::of(kind).body(request, &facts, ID)).unwrap()
 }
 
 /// Field for which the changed request is refused.
 fn refused(kind: EngineKind, facts: &Facts, change: impl Fn(&mut RemoteRequest)) -> Option<&'static str> {
     let mut request = request();
     change(&mut request);
-    kind.wire().check(&request, facts).err().map(|unsupported| unsupported.field)
+    wire::of(kind).check(&request, facts).err().map(|unsupported| unsupported.field)
 }
 
 fn schema(begins: JsonBegins) -> Constraint {

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::KINDS;
-use crate::remote::wire::{Chunk, EngineKind, Piece, WireEnd, WireFault};
+use crate::remote::kind::EngineKind;
+use crate::remote::wire::{self, Chunk, Piece, WireEnd, WireFault};
 
 /// Chunk of all `events` together.
 fn read(kind: EngineKind, events: &[&str]) -> Result<Chunk, WireFault> {
-    let (mut reader, mut chunk) = (kind.wire().reader(), Chunk::default());
+    let (mut reader, mut chunk) = (wire::of(kind).reader(), Chunk::default());
     for event in events {
         reader.read(event.as_bytes(), &mut chunk)?;
     }

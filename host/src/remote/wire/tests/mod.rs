@@ -3,7 +3,7 @@
 mod bodies;
 mod events;
 
-use super::EngineKind;
+use crate::remote::kind::EngineKind;
 
 const KINDS: [EngineKind; 4] =
     [EngineKind::OpenAi, EngineKind::Vllm, EngineKind::Sglang, EngineKind::LlamaCpp];

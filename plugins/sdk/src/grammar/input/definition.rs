@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::lexemes::lexemes;
-use super::{reader, regex};
+use super::regex;
 
 /// A definition, all of whose names are defined.
 #[derive(Debug, Default)]
@@ -35,15 +34,11 @@ impl Definition {
         Ok(Self { bodies: BTreeMap::from([("start".into(), body)]), ..Self::default() })
     }
 
+    /// Checks that all names are defined, and that terminals consist of terminals.
+    ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn of_lark(text: &str) -> Result<Self, String> {
-        let definition = reader::read(&lexemes(text)?)?;
-        definition.check()?;
-        Ok(definition)
-    }
-
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if !self.bodies.contains_key("start") {
             return Err("it has no rule start".into());
         }

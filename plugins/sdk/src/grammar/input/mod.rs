@@ -16,6 +16,7 @@ mod regex;
 use super::lark::{Lark, literal};
 use crate::{Grammar, Tool};
 use definition::Definition;
+use lexemes::lexemes;
 
 /// Greatest length of a definition, in bytes.
 const BYTES: usize = 64 << 10;
@@ -44,7 +45,7 @@ impl Input {
     fn new(grammar: &Grammar, of: String, rule: String) -> Result<Self, String> {
         let definition = match grammar.syntax.as_str() {
             _ if grammar.definition.len() > BYTES => Err(format!("it has more than {BYTES} bytes")),
-            "lark" => Definition::of_lark(&grammar.definition),
+            "lark" => lark(&grammar.definition),
             "regex" => Definition::of_regex(&grammar.definition),
             other => Err(format!("its syntax {other:?} is neither lark nor regex")),
         };
@@ -63,6 +64,13 @@ impl Input {
     pub fn rule(&self) -> &str {
         &self.rule
     }
+}
+
+/// Reads and checks a definition in Lark.
+fn lark(text: &str) -> Result<Definition, String> {
+    let definition = reader::read(&lexemes(text)?)?;
+    definition.check()?;
+    Ok(definition)
 }
 
 impl Lark {

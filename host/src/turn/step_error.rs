@@ -3,7 +3,7 @@
 /// Reason why a step is refused: it breaks the contract, or the parser gives
 /// up. `router` and what it calls return it; `stream` makes a fault of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Illegal {
+pub(crate) enum StepError {
     #[error("it routed {bytes} bytes while {held} were held")]
     MoreThanHeld { bytes: usize, held: usize },
     #[error("a run of bytes ended inside a character")]

@@ -87,7 +87,10 @@ fn a_template_that_takes_everything_gets_everything_as_it_is() {
         vec![text(Role::System, "one"), text(Role::Developer, "two"), text(Role::User, "hi"), said];
     let expected = "system: one\nsystem: two\nuser: hi\nassistant: why I look. first second\nassistant: ";
     assert_eq!(rendered(LENIENT, messages).unwrap(), expected);
-    assert!(Fit::learn(|conversation| rendered(LENIENT, conversation.messages.clone()).ok()).is_empty());
+    assert!(
+        TemplateChanges::detect(|conversation| rendered(LENIENT, conversation.messages.clone()).ok())
+            .is_empty()
+    );
 }
 
 #[test]
@@ -100,8 +103,8 @@ fn text_that_a_template_leaves_out_stays_out() {
 
 #[test]
 fn a_template_that_shows_nothing_is_left_alone() {
-    assert!(Fit::learn(|_| None).is_empty());
-    assert!(Fit::learn(|_| Some("nothing".to_owned())).is_empty());
+    assert!(TemplateChanges::detect(|_| None).is_empty());
+    assert!(TemplateChanges::detect(|_| Some("nothing".to_owned())).is_empty());
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::parser::contract::{Fault, FinishReason, Step, StreamParser, Used};
+use crate::parser::contract::{Fault, FinishReason, ResourceUsage, Step, StreamParser};
 
 /// Input of one call of a parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum CallInput {
     /// A chunk of text.
     Text(String),
     /// A marker, by its index in the descriptor.
@@ -19,77 +19,77 @@ pub enum Question {
 #[derive(Debug, Clone)]
 pub struct ParserCall {
     /// Input of the call.
-    pub asked: Question,
+    pub input: CallInput,
     /// The parser's answer, or its fault.
     pub answer: Result<Step, Fault>,
 }
 
 /// Calls recorded since they were last taken, shared between the recorder and its reader.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Record(Arc<Mutex<Heard>>);
+pub(super) struct CallLog(Arc<Mutex<CallLogState>>);
 
 #[derive(Debug, Default)]
-struct Heard {
+struct CallLogState {
     calls: Vec<ParserCall>,
-    used: Option<Used>,
+    usage: Option<ResourceUsage>,
 }
 
-impl Record {
+impl CallLog {
     /// Wraps `parser` so that its calls are recorded here.
     pub(super) fn of(&self, parser: Box<dyn StreamParser>) -> Box<dyn StreamParser> {
-        self.heard().used = parser.used();
-        Box::new(Recorder { parser, record: self.clone() })
+        self.lock().usage = parser.usage();
+        Box::new(Recorder { parser, log: self.clone() })
     }
 
     /// Takes the calls recorded since the last time.
     pub(super) fn take(&self) -> Vec<ParserCall> {
-        std::mem::take(&mut self.heard().calls)
+        std::mem::take(&mut self.lock().calls)
     }
 
     /// Resources that the parser has used, if it is metered.
-    pub(super) fn used(&self) -> Option<Used> {
-        self.heard().used
+    pub(super) fn usage(&self) -> Option<ResourceUsage> {
+        self.lock().usage
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.0.lock().expect("nothing panics while it listens")
+    fn lock(&self) -> MutexGuard<'_, CallLogState> {
+        self.0.lock().expect("nothing panics while it records")
     }
 }
 
 struct Recorder {
     parser: Box<dyn StreamParser>,
-    record: Record,
+    log: CallLog,
 }
 
 impl Recorder {
-    fn note(&self, asked: Question, answer: &Result<Step, Fault>) {
-        let used = self.parser.used();
-        let mut heard = self.record.heard();
-        heard.calls.push(ParserCall { asked, answer: answer.clone() });
-        heard.used = used.or(heard.used);
+    fn note(&self, input: CallInput, answer: &Result<Step, Fault>) {
+        let usage = self.parser.usage();
+        let mut state = self.log.lock();
+        state.calls.push(ParserCall { input, answer: answer.clone() });
+        state.usage = usage.or(state.usage);
     }
 }
 
 impl StreamParser for Recorder {
     fn text(&mut self, chunk: &str) -> Result<Step, Fault> {
         let answer = self.parser.text(chunk);
-        self.note(Question::Text(chunk.to_owned()), &answer);
+        self.note(CallInput::Text(chunk.to_owned()), &answer);
         answer
     }
 
     fn marker(&mut self, index: u32) -> Result<Step, Fault> {
         let answer = self.parser.marker(index);
-        self.note(Question::Marker(index), &answer);
+        self.note(CallInput::Marker(index), &answer);
         answer
     }
 
     fn finish(&mut self, reason: FinishReason) -> Result<Step, Fault> {
         let answer = self.parser.finish(reason);
-        self.note(Question::Finish(reason), &answer);
+        self.note(CallInput::Finish(reason), &answer);
         answer
     }
 
-    fn used(&self) -> Option<Used> {
-        self.parser.used()
+    fn usage(&self) -> Option<ResourceUsage> {
+        self.parser.usage()
     }
 }

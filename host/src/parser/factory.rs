@@ -1,9 +1,9 @@
-//! Trait of programs, which make the parsers of streams.
+//! Trait of factories, which make the parsers of streams.
 
 use super::contract::{Fault, Request, StreamParser};
 
-/// Program of a plugin, which makes parsers: one implementation per version of the contract, and the native `none`.
-pub(super) trait Program: Send + Sync {
+/// Factory of a plugin's parsers: one implementation per version of the contract, and the native `none`.
+pub(super) trait ParserFactory: Send + Sync {
     /// Makes a parser and calls its `start`.
     fn start(&self, request: &Request) -> Result<Box<dyn StreamParser>, Fault>;
     /// Returns a grammar of the turns that satisfy the request; `None` where the model is left free, or the format has no grammars.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use super::{Samples, Standing};
+use super::{OpeningProbe, OpeningState};
 use crate::limits::ParserLimits;
 use crate::model::job::{Beginning, Job, SamplingRequest, Truncation};
 use crate::model::parsers::ParserBinding;
@@ -75,35 +75,45 @@ pub(in crate::model) fn function(name: &str, strict: bool) -> Tool {
 }
 
 /// Reasoning that marker 1 ends, as in most formats.
-const THINK_END: Standing = Standing::Reasoning(Some(1));
+const THINK_END: OpeningState = OpeningState::Reasoning(Some(1));
 
 /// Format, opening, expected state of the turn, and whether the turn is still at its beginning.
-const OPENINGS: &[(&str, &[&str], Standing, bool)] = &[
-    ("qwen3", &["<|im_start|>", "assistant\n"], Standing::Message, true),
+const OPENINGS: &[(&str, &[&str], OpeningState, bool)] = &[
+    ("qwen3", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
     (
         "qwen3",
         &["<|im_start|>", "assistant\n", "<think>", "\n\n", "</think>", "\n\n"],
-        Standing::Message,
+        OpeningState::Message,
         true,
     ),
     ("qwen3", &["<|im_start|>", "assistant\n", "<think>", "\n"], THINK_END, false),
-    ("qwen3-coder", &["<|im_start|>", "assistant\n"], Standing::Message, true),
-    ("harmony", &["<|start|>", "assistant"], Standing::Elsewhere, true),
+    ("qwen3-coder", &["<|im_start|>", "assistant\n"], OpeningState::Message, true),
+    ("harmony", &["<|start|>", "assistant"], OpeningState::Elsewhere, true),
     (
         "harmony",
         &["<|start|>", "assistant", "<|channel|>", "analysis", "<|message|>"],
-        Standing::Reasoning(None),
+        OpeningState::Reasoning(None),
         false,
     ),
-    ("harmony", &["<|start|>", "assistant", "<|channel|>", "final", "<|message|>"], Standing::Message, false),
-    ("kimi-k2", &["<|im_assistant|>", "assistant", "<|im_middle|>"], Standing::Message, true),
-    ("deepseek-v3", &["<｜Assistant｜>"], Standing::Message, true),
-    ("deepseek-v3", &["<｜Assistant｜>", "</think>"], Standing::Message, true),
+    (
+        "harmony",
+        &["<|start|>", "assistant", "<|channel|>", "final", "<|message|>"],
+        OpeningState::Message,
+        false,
+    ),
+    ("kimi-k2", &["<|im_assistant|>", "assistant", "<|im_middle|>"], OpeningState::Message, true),
+    ("deepseek-v3", &["<｜Assistant｜>"], OpeningState::Message, true),
+    ("deepseek-v3", &["<｜Assistant｜>", "</think>"], OpeningState::Message, true),
     ("deepseek-v3", &["<｜Assistant｜>", "<think>"], THINK_END, false),
-    ("glm", &["<|assistant|>", "\n", "<think>", "</think>"], Standing::Message, true),
+    ("glm", &["<|assistant|>", "\n", "<think>", "</think>"], OpeningState::Message, true),
     ("glm", &["<|assistant|>", "<think>"], THINK_END, false),
-    ("llama3", &["<|start_header_id|>", "assistant", "<|end_header_id|>", "\n\n"], Standing::Message, true),
-    ("mistral", &[], Standing::Message, true),
+    (
+        "llama3",
+        &["<|start_header_id|>", "assistant", "<|end_header_id|>", "\n\n"],
+        OpeningState::Message,
+        true,
+    ),
+    ("mistral", &[], OpeningState::Message, true),
     ("minimax-m2", &["]~b]", "ai\n", "<think>", "\n"], THINK_END, false),
 ];
 
@@ -112,8 +122,8 @@ fn the_parser_knows_where_a_turn_stands() {
     for (name, pieces, standing, is_at_beginning) in OPENINGS {
         let (parser, job) = (shipped(name), job());
         let opening = opening(&parser, pieces);
-        let samples = Samples { parser: &parser, job: &job, opening: &opening };
-        assert_eq!(samples.standing(), *standing, "{name} {pieces:?}");
+        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
+        assert_eq!(samples.state(), *standing, "{name} {pieces:?}");
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
 }
@@ -124,7 +134,7 @@ fn tools_make_no_difference_to_what_is_a_beginning() {
         let parser = shipped(name);
         let job = Job { tools: vec![function("f", false)], ..job() };
         let opening = opening(&parser, pieces);
-        let samples = Samples { parser: &parser, job: &job, opening: &opening };
+        let samples = OpeningProbe { parser: &parser, job: &job, opening: &opening };
         assert_eq!(samples.is_at_beginning(), *is_at_beginning, "{name} {pieces:?}");
     }
 }

@@ -16,7 +16,7 @@ pub(super) mod tests;
 
 /// State of a turn behind its generation prompt: the kind of item that text would go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum OpeningState {
     /// Text would be a message from its first byte on.
     Message,
     /// Text would be reasoning, which the marker of this index ends; `None` if no single marker ends it.
@@ -29,7 +29,7 @@ pub(super) enum Standing {
 pub(super) type OpeningPieces = [(Option<u32>, String)];
 
 /// Player of samples behind an opening.
-pub(super) struct Samples<'a> {
+pub(super) struct OpeningProbe<'a> {
     pub(super) parser: &'a ParserBinding,
     pub(super) job: &'a Job,
     pub(super) opening: &'a OpeningPieces,
@@ -37,22 +37,24 @@ pub(super) struct Samples<'a> {
 
 /// Result of a sample.
 #[derive(Debug, PartialEq, Eq)]
-struct Played {
+struct SampleResult {
     items: Vec<Item>,
     /// Whether the parser had routed each byte before the turn ended.
     settled: bool,
 }
 
-impl Samples<'_> {
+impl OpeningProbe<'_> {
     /// Finds the state of the turn.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn state(&self) -> OpeningState {
         if JSON.iter().all(|json| self.is_answer(&[], json)) {
-            return Standing::Message;
+            return OpeningState::Message;
         }
         let thought = self.play(self.opening, &[TokenText::new(None, THOUGHT)]);
         match thought.as_ref().map(|played| &*played.items) {
-            Some([Item { head: ItemHead::Reasoning, .. }]) => Standing::Reasoning(self.end_of_reasoning()),
-            _ => Standing::Elsewhere,
+            Some([Item { head: ItemHead::Reasoning, .. }]) => {
+                OpeningState::Reasoning(self.end_of_reasoning())
+            }
+            _ => OpeningState::Elsewhere,
         }
     }
 
@@ -75,7 +77,9 @@ impl Samples<'_> {
     /// Whether `json` becomes a message at once, and the text before it, if there is any, becomes reasoning.
     fn is_answer(&self, before: &[TokenText<'_>], json: &str) -> bool {
         let sample: Vec<_> = before.iter().copied().chain([TokenText::new(None, json)]).collect();
-        let Some(Played { items, settled: true }) = self.play(self.opening, &sample) else { return false };
+        let Some(SampleResult { items, settled: true }) = self.play(self.opening, &sample) else {
+            return false;
+        };
         let Some((answer, thoughts)) = items.split_last() else { return false };
         let is_thought = |item: &Item| item.head == ItemHead::Reasoning && item.text == THOUGHT;
         matches!(answer.head, ItemHead::Message { .. })
@@ -89,7 +93,7 @@ impl Samples<'_> {
     }
 
     /// Plays `sample` behind `opening` and returns the items; `None` if the parser fails.
-    fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<Played> {
+    fn play(&self, opening: &OpeningPieces, sample: &[TokenText<'_>]) -> Option<SampleResult> {
         let held = usize::MAX;
         let mut start = self.parser.start(self.job, opening.to_vec(), FaultPolicy::Fail, held);
         // All call ids are empty, so that equal turns have equal items.
@@ -101,6 +105,6 @@ impl Samples<'_> {
         let settled = bytes.taken == bytes.routed + bytes.dropped + bytes.aside;
         let end = turn.finish(FinishReason::Stop, None, &mut events);
         let has_failed = matches!(end, TurnEnd::Failed(_)) && turn.fault().is_some();
-        (!has_failed).then_some(Played { items: fold(events.drain()).ok()?, settled })
+        (!has_failed).then_some(SampleResult { items: fold(events.drain()).ok()?, settled })
     }
 }

@@ -7,6 +7,7 @@
 //! `render`.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::conversation::{Conversation, HistoryCall, Message, Role};
 
@@ -34,25 +35,25 @@ const CHANGES: [Change; 5] = [
 ];
 
 /// Changes that a template needs, in the order in which they are applied.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Fit(Vec<Change>);
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct TemplateChanges(Vec<Change>);
 
-impl Fit {
+impl TemplateChanges {
     /// Finds the changes that a template needs. `rendered` returns the template's output for a conversation; `None` if it raises.
-    pub(super) fn learn(rendered: impl Fn(&Conversation) -> Option<String>) -> Self {
-        let mut fit = Self::default();
+    pub(super) fn detect(rendered: impl Fn(&Conversation) -> Option<String>) -> Self {
+        let mut changes = Self::default();
         for change in CHANGES {
             let (probe, words) = change.probe();
-            let text = |fit: &Self| rendered(&fit.apply(&probe));
+            let text = |changes: &Self| rendered(&changes.apply(&probe));
             let shows = |text: &String| words.iter().all(|word| text.contains(word));
-            let with = Self([fit.0.as_slice(), &[change]].concat());
-            if change.is_needed(text(&fit).map(|text| shows(&text)))
+            let with = Self([changes.0.as_slice(), &[change]].concat());
+            if change.is_needed(text(&changes).map(|text| shows(&text)))
                 && text(&with).is_some_and(|text| shows(&text))
             {
-                fit = with;
+                changes = with;
             }
         }
-        fit
+        changes
     }
 
     /// Whether the template needs no change.
@@ -68,6 +69,13 @@ impl Fit {
         let apply = |messages, change: &Change| change.apply(messages);
         let messages = self.0.iter().fold(conversation.messages.clone(), apply);
         Cow::Owned(Conversation { messages, tools: conversation.tools.clone() })
+    }
+}
+
+/// Form of the field `fit` in the log line of the start, which keeps the name that operators know.
+impl fmt::Debug for TemplateChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fit").field(&self.0).finish()
     }
 }
 

@@ -2,9 +2,9 @@
 
 /// Generator of random numbers.
 #[derive(Debug, Clone)]
-pub(super) struct Choices(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Choices {
+impl SplitMix64 {
     /// The generator for one case, which depends on the seed and the case's name alone.
     pub(super) fn new(seed: u64, case: &str) -> Self {
         // FNV-1a.

@@ -28,12 +28,12 @@ const BURST_CALLS: u32 = 200;
 const MEMORIES: usize = 1;
 const TABLES: usize = 8;
 const INSTANCES: usize = 64;
-/// Maximum number of elements of one table.
-const TABLE_ELEMENTS: usize = 16 << 10;
+/// Maximum number of elements of one table. A parser of ours has fewer than a hundred, an interpreter of another language thousands.
+pub(super) const TABLE_ELEMENTS: usize = 16 << 10;
 
 /// Limit that an instance exceeded; wasmtime carries it as the error of the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Exceeded {
+pub(super) enum LimitExceeded {
     /// CPU time of one call.
     #[error("used more than {} ms of CPU", .0.as_millis())]
     Time(Duration),
@@ -53,12 +53,12 @@ const WITH_FAULTS: u32 = 8;
 
 /// CPU time and epochs of a stretch of a call.
 #[derive(Debug, Default, Clone, Copy)]
-struct Spent {
+struct CpuUsage {
     time: Duration,
     epochs: u32,
 }
 
-impl Spent {
+impl CpuUsage {
     fn add(&mut self, time: Duration) {
         self.time += time;
         self.epochs = self.epochs.saturating_add(1);
@@ -76,17 +76,17 @@ struct CallTime {
     /// Usage of the thread at the last epoch that passed in this call.
     last: Option<ThreadUsage>,
     /// CPU time between epochs without a page fault.
-    computing: Spent,
-    total: Spent,
+    computing: CpuUsage,
+    total: CpuUsage,
 }
 
 impl CallTime {
     fn new(allowed: Duration) -> Self {
-        Self { allowed, last: None, computing: Spent::default(), total: Spent::default() }
+        Self { allowed, last: None, computing: CpuUsage::default(), total: CpuUsage::default() }
     }
 
     /// Counts an epoch that passed inside the call, when the thread had used `now`.
-    fn epoch(&mut self, now: ThreadUsage) -> Result<(), Exceeded> {
+    fn epoch(&mut self, now: ThreadUsage) -> Result<(), LimitExceeded> {
         let Some(last) = self.last.replace(now) else { return Ok(()) };
         let time = now.cpu.saturating_sub(last.cpu);
         self.total.add(time);
@@ -94,7 +94,7 @@ impl CallTime {
             self.computing.add(time);
         }
         let is_over = self.computing.reaches(self.allowed) || self.total.reaches(WITH_FAULTS * self.allowed);
-        if is_over { Err(Exceeded::Time(self.allowed)) } else { Ok(()) }
+        if is_over { Err(LimitExceeded::Time(self.allowed)) } else { Ok(()) }
     }
 }
 
@@ -116,15 +116,15 @@ impl StreamTime {
     }
 
     /// Counts an epoch that passed inside a call, at `now`.
-    fn epoch(&mut self, now: Instant) -> Result<(), Exceeded> {
+    fn epoch(&mut self, now: Instant) -> Result<(), LimitExceeded> {
         self.noticed = self.noticed.saturating_add(1);
         let allowed = self.burst + now.saturating_duration_since(self.began) * self.share / 100;
-        if TICK * self.noticed > allowed { Err(Exceeded::Share(self.share)) } else { Ok(()) }
+        if TICK * self.noticed > allowed { Err(LimitExceeded::Share(self.share)) } else { Ok(()) }
     }
 }
 
 /// Data of an instance's store: its limits and what it has used.
-pub(super) struct Budget {
+pub(super) struct InstanceLimits {
     time: CallTime,
     stream: StreamTime,
     memory_bytes: usize,
@@ -133,8 +133,8 @@ pub(super) struct Budget {
     _running: TickerGuard,
 }
 
-impl Budget {
-    /// Creates the budget of a new instance.
+impl InstanceLimits {
+    /// Creates the limits of a new instance.
     pub(super) fn new(limits: &ParserLimits, running: TickerGuard) -> Self {
         Self {
             time: CallTime::new(limits.call_time),
@@ -164,10 +164,10 @@ impl Budget {
 }
 
 /// A refusal is a trap: so the reason reaches the log, where a guest whose growth merely fails would panic without one.
-impl ResourceLimiter for Budget {
+impl ResourceLimiter for InstanceLimits {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > self.memory_bytes {
-            return Err(Exceeded::Memory(self.memory_bytes).into());
+            return Err(LimitExceeded::Memory(self.memory_bytes).into());
         }
         self.memory_used = self.memory_used.max(desired);
         Ok(true)
@@ -175,7 +175,7 @@ impl ResourceLimiter for Budget {
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > TABLE_ELEMENTS {
-            return Err(Exceeded::Table(TABLE_ELEMENTS).into());
+            return Err(LimitExceeded::Table(TABLE_ELEMENTS).into());
         }
         Ok(true)
     }
@@ -200,14 +200,14 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn used(ms: u32, page_faults: i64) -> ThreadUsage {
+    fn usage(ms: u32, page_faults: i64) -> ThreadUsage {
         ThreadUsage { cpu: ms * MS, page_faults }
     }
 
     /// CPU time in ms at which a call of at most 5 ms is stopped that notices an epoch at each of `usages`.
     fn stopped_at(usages: impl IntoIterator<Item = (u32, i64)>) -> Option<u32> {
         let mut time = CallTime::new(5 * MS);
-        usages.into_iter().find(|(ms, faults)| time.epoch(used(*ms, *faults)).is_err()).map(|(ms, _)| ms)
+        usages.into_iter().find(|(ms, faults)| time.epoch(usage(*ms, *faults)).is_err()).map(|(ms, _)| ms)
     }
 
     fn without_faults(ms: impl IntoIterator<Item = u32>) -> impl Iterator<Item = (u32, i64)> {
@@ -223,8 +223,8 @@ mod tests {
     fn a_call_is_stopped_when_its_own_cpu_time_is_spent() {
         assert_eq!(stopped_at(without_faults(90..200)), Some(95));
         let mut time = CallTime::new(MS);
-        assert_eq!(time.epoch(used(90, 0)), Ok(()));
-        assert_eq!(time.epoch(used(91, 0)).unwrap_err().to_string(), "used more than 1 ms of CPU");
+        assert_eq!(time.epoch(usage(90, 0)), Ok(()));
+        assert_eq!(time.epoch(usage(91, 0)).unwrap_err().to_string(), "used more than 1 ms of CPU");
     }
 
     #[test]
@@ -251,11 +251,11 @@ mod tests {
     fn the_next_call_counts_from_nothing() {
         let running = Ticker::start(wasmtime::Engine::default()).unwrap().run();
         let limits = ParserLimits { call_time: 2 * MS, ..ParserLimits::default() };
-        let mut budget = Budget::new(&limits, running);
+        let mut instance = InstanceLimits::new(&limits, running);
         for _ in 0..100 {
-            budget.call_begins();
+            instance.call_begins();
             for clock in [90, 200] {
-                assert_eq!(budget.time.epoch(used(clock, 0)), Ok(()));
+                assert_eq!(instance.time.epoch(usage(clock, 0)), Ok(()));
             }
         }
     }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 /// Action of a fake engine. The actions for a request run one after the other; then the connection is closed.
 #[derive(Clone)]
-pub enum Act {
+pub enum Action {
     /// Sends these bytes.
     Send(Vec<u8>),
     /// Sends one byte at a time, each in a packet of its own.
@@ -17,14 +17,14 @@ pub enum Act {
     /// Waits until the test adds a permit.
     Wait(Arc<Semaphore>),
     /// Waits until the client has disconnected.
-    UntilGone,
+    UntilDisconnect,
     /// Resets the connection.
     Reset,
     /// Sends one of these parts at each tick. Ticks are multiples of the pace since 1970, so all streams share them, as they share an engine's steps.
     Paced(Arc<[Vec<u8>]>, Duration),
 }
 
-impl Act {
+impl Action {
     /// Runs the action; fails if the client has disconnected.
     pub(super) async fn run(self, socket: &mut TcpStream) -> std::io::Result<()> {
         match self {
@@ -41,15 +41,15 @@ impl Act {
                     permit.expect("tests close none").forget();
                     Ok(())
                 }
-                gone = gone(socket) => gone,
+                result = disconnected(socket) => result,
             },
-            Self::UntilGone => gone(socket).await,
+            Self::UntilDisconnect => disconnected(socket).await,
             Self::Reset => socket.set_zero_linger(),
             Self::Paced(events, pace) => {
                 for event in &*events {
                     tokio::select! {
                         () = next_tick(pace) => {}
-                        gone = gone(socket) => return gone,
+                        result = disconnected(socket) => return result,
                     }
                     socket.write_all(event).await?;
                 }
@@ -67,7 +67,7 @@ async fn next_tick(pace: Duration) {
 }
 
 /// Waits until the client sends something; fails when it disconnects.
-async fn gone(socket: &mut TcpStream) -> std::io::Result<()> {
+async fn disconnected(socket: &mut TcpStream) -> std::io::Result<()> {
     let mut byte = [0];
     match socket.read(&mut byte).await? {
         0 => Err(std::io::ErrorKind::ConnectionAborted.into()),

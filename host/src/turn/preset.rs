@@ -1,15 +1,15 @@
 //! Route that the parser gives for text in advance, and what ends it. `router` keeps it.
 
-use super::illegal::Illegal;
 use super::open_json::OpenJson;
+use super::step_error::StepError;
 use crate::parser::contract::{self, JsonRest, Route};
 
 /// Maximum number of bytes in an `until-byte`.
-const MOST_BYTES: usize = 16;
+const MAX_BYTES: usize = 16;
 
 /// Route of the text up to the next marker, or up to something before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Until {
+pub(crate) struct PresetRoute {
     /// Route of the text.
     pub(crate) route: Route,
     end: End,
@@ -25,31 +25,31 @@ enum End {
     Json(OpenJson),
 }
 
-impl Until {
+impl PresetRoute {
     /// Route up to the next marker.
     pub(crate) fn marker(route: Route) -> Self {
         Self { route, end: End::Nothing }
     }
 
     /// Route up to the next marker or one of these bytes.
-    pub(crate) fn byte(until: &contract::Until) -> Result<Self, Illegal> {
+    pub(crate) fn byte(until: &contract::Until) -> Result<Self, StepError> {
         let bytes = until.bytes.as_bytes();
-        if !bytes.is_ascii() || !(1..=MOST_BYTES).contains(&bytes.len()) {
-            return Err(Illegal::UntilBytes);
+        if !bytes.is_ascii() || !(1..=MAX_BYTES).contains(&bytes.len()) {
+            return Err(StepError::UntilBytes);
         }
         let stops = bytes.iter().fold(0, |stops, byte| stops | 1 << byte);
         Ok(Self { route: until.route, end: End::Bytes(stops) })
     }
 
     /// Route up to the bracket that closes a JSON value, or the next marker outside of its strings.
-    pub(crate) fn json(rest: JsonRest) -> Result<Self, Illegal> {
-        let json = OpenJson::new(rest.depth, rest.in_string).ok_or(Illegal::UntilJson)?;
+    pub(crate) fn json(rest: JsonRest) -> Result<Self, StepError> {
+        let json = OpenJson::new(rest.depth, rest.in_string).ok_or(StepError::UntilJson)?;
         Ok(Self { route: rest.route, end: End::Json(json) })
     }
 
     /// Number of bytes of `text`, which comes next, before what ends the route.
     #[inline]
-    pub(crate) fn goes(&mut self, text: &str) -> usize {
+    pub(crate) fn bytes_before_end(&mut self, text: &str) -> usize {
         match &mut self.end {
             End::Nothing => text.len(),
             End::Bytes(stops) => {

@@ -1,0 +1,69 @@
+//! Kinds of lists that the attention kernels of a model take.
+
+use cuda_kernels::{AttentionDecode, AttentionPrefill, MlaDecode};
+
+use crate::cuda::size::{mla_shape, size};
+use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
+
+/// Kinds of lists that a model's attention kernels take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cuda) struct WorkKinds {
+    pub(in crate::cuda) decode: Option<DecodeKind>,
+    pub(in crate::cuda) tiles: TiledRows,
+}
+
+/// Sizes of the lists of spans, for rows that decode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cuda) struct DecodeKind {
+    /// Different windows of the model's layers.
+    pub(in crate::cuda) windows: Vec<Option<u32>>,
+    /// Bytes of a span's partial results.
+    pub(in crate::cuda) part_bytes: usize,
+    /// Number of counters that a row needs.
+    pub(in crate::cuda) counters: usize,
+}
+
+/// Which rows are cut into tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cuda) enum TiledRows {
+    None,
+    /// Rows of sequences that have several rows in the step.
+    Prompts,
+    All,
+}
+
+impl WorkKinds {
+    /// Kinds that the attention kernels of a model need.
+    pub(in crate::cuda) fn of(config: &ModelConfig, deterministic: bool) -> Self {
+        let sizes = match &config.attention {
+            AttentionConfig::Grouped(sizes) => sizes,
+            AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
+        };
+        let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
+        let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
+            true if deterministic => TiledRows::All,
+            true => TiledRows::Prompts,
+            false => TiledRows::None,
+        };
+        let by_spans = tiles == TiledRows::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
+        let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
+        windows.sort_unstable();
+        windows.dedup();
+        let part_bytes = AttentionDecode::partial_bytes(1, heads, head_dim);
+        let decode = by_spans.then_some(DecodeKind { windows, part_bytes, counters: sizes.kv_heads });
+        Self { decode, tiles }
+    }
+}
+
+/// Lists for attention over a compressed cache. Rows of prompts have no tiled kernel; rows that decode are computed by spans, but not by a
+/// deterministic engine.
+fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
+    let shape = mla_shape(sizes.spec());
+    let kind = DecodeKind {
+        windows: vec![None],
+        part_bytes: MlaDecode::partial_bytes(1, shape),
+        counters: sizes.heads.div_ceil(16),
+    };
+    let by_spans = MlaDecode::supports(shape) && !deterministic;
+    WorkKinds { decode: by_spans.then_some(kind), tiles: TiledRows::None }
+}

@@ -1,0 +1,14 @@
+//! Kinds of remote engines.
+
+/// Kind of a remote engine, named by its protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineKind {
+    /// `/v1/completions` with token ids, in vLLM's form.
+    OpenAi,
+    /// vLLM's `/inference/v1/generate`.
+    Vllm,
+    /// SGLang's `/generate`.
+    Sglang,
+    /// llama.cpp's `/completion`.
+    LlamaCpp,
+}
