@@ -1,6 +1,8 @@
 //! CA certificates for servers behind `https` URLs: the system's (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`), or only those of a file
 //! that the operator names for one server.
 
+use std::error::Error;
+use std::io;
 use std::path::Path;
 use std::sync::Once;
 
@@ -42,8 +44,19 @@ pub(crate) fn certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     Ok(certificates)
 }
 
+/// Why a certificate isn't trusted, if that caused `error`. An I/O error doesn't return the error that it wraps as its source.
+pub(crate) fn untrusted(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    if let Some(rustls::Error::InvalidCertificate(error)) = error.downcast_ref() {
+        return Some(words(error));
+    }
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => untrusted(inner),
+        None => untrusted(error.source()?),
+    }
+}
+
 /// Description of a certificate's fault, without names.
-pub(crate) fn words(error: &CertificateError) -> &'static str {
+fn words(error: &CertificateError) -> &'static str {
     match error {
         CertificateError::UnknownIssuer => "is of an issuer that is not trusted here",
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
@@ -52,6 +65,26 @@ pub(crate) fn words(error: &CertificateError) -> &'static str {
             "is for another name"
         }
         CertificateError::Revoked => "is revoked",
+        // The verifier's own error, which rustls has no name for: such a certificate is made by `openssl req -x509`.
+        CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => {
+            "is a CA's, which a server must not use itself: let it sign another one"
+        }
         _ => "is not valid",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rustls::OtherError;
+
+    use super::*;
+
+    #[test]
+    fn a_ca_used_by_a_server_is_named() {
+        let other = |text| CertificateError::Other(OtherError(Arc::new(std::io::Error::other(text))));
+        assert!(words(&other("CaUsedAsEndEntity")).contains("let it sign another one"));
+        assert_eq!(words(&other("BadDer")), "is not valid");
     }
 }

@@ -1,13 +1,11 @@
 //! Errors of listing or running a tool. Clients and the model read the messages, so these hold no addresses, paths or secrets.
 
-use std::error::Error;
-use std::io;
 use std::time::Duration;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use crate::tls;
+use crate::tls::untrusted;
 
 /// Failure of a tool server or of a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -129,17 +127,6 @@ impl McpError {
 /// Status at the beginning of the SDK's message: the SDK has no field for statuses that it doesn't handle.
 fn status_in(words: &str) -> Option<u16> {
     words.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
-}
-
-/// Why a certificate isn't trusted, if that caused `error`. An I/O error doesn't return the error that it wraps as its source.
-fn untrusted(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    if let Some(rustls::Error::InvalidCertificate(error)) = error.downcast_ref() {
-        return Some(tls::words(error));
-    }
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(inner) => untrusted(inner),
-        None => untrusted(error.source()?),
-    }
 }
 
 /// The first `most` bytes of `text`, whole characters only.

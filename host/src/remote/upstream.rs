@@ -137,7 +137,8 @@ pub(crate) fn connection_words(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let words = cause.to_string();
+    let certificate = tls::untrusted(error).map(|reason| format!("the server's certificate {reason}"));
+    let words = certificate.unwrap_or_else(|| cause.to_string());
     if error.is_timeout() {
         "no answer in time".to_owned()
     } else if error.is_connect() {

@@ -70,7 +70,7 @@ fn acceptor() -> TlsAcceptor {
 }
 
 fn trusting(setup: &mut Setup) {
-    setup.model.engine_ca = Some(fixture("certificate.pem"));
+    setup.model.engine_ca = Some(fixture("ca.pem"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
