@@ -1,0 +1,217 @@
+//! Every operation once, on small inputs and two threads, against its reference: what Miri can run (`tests/miri.sh`).
+#![expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "small counts and codes")]
+
+use half::{bf16, f16};
+
+use kernels::cpu::{
+    AttentionParams, Cpu, Elements, Expert, ExpertActivation, ExpertScratch, Fp8Blocks, InputRounding, Isa,
+    KvCache, KvDtype, KvShape, Matrix, MlaScratch, MlaShape, MlaWeights, Mxfp4, QkvShape, QuantizeTo,
+    QuantizedMatrix, RepackedMatrix, RopeAngles, RopeNorms, Routes, Sequence, Store, attention,
+    clamped_swiglu, clamped_swiglu_reference, embed, experts, linear, linear_reference, mla_attention,
+    mla_write, qk_norm_rope_write, rms_norm, rms_norm_reference, silu_mul, silu_mul_reference,
+};
+
+fn values(n: usize, seed: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect()
+}
+
+fn cpus() -> impl Iterator<Item = Cpu> {
+    Isa::available().into_iter().map(|isa| Cpu::with_isa(2, isa))
+}
+
+fn near(got: &[f32], wanted: &[f64], error: f64) {
+    assert_eq!(got.len(), wanted.len());
+    for (i, (a, b)) in got.iter().zip(wanted).enumerate() {
+        assert!((f64::from(*a) - b).abs() <= error * (1.0 + b.abs()), "{i}: {a} {b}");
+    }
+}
+
+/// Multiplies some numbers of rows by a matrix, twice at once so that there are two tasks, and compares with the reference.
+fn multiply(numbers: &[usize], matrix: Matrix<'_>, error: f64) {
+    let (n, k) = (matrix.rows(), matrix.cols());
+    for rows in numbers {
+        let x: Vec<f32> = values(rows * k, 1).iter().map(|x| bf16::from_f32(*x).to_f32()).collect();
+        let once = linear_reference(&x, &matrix);
+        let wanted: Vec<f64> = once.chunks_exact(n).flat_map(|row| [row, row].concat()).collect();
+        for cpu in cpus() {
+            let mut out = vec![f32::NAN; rows * 2 * n];
+            linear(&cpu, &x, &[matrix, matrix], None, Store::Overwrite, &mut out);
+            near(&out, &wanted, error);
+        }
+    }
+}
+
+#[test]
+fn plain_weights() {
+    let (n, k) = (7, 37);
+    let f32s = values(n * k, 2);
+    let bf16s: Vec<bf16> = f32s.iter().map(|x| bf16::from_f32(*x)).collect();
+    let f16s: Vec<f16> = f32s.iter().map(|x| f16::from_f32(*x)).collect();
+    for elements in [Elements::F32(&f32s), Elements::Bf16(&bf16s), Elements::F16(&f16s)] {
+        multiply(&[1, 7], Matrix::new(elements, n, k), 1e-5);
+    }
+    multiply(
+        &[1, 7],
+        Matrix::new(Elements::Bf16(&bf16s), n, k).with_inputs(InputRounding::Bf16IfExact),
+        1e-5,
+    );
+}
+
+#[test]
+fn packed_weights() {
+    let (n, k) = (5, 96);
+    let fp8: Vec<u8> = (0..n * k).map(|i| ((i * 89 % 0x70) | (i % 2 * 0x80)) as u8).collect();
+    let scales: Vec<f32> = (0..2).map(|i| 0.001 + i as f32 * 0.0003).collect();
+    let fp8 = Matrix::new(Elements::Fp8(Fp8Blocks::new(&fp8, k, &scales, (4, 128))), n, k);
+    let codes: Vec<u8> = (0..n * k / 2).map(|i| (i * 37) as u8).collect();
+    let scales: Vec<u8> = (0..n * k / 32).map(|i| 120 + (i % 5) as u8).collect();
+    let mxfp4 = Matrix::new(Elements::Mxfp4(Mxfp4::new(&codes, &scales, k)), n, k);
+    for matrix in [fp8, mxfp4] {
+        multiply(&[2, 9], matrix, 1e-4);
+        multiply(&[2, 9], matrix.with_inputs(InputRounding::Bf16IfExact), 1e-4);
+    }
+}
+
+#[test]
+fn repacked_and_quantized_weights() {
+    let (n, k) = (17, 33);
+    let w = values(n * k, 3);
+    let b: Vec<bf16> = w.iter().map(|x| bf16::from_f32(*x)).collect();
+    let repacked = RepackedMatrix::new(&Cpu::new(2), &b, (n, k)).unwrap();
+    multiply(&[1, 5], Matrix::new(Elements::Repacked(&repacked), n, k), 1e-5);
+    for to in [QuantizeTo::Q8, QuantizeTo::Q4] {
+        let plain = Matrix::new(Elements::F32(&w), n, k);
+        let quantized = QuantizedMatrix::new(&Cpu::new(2), plain, to).unwrap();
+        // Inputs are rounded to eight bits.
+        multiply(&[1, 5], Matrix::new(Elements::Quantized(&quantized), n, k), 0.1);
+    }
+}
+
+#[test]
+fn rows_of_a_table_norms_and_activations() {
+    // Enough for two tasks of rows.
+    let (rows, cols) = (18, 35);
+    let (x, weight) = (values(rows * cols, 4), values(cols, 5));
+    let gate_up = values(2 * rows * cols, 6);
+    let rows_of_table: Vec<u32> = (0..rows as u32).map(|row| (row + 1) % rows as u32).collect();
+    for cpu in cpus() {
+        let mut out = vec![f32::NAN; x.len()];
+        embed(&cpu, Matrix::new(Elements::F32(&x), rows, cols), &rows_of_table, &mut out);
+        assert_eq!(out, x[cols..].iter().chain(&x[..cols]).copied().collect::<Vec<_>>());
+        rms_norm(&cpu, &x, &weight, 1e-6, &mut out);
+        near(&out, &rms_norm_reference(&x, &weight, 1e-6), 1e-5);
+        silu_mul(&cpu, &gate_up, cols, &mut out);
+        near(&out, &silu_mul_reference(&gate_up, cols), 1e-5);
+        clamped_swiglu(&cpu, &gate_up, (1.7, 0.5), &mut out);
+        near(&out, &clamped_swiglu_reference(&gate_up, (1.7, 0.5)), 1e-5);
+    }
+}
+
+#[test]
+fn experts_of_some_tokens() {
+    let (tokens, hidden, width, per_token) = (3, 18, 10, 2);
+    let x = values(tokens * hidden, 7);
+    let routes = Routes { per_token, experts: vec![0, 1, 1, 2, 2, 0], weights: values(6, 8) };
+    let weights: Vec<_> =
+        (0..3).map(|e| (values(2 * width * hidden, e), values(hidden * width, e + 9))).collect();
+    let expert = |id: usize| Expert {
+        gate_up: vec![Matrix::new(Elements::F32(&weights[id].0), 2 * width, hidden)],
+        gate_up_bias: None,
+        down: vec![Matrix::new(Elements::F32(&weights[id].1), hidden, width)],
+        down_bias: None,
+    };
+    let mut wanted = vec![0.0; x.len()];
+    for (row, (id, weight)) in routes.experts.iter().zip(&routes.weights).enumerate() {
+        let at = row / per_token * hidden;
+        let Expert { gate_up, down, .. } = expert(*id as usize);
+        let narrow = |all: Vec<f64>| -> Vec<f32> { all.into_iter().map(|x| x as f32).collect() };
+        let middle = narrow(linear_reference(&x[at..][..hidden], &gate_up[0]));
+        let result = linear_reference(&narrow(silu_mul_reference(&middle, width)), &down[0]);
+        result.iter().zip(&mut wanted[at..]).for_each(|(x, to)| *to += f64::from(*weight) * x);
+    }
+    for cpu in cpus() {
+        let (mut out, mut scratch) = (vec![0.0; x.len()], ExpertScratch::default());
+        experts(&cpu, &x, &routes, expert, ExpertActivation::SwiGlu, &mut scratch, &mut out);
+        near(&out, &wanted, 1e-4);
+    }
+}
+
+#[test]
+fn attention_of_some_tokens_and_of_one() {
+    let shape = QkvShape { heads: 8, kv_heads: 4, head_dim: 8 };
+    let QkvShape { heads, kv_heads, head_dim } = shape;
+    let (context, width) = (17, shape.width());
+    let positions: Vec<u32> = (0..context as u32).collect();
+    let blocks = [2, 0];
+    let slots: Vec<u32> = positions.iter().map(|p| blocks[*p as usize / 16] * 16 + p % 16).collect();
+    let ones = vec![1.0; head_dim];
+    for cpu in cpus() {
+        for dtype in [KvDtype::F16, KvDtype::F32] {
+            let of_cache = KvShape { layers: 1, blocks: 3, kv_heads, head_dim, latent: false, dtype };
+            let mut cache = KvCache::new(of_cache).unwrap();
+            let (mut qkv, mut angles) = (values(context * width, 9), RopeAngles::default());
+            angles.fill(&positions, &[0.3; 4], 1.0);
+            let norms = RopeNorms { q: &ones, k: &ones, eps: 1e-6 };
+            qk_norm_rope_write(&cpu, shape, &mut qkv, Some(norms), &angles, &slots, cache.layer_mut(0));
+            let (scale, window, sinks) = (0.3, Some(5), Some(&ones[..]));
+            let params =
+                AttentionParams { shape, query_stride: width, value_dim: head_dim, scale, window, sinks };
+            let run = |sequences: &[Sequence<'_>]| {
+                let rows = sequences.iter().map(|sequence| sequence.rows).sum::<usize>();
+                let mut out = vec![f32::NAN; rows * heads * head_dim];
+                attention(
+                    &cpu,
+                    params,
+                    &qkv[(context - rows) * width..],
+                    sequences,
+                    cache.layer(0),
+                    &mut out,
+                );
+                out
+            };
+            // The last four tokens as two sequences, and the last one alone, whose parts are tasks.
+            let some = run(&[
+                Sequence { first_row: 0, rows: 2, context: context - 2, blocks: &blocks },
+                Sequence { first_row: 2, rows: 2, context, blocks: &blocks },
+            ]);
+            let one = run(&[Sequence { first_row: 0, rows: 1, context, blocks: &blocks }]);
+            assert_eq!(one, some[3 * heads * head_dim..]);
+            // Results are means of values, which are at most one.
+            assert!(some.iter().all(|x| x.abs() <= 1.0));
+        }
+    }
+}
+
+#[test]
+fn attention_over_latent_rows() {
+    let shape = MlaShape { heads: 2, rank: 8, nope: 4, rope: 4, value: 6 };
+    let (context, blocks) = (5, [1]);
+    let of_cache = KvShape {
+        layers: 1,
+        blocks: 2,
+        kv_heads: 1,
+        head_dim: shape.cached_width(),
+        latent: true,
+        dtype: KvDtype::F32,
+    };
+    let projection = values(shape.heads * (shape.nope + shape.value) * shape.rank, 11);
+    let kv = values(context * shape.cached_width(), 12);
+    let positions: Vec<u32> = (0..context as u32).collect();
+    let slots: Vec<u32> = positions.iter().map(|p| blocks[0] * 16 + p).collect();
+    let run = |cpu: &Cpu| {
+        let (mut cache, mut angles) = (KvCache::new(of_cache).unwrap(), RopeAngles::default());
+        angles.fill(&positions, &[1.0, 0.1], 1.0);
+        let mut queries = values(context * shape.query_width(), 13);
+        let norm = (&[1.0; 8][..], 1e-6);
+        mla_write(cpu, shape, norm, &angles, &slots, (&mut queries, &kv), cache.layer_mut(0));
+        let weights = MlaWeights::new(shape, &projection);
+        let mut out = vec![f32::NAN; context * shape.heads * shape.value];
+        let sequence = Sequence { first_row: 0, rows: context, context, blocks: &blocks };
+        let (layer, mut scratch) = (cache.layer(0), MlaScratch::default());
+        mla_attention(cpu, &weights, (&queries, 0.3), &[sequence], layer, &mut scratch, &mut out);
+        out
+    };
+    for cpu in cpus() {
+        assert_eq!(run(&cpu), run(&Cpu::with_isa(1, cpu.isa())));
+    }
+}
