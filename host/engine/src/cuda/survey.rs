@@ -14,7 +14,7 @@ pub struct Survey {
     pub driver: Result<CudaVersion, CudaError>,
     /// All GPUs that the driver finds.
     pub devices: Result<Vec<DeviceInfo>, CudaError>,
-    /// Version of NVRTC, which compiles kernels.
+    /// Version of NVRTC, which compiles kernels. Libraries are not looked for without a driver.
     pub nvrtc: Result<CudaVersion, CudaError>,
     /// Version of cuBLASLt, which multiplies matrices of many rows; own kernels do without it.
     pub cublaslt: Result<CudaVersion, CudaError>,
@@ -32,7 +32,11 @@ impl Survey {
             Ok(_) => devices(platform),
             Err(error) => Err(error.clone()),
         };
-        Self { driver, devices, nvrtc: nvrtc(platform), cublaslt: cublaslt(platform) }
+        let library = |find: fn(&dyn Platform) -> Result<CudaVersion, CudaError>| match &driver {
+            Ok(_) => find(platform),
+            Err(error) => Err(error.clone()),
+        };
+        Self { nvrtc: library(nvrtc), cublaslt: library(cublaslt), driver, devices }
     }
 
     /// The GPU of this index.

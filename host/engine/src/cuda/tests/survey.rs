@@ -27,10 +27,12 @@ impl Platform for Fake {
     }
 
     fn nvrtc_version(&self) -> Option<CudaVersion> {
+        assert!(self.driver >= Some(CudaVersion::NEEDED), "no library is loaded without a driver");
         self.nvrtc
     }
 
     fn cublaslt_version(&self) -> Option<CudaVersion> {
+        assert!(self.driver >= Some(CudaVersion::NEEDED), "no library is loaded without a driver");
         self.cublaslt
     }
 }
@@ -55,6 +57,10 @@ fn a_machine_without_a_driver_says_so_everywhere() {
     let survey = Survey::of(&Fake { driver: None, ..whole() });
     assert_eq!(survey.driver, Err(CudaError::NoDriver));
     assert_eq!(survey.devices, Err(CudaError::NoDriver));
+    assert_eq!(
+        (survey.nvrtc.clone(), survey.cublaslt.clone()),
+        (Err(CudaError::NoDriver), Err(CudaError::NoDriver))
+    );
     assert_eq!(survey.device(0), Err(CudaError::NoDriver));
     assert_eq!(survey.first_usable(), Err(CudaError::NoDriver));
 }
