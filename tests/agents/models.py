@@ -58,4 +58,7 @@ def make_weightless(folder):
     config |= {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "intermediate_size": 64}
     config |= {"torch_dtype": "bfloat16", "hidden_act": "silu", "norm_topk_prob": True}
     (directory / "config.json").write_text(json.dumps(config))
+    # Greedy, so that every run takes the same way through the grammar: sampled, the model sometimes calls a tool or writes without end.
+    generation = json.loads((directory / "generation_config.json").read_text()) | {"do_sample": False}
+    (directory / "generation_config.json").write_text(json.dumps(generation))
     return directory
