@@ -94,6 +94,7 @@ compile() {
 goldens() {
     stage goldens 60 "$CARRY/engine-tests" --nocapture cuda::tests::goldens
     stage sampling 30 "$CARRY/engine-tests" --nocapture cuda::tests::sampling
+    stage products 60 "$CARRY/engine-tests" --nocapture cuda::tests::products cuda::real
 }
 
 steps() {

@@ -45,7 +45,7 @@ pub(super) fn lone_surrogate(json: &str) -> Option<usize> {
     None
 }
 
-/// The UTF-16 unit of the `\uXXXX` that `bytes` begin with.
+/// UTF-16 unit of the escape (`\u` and four digits) at the beginning of `bytes`.
 fn escaped_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -18,7 +18,7 @@ enum InString {
     No,
     Yes,
     AfterBackslash,
-    /// In the digits of `\uXXXX`; holds the number of digits still to come.
+    /// Among the four digits behind `\u`; holds the number of digits still to come.
     Digits(u8),
 }
 

@@ -39,7 +39,8 @@ impl CudaBackend {
         store: LinearStore,
         out: DevicePtr,
     ) {
-        self.run(&linear(rows, x, weight, bias, store, out));
+        let (outputs, inputs) = (size(weight.rows), size(weight.cols));
+        self.run(&Linear { x, weight: weight.at, bias, out, store, rows, outputs, inputs });
     }
 
     fn run(&mut self, linear: &Linear) {
@@ -59,7 +60,16 @@ impl CudaBackend {
     /// Linear layer of gate and up, whose rows are interleaved, and the gate behind it. The library has no such gate: it writes gate and
     /// up to `gate_up`.
     pub(super) fn gated(&mut self, x: LinearInput, weight: &DeviceMatrix, gate_up: &Tensor, out: &Tensor) {
-        let fused = linear(self.tokens(), x, weight, None, LinearStore::SwiGlu, out.at);
+        let fused = Linear {
+            x,
+            weight: weight.at,
+            bias: None,
+            out: out.at,
+            store: LinearStore::SwiGlu,
+            rows: self.tokens(),
+            outputs: size(weight.rows),
+            inputs: size(weight.cols),
+        };
         let plain = Linear { store: LinearStore::Bf16, out: gate_up.at, ..fused };
         let is_done = self.multiply_by_library(&plain);
         if is_done || self.is_collecting() {
@@ -112,18 +122,6 @@ impl CudaBackend {
         let cols = size(x.cols);
         self.launch(&RmsNorm { x: x.at, weight: weight.at, out: out.at, rows, cols, eps }.launch());
     }
-}
-
-fn linear(
-    rows: u32,
-    x: LinearInput,
-    weight: &DeviceMatrix,
-    bias: Option<DevicePtr>,
-    store: LinearStore,
-    out: DevicePtr,
-) -> Linear {
-    let (outputs, inputs) = (size(weight.rows), size(weight.cols));
-    Linear { x, weight: weight.at, bias, out, store, rows, outputs, inputs }
 }
 
 /// What a kernel does with its sums, for an output tensor of this role.

@@ -2,17 +2,22 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small shapes")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cuda_kernels::{DevicePtr, Linear, LinearInput, LinearStore, Tolerance, linear_reference};
 use half::bf16;
 
 use super::goldens::{RANDOM, TRAINED, check_on};
-use super::rig::{device, is_a_gpu};
+use super::rig::{Part, batch, device, is_a_gpu, load, options};
 use super::shim::ShimDriver;
+use crate::cuda::CudaOptions;
 use crate::cuda::driver::Driver;
+use crate::runner::Runner;
 
 /// Driver with a library of matrix products, if there is one.
 pub(super) fn device_with_library() -> Box<dyn Driver> {
-    if is_a_gpu() { device() } else { Box::new(ShimDriver::with_library()) }
+    if is_a_gpu() { device() } else { Box::new(ShimDriver::with_library(Arc::default())) }
 }
 
 /// Values in -1..1 that bf16 holds exactly.
@@ -93,11 +98,24 @@ fn models_have_the_same_logits_with_the_library() {
     check_on(device_with_library, "qwen3-tiny", TRAINED, 300);
 }
 
+/// A step of so many rows is the library's from 17 rows on, and never of a deterministic engine.
+#[test]
+fn the_library_computes_steps_of_many_rows() {
+    let counts = [(16, false), (17, false), (17, true)].map(|(rows, deterministic)| {
+        let products = Arc::new(AtomicUsize::new(0));
+        let driver = Box::new(ShimDriver::with_library(Arc::clone(&products)));
+        let options = CudaOptions { deterministic, lanes: 2, ..options() };
+        let mut runner = load(driver, "tied-bf16", &options, &mut |_| {}).unwrap();
+        runner.forward(&batch(&[Part { lane: 1, tokens: &[5; 17][..rows], from: 0 }])).unwrap();
+        products.load(Ordering::Relaxed)
+    });
+    assert!(counts[0] == 0 && counts[1] > 0 && counts[2] == 0, "{counts:?}");
+}
+
 /// Kernels that a library spares are compiled all the same, since a step shows only whether the library takes its sizes.
 #[test]
 fn what_is_prepared_is_the_same_with_and_without_a_library() {
-    use super::rig::{load, options};
-    let counts = [ShimDriver::new(), ShimDriver::with_library()].map(|driver| {
+    let counts = [ShimDriver::new(), ShimDriver::with_library(Arc::default())].map(|driver| {
         let mut kernels = 0;
         load(Box::new(driver), "tied-bf16", &options(), &mut |progress| {
             if let crate::models::Progress::Kernels { of, .. } = progress {

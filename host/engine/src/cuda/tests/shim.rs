@@ -2,6 +2,8 @@
 //! products, which is a loop.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_kernels::{DevicePtr, Launch, MatrixProduct, ProductStore, Variant, linear_reference};
 use cuda_shim::{Shim, ShimError};
@@ -16,7 +18,8 @@ use crate::cuda::{CudaError, DeviceInfo};
 pub(super) struct ShimDriver {
     info: DeviceInfo,
     shim: Shim,
-    has_library: bool,
+    /// Number of products that the library computed or recorded; `None`: there is no library.
+    products: Option<Arc<AtomicUsize>>,
     capturing: Option<Vec<Enqueued>>,
     graphs: Vec<Vec<Enqueued>>,
 }
@@ -30,11 +33,12 @@ enum Enqueued {
 
 impl ShimDriver {
     pub(super) fn new() -> Self {
-        Self { info: gpu(), shim: Shim::new(), has_library: false, capturing: None, graphs: Vec::new() }
+        Self { info: gpu(), shim: Shim::new(), products: None, capturing: None, graphs: Vec::new() }
     }
 
-    pub(super) fn with_library() -> Self {
-        Self { has_library: true, ..Self::new() }
+    /// A driver with a library of matrix products, which counts its products.
+    pub(super) fn with_library(products: Arc<AtomicUsize>) -> Self {
+        Self { products: Some(products), ..Self::new() }
     }
 
     fn enqueue(&mut self, work: Enqueued) -> Result<(), CudaError> {
@@ -125,10 +129,10 @@ impl Driver for ShimDriver {
     }
 
     fn multiply(&mut self, product: &MatrixProduct) -> Result<bool, CudaError> {
-        if self.has_library {
-            self.enqueue(Enqueued::Product(*product))?;
-        }
-        Ok(self.has_library)
+        let Some(products) = &self.products else { return Ok(false) };
+        products.fetch_add(1, Ordering::Relaxed);
+        self.enqueue(Enqueued::Product(*product))?;
+        Ok(true)
     }
 
     fn event(&mut self) -> Result<Event, CudaError> {
