@@ -14,10 +14,10 @@ pub fn unix_now() -> u64 {
 
 /// A source of ids such as `msg_6f1c…`; each id is new.
 #[derive(Debug, Clone)]
-pub struct Ids(Source);
+pub struct Ids(IdSource);
 
 #[derive(Debug, Clone)]
-enum Source {
+enum IdSource {
     Random,
     Counted(u64),
 }
@@ -25,19 +25,19 @@ enum Source {
 impl Ids {
     /// Ids of 128 random bits each, which can't be guessed.
     pub fn random() -> Self {
-        Self(Source::Random)
+        Self(IdSource::Random)
     }
 
     /// `resp_1`, `msg_2`, …: for tests.
     pub fn counted() -> Self {
-        Self(Source::Counted(0))
+        Self(IdSource::Counted(0))
     }
 
     /// A seed for random values of an answer: it differs between answers, and is the same in each run of a test.
     pub fn seed(&self) -> u64 {
         match self.0 {
-            Source::Random => random::seed(),
-            Source::Counted(count) => count,
+            IdSource::Random => random::seed(),
+            IdSource::Counted(count) => count,
         }
     }
 
@@ -47,8 +47,8 @@ impl Ids {
     /// If the system has no random bytes to give.
     pub fn next(&mut self, prefix: &str) -> String {
         match &mut self.0 {
-            Source::Random => format!("{prefix}{}", random::hex::<16>()),
-            Source::Counted(count) => {
+            IdSource::Random => format!("{prefix}{}", random::hex::<16>()),
+            IdSource::Counted(count) => {
                 *count += 1;
                 format!("{prefix}{count}")
             }

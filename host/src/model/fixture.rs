@@ -7,7 +7,7 @@ use engine::{Engine, SpeculationOptions};
 
 use super::served::Model;
 use super::shared::SharedParts;
-use super::source::Source;
+use super::source::TokenSource;
 use super::{EngineChoice, KvCacheBytes, LoadFormat, ModelOptions, SharedOptions};
 use crate::limits::{Limits, ParserLimits};
 use crate::parser::{CompileCache, Runtime};
@@ -48,7 +48,7 @@ pub(super) fn model_over(engine: impl Engine + 'static) -> Model {
     let shared = SharedOptions { parser_cache: Some(parser_cache()), ..SharedOptions::default() };
     let shared = SharedParts::new(&shared, &limits.parser).unwrap();
     let model = Model::load(&options, &shared, &limits, &mut |_, _| {}).unwrap();
-    model.with_source(Source::Engine(Box::new(engine)))
+    model.with_source(TokenSource::Engine(Box::new(engine)))
 }
 
 /// Runtime that compiles each parser once for all tests.

@@ -18,7 +18,7 @@ use super::parsers::{ModelFacts, ModelTokens, Parsers};
 use super::runner::RunnerOptions;
 use super::served::{Model, Served};
 use super::shared::SharedParts;
-use super::source::{EngineChoice, Source};
+use super::source::{EngineChoice, TokenSource};
 use crate::limits::Limits;
 use crate::mask::Grammars;
 use crate::prompt::{ChatFiles, ChatFormat, GenerationDefaults, Tokenizer};
@@ -96,7 +96,7 @@ fn load_engine(
     limits: &Limits,
     files: &ModelFiles,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Source, ModelLoadError> {
+) -> Result<TokenSource, ModelLoadError> {
     let runner = RunnerOptions {
         load_format: options.load_format,
         device: options.device,
@@ -113,7 +113,7 @@ fn load_engine(
         speculation: options.speculation,
         prefix_cache: options.prefix_cache,
     };
-    Ok(Source::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
+    Ok(TokenSource::Engine(Box::new(LocalEngine::start(Box::new(runner), local))))
 }
 
 /// Starts the remote engine, which probes all engines first. Blocks, which is allowed on the threads that load models.
@@ -122,7 +122,7 @@ fn start_remote(
     options: &ModelOptions,
     model: RemoteModel,
     limits: &Limits,
-) -> Result<Source, ModelLoadError> {
+) -> Result<TokenSource, ModelLoadError> {
     let options = RemoteOptions {
         engines: engines.clone(),
         kind: options.engine_kind,
@@ -131,7 +131,7 @@ fn start_remote(
     };
     let started = RemoteEngine::start(options, model, limits.remote.clone());
     let engine = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(started))?;
-    Ok(Source::Engine(Box::new(engine)))
+    Ok(TokenSource::Engine(Box::new(engine)))
 }
 
 /// Loads a script, encoded with the tokenizer of the model `name`.
@@ -140,11 +140,11 @@ fn load_script(
     name: &str,
     context: usize,
     tokenizer: &Tokenizer,
-) -> Result<Source, ModelLoadError> {
+) -> Result<TokenSource, ModelLoadError> {
     let engine = format!("replay of {}, in the words of {name}", file.display());
     let constraints = ConstraintSupport::default();
     let info = EngineInfo { name: engine, context, vocab: tokenizer.vocab_size(), constraints };
     let encode = |text: &str| tokenizer.encode_with_added(text).map_err(|error| error.to_string());
     let script = Script::load(file, &Vocabulary { encode: &encode, size: info.vocab })?;
-    Ok(Source::Replay { script, info })
+    Ok(TokenSource::Replay { script, info })
 }

@@ -10,7 +10,7 @@ use super::error::StartError;
 use super::generate::TurnStream;
 use super::job::Job;
 use super::parsers::{ParserReport, Parsers};
-use super::source::Source;
+use super::source::TokenSource;
 use crate::accounts::{Account, CpuMeter, Principal};
 use crate::limits::Limits;
 use crate::mask::Grammars;
@@ -38,7 +38,7 @@ pub(super) struct Served {
     pub(super) tokenizer: Arc<Tokenizer>,
     pub(super) parsers: Parsers,
     pub(super) fault_policy: FaultPolicy,
-    pub(super) source: Source,
+    pub(super) source: TokenSource,
     /// Compiler of grammars for this model's tokenizer, for constrained answers.
     pub(super) grammars: Grammars,
     pub(super) defaults: GenerationDefaults,
@@ -61,7 +61,7 @@ impl Model {
 
     /// This model with another engine.
     #[cfg(test)]
-    pub(super) fn with_source(self, source: Source) -> Self {
+    pub(super) fn with_source(self, source: TokenSource) -> Self {
         let served = Arc::into_inner(self.served).expect("nobody else has it yet");
         Self { served: Arc::new(Served { source, ..served }), ..self }
     }

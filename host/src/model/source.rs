@@ -37,12 +37,12 @@ impl FromStr for EngineChoice {
 }
 
 /// The source of a model's tokens.
-pub(super) enum Source {
+pub(super) enum TokenSource {
     Engine(Box<dyn Engine>),
     Replay { script: Script, info: EngineInfo },
 }
 
-impl Source {
+impl TokenSource {
     pub(super) fn info(&self) -> &EngineInfo {
         match self {
             Self::Engine(engine) => engine.info(),

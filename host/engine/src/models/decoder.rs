@@ -1,7 +1,7 @@
 //! A model of any family: the embedding, layers around the residual stream, and the head. Tensor names are those of published
 //! checkpoints, which families share.
 
-use super::layers::{Layer, Scratch};
+use super::layers::{Layer, LayerScratch};
 use super::loading::Loading;
 use super::ops::{Norm, TensorRole};
 use super::{AttentionConfig, Backend, LoadError, ModelConfig, Progress, WeightRole, Weights};
@@ -17,7 +17,7 @@ pub struct Model<B: Backend> {
     /// `None`: the embedding is the head.
     head: Option<B::Matrix>,
     hidden: B::Tensor,
-    scratch: Scratch<B>,
+    scratch: LayerScratch<B>,
 }
 
 impl<B: Backend> Model<B> {
@@ -49,7 +49,8 @@ impl<B: Backend> Model<B> {
         loading.part_done();
         loading.finish()?;
         // Allocated last: by now the sizes are checked against those of the weights.
-        let (hidden, scratch) = (backend.tensor(TensorRole::Sums, hidden)?, Scratch::new(backend, config)?);
+        let (hidden, scratch) =
+            (backend.tensor(TensorRole::Sums, hidden)?, LayerScratch::new(backend, config)?);
         Ok(Self { eps: config.rms_norm_eps, rope, embedding, layers, norm, head, hidden, scratch })
     }
 

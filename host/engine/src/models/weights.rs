@@ -19,10 +19,10 @@ const INDEX: &str = "model.safetensors.index.json";
 
 /// Source of a model's tensors: files, or random numbers.
 #[derive(Debug)]
-pub struct Weights(Source);
+pub struct Weights(WeightSource);
 
 #[derive(Debug)]
-enum Source {
+enum WeightSource {
     Files { described: String, files: Vec<(String, FileBytes)>, tensors: HashMap<String, (usize, Entry)> },
     Random(RandomWeights),
 }
@@ -40,7 +40,11 @@ impl Weights {
             let name = files.describe(SINGLE);
             let entries = header::parse(&name, &bytes)?;
             let tensors = entries.into_iter().map(|(tensor, entry)| (tensor, (0, entry))).collect();
-            return Ok(Self(Source::Files { described: name.clone(), files: vec![(name, bytes)], tensors }));
+            return Ok(Self(WeightSource::Files {
+                described: name.clone(),
+                files: vec![(name, bytes)],
+                tensors,
+            }));
         }
         match files.read(INDEX)? {
             Some(index) => Self::sharded(files, &index),
@@ -55,7 +59,7 @@ impl Weights {
 
     /// Random weights like those of [`Self::random`], with linear layers in the format `quantization`.
     pub fn random_as(quantization: Option<Quantization>, seed: u64) -> Self {
-        Self(Source::Random(RandomWeights { seed, quantization }))
+        Self(WeightSource::Random(RandomWeights { seed, quantization }))
     }
 
     fn sharded(files: &ModelFiles, index: &[u8]) -> Result<Self, LoadError> {
@@ -79,12 +83,12 @@ impl Weights {
             }
             mapped.push((name, bytes));
         }
-        Ok(Self(Source::Files { described, files: mapped, tensors }))
+        Ok(Self(WeightSource::Files { described, files: mapped, tensors }))
     }
 
     /// Releases the files' pages from this process's memory, for a caller that has copied most of the weights.
     pub(crate) fn release_pages(&self) {
-        if let Source::Files { files, .. } = &self.0 {
+        if let WeightSource::Files { files, .. } = &self.0 {
             for (_, bytes) in files {
                 bytes.release_pages();
             }
@@ -94,10 +98,10 @@ impl Weights {
     /// Whether a tensor is stored as FP8 codes; false for a tensor that isn't there.
     pub(super) fn is_fp8(&self, name: &str) -> bool {
         match &self.0 {
-            Source::Files { tensors, .. } => {
+            WeightSource::Files { tensors, .. } => {
                 tensors.get(name).is_some_and(|(_, entry)| entry.dtype == StoredDtype::F8_E4M3)
             }
-            Source::Random(weights) => weights.is_fp8(name),
+            WeightSource::Random(weights) => weights.is_fp8(name),
         }
     }
 
@@ -152,8 +156,8 @@ impl Weights {
         shape: &[usize],
     ) -> Result<Result<LocatedTensor<'_>, &RandomWeights>, LoadError> {
         let (described, files, tensors) = match &self.0 {
-            Source::Files { described, files, tensors } => (described, files, tensors),
-            Source::Random(weights) => return Ok(Err(weights)),
+            WeightSource::Files { described, files, tensors } => (described, files, tensors),
+            WeightSource::Random(weights) => return Ok(Err(weights)),
         };
         let Some((file, entry)) = tensors.get(name) else {
             return Err(LoadError::NoTensor { files: described.clone(), tensor: name.to_owned() });
@@ -172,7 +176,7 @@ impl Weights {
 
     /// The first tensor, by name, that isn't among those `used` and makes a difference to the result of `layers` layers.
     pub(super) fn left_over(&self, used: &HashSet<String>, layers: usize) -> Option<&str> {
-        let Source::Files { tensors, .. } = &self.0 else { return None };
+        let WeightSource::Files { tensors, .. } = &self.0 else { return None };
         let unused = tensors.keys().filter(|name| !used.contains(*name));
         unused.filter(|name| matters(name, layers)).min().map(String::as_str)
     }
@@ -192,10 +196,10 @@ impl Weights {
 
     fn file_of(&self, name: &str) -> &str {
         match &self.0 {
-            Source::Files { files, tensors, described } => {
+            WeightSource::Files { files, tensors, described } => {
                 tensors.get(name).map_or(described, |(file, _)| &files[*file].0)
             }
-            Source::Random(_) => "random weights",
+            WeightSource::Random(_) => "random weights",
         }
     }
 }

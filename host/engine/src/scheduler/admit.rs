@@ -7,14 +7,14 @@ use crate::sequence::Sequence;
 
 /// A sequence that waits for KV blocks.
 #[derive(Clone, Copy)]
-pub(super) enum Candidate {
+pub(super) enum NextSequence {
     /// A preempted one: its index in the scheduler's `preempted`.
     Preempted(usize),
     /// The next one of the queue.
     New,
 }
 
-impl Candidate {
+impl NextSequence {
     pub(super) fn sequence<'a>(
         self,
         preempted: &'a mut [Sequence],
@@ -86,23 +86,23 @@ impl Scheduler {
     }
 
     /// The sequence that gets KV blocks next: of the highest priority, a preempted one before a new one.
-    pub(super) fn next(&mut self) -> Option<Candidate> {
+    pub(super) fn next(&mut self) -> Option<NextSequence> {
         let waiting = self.preempted.iter().enumerate().filter(|(_, one)| !one.paused);
         let preempted = waiting
             .min_by_key(|(_, one)| one.priority)
-            .map(|(at, one)| (one.priority, Candidate::Preempted(at)));
-        let new = self.queue.next().map(|one| (one.priority, Candidate::New));
+            .map(|(at, one)| (one.priority, NextSequence::Preempted(at)));
+        let new = self.queue.next().map(|one| (one.priority, NextSequence::New));
         // Of equal priorities `min_by_key` takes the first: the preempted one.
         preempted.into_iter().chain(new).min_by_key(|(priority, _)| *priority).map(|(_, next)| next)
     }
 
     /// Gives a waiting sequence its KV blocks and its part of the step; false where blocks or lanes are lacking.
-    fn begin(&mut self, next: Candidate, reserve: usize, budget: &mut Budget) -> bool {
+    fn begin(&mut self, next: NextSequence, reserve: usize, budget: &mut Budget) -> bool {
         let sequence = next.sequence(&mut self.preempted, &mut self.queue);
         let Some(cached) = sequence.allocate(&mut self.pool, &mut self.lanes, reserve) else { return false };
         let mut sequence = match next {
-            Candidate::Preempted(at) => self.preempted.remove(at),
-            Candidate::New => {
+            NextSequence::Preempted(at) => self.preempted.remove(at),
+            NextSequence::New => {
                 let mut sequence = self.queue.pop().expect("it was found there");
                 let prompt = sequence.tokens.len();
                 self.counts.prompt_tokens += prompt as u64;
@@ -121,7 +121,7 @@ impl Scheduler {
     }
 
     /// Preempts a paused sequence, if that can help a waiting one to begin.
-    fn preempt_paused(&mut self, next: Candidate, reserve: usize) -> bool {
+    fn preempt_paused(&mut self, next: NextSequence, reserve: usize) -> bool {
         let tokens = next.sequence(&mut self.preempted, &mut self.queue).tokens.len();
         let paused = || self.running.iter().filter(|one| one.paused);
         let reclaimable: usize = paused().map(|one| self.pool.reclaimable(&one.table)).sum();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::Scheduler;
-use super::admit::Candidate;
+use super::admit::NextSequence;
 use super::budget::Budget;
 use super::speculate::DraftRoom;
 use crate::sequence::{MaskWait, Sequence};
@@ -51,7 +51,7 @@ impl Scheduler {
             && self.next().is_some_and(|next| {
                 let one = next.sequence(&mut self.preempted, &mut self.queue);
                 one.priority <= first
-                    && (matches!(next, Candidate::Preempted(_)) || !shares.contains_key(&one.principal))
+                    && (matches!(next, NextSequence::Preempted(_)) || !shares.contains_key(&one.principal))
             });
         let share = budget.tokens.div_ceil(shares.len() + usize::from(awaited));
         for left in shares.values_mut() {

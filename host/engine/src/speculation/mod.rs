@@ -52,7 +52,7 @@ impl DraftSource for Forced<'_> {
 
 /// Which source made a draft.
 #[derive(Debug, Clone, Copy, Default)]
-enum Source {
+enum DraftOrigin {
     Forced,
     #[default]
     Lookup,
@@ -77,7 +77,7 @@ pub(crate) struct Speculation {
     lookup_pace: Pace,
     forced_pace: Pace,
     /// Source of the draft under way.
-    source: Source,
+    source: DraftOrigin,
     /// With a runner that is one step ahead: length from which on the sequence waits until all its tokens are known, to get a draft.
     wait_from: usize,
 }
@@ -96,14 +96,14 @@ impl Speculation {
         let length = tokens.len();
         if let Some(mask) = mask.as_deref_mut() {
             let most = most.min(self.forced_pace.most(length));
-            self.source = Source::Forced;
+            self.source = DraftOrigin::Forced;
             if most > 0 {
                 guarded(|| Forced(mask).propose(tokens, most, draft))?;
                 draft.truncate(most);
             }
         }
         if draft.is_empty() {
-            self.source = Source::Lookup;
+            self.source = DraftOrigin::Lookup;
             let most = most.min(self.lookup_pace.most(length));
             if most > 0 {
                 self.lookup.propose(tokens, most, draft);
@@ -129,8 +129,8 @@ impl Speculation {
     /// Records that `accepted` of the last draft's `drafted` tokens were accepted; the sequence has `length` tokens now.
     pub(crate) fn record(&mut self, drafted: usize, accepted: usize, length: usize) {
         let pace = match self.source {
-            Source::Forced => &mut self.forced_pace,
-            Source::Lookup => &mut self.lookup_pace,
+            DraftOrigin::Forced => &mut self.forced_pace,
+            DraftOrigin::Lookup => &mut self.lookup_pace,
         };
         pace.record(drafted, accepted, length);
         if accepted * 2 >= drafted {

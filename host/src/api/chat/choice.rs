@@ -4,7 +4,7 @@
 
 use super::super::frames::Frames;
 use super::chunks::{
-    AssistantMessage, CallDelta, ChunkChoice, CompletionChoice, Delta, MessageToolCall, Part, PartDelta,
+    AssistantMessage, CallDelta, CallPart, ChunkChoice, CompletionChoice, Delta, MessageToolCall, PartDelta,
     TokenIds,
 };
 use super::logprobs::{ChosenToken, ContentLogprobs};
@@ -144,12 +144,12 @@ impl ChoiceMachine {
             Payload::Json => (
                 "function",
                 PartDelta::Function { name: given, arguments: "" },
-                Part::Function { name: owned, arguments: String::new() },
+                CallPart::Function { name: owned, arguments: String::new() },
             ),
             Payload::Text => (
                 "custom",
                 PartDelta::Custom { name: given, input: "" },
-                Part::Custom { name: owned, input: String::new() },
+                CallPart::Custom { name: owned, input: String::new() },
             ),
         };
         let index = self.answer.tool_calls.len();
@@ -188,7 +188,7 @@ impl ChoiceMachine {
     }
 }
 
-impl Part {
+impl CallPart {
     /// Appends `text` and returns the delta for it.
     fn push<'a>(&mut self, text: &'a str) -> PartDelta<'a> {
         match self {

@@ -171,14 +171,14 @@ pub(super) struct MessageToolCall {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     #[serde(flatten)]
-    pub(super) part: Part,
+    pub(super) part: CallPart,
 }
 
-/// What it says, by its type.
+/// Content of a call, by its type.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ChatCallPart")]
-pub(super) enum Part {
+pub(super) enum CallPart {
     /// JSON arguments of a function.
     Function { name: String, arguments: String },
     /// Text for a custom tool.

@@ -41,7 +41,7 @@ pub struct Counted {
 
 /// Results of all tests of one model.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct ModelReport {
     /// Name of the model.
     pub model: String,
     /// Name of the engine.
@@ -134,7 +134,7 @@ fn middle(figures: impl Iterator<Item = f64>) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-impl Report {
+impl ModelReport {
     /// Minimum, median and maximum of the memory bandwidth over all repetitions, in bytes per second.
     pub fn read_bandwidth(&self) -> [f64; 3] {
         let all =
@@ -214,8 +214,8 @@ mod tests {
         measured.counted.ops.of_mut(Op::Linear).weight_bytes = 2;
         // The repetitions read 20, 10 and 16 bytes per second, of 40, 10 and 80.
         assert_eq!((measured.share_of_reads(), measured.read_bandwidth()), (0.5, 40.0));
-        let report = Report { model: String::new(), engine: String::new(), tests: vec![measured] };
+        let report = ModelReport { model: String::new(), engine: String::new(), tests: vec![measured] };
         assert_eq!(report.read_bandwidth(), [10.0, 40.0, 80.0]);
-        assert_eq!(Report { tests: Vec::new(), ..report }.read_bandwidth(), [0.0; 3]);
+        assert_eq!(ModelReport { tests: Vec::new(), ..report }.read_bandwidth(), [0.0; 3]);
     }
 }

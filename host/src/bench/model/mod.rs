@@ -15,7 +15,7 @@ use engine::LocalRunner;
 use engine::cuda::CudaError;
 use engine::runner::{RunError, Runner};
 
-pub use measured::{Counted, Measured, PARTS, Repetition, Report};
+pub use measured::{Counted, Measured, ModelReport, PARTS, Repetition};
 pub use plan::{Plan, PlanError, Test};
 use sequences::Sequences;
 

@@ -1,6 +1,6 @@
 //! Plot of a report: each test's rate, its share of the memory bandwidth, and the shares of a step's parts.
 
-use super::measured::{Measured, PARTS, Report};
+use super::measured::{Measured, ModelReport, PARTS};
 use super::plan::Test;
 use crate::bench::svg::{COLOURS, Svg};
 
@@ -12,7 +12,7 @@ const GAP: f64 = 90.0;
 const LINE: f64 = 22.0;
 const TOP: f64 = 78.0;
 
-impl Report {
+impl ModelReport {
     /// The text of an SVG file.
     pub fn svg(&self) -> String {
         let (shares, steps) = (LEFT + RATES + GAP, LEFT + RATES + SHARES + 2.0 * GAP);

@@ -19,5 +19,5 @@ pub use conversations::Conversations;
 pub use failure::Failure;
 pub use load::{Arrivals, Load, Progress, run};
 pub use record::{Figures, Record, Tokens};
-pub use report::{Quantiles, Report, TurnReport};
+pub use report::{Quantiles, ServeReport, TurnReport};
 pub use target::{Target, TargetOptions};

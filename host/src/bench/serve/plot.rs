@@ -1,6 +1,6 @@
 //! Plot of a report: quantiles of times, time to the first token over the load, and conversations turn by turn.
 
-use super::report::{Quantiles, Report};
+use super::report::{Quantiles, ServeReport};
 use crate::bench::svg::{COLOURS, Svg};
 
 const LEFT: f64 = 110.0;
@@ -9,7 +9,7 @@ const LINE: f64 = 22.0;
 const CURVE: (f64, f64) = (640.0, 110.0);
 const WIDTH: f64 = 800.0;
 
-impl Report {
+impl ServeReport {
     /// The text of an SVG file.
     pub fn svg(&self) -> String {
         let mut svg = Svg::new(WIDTH);

@@ -9,7 +9,7 @@ use crate::bench::csv::Csv;
 
 /// Results of a load.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct ServeReport {
     /// Title for people: the server, the model and the load.
     pub title: String,
     /// Duration of the load.
@@ -79,7 +79,7 @@ impl Quantiles {
     }
 }
 
-impl Report {
+impl ServeReport {
     /// Figures of the requests that succeeded.
     pub fn answers(&self) -> impl Iterator<Item = &Figures> {
         self.records.iter().filter_map(|record| record.result.as_ref().ok())
@@ -171,7 +171,7 @@ mod tests {
             record(None, 2, Err(Failure::Status(429))),
             record(None, 3, Err(Failure::Cut)),
         ];
-        let report = Report { title: String::new(), took: Duration::from_secs(2), records };
+        let report = ServeReport { title: String::new(), took: Duration::from_secs(2), records };
         assert_eq!(report.tokens(), Tokens { prompt: 20, cached: 8, output: 8 });
         assert_eq!(report.failures(), BTreeMap::from([(Failure::Status(429), 2), (Failure::Cut, 1)]));
         assert_eq!((report.answers().count(), report.uncounted()), (3, 1));
@@ -189,7 +189,7 @@ mod tests {
         let tokens = Tokens { prompt: 10, cached: 4, output: 4 };
         let records =
             vec![record(Some(1), 2, Ok(figures(100, Some(tokens)))), record(None, 0, Err(Failure::Timeout))];
-        let csv = Report { title: String::new(), took: Duration::ZERO, records }.csv().to_string();
+        let csv = ServeReport { title: String::new(), took: Duration::ZERO, records }.csv().to_string();
         let rows: Vec<&str> = csv.lines().skip(1).collect();
         assert_eq!(rows, ["1,2,0,ok,0.1,0.01,0.13,3,10,4,4", ",0,0,timeout,,,,,,,"]);
     }

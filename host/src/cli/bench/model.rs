@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use engine::LocalRunner;
 use engine::cpu::ReadBuffer;
 use engine::runner::Runner;
-use host::bench::model::{self, BenchError, Measured, PARTS, Plan, Report};
+use host::bench::model::{self, BenchError, Measured, ModelReport, PARTS, Plan};
 use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 
 use super::output::OutputArguments;
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
     let announce = |test, place, of| show(&format!("{place} of {of}: {test}"), false);
     let tests = model::run(&mut runner, &plan, &mut |runner| bandwidth(runner, &buffer), &mut { announce })?;
     show("", true);
-    let report = Report { model: name, engine: runner.shape().name.clone(), tests };
+    let report = ModelReport { model: name, engine: runner.shape().name.clone(), tests };
     print(&mut std::io::stdout().lock(), &report, loaded)?;
     output.write(|| report.csv().to_string(), || report.svg())?;
     Ok(ExitCode::SUCCESS)
@@ -104,7 +104,7 @@ impl BenchModelArguments {
     }
 }
 
-fn print(out: &mut impl Write, report: &Report, loaded: Duration) -> std::io::Result<()> {
+fn print(out: &mut impl Write, report: &ModelReport, loaded: Duration) -> std::io::Result<()> {
     writeln!(out, "model    {}, loaded in {:.1} s", report.model, loaded.as_secs_f64())?;
     writeln!(out, "engine   {}", report.engine)?;
     let [least, middle, most] = report.read_bandwidth().map(|rate| rate / 1e9);

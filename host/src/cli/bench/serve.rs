@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use host::bench::serve::{
-    self, Api, Arrivals, Conversations, Load, Progress, Quantiles, Report, Target, TargetOptions,
+    self, Api, Arrivals, Conversations, Load, Progress, Quantiles, ServeReport, Target, TargetOptions,
 };
 use host::remote::{EngineKey, EngineUrl};
 use serde_json::{Map, Value};
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &BenchServeArguments) -> anyhow::Result<ExitCode> {
         let title = format!("{} at {title}", target.model());
         let total = arguments.conversations.is_none().then_some(arguments.num_prompts);
         let (records, took) = serve::run(target, &load, &mut |progress| tell(progress, total)).await;
-        anyhow::Ok(Report { title, took, records })
+        anyhow::Ok(ServeReport { title, took, records })
     })?;
     show("", true);
     print(&mut std::io::stdout().lock(), &report)?;
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &BenchServeArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Kinds of failures with their counts, after a colon; empty if there are none.
-fn said(report: &Report) -> String {
+fn said(report: &ServeReport) -> String {
     let kinds = report.failures();
     let kinds: Vec<String> = kinds.iter().map(|(failure, count)| format!("{count} × {failure}")).collect();
     if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) }
@@ -159,7 +159,7 @@ fn tell(Progress { done, failed, running }: Progress, total: Option<usize>) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2⁵³")]
-fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print(out: &mut impl Write, report: &ServeReport) -> std::io::Result<()> {
     let (answers, tokens) = (report.answers().count(), report.tokens());
     writeln!(out, "{}", report.title)?;
     writeln!(
@@ -204,7 +204,7 @@ fn times(name: &str, quantiles: Option<Quantiles>) -> [String; 6] {
     [name.to_owned(), mean, p50, p90, p99, count.to_string()]
 }
 
-fn print_turns(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+fn print_turns(out: &mut impl Write, report: &ServeReport) -> std::io::Result<()> {
     let turns = report.turns();
     if turns.is_empty() {
         return Ok(());

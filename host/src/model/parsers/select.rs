@@ -27,7 +27,7 @@ pub(super) struct Evidence<'a> {
 
 /// A plugin to choose from, under the name that `--parser` takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<'a> {
+pub(super) struct ParserCandidate<'a> {
     pub(super) name: &'a str,
     pub(super) descriptor: &'a Descriptor,
 }
@@ -75,7 +75,7 @@ pub enum SelectError {
 ///
 /// # Errors
 /// No candidate claims the model, or several do and are equal by all rules.
-pub(super) fn select(model: &Evidence, candidates: &[Candidate]) -> Result<Selected, SelectError> {
+pub(super) fn select(model: &Evidence, candidates: &[ParserCandidate]) -> Result<Selected, SelectError> {
     let claims = |&index: &usize| claims(model, candidates[index].descriptor);
     let claimants: Vec<usize> = (0..candidates.len()).filter(claims).collect();
     match claimants[..] {
@@ -97,7 +97,7 @@ fn claims(model: &Evidence, descriptor: &Descriptor) -> bool {
     descriptor.models.iter().any(|name| model.types.contains(name))
 }
 
-fn sole(model: &Evidence, index: usize, candidate: &Candidate) -> Selected {
+fn sole(model: &Evidence, index: usize, candidate: &ParserCandidate) -> Selected {
     let markers = &candidate.descriptor.markers;
     let known = |marker: &String| model.template.contains(marker.as_str()) || model.tokens.contains(marker);
     let doubtful = !markers.is_empty() && !markers.iter().any(known);
@@ -118,7 +118,7 @@ struct Weight<'a> {
 }
 
 impl<'a> Weight<'a> {
-    fn of(model: &Evidence, index: usize, candidate: &Candidate<'a>, own: &[&'a str]) -> Self {
+    fn of(model: &Evidence, index: usize, candidate: &ParserCandidate<'a>, own: &[&'a str]) -> Self {
         let in_template: Vec<_> =
             own.iter().copied().filter(|marker| model.template.contains(marker)).collect();
         let tokens = own.iter().filter(|marker| model.tokens.contains(**marker)).count();
@@ -145,7 +145,11 @@ impl<'a> Weight<'a> {
     }
 }
 
-fn weigh(model: &Evidence, candidates: &[Candidate], claimants: &[usize]) -> Result<Selected, SelectError> {
+fn weigh(
+    model: &Evidence,
+    candidates: &[ParserCandidate],
+    claimants: &[usize],
+) -> Result<Selected, SelectError> {
     let shared = |marker: &String| {
         claimants.iter().all(|&index| candidates[index].descriptor.markers.contains(marker))
     };
@@ -176,11 +180,12 @@ fn describe(model: &Evidence) -> String {
     }
 }
 
-fn known(candidates: &[Candidate]) -> String {
+fn known(candidates: &[ParserCandidate]) -> String {
     if candidates.is_empty() {
         return "none at all".to_owned();
     }
-    let line = |candidate: &Candidate| format!("{} ({})", candidate.name, claimed(candidate.descriptor));
+    let line =
+        |candidate: &ParserCandidate| format!("{} ({})", candidate.name, claimed(candidate.descriptor));
     candidates.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 

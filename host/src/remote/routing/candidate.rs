@@ -2,7 +2,7 @@
 
 /// Result of a selection for one engine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct EngineCandidate {
     pub(super) candidacy: Candidacy,
     /// Requests on the engine: this router's, and others' as last reported.
     pub(super) load: u32,

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::RoutingOptions;
 use super::bound::Loads;
-use super::candidate::{Candidacy, Candidate};
+use super::candidate::{Candidacy, EngineCandidate};
 use super::engines::Engine;
-use super::gauges::Report;
+use super::gauges::LoadReport;
 use super::hash::weight;
 
 /// Why no engine takes a request.
@@ -57,7 +57,7 @@ impl<F> Ask<'_, F> {
         let (mut roomy, mut full) = (Loads::default(), Loads::default());
         for engine in engines.iter_mut() {
             let report = engine.gauges.fresh(options.report_lifetime, self.now);
-            let others = report.map(Report::others);
+            let others = report.map(LoadReport::others);
             let candidacy =
                 self.candidacy(engine, report.is_some_and(|report| report.is_full(options.kv_full)));
             match candidacy {
@@ -66,7 +66,7 @@ impl<F> Ask<'_, F> {
                 Candidacy::None => {}
             }
             let load = engine.in_flight.saturating_add(others.unwrap_or(0));
-            engine.candidate = Candidate { candidacy, load };
+            engine.candidate = EngineCandidate { candidacy, load };
         }
         let (wanted, loads) = if roomy.count > 0 { (Candidacy::Yes, roomy) } else { (Candidacy::Full, full) };
         let bound = loads.bound(self.home.is_some(), options);

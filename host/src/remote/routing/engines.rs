@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use super::RoutingOptions;
 use super::breaker::{Breaker, BreakerState, Permit};
-use super::candidate::{Candidacy, Candidate};
-use super::gauges::{Gauges, Report, ReportedLoad};
+use super::candidate::{Candidacy, EngineCandidate};
+use super::gauges::{Gauges, LoadReport, ReportedLoad};
 use super::hash::name_hash;
 
 /// State of one engine, for metrics and readiness.
@@ -46,7 +46,7 @@ pub(super) struct Engine<T> {
     pub(super) gauges: Gauges,
     pub(super) breaker: Breaker,
     /// Result of the current selection.
-    pub(super) candidate: Candidate,
+    pub(super) candidate: EngineCandidate,
 }
 
 impl<T> Engine<T> {
@@ -61,7 +61,7 @@ impl<T> Engine<T> {
             in_flight: 0,
             gauges: Gauges::new(slots),
             breaker: Breaker::new(),
-            candidate: Candidate { candidacy: Candidacy::None, load: 0 },
+            candidate: EngineCandidate { candidacy: Candidacy::None, load: 0 },
         }
     }
 
@@ -78,7 +78,7 @@ impl<T> Engine<T> {
         EngineStatus {
             name: Arc::clone(&self.name),
             in_flight: self.in_flight,
-            others: report.map_or(0, Report::others),
+            others: report.map_or(0, LoadReport::others),
             slots: self.gauges.slots(),
             up: self.up,
             breaker: self.breaker.state(now),

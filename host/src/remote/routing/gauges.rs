@@ -17,11 +17,11 @@ pub struct ReportedLoad {
 /// Learned state of an engine.
 pub(super) struct Gauges {
     slots: u32,
-    last: Option<Report>,
+    last: Option<LoadReport>,
 }
 
 /// A report, with the time at which it came.
-pub(super) struct Report {
+pub(super) struct LoadReport {
     at: Instant,
     load: ReportedLoad,
     others: u32,
@@ -45,7 +45,7 @@ impl Gauges {
             self.slots = load.running.max(1);
         }
         let others = load.running.saturating_add(load.waiting).saturating_sub(in_flight);
-        self.last = Some(Report { at: now, load, others });
+        self.last = Some(LoadReport { at: now, load, others });
     }
 
     /// Number of requests that the engine runs without queueing.
@@ -54,12 +54,12 @@ impl Gauges {
     }
 
     /// The last report, unless it is too old.
-    pub(super) fn fresh(&self, lifetime: Duration, now: Instant) -> Option<&Report> {
+    pub(super) fn fresh(&self, lifetime: Duration, now: Instant) -> Option<&LoadReport> {
         self.last.as_ref().filter(|report| now.saturating_duration_since(report.at) <= lifetime)
     }
 }
 
-impl Report {
+impl LoadReport {
     /// Requests of other hosts.
     pub(super) fn others(&self) -> u32 {
         self.others

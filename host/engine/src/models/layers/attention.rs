@@ -22,12 +22,12 @@ pub(super) struct GroupedAttention<B: Backend> {
 
 /// Activations of a step.
 #[derive(Debug)]
-pub(super) struct Scratch<T> {
+pub(super) struct AttentionScratch<T> {
     qkv: T,
     attended: T,
 }
 
-impl<T> Scratch<T> {
+impl<T> AttentionScratch<T> {
     /// Allocates activations, of width one for a model without grouped-query attention.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
@@ -81,10 +81,10 @@ impl<B: Backend> GroupedAttention<B> {
         backend: &mut B,
         (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
         normed: &mut B::Tensor,
-        scratch: &mut Scratch<B::Tensor>,
+        scratch: &mut AttentionScratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { qkv, attended } = scratch;
+        let AttentionScratch { qkv, attended } = scratch;
         let spec = spec(&self.config, self.window, self.sinks.as_ref());
         let norms = self.norms.as_ref().map(|(q, k)| HeadNorms { q, k, eps: norm.eps });
         let x = LayerInput::Normed { x: hidden, norm, normed };

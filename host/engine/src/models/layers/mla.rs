@@ -26,7 +26,7 @@ enum Queries<B: Backend> {
 
 /// Activations of a step.
 #[derive(Debug)]
-pub(super) struct Scratch<T> {
+pub(super) struct MlaLayerScratch<T> {
     /// Narrow row of the queries, before and after its norm.
     narrow: (T, T),
     queries: T,
@@ -34,7 +34,7 @@ pub(super) struct Scratch<T> {
     attended: T,
 }
 
-impl<T> Scratch<T> {
+impl<T> MlaLayerScratch<T> {
     /// Allocates activations, of width one for those that a model lacks.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
@@ -87,10 +87,10 @@ impl<B: Backend> LatentAttention<B> {
         backend: &mut B,
         (layer, rope, norm): (usize, &B::Rope, Norm<'_, B::Vector>),
         normed: &mut B::Tensor,
-        scratch: &mut Scratch<B::Tensor>,
+        scratch: &mut MlaLayerScratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { narrow: (before, after), queries, kv, attended } = scratch;
+        let MlaLayerScratch { narrow: (before, after), queries, kv, attended } = scratch;
         let eps = norm.eps;
         // Computed once, since queries and compressed rows both read it.
         backend.rms_norm(hidden, norm, normed);

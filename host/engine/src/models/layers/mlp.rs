@@ -6,12 +6,12 @@ use crate::models::{Backend, LoadError, WeightRole};
 
 /// Activations of a step.
 #[derive(Debug)]
-pub(super) struct Scratch<T> {
+pub(super) struct MlpScratch<T> {
     gate_up: T,
     activated: T,
 }
 
-impl<T> Scratch<T> {
+impl<T> MlpScratch<T> {
     /// Allocates activations, of width one for a model without dense feed-forward layers.
     pub(super) fn new<B: Backend<Tensor = T>>(
         backend: &mut B,
@@ -50,7 +50,7 @@ impl<B: Backend> GatedMlp<B> {
         backend: &mut B,
         norm: Norm<'_, B::Vector>,
         normed: &mut B::Tensor,
-        scratch: &mut Scratch<B::Tensor>,
+        scratch: &mut MlpScratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Normed { x: hidden, norm, normed }, scratch);
@@ -62,7 +62,7 @@ impl<B: Backend> GatedMlp<B> {
         &self,
         backend: &mut B,
         x: &B::Tensor,
-        scratch: &mut Scratch<B::Tensor>,
+        scratch: &mut MlpScratch<B::Tensor>,
         hidden: &mut B::Tensor,
     ) {
         self.activate(backend, LayerInput::Plain(x), scratch);
@@ -73,9 +73,9 @@ impl<B: Backend> GatedMlp<B> {
         &self,
         backend: &mut B,
         x: LayerInput<'_, B::Tensor, B::Vector>,
-        scratch: &mut Scratch<B::Tensor>,
+        scratch: &mut MlpScratch<B::Tensor>,
     ) {
-        let Scratch { gate_up, activated } = scratch;
+        let MlpScratch { gate_up, activated } = scratch;
         backend.swiglu(x, &self.gate_up, gate_up, activated);
     }
 }

@@ -38,15 +38,15 @@ enum Mlp<B: Backend> {
 /// Activations of a step, which all layers share. Those for kinds of layers that a model lacks have width one, so that no activations
 /// are optional.
 #[derive(Debug)]
-pub(super) struct Scratch<B: Backend> {
+pub(super) struct LayerScratch<B: Backend> {
     normed: B::Tensor,
-    grouped: attention::Scratch<B::Tensor>,
-    latent: mla::Scratch<B::Tensor>,
-    gated: mlp::Scratch<B::Tensor>,
-    experts: moe::Scratch<B>,
+    grouped: attention::AttentionScratch<B::Tensor>,
+    latent: mla::MlaLayerScratch<B::Tensor>,
+    gated: mlp::MlpScratch<B::Tensor>,
+    experts: moe::MoeLayerScratch<B>,
 }
 
-impl<B: Backend> Scratch<B> {
+impl<B: Backend> LayerScratch<B> {
     /// Allocates activations for the layers of a model; layers of one kind have one shape.
     pub(super) fn new(backend: &mut B, config: &ModelConfig) -> Result<Self, LoadError> {
         let (grouped, latent) = match &config.attention {
@@ -63,10 +63,10 @@ impl<B: Backend> Scratch<B> {
         });
         Ok(Self {
             normed: backend.tensor(TensorRole::Inputs, config.hidden)?,
-            grouped: attention::Scratch::new(backend, grouped)?,
-            latent: mla::Scratch::new(backend, latent)?,
-            gated: mlp::Scratch::new(backend, gated)?,
-            experts: moe::Scratch::new(backend, experts)?,
+            grouped: attention::AttentionScratch::new(backend, grouped)?,
+            latent: mla::MlaLayerScratch::new(backend, latent)?,
+            gated: mlp::MlpScratch::new(backend, gated)?,
+            experts: moe::MoeLayerScratch::new(backend, experts)?,
         })
     }
 }
@@ -111,10 +111,10 @@ impl<B: Backend> Layer<B> {
         &self,
         backend: &mut B,
         (index, rope, eps): (usize, &B::Rope, f32),
-        scratch: &mut Scratch<B>,
+        scratch: &mut LayerScratch<B>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { normed, grouped, latent, gated, experts } = scratch;
+        let LayerScratch { normed, grouped, latent, gated, experts } = scratch;
         let place = (index, rope, Norm { weight: &self.input_norm, eps });
         match &self.attention {
             Attention::Grouped(layer) => layer.forward(backend, place, normed, grouped, hidden),

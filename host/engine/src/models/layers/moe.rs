@@ -20,20 +20,20 @@ pub(super) struct MoeMlp<B: Backend> {
 
 /// Activations of a step.
 #[derive(Debug)]
-pub(super) struct Scratch<B: Backend> {
+pub(super) struct MoeLayerScratch<B: Backend> {
     scores: B::Tensor,
     routes: B::Routes,
-    shared: mlp::Scratch<B::Tensor>,
+    shared: mlp::MlpScratch<B::Tensor>,
 }
 
-impl<B: Backend> Scratch<B> {
+impl<B: Backend> MoeLayerScratch<B> {
     /// Allocates activations, of width one for those that a model lacks.
     pub(super) fn new(backend: &mut B, config: Option<&ExpertsConfig>) -> Result<Self, LoadError> {
         let (experts, per_token) = config.map_or((1, 1), |config| (config.experts, config.per_token));
         Ok(Self {
             scores: backend.tensor(TensorRole::Sums, experts)?,
             routes: backend.routes(per_token)?,
-            shared: mlp::Scratch::new(backend, config.and_then(|config| config.shared))?,
+            shared: mlp::MlpScratch::new(backend, config.and_then(|config| config.shared))?,
         })
     }
 }
@@ -78,10 +78,10 @@ impl<B: Backend> MoeMlp<B> {
         backend: &mut B,
         norm: Norm<'_, B::Vector>,
         normed: &mut B::Tensor,
-        scratch: &mut Scratch<B>,
+        scratch: &mut MoeLayerScratch<B>,
         hidden: &mut B::Tensor,
     ) {
-        let Scratch { scores, routes, shared } = scratch;
+        let MoeLayerScratch { scores, routes, shared } = scratch;
         // Computed once, since the router and all experts read it.
         backend.rms_norm(hidden, norm, normed);
         let ExpertsConfig { experts, per_token, scoring, .. } = self.config;

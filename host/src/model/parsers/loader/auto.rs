@@ -7,7 +7,7 @@ use super::usable::Usable;
 use super::{Loader, ParserChoice, TABLE_PARSER};
 use crate::model::load_error::ModelLoadError;
 use crate::model::parsers::report::CandidateReport;
-use crate::model::parsers::select::{Candidate, SelectError, Selected, select, why_not};
+use crate::model::parsers::select::{ParserCandidate, SelectError, Selected, select, why_not};
 use crate::model::shipped::SHIPPED;
 use crate::parser::contract::Descriptor;
 use crate::parser::{self, LoadProblem, PluginSource, plugins_in};
@@ -107,7 +107,7 @@ impl Loader {
     fn select(&self) -> Result<Selected, SelectError> {
         let usable = self.usable.iter();
         let candidates: Vec<_> =
-            usable.map(|Usable { name, descriptor, .. }| Candidate { name, descriptor }).collect();
+            usable.map(|Usable { name, descriptor, .. }| ParserCandidate { name, descriptor }).collect();
         select(&self.facts.evidence(), &candidates)
     }
 

@@ -51,7 +51,8 @@ fn choose(
     let types: Vec<_> = types.iter().map(|name| (*name).to_owned()).collect();
     let tokens = tokens.iter().map(|literal| (*literal).to_owned()).collect();
     let model = Evidence { types: &types, template, tokens: &tokens };
-    let candidates: Vec<_> = descriptors.iter().map(|d| Candidate { name: &d.name, descriptor: d }).collect();
+    let candidates: Vec<_> =
+        descriptors.iter().map(|d| ParserCandidate { name: &d.name, descriptor: d }).collect();
     let selected = select(&model, &candidates)?;
     // The order in which plugins are found must not matter.
     let mut turned = candidates.clone();

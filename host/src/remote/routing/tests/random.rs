@@ -15,7 +15,7 @@ enum Operation {
     Fail(usize),
     List(u8),
     Up(usize, bool),
-    Report(usize, ReportedLoad),
+    LoadReport(usize, ReportedLoad),
     Wait(u64),
 }
 
@@ -35,7 +35,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         3 => any::<usize>().prop_map(Operation::Fail),
         1 => any::<u8>().prop_map(Operation::List),
         1 => (0..ENGINES, any::<bool>()).prop_map(|(engine, up)| Operation::Up(engine, up)),
-        2 => (0..ENGINES, load).prop_map(|(engine, load)| Operation::Report(engine, load)),
+        2 => (0..ENGINES, load).prop_map(|(engine, load)| Operation::LoadReport(engine, load)),
         1 => (0..8u64).prop_map(Operation::Wait),
     ];
     proptest::collection::vec(operation, 1..300)
@@ -88,7 +88,7 @@ proptest! {
                 Operation::Fail(at) if !leases.is_empty() => { let at = at % leases.len(); leases[at].failed(now); }
                 Operation::List(mask) => list(&router, (0..ENGINES).filter(|&engine| is_in(mask, engine))),
                 Operation::Up(engine, up) => router.set_up(&name(engine), up),
-                Operation::Report(engine, load) => router.report(&name(engine), load, now),
+                Operation::LoadReport(engine, load) => router.report(&name(engine), load, now),
                 Operation::Wait(time) => now += seconds(time),
                 Operation::Drop(_) | Operation::Succeed(_) | Operation::Fail(_) => {}
             }
