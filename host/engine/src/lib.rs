@@ -26,6 +26,7 @@ mod notify;
 mod options;
 mod outlet;
 mod panics;
+mod parallel;
 mod play;
 pub mod runner;
 mod scheduler;

@@ -1,9 +1,10 @@
-//! Upload of weights through two pinned buffers in turn, so that one is filled while the other is copied.
+//! Upload of weights through two pinned buffers in turn, so that one is filled, by several threads, while the other is copied.
 
 use cuda_kernels::DevicePtr;
 
 use super::CudaError;
 use super::driver::{Driver, Event, HostMemory};
+use crate::parallel;
 
 /// Bytes of a buffer.
 const PIECE: usize = 16 << 20;
@@ -36,7 +37,7 @@ impl Uploader {
         driver: &mut dyn Driver,
         to: DevicePtr,
         bytes: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]),
+        fill: &(dyn Fn(usize, &mut [u8]) + Sync),
     ) -> Result<(), CudaError> {
         for offset in (0..bytes).step_by(PIECE) {
             let piece = &mut self.pieces[self.next];
@@ -44,7 +45,8 @@ impl Uploader {
                 driver.wait(piece.copied)?;
             }
             let len = PIECE.min(bytes - offset);
-            fill(offset, &mut piece.memory.bytes_mut()[..len]);
+            let memory = &mut piece.memory.bytes_mut()[..len];
+            parallel::fill_chunks(memory, |begin, chunk| fill(offset + begin, chunk));
             driver.upload(piece.memory.as_ref(), 0..len, to.offset(offset as u64))?;
             driver.record(piece.copied)?;
             piece.in_use = true;

@@ -70,7 +70,7 @@ impl WeightUpload {
                 driver.prepare(&[launch.kernel.variant()], &mut |_| {})?;
                 driver.launch(&launch)?;
             } else {
-                let fill = &mut |offset, out: &mut [u8]| write_all(run, offset, out);
+                let fill = &|offset, out: &mut [u8]| write_all(run, offset, out);
                 self.0.upload(driver, at, bytes(run), fill)?;
             }
             at = at.offset(bytes(run) as u64);

@@ -3,6 +3,7 @@
 use half::{bf16, f16};
 
 use super::tensor::Dtype;
+use crate::parallel;
 
 /// Number of bytes that are checked without a branch; a multiple of every element's size.
 const BLOCK: usize = 16 << 10;
@@ -19,9 +20,21 @@ pub(super) fn first_that_is_not(bytes: &[u8], dtype: Dtype) -> Option<(usize, f3
         Dtype::Bf16 => bf16::from_le_bytes([b[0], b[1]]).to_f32(),
         Dtype::F16 => f16::from_le_bytes([b[0], b[1]]).to_f32(),
     };
-    let block = bytes.chunks(BLOCK).position(any)?;
+    let first = first_block(bytes, any)? / dtype.size();
     let elements = bytes.chunks_exact(dtype.size()).map(value).enumerate();
-    elements.skip(block * BLOCK / dtype.size()).find(|(_, value)| !value.is_finite())
+    elements.skip(first).find(|(_, value)| !value.is_finite())
+}
+
+/// Index of the first byte that means no number.
+pub(super) fn first_byte(bytes: &[u8], is_no_number: impl Fn(u8) -> bool + Sync) -> Option<usize> {
+    let begin = first_block(bytes, |block| block.iter().fold(false, |any, byte| any | is_no_number(*byte)))?;
+    Some(begin + bytes[begin..].iter().position(|byte| is_no_number(*byte))?)
+}
+
+/// Offset of the first block that has any such element.
+fn first_block(bytes: &[u8], any: impl Fn(&[u8]) -> bool + Sync) -> Option<usize> {
+    let in_chunk = |offset, chunk: &[u8]| Some(offset + chunk.chunks(BLOCK).position(&any)? * BLOCK);
+    parallel::map_chunks(bytes, in_chunk).into_iter().flatten().next()
 }
 
 /// Whether an element has all bits of its `EXPONENT`, as infinities and NaNs have.
@@ -65,6 +78,18 @@ mod tests {
                     assert_eq!(first(&broken, dtype), Some(index), "{dtype:?} {value}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_first_is_found_where_several_threads_look() {
+        let mut weights = vec![0x3f; 9 << 20];
+        for at in [(9 << 20) - 1, (5 << 20) + 7, 4 << 20, 3] {
+            weights[at] = 0x7f;
+            assert_eq!(first_byte(&weights, |code| code == 0x7f), Some(at));
+            weights[at - at % 2..][..2].copy_from_slice(&bf16::NAN.to_le_bytes());
+            let found = first_that_is_not(&weights, Dtype::Bf16);
+            assert_eq!(found.map(|(index, _)| index), Some(at / 2));
         }
     }
 }

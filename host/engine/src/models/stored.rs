@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use safetensors::tensor::Dtype as StoredDtype;
 
+use super::finite;
 use super::random_bytes::RandomValues;
 use super::tensor::{WeightTensor, part, random_values};
 use crate::files::FileBytes;
+use crate::parallel;
 
 /// Bytes that mean numbers only together with scales: codes of eight bits or less, or exponents.
 #[derive(Debug, Clone)]
@@ -70,13 +72,15 @@ impl CodeKind {
     /// Index of the first code that is NaN or makes values that f32 can't hold. All codes are read, so that no step waits for the disk.
     pub(super) fn first_that_is_no_number(self, codes: &[u8]) -> Option<usize> {
         match self {
-            Self::E4m3 => codes.iter().position(|code| code & 0x7f == 0x7f),
+            Self::E4m3 => finite::first_byte(codes, |code| code & 0x7f == 0x7f),
             Self::E2m1Pairs => {
-                std::hint::black_box(codes.iter().step_by(PAGE).fold(0, |any, code| any | code));
+                parallel::map_chunks(codes, |_, chunk| {
+                    std::hint::black_box(chunk.iter().step_by(PAGE).fold(0, |any, code| any | code));
+                });
                 None
             }
             // 6 · 2¹²⁶ is beyond f32.
-            Self::E8m0 => codes.iter().position(|code| *code > 252),
+            Self::E8m0 => finite::first_byte(codes, |code| code > 252),
         }
     }
 }
