@@ -61,7 +61,8 @@ fn rows_are_normed_rotated_and_written_to_their_slots() {
     });
 }
 
-fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) {
+/// Checks the projection of `rows` rows; returns the bits of the results.
+fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) -> Vec<u16> {
     let [heads, rank, nope, rope, value] = widths(shape);
     let (from, to) = match side {
         MlaSide::Queries => (nope + rope, rank + rope),
@@ -83,16 +84,34 @@ fn project(device: &Device, shape: MlaShape, rows: usize, side: MlaSide) {
     // Sums of up to `rank` products of numbers about one, in f32.
     let tolerance = Tolerance { absolute: 1e-4, ..Tolerance::BF16 };
     device.check_bf16(out, &wanted, tolerance, &format!("{rows} rows, {side:?}, {shape:?}"));
+    device.read(out, wanted.len())
 }
 
 #[test]
 fn heads_are_multiplied_by_their_parts_of_the_projection() {
     in_both_orders(|device| {
         for side in [MlaSide::Queries, MlaSide::Values] {
-            for rows in [1, 17, 70] {
-                project(device, SMALL, rows, side);
+            for (shape, few) in [(SMALL, 1), (SMALL, 17), (MOONLIGHT, 5)] {
+                project(device, shape, few, side);
             }
-            project(device, MOONLIGHT, 5, side);
+        }
+    });
+}
+
+/// Deterministic engines rely on this.
+#[test]
+fn a_row_is_multiplied_to_the_same_bits_in_tiles_of_any_size() {
+    let wide = MlaShape { heads: 2, rank: 200, nope: 72, rope: 8, value: 132 };
+    in_both_orders(|device| {
+        for side in [MlaSide::Queries, MlaSide::Values] {
+            // Tiles of 128 rows, 64 and 16.
+            for shape in [SMALL, wide] {
+                let many = project(device, shape, 259, side);
+                for rows in [70, 20] {
+                    let few = project(device, shape, rows, side);
+                    assert!(few == many[..few.len()], "{rows} rows, {side:?}, {shape:?}");
+                }
+            }
         }
     });
 }
