@@ -8,9 +8,10 @@ DEVICE void copy_cached(bf16* to, const bf16* cache, u32 block, u32 begin, u32 l
     const bf16* from = cache + ((u64)block * 64 + begin % 64 + warp) * Width + lane * 8;
     _Pragma("unroll") for (u32 i = 0; i < Tokens / Warps; i++) {
         bool is_seen = begin + i * Warps + warp <= last;
-        bf16* row = to + warp * Width + kv_swizzle<Width>(i * Warps + warp, lane * 8);
+        bf16* row = to + warp * Width + kv_swizzle<Width>(i * Warps + warp, lane * 8) + i * Warps * Width;
         _Pragma("unroll") for (u32 part = 0; part < (Width + 255) / 256; part++) {
-            if (part * 256 + lane * 8 < Width) cp_async16(row + i * Warps * Width + part * 256, from + i * Warps * Width + part * 256, is_seen ? 16 : 0);
+            const bf16* source = from + i * Warps * Width + part * 256;
+            if (part * 256 + lane * 8 < Width) cp_async16(row + part * 256, source, is_seen ? 16 : 0);
         }
     }
 }

@@ -2,14 +2,14 @@
 // softmax in one pass as in attention_prefill.cu (FlashAttention-2; Dao 2023, arXiv:2307.08691).
 //
 // All heads of a token read the same cached rows, so a row of the products is a pair of a token and a head. A sequence's pairs are
-// consecutive in memory; a block of 8 warps computes 64 of them: pairs of a few tokens where heads are few, a part of a token's pairs where
-// they are many. Cached rows are copied to shared memory TOKENS at a time (cp.async, three stages, 16-byte chunks swizzled) and used twice,
-// as keys and as values; both products are mma.m16n8k16 with f32 sums. A warp has 32 pairs. For scores it has a quarter of the columns, so
-// that its queries stay in registers: read from shared memory again and again, they would take longer than the products. The four parts of
-// a score go through shared memory, where four threads for each pair add them, mask them, and make weights: rounded to bf16 for the second
-// product, their sums are not. For results a warp has a quarter of the columns. Results of one tile and scores of the next one come between
-// the same barriers, so tensor cores wait for the weights alone. Fuses everything from scores to results. Bytes: the sequence's cached rows
-// once for each 64 pairs, mostly from the second-level cache.
+// consecutive in memory; a block of 8 warps computes 64 of them: pairs of a few tokens where heads are few, a part of a token's pairs
+// where they are many. Cached rows are copied to shared memory TOKENS at a time (cp.async, three stages, 16-byte chunks swizzled) and used
+// twice, as keys and as values; both products are mma.m16n8k16 with f32 sums. A warp has 32 pairs. For scores it has a quarter of the
+// columns, so that its queries stay in registers: in shared memory they would be read again for every tile, as much as the tile itself.
+// The four parts of a score go through shared memory, where four threads for each pair add them, mask them, and make weights: rounded to
+// bf16 for the second product, their sums are not. For results a warp has a quarter of the columns. Results of one tile and scores of the
+// next one come between the same barriers, so tensor cores wait for the weights alone. Fuses everything from scores to results. Bytes: the
+// sequence's cached rows once for each 64 pairs, mostly from the second-level cache.
 //
 // A pair's numbers don't depend on what else is in its block: tiles of cached rows begin at multiples of TOKENS, and to a pair that sees
 // none of a tile's rows the tile adds zeros. Blocks with most cached rows begin first.

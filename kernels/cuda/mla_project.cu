@@ -5,10 +5,10 @@
 // The weight is the projection as it is stored, [heads, nope + value, rank] bf16: of each head `nope` rows for keys, then `value` rows.
 //
 // A block computes TILE_M rows of a head by TILE_N columns of the result. 32 of the inner dimension at a time go through shared memory,
-// STAGES of them under way (cp.async); rows of tiles are padded by 16 bytes, so that ldmatrix has no bank conflicts. A warp multiplies up
+// STAGES of them under way (cp.async). Rows of tiles are padded by 16 bytes, so that ldmatrix has no bank conflicts. A warp multiplies up
 // to 32 rows by TILE_N / WARPS_N columns (mma.m16n8k16, f32 sums). The keys' part is read by rows and multiplied by columns (ldmatrix with
-// transposition), so that one copy of the weight serves both products. Sums are over the inner dimension in order, in every tile. Bytes: the
-// head's weight once for each TILE_M rows, x once for each TILE_N columns, mostly from the second-level cache.
+// transposition), so that one copy of the weight serves both products. Sums are over the inner dimension in order, in every tile. Bytes:
+// the head's weight once for each TILE_M rows, x once for each TILE_N columns, mostly from the second-level cache.
 // sass: mla_project has HMMA\.16816\.F32\.BF16
 // sass: mla_project has LDGSTS\.E\.BYPASS.*128
 
