@@ -131,7 +131,8 @@ DEVICE void add(WarpPairs& pairs, const bf16* tile, const bf16* weights, const f
     const bf16* own = weights + (warp / 4 * 32 + lane % 16) * STRIDE + lane / 16 * 8;
     Floats<4> factor = own_factors(factors);
     bool is_larger = factor.at[0] != 1.0f || factor.at[1] != 1.0f || factor.at[2] != 1.0f || factor.at[3] != 1.0f;
-    if (is_larger) multiply(pairs, factor);
+    // The whole warp goes one way, since it multiplies matrices behind the branch.
+    if (__any_sync(0xffffffffu, is_larger)) multiply(pairs, factor);
     _Pragma("unroll") for (u32 from = 0; from < TOKENS; from += 16) {
         u32 a[2][4];
         ldmatrix_x4(a[0], own + from);
