@@ -20,15 +20,6 @@ struct Heads {
     float most[2], sum[2], result[COLUMNS / 8][4];
 };
 
-// Begins to copy cached rows to shared memory; rows behind position `last` are zero, whatever lies in the cache.
-DEVICE void bring(bf16* to, const bf16* cache, const u32* table, u32 begin, u32 last) {
-    const bf16* block = cache + ((u64)table[begin / 64] * 64 + begin % 64) * WIDTH;
-    for (u32 chunk = threadIdx.x; chunk < TILE / 8; chunk += 128) {
-        u32 token = chunk / (WIDTH / 8), col = chunk % (WIDTH / 8) * 8;
-        cp_async16(to + token * WIDTH + kv_swizzle<WIDTH>(token, col), block + chunk * 8, begin + token <= last ? 16 : 0);
-    }
-}
-
 // Writes the scores of a warp's eight cached rows, in units of log2.
 DEVICE void score(float* scores, const bf16* query, const bf16* tile, u32 begin, u32 last, float scale) {
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32, token = warp * 8 + lane % 8;
@@ -127,12 +118,13 @@ KERNEL __launch_bounds__(128, 2) void mla_decode(const bf16* queries, const bf16
             bool is_there = head < count;
             cp_async16(query + head * WIDTH + kv_swizzle<WIDTH>(head, col), is_there ? from + chunk * 8 : from, is_there ? 16 : 0);
         }
-        bring(tiles, cache, table, begin, last);
+        copy_cached<4, TOKENS, WIDTH>(tiles, cache, table[begin / 64], begin, last);
         cp_async_commit();
         Heads found = {{MINUS_INFINITY, MINUS_INFINITY}, {0.0f, 0.0f}, {}};
         for (u32 at = begin, stage = 0; at <= last; at += TOKENS, stage ^= 1) {
             const bf16* tile = tiles + stage * TILE;
-            if (at + TOKENS <= last) bring(tiles + (stage ^ 1) * TILE, cache, table, at + TOKENS, last);
+            u32 next = at + TOKENS;
+            if (next <= last) copy_cached<4, TOKENS, WIDTH>(tiles + (stage ^ 1) * TILE, cache, table[next / 64], next, last);
             cp_async_commit();
             cp_async_wait<1>();
             __syncthreads();

@@ -104,6 +104,7 @@ mod tests {
             memory_bytes: 80 << 30,
             compute,
             multiprocessors: 132,
+            block_shared_bytes: 227 << 10,
             exclusive: index == 1,
         };
         let devices = Ok(vec![gpu(0, "old", (7, 5)), gpu(1, "new", (9, 0))]);

@@ -89,7 +89,10 @@ impl RunnerOptions {
 fn is_lack(error: &LoadError) -> bool {
     matches!(
         error,
-        LoadError::Unsupported { .. } | LoadError::Cuda(CudaError::NoNvrtc | CudaError::OldNvrtc { .. })
+        LoadError::Unsupported { .. }
+            | LoadError::Cuda(
+                CudaError::NoNvrtc | CudaError::OldNvrtc { .. } | CudaError::SharedMemory { .. }
+            )
     )
 }
 

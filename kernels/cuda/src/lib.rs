@@ -37,7 +37,7 @@ pub use linear::{
     Linear, LinearInput, LinearStore, MatrixProduct, ProductStore, linear_reference, swiglu_turns_reference,
 };
 pub use mla::{
-    MlaAttention, MlaDecode, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
+    MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaShape, MlaSide, MlaWrite, interleaved_rope_reference,
     mla_attention_reference, mla_keys_reference, mla_values_reference,
 };
 pub use moe::{

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use cuda_kernels::{DevicePtr, GatherRows, Launch, MatrixProduct, Variant};
 
-use super::CudaError;
 use super::attention_work::{AttentionWork, WorkKinds, WorkSizes};
 use super::cache::DeviceCache;
 use super::driver::Driver;
@@ -19,6 +18,7 @@ use super::staging::StagingRing;
 use super::step::{Spare, StepArray, StepLayout, StepShape};
 use super::tables::DeviceTables;
 use super::weights::WeightUpload;
+use super::{CudaError, DeviceInfo};
 use crate::batch::Batch;
 use crate::models::ops::TensorRole;
 use crate::models::{LoadError, ModelConfig};
@@ -182,7 +182,8 @@ impl CudaBackend {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// From here on launches are collected instead of done; `collected` returns their kernels.
+    /// From here on launches are collected instead of done; `collected` returns their kernels. A launch that the device can't do is a
+    /// failure.
     pub(super) fn collect(&mut self) {
         self.collecting = Some(HashSet::new());
     }
@@ -242,6 +243,8 @@ impl CudaBackend {
     pub(super) fn launch(&mut self, launch: &Launch) {
         if let Some(collecting) = &mut self.collecting {
             collecting.insert(launch.kernel.variant());
+            let missing = lacks_shared_memory(launch, self.driver.device());
+            self.failed = self.failed.take().or(missing);
         } else if self.failed.is_none() {
             self.failed = self.driver.launch(launch).err();
         }
@@ -279,4 +282,11 @@ impl CudaBackend {
         self.launch(&gather.launch());
         out
     }
+}
+
+/// The error of a launch whose blocks need more shared memory than the device has.
+fn lacks_shared_memory(launch: &Launch, device: &DeviceInfo) -> Option<CudaError> {
+    let (needed, found) = (launch.shared_bytes, device.block_shared_bytes);
+    let kernel = || launch.kernel.to_string();
+    (needed > found).then(|| CudaError::SharedMemory { kernel: kernel(), needed, index: device.index, found })
 }

@@ -97,6 +97,20 @@ pub enum CudaError {
         /// Bytes of the GPU in all.
         total: u64,
     },
+    /// A block of a kernel needs more shared memory than the GPU has.
+    #[error(
+        "kernel {kernel} needs {needed} bytes of shared memory, GPU {index} has {found}: choose another, or --device cpu"
+    )]
+    SharedMemory {
+        /// Source and constants of the kernel.
+        kernel: String,
+        /// Bytes that a block of the kernel needs.
+        needed: u32,
+        /// Index of the GPU.
+        index: usize,
+        /// Bytes that a block may have on the GPU.
+        found: u32,
+    },
     /// The compiler refuses a kernel, or the kernel wasn't prepared before its launch.
     #[error("kernel {kernel}: {log}")]
     Compile {
@@ -155,6 +169,7 @@ mod tests {
             CudaError::NoCublasLt,
             CudaError::OldCublasLt { found: CudaVersion::new(12, 9) },
             CudaError::Memory { what: "weights", needed: 3 << 20, free: 1, total: 2 << 20 },
+            CudaError::SharedMemory { kernel: "embed.cu".into(), needed: 2, index: 0, found: 1 },
         ];
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(lines[0], "no NVIDIA driver (libcuda.so.1 not found); --device cpu works");

@@ -18,6 +18,8 @@ pub struct DeviceInfo {
     pub compute: (u32, u32),
     /// Number of multiprocessors; of a partition, only those of the partition.
     pub multiprocessors: u32,
+    /// Greatest number of bytes of shared memory that a block of a kernel may have.
+    pub block_shared_bytes: u32,
     /// Whether only one process at a time may use the GPU.
     pub exclusive: bool,
 }

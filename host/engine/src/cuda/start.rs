@@ -94,9 +94,9 @@ fn prepare(
     }
     backend.launch(&sampler.launch(0..1));
     let kernels = backend.collected();
+    backend.end()?;
     let of = kernels.len();
-    backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?;
-    Ok(backend.end()?)
+    Ok(backend.driver.prepare(&kernels, &mut |done| progress(Progress::Kernels { done, of }))?)
 }
 
 /// Shape of a step of `decoding` sequences that decode and one prompt behind them.

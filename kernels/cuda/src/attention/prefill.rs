@@ -6,15 +6,12 @@ use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 static SOURCE: Source =
     Source { name: "attention_prefill.cu", text: include_str!("../../attention_prefill.cu") };
 
-/// Rows of a tile.
-const ROWS: u32 = 128;
-
 /// [`Attention`] of the rows in a list of tiles. Other rows are left as they are; `lanes` and `positions` aren't read.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionPrefill {
     /// Parameters; `head_dim` is 32, 64, 96 or 128.
     pub attention: Attention,
-    /// List made by [`prefill_tiles`].
+    /// List made by [`prefill_tiles`] of tiles of [`AttentionPrefill::TILE_ROWS`] rows.
     pub tiles: DevicePtr,
     /// Number of tiles.
     pub count: u32,
@@ -34,6 +31,9 @@ pub struct PrefillRows {
 }
 
 impl AttentionPrefill {
+    /// Rows of a tile.
+    pub const TILE_ROWS: u32 = 128;
+
     /// Whether there is a kernel for heads of this width.
     pub fn supports(head_dim: u32) -> bool {
         [32, 64, 96, 128].contains(&head_dim)
@@ -76,19 +76,23 @@ impl AttentionPrefill {
     }
 }
 
-/// List of the tiles of these rows, four words for each tile.
-pub fn prefill_tiles(sequences: &[PrefillRows]) -> Vec<u32> {
+/// List of the tiles of these rows, four words for each tile of up to `tile_rows` rows.
+pub fn prefill_tiles(sequences: &[PrefillRows], tile_rows: u32) -> Vec<u32> {
     let mut tiles = Vec::new();
-    write_prefill_tiles(sequences.iter().copied(), &mut tiles);
+    write_prefill_tiles(sequences.iter().copied(), tile_rows, &mut tiles);
     tiles
 }
 
 /// Replaces `tiles` by the list of the tiles of these rows.
-pub fn write_prefill_tiles(sequences: impl Iterator<Item = PrefillRows>, tiles: &mut Vec<u32>) {
+pub fn write_prefill_tiles(
+    sequences: impl Iterator<Item = PrefillRows>,
+    tile_rows: u32,
+    tiles: &mut Vec<u32>,
+) {
     tiles.clear();
     for PrefillRows { first_row, rows, position, lane } in sequences {
-        for at in (0..rows).step_by(ROWS as usize) {
-            tiles.extend([first_row + at, ROWS.min(rows - at), position + at, lane]);
+        for at in (0..rows).step_by(tile_rows as usize) {
+            tiles.extend([first_row + at, tile_rows.min(rows - at), position + at, lane]);
         }
     }
 }

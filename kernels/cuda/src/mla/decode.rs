@@ -3,12 +3,20 @@
 use super::{MlaAttention, MlaShape};
 use crate::{Defines, DevicePtr, KernelId, Launch, Source, Variant};
 
-static SOURCE: Source = Source { name: "mla_decode.cu", text: include_str!("../../mla_decode.cu") };
+static SOURCE: Source = Source {
+    name: "mla_decode.cu",
+    text: concat!(
+        "#line 1 \"mla_cached.cuh\"\n",
+        include_str!("../../mla_cached.cuh"),
+        "\n#line 1 \"mla_decode.cu\"\n",
+        include_str!("../../mla_decode.cu")
+    ),
+};
 
 /// [`MlaAttention`] of the rows in a list of spans. Rows that are not in the list are left as they are.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaDecode {
-    /// Parameters that all kernels share.
+    /// Parameters that all kernels share; [`MlaShape::supports_tiles`].
     pub attention: MlaAttention,
     /// List made by [`crate::decode_work`] from the rows' positions, without a window.
     pub work: DevicePtr,
@@ -21,14 +29,6 @@ pub struct MlaDecode {
 }
 
 impl MlaDecode {
-    /// Whether there is a kernel for these widths: `rank` is a multiple of 64 up to 512, `rope` a multiple of 16 up to 128.
-    pub fn supports(shape: MlaShape) -> bool {
-        shape.rank.is_multiple_of(64)
-            && shape.rank <= 512
-            && shape.rope.is_multiple_of(16)
-            && shape.rope <= 128
-    }
-
     /// Bytes of the partial results of `items` spans.
     pub fn partial_bytes(items: usize, shape: MlaShape) -> usize {
         items * shape.heads.div_ceil(16) as usize * 16 * (shape.rank as usize + 2) * 4
@@ -39,7 +39,7 @@ impl MlaDecode {
     pub fn launch(&self) -> Launch {
         let MlaShape { rank, rope, .. } = self.attention.shape;
         self.attention.check("mla_decode");
-        assert!(Self::supports(self.attention.shape), "mla_decode: {:?}", self.attention.shape);
+        assert!(self.attention.shape.supports_tiles(), "mla_decode: {:?}", self.attention.shape);
         let pointers = [self.work, self.partials, self.counters];
         assert!(
             pointers.iter().all(|p| *p != DevicePtr::NULL) && self.work.is_wide(),

@@ -15,6 +15,42 @@ pub enum MlaSide {
     Values,
 }
 
+/// Sizes of a block's tile.
+#[derive(Debug, Clone, Copy)]
+struct ProjectTile {
+    /// Rows of x.
+    m: u32,
+    /// Columns of the result.
+    n: u32,
+    /// Parts of the inner dimension in shared memory at a time, 32 elements of each row.
+    stages: u32,
+}
+
+impl ProjectTile {
+    const ALL: [Self; 3] = [
+        Self { m: 16, n: 64, stages: 4 },
+        Self { m: 64, n: 64, stages: 4 },
+        Self { m: 128, n: 128, stages: 3 },
+    ];
+
+    /// Small tiles where rows are few: there are more blocks, and fewer rows are padding.
+    fn of(rows: u32) -> Self {
+        Self::ALL[match rows {
+            0..=32 => 0,
+            33..=255 => 1,
+            256.. => 2,
+        }]
+    }
+
+    fn shared_bytes(self, side: MlaSide) -> u32 {
+        let weight = match side {
+            MlaSide::Queries => 32 * (self.n + 8),
+            MlaSide::Values => self.n * (32 + 8),
+        };
+        self.stages * (self.m * (32 + 8) + weight) * 2
+    }
+}
+
 /// Multiplies each head's rows by its part of the projection; all values are bf16.
 #[derive(Debug, Clone, Copy)]
 pub struct MlaProject {
@@ -41,17 +77,13 @@ impl MlaProject {
         check::shape("mla_project", self.rows, rank, &pointers);
         self.shape.check("mla_project");
         assert!(pointers.iter().all(|p| p.is_wide()), "mla_project: a pointer is misaligned");
-        let (values, n) = match self.side {
-            MlaSide::Queries => (0, rank),
-            MlaSide::Values => (1, value),
-        };
-        let tile = if self.rows > 32 { 64 } else { 16 };
-        let weight_tile = if values == 1 { 64 * 40 } else { 32 * 72 };
+        let (tile, cols) =
+            (ProjectTile::of(self.rows), if self.side == MlaSide::Queries { rank } else { value });
         Launch {
-            kernel: Self::kernel(values, tile),
-            grid: [n.div_ceil(64), self.rows.div_ceil(tile), heads],
-            block: [128, 1, 1],
-            shared_bytes: (tile * 40 + weight_tile) * 2,
+            kernel: Self::kernel(self.side, tile),
+            grid: [cols.div_ceil(tile.n), self.rows.div_ceil(tile.m), heads],
+            block: [if tile.m == 128 { 256 } else { 128 }, 1, 1],
+            shared_bytes: tile.shared_bytes(self.side),
             args: Args::new()
                 .ptr(self.x)
                 .ptr(self.projection)
@@ -66,15 +98,17 @@ impl MlaProject {
         }
     }
 
-    fn kernel(values: u32, tile: u32) -> KernelId {
-        let defines = Defines::new(&[("VALUES", values), ("TILE_M", tile)]);
+    fn kernel(side: MlaSide, tile: ProjectTile) -> KernelId {
+        let ProjectTile { m, n, stages } = tile;
+        let values = u32::from(side == MlaSide::Values);
+        let defines = Defines::new(&[("VALUES", values), ("TILE_M", m), ("TILE_N", n), ("STAGES", stages)]);
         KernelId { source: &SOURCE, defines, entry: "mla_project" }
     }
 
     pub(crate) fn variants() -> Vec<Variant> {
-        [(0, 16), (0, 64), (1, 16), (1, 64)]
-            .map(|(values, tile)| Self::kernel(values, tile).variant())
-            .to_vec()
+        let sides = [MlaSide::Queries, MlaSide::Values];
+        let of = |side| ProjectTile::ALL.map(|tile| Self::kernel(side, tile).variant());
+        sides.into_iter().flat_map(of).collect()
     }
 }
 

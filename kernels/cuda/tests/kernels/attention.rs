@@ -132,7 +132,8 @@ fn check_prefill(step: &Step) {
             first_row += rows;
             PrefillRows { first_row: first_row - rows, rows, position, lane: count - 1 - s }
         };
-        let tiles = prefill_tiles(&(0..).zip(&step.sequences).map(sequence).collect::<Vec<_>>());
+        let rows: Vec<_> = (0..).zip(&step.sequences).map(sequence).collect();
+        let tiles = prefill_tiles(&rows, AttentionPrefill::TILE_ROWS);
         let count = tiles.len() as u32 / 4;
         let tiles = device.u32(&tiles);
         device.run(&AttentionPrefill { attention: prepared.attention, tiles, count }.launch());

@@ -17,6 +17,8 @@ pub(crate) trait TestDriver {
     fn write(&self, to: DevicePtr, bytes: &[u8]);
     fn read(&self, from: DevicePtr, bytes: &mut [u8]);
     fn launch(&self, launch: &Launch);
+    /// Bytes of shared memory that a block may have.
+    fn block_shared_bytes(&self) -> u32;
 }
 
 thread_local! {
@@ -62,6 +64,10 @@ impl Device {
     /// Fills a buffer with NaN again.
     pub(crate) fn spoil(&self, at: DevicePtr, bytes: usize) {
         self.driver.write(at, &vec![0xff; bytes]);
+    }
+
+    pub(crate) fn block_shared_bytes(&self) -> u32 {
+        self.driver.block_shared_bytes()
     }
 
     pub(crate) fn run(&self, launch: &Launch) {

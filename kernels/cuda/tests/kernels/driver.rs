@@ -32,4 +32,8 @@ impl TestDriver for OnShim {
     fn launch(&self, launch: &Launch) {
         self.shim.launch(launch).unwrap_or_else(|error| panic!("{:?}: {error}", self.order));
     }
+
+    fn block_shared_bytes(&self) -> u32 {
+        227 << 10
+    }
 }

@@ -15,6 +15,7 @@ mod embed;
 mod linear;
 mod loading;
 mod mla;
+mod mla_attention;
 mod moe;
 mod moe_layer;
 mod moe_linear;

@@ -1,6 +1,6 @@
 //! Kinds of lists that the attention kernels of a model take.
 
-use cuda_kernels::{AttentionDecode, AttentionPrefill, MlaDecode};
+use cuda_kernels::{AttentionDecode, AttentionPrefill, MlaDecode, MlaPrefill};
 
 use crate::cuda::size::{mla_shape, size};
 use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
@@ -9,7 +9,7 @@ use crate::models::{AttentionConfig, LatentConfig, ModelConfig};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cuda) struct WorkKinds {
     pub(in crate::cuda) decode: Option<DecodeKind>,
-    pub(in crate::cuda) tiles: TiledRows,
+    pub(in crate::cuda) tiles: Option<TileKind>,
 }
 
 /// Sizes of the lists of spans, for rows that decode.
@@ -23,13 +23,27 @@ pub(in crate::cuda) struct DecodeKind {
     pub(in crate::cuda) counters: usize,
 }
 
+/// Sizes of the list of tiles, for rows of prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cuda) struct TileKind {
+    pub(in crate::cuda) tiled: TiledRows,
+    /// Greatest number of rows of a tile.
+    pub(in crate::cuda) rows: u32,
+}
+
 /// Which rows are cut into tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cuda) enum TiledRows {
-    None,
     /// Rows of sequences that have several rows in the step.
     Prompts,
+    /// All rows of the step: those of a deterministic engine.
     All,
+}
+
+impl TileKind {
+    fn new(rows: u32, deterministic: bool) -> Self {
+        Self { tiled: if deterministic { TiledRows::All } else { TiledRows::Prompts }, rows }
+    }
 }
 
 impl WorkKinds {
@@ -40,12 +54,9 @@ impl WorkKinds {
             AttentionConfig::Latent(sizes) => return latent_kinds(sizes, deterministic),
         };
         let (heads, kv_heads, head_dim) = (size(sizes.heads), size(sizes.kv_heads), size(sizes.head_dim));
-        let tiles = match AttentionPrefill::supports(head_dim) && heads <= 65_535 {
-            true if deterministic => TiledRows::All,
-            true => TiledRows::Prompts,
-            false => TiledRows::None,
-        };
-        let by_spans = tiles == TiledRows::Prompts && AttentionDecode::supports(heads, kv_heads, head_dim);
+        let by_tiles = AttentionPrefill::supports(head_dim) && heads <= 65_535;
+        let tiles = by_tiles.then(|| TileKind::new(AttentionPrefill::TILE_ROWS, deterministic));
+        let by_spans = by_tiles && !deterministic && AttentionDecode::supports(heads, kv_heads, head_dim);
         let mut windows: Vec<_> = config.layers.iter().map(|layer| layer.window.map(size)).collect();
         windows.sort_unstable();
         windows.dedup();
@@ -55,8 +66,7 @@ impl WorkKinds {
     }
 }
 
-/// Lists for attention over a compressed cache. Rows of prompts have no tiled kernel; rows that decode are computed by spans, but not by a
-/// deterministic engine.
+/// Lists for attention over a compressed cache, whose kernels of tiles and of spans support the same shapes.
 fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
     let shape = mla_shape(sizes.spec());
     let kind = DecodeKind {
@@ -64,6 +74,7 @@ fn latent_kinds(sizes: &LatentConfig, deterministic: bool) -> WorkKinds {
         part_bytes: MlaDecode::partial_bytes(1, shape),
         counters: sizes.heads.div_ceil(16),
     };
-    let by_spans = MlaDecode::supports(shape) && !deterministic;
-    WorkKinds { decode: by_spans.then_some(kind), tiles: TiledRows::None }
+    let by_tiles = shape.supports_tiles();
+    let tiles = by_tiles.then(|| TileKind::new(MlaPrefill::tile_rows(shape.heads), deterministic));
+    WorkKinds { decode: (by_tiles && !deterministic).then_some(kind), tiles }
 }

@@ -2,7 +2,7 @@
 
 use cuda_kernels::decode_spans;
 
-use super::{DecodeKind, TiledRows, WorkKinds, WorkSizes};
+use super::{DecodeKind, WorkKinds, WorkSizes};
 
 /// Byte offsets in the lists' memory: the lists of spans of each window, then the tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct ListLayout {
 
 impl ListLayout {
     pub(super) fn new(kinds: &WorkKinds, WorkSizes { rows, lanes, context }: WorkSizes, most: usize) -> Self {
-        let tiles = if kinds.tiles == TiledRows::None { 0 } else { rows };
+        let tiles = if kinds.tiles.is_some() { rows } else { 0 };
         let Some(DecodeKind { windows, .. }) = &kinds.decode else {
             return Self { spans: 0, lists: 0, windows: 0, tiles };
         };

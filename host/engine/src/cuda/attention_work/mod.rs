@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use cuda_kernels::{DevicePtr, PrefillRows, decode_spans, write_decode_work, write_prefill_tiles};
 
-pub(super) use kinds::{DecodeKind, TiledRows, WorkKinds};
+pub(super) use kinds::{DecodeKind, TileKind, TiledRows, WorkKinds};
 use layout::{ListLayout, widest};
 
 use super::CudaError;
@@ -82,10 +82,10 @@ impl AttentionWork {
 
     /// Begins a step without a batch: one that is recorded, or whose kernels are collected.
     pub(super) fn begin_without_batch(&mut self, shape: StepShape) {
-        let tiles = match self.kinds.tiles {
-            TiledRows::None => 0,
-            TiledRows::Prompts => usize::from(shape.tokens > shape.decoding),
-            TiledRows::All => shape.tokens,
+        let tiles = match self.tiled() {
+            None => 0,
+            Some(TiledRows::Prompts) => usize::from(shape.tokens > shape.decoding),
+            Some(TiledRows::All) => shape.tokens,
         };
         self.step = WorkStep { lists: usize::from(self.has_lists()), tiles: count(tiles) };
     }
@@ -139,8 +139,8 @@ impl AttentionWork {
         out: &mut [u8],
         copy: &mut Vec<Range<usize>>,
     ) {
-        let (first, pad) = match self.kinds.tiles {
-            TiledRows::None => return,
+        let Some(TileKind { tiled, rows }) = self.kinds.tiles else { return };
+        let (first, pad) = match tiled {
             TiledRows::Prompts => (StepShape::of(batch).decoding, 0),
             TiledRows::All => (0, pad),
         };
@@ -156,7 +156,8 @@ impl AttentionWork {
             position: 0,
             lane: spare.lane,
         });
-        write_prefill_tiles((first..batch.sequences()).map(sequence).chain(padding), &mut self.words);
+        let all = (first..batch.sequences()).map(sequence).chain(padding);
+        write_prefill_tiles(all, rows, &mut self.words);
         self.step.tiles = count(self.words.len() / 4);
         put(&self.words, self.layout.tiles(), out, copy);
     }
@@ -167,8 +168,8 @@ impl AttentionWork {
     }
 
     /// Which rows are computed by tiles.
-    pub(super) fn tiled(&self) -> TiledRows {
-        self.kinds.tiles
+    pub(super) fn tiled(&self) -> Option<TiledRows> {
+        self.kinds.tiles.map(|kind| kind.tiled)
     }
 
     /// Addresses of the step's lists of spans for layers with this window, in the order of their rows.

@@ -6,11 +6,11 @@ use super::*;
 
 const SPARE: Spare = Spare { lane: 9, block: 50 };
 
-/// Lists for layers of two windows, with room for `spans` spans; at address 0, without memory.
-fn work(tiles: TiledRows, spans: usize) -> AttentionWork {
+/// Lists of tiles of four rows and for layers of two windows, with room for `spans` spans; at address 0, without memory.
+fn work(tiled: TiledRows, spans: usize) -> AttentionWork {
     let windows = vec![None, Some(64)];
-    let decode = (tiles == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
-    let kinds = WorkKinds { decode, tiles };
+    let decode = (tiled == TiledRows::Prompts).then_some(DecodeKind { windows, part_bytes: 1, counters: 2 });
+    let kinds = WorkKinds { decode, tiles: Some(TileKind { tiled, rows: 4 }) };
     let sizes = WorkSizes { rows: 8, lanes: 4, context: 1024 };
     let null = DevicePtr::NULL;
     AttentionWork {
@@ -94,10 +94,10 @@ fn the_largest_step_has_room() {
 #[test]
 fn prompts_are_cut_into_tiles_behind_rows_that_decode() {
     let mut work = work(TiledRows::Prompts, 100);
-    let (words, _) = write(&mut work, &batch(&[(1, 5), (3, 9), (1, 0)]), None);
+    let (words, _) = write(&mut work, &batch(&[(1, 5), (6, 12), (1, 0)]), None);
     let (tiles, count) = work.tiles();
-    assert_eq!(at(&words, tiles.0, 8), [1, 3, 7, 1, 4, 1, 0, 2]);
-    assert_eq!((count, work.lists(None).count()), (2, 1));
+    assert_eq!(at(&words, tiles.0, 12), [1, 4, 7, 1, 5, 2, 11, 1, 7, 1, 0, 2]);
+    assert_eq!((count, work.lists(None).count()), (3, 1));
     let list = work.lists(None).next().unwrap();
     assert_eq!(at(&words, list.0, 8), [1, 0, 0, 0, 0, 0, 0, 1]);
 }

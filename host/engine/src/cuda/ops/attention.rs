@@ -28,10 +28,10 @@ impl CudaBackend {
             self.launch(&AttentionPrefill { attention, tiles, count }.launch());
         }
         let simple = match self.work.tiled() {
-            TiledRows::All => 0,
+            Some(TiledRows::All) => 0,
             _ if self.work.has_lists() => return self.attend_by_spans(attention),
-            TiledRows::Prompts => size(self.step.decoding),
-            TiledRows::None => self.tokens(),
+            Some(TiledRows::Prompts) => size(self.step.decoding),
+            None => self.tokens(),
         };
         if simple > 0 {
             self.launch(&Attention { rows: simple, ..attention }.launch());

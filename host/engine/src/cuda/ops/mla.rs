@@ -3,7 +3,7 @@
 //!
 //! Invariant: the buffers between the launches are sized for the largest step, allocated at load and shared by all layers.
 
-use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaProject, MlaSide, MlaWrite};
+use cuda_kernels::{DevicePtr, MlaAttention, MlaDecode, MlaPrefill, MlaProject, MlaSide, MlaWrite};
 
 use super::super::backend::{CudaBackend, Tensor};
 use super::super::content::Content;
@@ -102,32 +102,22 @@ impl CudaBackend {
         self.launch(&back.launch());
     }
 
-    /// Computes rows that decode by spans where there is such a kernel, and the other rows with the simple kernel.
+    /// Computes rows by spans and by tiles as in [`super::attention`], or all of them with the simple kernel where no other supports the
+    /// model's shape.
     fn attend_latent(&mut self, attention: MlaAttention) {
-        let mut simple = attention;
+        if self.work.tiled().is_none() {
+            return self.launch(&attention.launch());
+        }
+        let (tiles, count) = self.work.tiles();
+        if count > 0 {
+            let block_shared_bytes = self.driver.device().block_shared_bytes;
+            self.launch(&MlaPrefill { attention, tiles, count, block_shared_bytes }.launch());
+        }
         if self.work.has_lists() && self.step.decoding > 0 {
             let (partials, counters, blocks) = (self.work.partials(), self.work.counters(), self.blocks());
             for work in self.work.lists(None) {
                 self.launch(&MlaDecode { attention, work, partials, counters, blocks }.launch());
             }
-            simple = rows_from(attention, size(self.step.decoding));
         }
-        if simple.rows > 0 {
-            self.launch(&simple.launch());
-        }
-    }
-}
-
-/// The attention `attention`, of the rows from row `first` on.
-fn rows_from(attention: MlaAttention, first: u32) -> MlaAttention {
-    let MlaAttention { queries, lanes, positions, out, rows, shape, .. } = attention;
-    let behind = |at: DevicePtr, bytes: u32| at.offset(u64::from(first) * u64::from(bytes));
-    MlaAttention {
-        queries: behind(queries, shape.heads * (shape.rank + shape.rope) * 2),
-        lanes: behind(lanes, 4),
-        positions: behind(positions, 4),
-        out: behind(out, shape.heads * shape.rank * 2),
-        rows: rows - first,
-        ..attention
     }
 }

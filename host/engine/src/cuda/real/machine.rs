@@ -70,6 +70,7 @@ fn device_info(ordinal: i32) -> Result<DeviceInfo, CudaError> {
             ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),
         multiprocessors: ask(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        block_shared_bytes: ask(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         exclusive: ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)? == exclusive,
     })
 }

@@ -1,7 +1,6 @@
 //! Random models on the tests' device against the CPU engine: shapes without a golden, and steps that mix all kinds of rows.
 
 use super::rig::{Part, batch, device, options};
-use crate::ModelFiles;
 use crate::batch::{Batch, TableEdit};
 use crate::cpu::{CpuOptions, CpuRunner, Numerics, Threads};
 use crate::cuda::{CudaOptions, CudaRunner};
@@ -30,10 +29,25 @@ impl Shape {
             "num_key_value_heads": {kv_heads}, "head_dim": {head_dim}, "max_position_embeddings": 640, "rms_norm_eps": 1e-6,
             "rope_theta": 10000.0, "tie_word_embeddings": false, "sliding_window": {window}}}"#
         );
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("config.json"), text).unwrap();
-        ModelConfig::read(&ModelFiles::Directory(folder.path().to_owned())).unwrap()
+        parsed(&text)
     }
+}
+
+fn parsed(config: &str) -> ModelConfig {
+    ModelConfig::parse("config.json", config.as_bytes()).unwrap()
+}
+
+/// Model with a compressed cache, whose layers are all dense.
+fn latent(heads: usize) -> ModelConfig {
+    parsed(&format!(
+        r#"{{"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_act": "silu", "vocab_size": 50,
+        "hidden_size": 64, "intermediate_size": 48, "moe_intermediate_size": 24, "num_hidden_layers": 2, "first_k_dense_replace": 2,
+        "num_attention_heads": {heads}, "num_key_value_heads": {heads}, "q_lora_rank": null, "kv_lora_rank": 64,
+        "qk_nope_head_dim": 16, "qk_rope_head_dim": 16, "v_head_dim": 16, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 1,
+        "topk_group": 1, "num_experts_per_tok": 2, "norm_topk_prob": true, "routed_scaling_factor": 2.5, "scoring_func": "sigmoid",
+        "topk_method": "noaux_tc", "max_position_embeddings": 640, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+        "attention_bias": false, "tie_word_embeddings": false}}"#
+    ))
 }
 
 /// Prompts in chunks, a sequence that decodes beside other prompts, then steps in which all sequences decode.
@@ -58,13 +72,17 @@ fn for_cpu(batch: &Batch, block_size: usize) -> Batch {
 }
 
 fn check(shape: Shape, deterministic: bool) {
-    let (config, weights) = (shape.config(), Weights::random(7));
+    check_model(&format!("{shape:?}"), &shape.config(), deterministic);
+}
+
+fn check_model(what: &str, config: &ModelConfig, deterministic: bool) {
+    let weights = Weights::random(7);
     let cuda = CudaOptions { lanes: 4, deterministic, ..options() };
-    let mut gpu = CudaRunner::on(device(), &config, &weights, &cuda, &mut |_| {}).unwrap();
+    let mut gpu = CudaRunner::on(device(), config, &weights, &cuda, &mut |_| {}).unwrap();
     let numerics = Numerics::EXACT;
     let cpu = CpuOptions { kv_cache_bytes: 16 << 20, numerics, ..CpuOptions::default() };
     let threads = Threads::start(Some(1)).unwrap();
-    let mut cpu = CpuRunner::new(&config, &weights, &threads, &cpu, &mut |_| {}).unwrap();
+    let mut cpu = CpuRunner::new(config, &weights, &threads, &cpu, &mut |_| {}).unwrap();
     for (i, step) in steps().iter().enumerate() {
         gpu.forward(step).unwrap();
         cpu.forward(&for_cpu(step, cpu.shape().block_size)).unwrap();
@@ -74,7 +92,7 @@ fn check(shape: Shape, deterministic: bool) {
         assert_eq!(got.len(), wanted.len());
         assert!(
             apart <= TOLERANCE * most,
-            "{shape:?}, deterministic {deterministic}, step {i}: {apart} of {most}"
+            "{what}, deterministic {deterministic}, step {i}: {apart} of {most}"
         );
     }
 }
@@ -94,6 +112,14 @@ fn prompts_and_rows_that_decode_come_together_in_all_kernels_of_attention() {
 fn a_deterministic_engine_computes_the_same_but_for_rounding() {
     check(ALL, true);
     check(Shape { head_dim: 20, window: "70", ..ALL }, true);
+}
+
+#[test]
+fn compressed_caches_have_any_number_of_heads() {
+    // Tiles of 64, 16 and four tokens.
+    for (heads, deterministic) in [(5, false), (20, true), (16, false), (16, true)] {
+        check_model(&format!("{heads} latent heads"), &latent(heads), deterministic);
+    }
 }
 
 #[test]

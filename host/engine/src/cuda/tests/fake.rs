@@ -92,6 +92,7 @@ pub(super) fn gpu() -> DeviceInfo {
         memory_bytes: 4 << 30,
         compute: (9, 0),
         multiprocessors: 4,
+        block_shared_bytes: 227 << 10,
         exclusive: false,
     }
 }
@@ -101,6 +102,11 @@ impl FakeDriver {
     pub(super) fn new() -> (Self, Arc<Mutex<Log>>) {
         let log = Arc::new(Mutex::new(Log { room: 4 << 30, ..Log::default() }));
         (Self { info: gpu(), log: Arc::clone(&log), events: 0, graphs: 0 }, log)
+    }
+
+    /// The driver of a GPU whose blocks have this much shared memory.
+    pub(super) fn with_shared(self, block_shared_bytes: u32) -> Self {
+        Self { info: DeviceInfo { block_shared_bytes, ..self.info }, ..self }
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {

@@ -66,7 +66,9 @@ fn attention(name: &str, options: &CudaOptions) -> [Vec<&'static str>; 2] {
     let mut kernels = |parts: &[Part<'_>]| {
         step(&mut runner, &batch(parts)).unwrap();
         let mut all = launches(&calls(&log));
-        all.retain(|entry| entry.contains("attention") || entry.contains("mla_decode"));
+        all.retain(|entry| {
+            ["attention", "mla_decode", "mla_prefill"].iter().any(|name| entry.contains(name))
+        });
         let layer = all.iter().skip(1).position(|entry| *entry == all[0]).map_or(all.len(), |next| next + 1);
         all[..layer].to_vec()
     };
@@ -80,13 +82,13 @@ fn rows_of_prompts_and_rows_that_decode_have_kernels_of_their_own() {
     let [prompt, both] = attention(DENSE, &options());
     assert_eq!((prompt, both), (vec!["attention_prefill"], vec!["attention_prefill", "attention_decode"]));
     let [prompt, both] = attention(LATENT, &options());
-    assert_eq!((prompt, both), (vec!["mla_attention"], vec!["mla_decode", "mla_attention"]));
-    // The model's compressed rows are narrower than the faster kernel supports.
+    assert_eq!((prompt, both), (vec!["mla_prefill"], vec!["mla_prefill", "mla_decode"]));
+    // The model's compressed rows are narrower than the faster kernels support.
     let [_, both] = attention("deepseek-bf16", &options());
     assert_eq!(both, ["mla_attention"]);
     let deterministic = CudaOptions { deterministic: true, ..options() };
     let [_, both] = attention(LATENT, &deterministic);
-    assert_eq!(both, ["mla_attention"]);
+    assert_eq!(both, ["mla_prefill"]);
 }
 
 #[test]

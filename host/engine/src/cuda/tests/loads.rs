@@ -74,3 +74,20 @@ fn mxfp4_scales_beyond_the_kernels_are_refused_at_load() {
         "cuda can't run MXFP4 weights with a scale of 129, more than 128 yet; --device cpu can".to_owned();
     assert_eq!(error(129), Some(wanted));
 }
+
+#[test]
+fn a_kernel_that_needs_more_shared_memory_than_the_gpu_has_is_an_error_of_the_start() {
+    let start = |name, shared| {
+        let driver = FakeDriver::new().0.with_shared(shared);
+        load(Box::new(driver), name, &options(), &mut |_| {}).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for name in ["qwen3-tiny", "kimi-tiny", "moe-bf16", "gpt-oss-mxfp4"] {
+        // The least that a supported GPU has.
+        assert_eq!(start(name, 99 << 10), Ok(()));
+    }
+    let error = start("kimi-tiny", 4 << 10).unwrap_err();
+    assert!(
+        error.starts_with("kernel ") && error.contains(" bytes of shared memory, GPU 0 has 4096"),
+        "{error}"
+    );
+}

@@ -39,7 +39,15 @@ impl Platform for Fake {
 
 fn gpu(index: usize, compute: (u32, u32)) -> DeviceInfo {
     let name = format!("GPU of {}.{}", compute.0, compute.1);
-    DeviceInfo { index, name, memory_bytes: 80 << 30, compute, multiprocessors: 132, exclusive: false }
+    DeviceInfo {
+        index,
+        name,
+        memory_bytes: 80 << 30,
+        compute,
+        multiprocessors: 132,
+        block_shared_bytes: 227 << 10,
+        exclusive: false,
+    }
 }
 
 fn whole() -> Fake {

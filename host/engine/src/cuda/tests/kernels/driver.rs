@@ -62,4 +62,8 @@ impl TestDriver for OnDriver {
             driver.synchronize().unwrap_or_else(|error| panic!("{}: {error}", launch.kernel));
         });
     }
+
+    fn block_shared_bytes(&self) -> u32 {
+        self.with_driver(|driver| driver.device().block_shared_bytes)
+    }
 }

@@ -18,6 +18,8 @@ mod linear;
 mod loading;
 #[path = "../../../../../../kernels/cuda/tests/kernels/mla.rs"]
 mod mla;
+#[path = "../../../../../../kernels/cuda/tests/kernels/mla_attention.rs"]
+mod mla_attention;
 #[path = "../../../../../../kernels/cuda/tests/kernels/moe.rs"]
 mod moe;
 #[path = "../../../../../../kernels/cuda/tests/kernels/moe_layer.rs"]

@@ -1,8 +1,8 @@
-//! Attention kernels of the benchmark table: rows that decode, rows of a prompt, and a compressed cache.
+//! Attention kernels of the benchmark table: rows that decode, and rows of a prompt.
 
 use cuda_kernels::{
-    Attention, AttentionDecode, AttentionPrefill, DevicePtr, MlaAttention, MlaDecode, MlaShape, PagedCache,
-    PrefillRows, decode_work, prefill_tiles,
+    Attention, AttentionDecode, AttentionPrefill, DevicePtr, PagedCache, PrefillRows, decode_work,
+    prefill_tiles,
 };
 
 use super::bench::{Bench, Prepared};
@@ -11,18 +11,18 @@ use super::cases::CacheShape;
 const BLOCK: u32 = 64;
 
 /// Block tables, lanes and positions of sequences of one length.
-struct Paged {
-    tables: DevicePtr,
-    table_width: u32,
-    lanes: DevicePtr,
-    positions: DevicePtr,
-    /// Bytes of the cache's keys, which are as many as those of its values.
-    plane: u64,
+pub(super) struct Paged {
+    pub(super) tables: DevicePtr,
+    pub(super) table_width: u32,
+    pub(super) lanes: DevicePtr,
+    pub(super) positions: DevicePtr,
+    /// Bytes of the cache's keys, which are as many as those of its values, or of its compressed rows.
+    pub(super) plane: u64,
 }
 
 impl Paged {
     /// Each row is at the last position of its sequence; rows of a prompt are rows of one sequence.
-    fn new(bench: &mut Bench, sequences: u32, rows: u32, context: u32, token_bytes: u64) -> Self {
+    pub(super) fn new(bench: &mut Bench, sequences: u32, rows: u32, context: u32, token_bytes: u64) -> Self {
         let table_width = context.div_ceil(BLOCK);
         Self {
             tables: bench.u32(&(0..sequences * table_width).collect::<Vec<_>>()),
@@ -82,56 +82,32 @@ pub(super) fn decode(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u6
     Prepared { launches, products: Vec::new(), bytes: bytes_of(rows, rows, shape), operations: 0.0 }
 }
 
+/// Address and number of the tiles of the last rows of one prompt.
+pub(super) fn last_rows(bench: &mut Bench, rows: u32, context: u32, tile_rows: u32) -> (DevicePtr, u32) {
+    let rows = PrefillRows { first_row: 0, rows, position: context - rows, lane: 0 };
+    let tiles = prefill_tiles(&[rows], tile_rows);
+    (bench.u32(&tiles), tiles.len() as u32 / 4)
+}
+
+/// Positions that the last rows of one prompt see, in all.
+pub(super) fn seen(rows: u32, context: u32) -> f64 {
+    f64::from(rows) * (f64::from(context) + f64::from(context - rows)) / 2.0
+}
+
 /// Attention of the last rows of one prompt.
 pub(super) fn prefill(bench: &mut Bench, rows: u32, shape: CacheShape, copies: u64) -> Prepared {
     let CacheShape { heads, kv_heads, head_dim, context, .. } = shape;
     let rows = rows.min(context);
     let paged = Paged::new(bench, 1, rows, context, u64::from(kv_heads * head_dim) * 2);
-    let tiles = prefill_tiles(&[PrefillRows { first_row: 0, rows, position: context - rows, lane: 0 }]);
-    let (count, tiles) = (tiles.len() as u32 / 4, bench.u32(&tiles));
+    let (tiles, count) = last_rows(bench, rows, context, AttentionPrefill::TILE_ROWS);
     let launch = |number| {
         let attention = paged.attention(bench, number, rows, shape);
         AttentionPrefill { attention, tiles, count }.launch()
     };
-    let pairs = u64::from(rows) * (u64::from(context) + u64::from(context - rows)) / 2;
     Prepared {
         launches: (0..copies).map(launch).collect(),
         products: Vec::new(),
         bytes: bytes_of(1, rows, shape),
-        operations: 4.0 * pairs as f64 * f64::from(heads * head_dim),
-    }
-}
-
-/// Attention of rows that decode over a compressed cache with Moonlight's sizes.
-pub(super) fn mla(bench: &mut Bench, rows: u32, heads: u32, context: u32, copies: u64) -> Prepared {
-    let shape = MlaShape { heads, rank: 512, nope: 128, rope: 64, value: 128 };
-    let token_bytes = u64::from(shape.rank + shape.rope) * 2;
-    let paged = Paged::new(bench, rows, rows, context, token_bytes);
-    let list = decode_work(&vec![context - 1; rows as usize], None);
-    let parts = MlaDecode::partial_bytes(list[0] as usize, shape);
-    let partials = bench.driver.allocate("parts", parts).unwrap();
-    let (work, counters) = (bench.u32(&list), bench.zeros(rows * 2));
-    let blocks = bench.driver.device().multiprocessors * 2;
-    let launch = |number| {
-        let attention = MlaAttention {
-            queries: bench.inputs,
-            cache: bench.piece(number, paged.plane),
-            tables: paged.tables,
-            table_width: paged.table_width,
-            lanes: paged.lanes,
-            positions: paged.positions,
-            out: bench.out,
-            rows,
-            shape,
-            scale: 0.1,
-        };
-        MlaDecode { attention, work, partials, counters, blocks }.launch()
-    };
-    let queries_and_sums = u64::from(heads) * u64::from(2 * shape.rank + shape.rope) * 2;
-    Prepared {
-        launches: (0..copies).map(launch).collect(),
-        products: Vec::new(),
-        bytes: u64::from(rows) * (u64::from(context) * token_bytes + queries_and_sums),
-        operations: 0.0,
+        operations: 4.0 * seen(rows, context) * f64::from(heads * head_dim),
     }
 }

@@ -1,6 +1,6 @@
-//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B and 0.6B, gpt-oss-20b and Moonlight.
+//! Cases of the benchmark table: kernels with the shapes of Qwen3-8B and 0.6B, gpt-oss-20b, Moonlight and DeepSeek-V3.
 
-use cuda_kernels::LinearStore;
+use cuda_kernels::{LinearStore, MlaSide};
 
 /// A linear layer, with or without the norm of its input.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,9 @@ pub(super) enum Work {
     Linear(LinearShape),
     Decode(CacheShape),
     Prefill(CacheShape),
-    Mla { heads: u32, context: u32 },
+    MlaDecode { heads: u32, context: u32 },
+    MlaPrefill { heads: u32, context: u32 },
+    MlaProject { heads: u32, side: MlaSide },
     Experts(ExpertShape),
     Norm { cols: u32 },
 }
@@ -80,7 +82,7 @@ pub(super) fn cases() -> Vec<Case> {
             ("20b o", rows, linear(2880, 4096, AddF32)),
             ("20b head", rows, linear(201_088, 2880, F32)),
             ("Moonlight q", rows, linear(3072, 2048, Bf16)),
-            ("Moonlight cache", rows, Work::Mla { heads: 16, context: 640 }),
+            ("Moonlight cache", rows, Work::MlaDecode { heads: 16, context: 640 }),
             ("8B norm", rows, Work::Norm { cols: 4096 }),
         ]);
     }
@@ -99,6 +101,12 @@ pub(super) fn cases() -> Vec<Case> {
     all.push(("20b window", 64, window));
     for context in [2048, 8192] {
         all.push(("8B prompt", 2048, Work::Prefill(cache(32, 8, 128, context))));
+        all.push(("Moonlight prompt", 2048, Work::MlaPrefill { heads: 16, context }));
+        all.push(("DeepSeek prompt", 2048, Work::MlaPrefill { heads: 128, context }));
+    }
+    for rows in [64, 2048] {
+        all.push(("DeepSeek queries", rows, Work::MlaProject { heads: 128, side: MlaSide::Queries }));
+        all.push(("DeepSeek values", rows, Work::MlaProject { heads: 128, side: MlaSide::Values }));
     }
     all
 }
@@ -118,7 +126,9 @@ pub(super) fn shrunk((name, rows, work): Case) -> Case {
         Work::Prefill(CacheShape { heads, kv_heads, head_dim, context, .. }) => {
             Work::Prefill(cache(heads / 8, kv_heads / 8, head_dim, context / 64))
         }
-        Work::Mla { heads, context } => Work::Mla { heads, context: context / 16 },
+        Work::MlaDecode { heads, context } => Work::MlaDecode { heads, context: context / 16 },
+        Work::MlaPrefill { heads, context } => Work::MlaPrefill { heads: heads / 8, context: context / 64 },
+        Work::MlaProject { heads, side } => Work::MlaProject { heads: heads / 8, side },
         Work::Experts(ExpertShape { experts, per_token, n, k, mxfp4 }) => Work::Experts(ExpertShape {
             experts: experts / 8,
             per_token: per_token / 2,

@@ -14,6 +14,7 @@ mod attention;
 mod bench;
 mod cases;
 mod dense;
+mod mla;
 
 use std::path::PathBuf;
 
@@ -34,7 +35,9 @@ fn prepare(bench: &mut Bench, rows: u32, work: Work, copies: u64) -> Prepared {
         Work::Experts(shape) => dense::experts(bench, rows, shape, copies),
         Work::Decode(shape) => attention::decode(bench, rows, shape, copies),
         Work::Prefill(shape) => attention::prefill(bench, rows, shape, copies),
-        Work::Mla { heads, context } => attention::mla(bench, rows, heads, context, copies),
+        Work::MlaDecode { heads, context } => mla::decode(bench, rows, heads, context, copies),
+        Work::MlaPrefill { heads, context } => mla::prefill(bench, rows, heads, context, copies),
+        Work::MlaProject { heads, side } => mla::project(bench, rows, heads, side, copies),
     }
 }
 
