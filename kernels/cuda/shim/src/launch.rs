@@ -54,10 +54,18 @@ impl KernelLaunch {
         })
     }
 
+    /// Checks the limits that every device has.
+    ///
+    /// # Errors
+    /// What is too large or zero.
+    pub fn check(&self) -> Result<(), String> {
+        check(self.grid, self.block, self.shared_bytes)
+    }
+
     /// Runs all blocks, in reverse order if asked.
     pub(crate) fn run(&self, reversed: bool, memory: &Memory) -> Result<(), ShimError> {
         let error = |reason| ShimError::Launch { kernel: self.kernel.name.to_string(), reason };
-        check(self.grid, self.block, self.shared_bytes).map_err(error)?;
+        self.check().map_err(error)?;
         let sizes = self.kernel.parameters();
         if self.args.len() != sizes.len() || sizes.iter().any(|size| *size > 8) {
             return Err(error(format!("{} arguments, parameters of {sizes:?} bytes", self.args.len())));
