@@ -1,6 +1,7 @@
 //! The primary context: all that belongs to it, the execution of its work, and the report of what wasn't freed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cuda_kernels::DevicePtr;
 use cuda_shim::{Shim, ShimError};
@@ -29,8 +30,8 @@ pub(crate) struct Context {
     pub(crate) streams: Handles<Stream>,
     pub(crate) events: Handles<Event>,
     /// Captured graphs, and graphs that can be launched.
-    pub(crate) graphs: Handles<std::sync::Arc<[Work]>>,
-    pub(crate) executables: Handles<std::sync::Arc<[Work]>>,
+    pub(crate) graphs: Handles<Arc<[Work]>>,
+    pub(crate) executables: Handles<Arc<[Work]>>,
     /// Loaded modules and their functions. They stay as long as the context: the engine unloads none.
     pub(crate) modules: Handles<cuda_shim::Module>,
     pub(crate) functions: Handles<Function>,
@@ -110,26 +111,20 @@ impl Context {
         self.streams.keys().into_iter().try_for_each(|stream| self.run(stream, |_| false))
     }
 
-    /// Prints what a context's owner has not freed. A lost context can't free anything.
-    pub(crate) fn report_leaks(&self) {
+    /// What a context's owner has not freed. A lost context can't free anything.
+    pub(crate) fn leaks(&self) -> Vec<String> {
         if self.lost.is_some() {
-            return;
+            return Vec::new();
         }
-        let waiting: HashSet<usize> =
-            self.streams.all().map(|stream| stream.queue.len()).filter(|len| *len > 0).collect();
-        for (count, what) in [
+        let counts = [
             (self.allocations.len(), "allocations of device memory"),
             (self.pinned.len(), "allocations of pinned memory"),
             (self.streams.len(), "streams"),
-            (waiting.len(), "streams with work that nobody waited for"),
             (self.events.len(), "events"),
             (self.graphs.len(), "graphs"),
             (self.executables.len(), "executable graphs"),
             (crate::cublaslt::objects(), "objects of cuBLASLt"),
-        ] {
-            if count > 0 {
-                eprintln!("simulated CUDA: leaked {count} {what}");
-            }
-        }
+        ];
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
     }
 }

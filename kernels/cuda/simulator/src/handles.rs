@@ -40,10 +40,6 @@ impl<T> Handles<T> {
         self.0.remove(&(handle as usize))
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &T> {
-        self.0.values()
-    }
-
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.values_mut()
     }

@@ -7,8 +7,8 @@ use std::process::Command;
 /// File of the simulator beside the tests' binaries.
 const SIMULATOR: &str = "libcuda_simulator.so";
 
-/// Names of the libraries, and the files that they are in.
-const DRIVER: &str = "libcuda.so.1";
+/// Names of the driver: cudarc looks for the one without version first, which drivers have, too.
+const DRIVER: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
 const OTHERS: [&str; 3] = ["libnvrtc.so.13", "libnvrtc-builtins.so.13.0", "libcublasLt.so.13"];
 
 /// Folders of an installation.
@@ -42,9 +42,26 @@ pub fn install(folder: &Path) -> Result<Installed, InstallError> {
     for folder in [&installed.driver, &installed.libraries] {
         std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     }
-    link(&simulator, &installed.driver, DRIVER)?;
+    DRIVER.iter().try_for_each(|name| link(&simulator, &installed.driver, name))?;
     OTHERS.iter().try_for_each(|name| link(&simulator, &installed.libraries, name))?;
     Ok(installed)
+}
+
+/// Writes NVRTC and cuBLASLt of another generation to a folder, as a toolkit of CUDA 12 installs them for developers. They know nothing
+/// but their versions.
+///
+/// # Errors
+/// The compiler fails.
+pub fn install_older_toolkit(folder: &Path) -> Result<(), InstallError> {
+    const TEXT: &str = "extern \"C\" int nvrtcVersion(int* major, int* minor) { *major = 12, *minor = 8; return 0; }\n\
+                        extern \"C\" unsigned long cublasLtGetVersion() { return 120804; }\n";
+    let text = folder.join("older.cpp");
+    std::fs::write(&text, TEXT).map_err(|error| failed(&text, &error))?;
+    for name in ["libnvrtc.so", "libcublasLt.so"] {
+        let mut command = linker(&format!("{name}.12"));
+        compiled(name, command.arg("-fPIC").arg("-o").arg(folder.join(name)).arg(&text))?;
+    }
+    Ok(())
 }
 
 /// The simulator that was built with the running program: beside it, or in its folder of dependencies.
@@ -57,20 +74,25 @@ fn simulator() -> Result<PathBuf, InstallError> {
 
 /// Makes a library that has nothing but a name, and needs the simulator.
 fn link(simulator: &Path, folder: &Path, name: &str) -> Result<(), InstallError> {
+    let mut command = linker(name);
+    command.arg(format!("-Wl,-rpath,{}", simulator.parent().unwrap_or(simulator).display()));
+    compiled(name, command.arg("-o").arg(folder.join(name)).arg(simulator))
+}
+
+/// A command that makes a library of this name.
+fn linker(name: &str) -> Command {
     let compiler = std::env::var_os("CXX").filter(|name| !name.is_empty()).unwrap_or_else(|| "c++".into());
-    let linked = Command::new(compiler)
-        .args(["-shared", "-nostdlib", "-Wl,--no-as-needed"])
-        .arg(format!("-Wl,-soname,{name}"))
-        .arg(format!("-Wl,-rpath,{}", simulator.parent().unwrap_or(simulator).display()))
-        .arg("-o")
-        .arg(folder.join(name))
-        .arg(simulator)
-        .output()
-        .map_err(|error| failed(folder, &error))?;
-    if linked.status.success() {
+    let mut command = Command::new(compiler);
+    command.args(["-shared", "-nostdlib", "-Wl,--no-as-needed"]).arg(format!("-Wl,-soname,{name}"));
+    command
+}
+
+fn compiled(name: &str, command: &mut Command) -> Result<(), InstallError> {
+    let output = command.output().map_err(|error| InstallError(format!("{command:?}: {error}")))?;
+    if output.status.success() {
         return Ok(());
     }
-    Err(InstallError(format!("{name}: {}", String::from_utf8_lossy(&linked.stderr))))
+    Err(InstallError(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> InstallError {

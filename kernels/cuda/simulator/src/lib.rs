@@ -24,5 +24,7 @@ mod work;
 
 #[cfg(test)]
 mod signatures;
+#[cfg(test)]
+mod tests;
 
-pub use install::{InstallError, Installed, install};
+pub use install::{InstallError, Installed, install, install_older_toolkit};

@@ -45,7 +45,9 @@ impl Binary {
         for option in options {
             if let Some(arch) = option.strip_prefix("--gpu-architecture=") {
                 arch.clone_into(&mut binary.arch);
-            } else if let Some((name, value)) = option.strip_prefix("-D").and_then(|define| define.split_once('=')) {
+            } else if let Some((name, value)) =
+                option.strip_prefix("-D").and_then(|define| define.split_once('='))
+            {
                 binary.defines.push((name.to_owned(), value.to_owned()));
             } else if !["--std=c++17", "-default-device"].contains(&option.as_str()) {
                 return Err(format!("unrecognized option {option}"));
@@ -74,7 +76,8 @@ impl Binary {
     /// At `at` are the bytes of a binary of any kind.
     pub(crate) unsafe fn read(at: *const u8) -> Option<Self> {
         // SAFETY: no binary is shorter than this; bytes are compared one by one, up to the first that differs.
-        let is_ours = !at.is_null() && MAGIC.iter().enumerate().all(|(i, byte)| unsafe { *at.add(i) } == *byte);
+        let is_ours =
+            !at.is_null() && MAGIC.iter().enumerate().all(|(i, byte)| unsafe { *at.add(i) } == *byte);
         if !is_ours {
             return None;
         }

@@ -103,7 +103,9 @@ pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutCreate(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutDestroy(layout: cublasLtMatrixLayout_t) -> cublasStatus_t {
+pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutDestroy(
+    layout: cublasLtMatrixLayout_t,
+) -> cublasStatus_t {
     removed("cublasLtMatrixLayoutDestroy", library().layouts.remove(layout))
 }
 

@@ -50,7 +50,12 @@ impl Sizes {
         let types = sizes.layouts.map(|layout| layout.kind);
         let known = matches!(
             types,
-            [cudaDataType::CUDA_R_16BF, cudaDataType::CUDA_R_16BF, _, cudaDataType::CUDA_R_16BF | cudaDataType::CUDA_R_32F]
+            [
+                cudaDataType::CUDA_R_16BF,
+                cudaDataType::CUDA_R_16BF,
+                _,
+                cudaDataType::CUDA_R_16BF | cudaDataType::CUDA_R_32F
+            ]
         );
         if fit && known { Ok(sizes) } else { Err(invalid(format!("matrices of {sizes:?}"))) }
     }
@@ -90,7 +95,8 @@ impl Product {
     pub(crate) fn compute(&self, shim: &Shim) -> Result<(), ShimError> {
         let [outputs, rows, inputs] = self.sizes.numbers().map(|number| number as usize);
         let [a_layout, b_layout, _, d_layout] = self.sizes.layouts;
-        let [a_stride, b_stride, stride] = [a_layout, b_layout, d_layout].map(|layout| layout.stride as usize);
+        let [a_stride, b_stride, stride] =
+            [a_layout, b_layout, d_layout].map(|layout| layout.stride as usize);
         let [(_, a_bytes), (_, b_bytes), _, (_, d_bytes)] = self.ranges();
         let (a, b) = (read_bf16(shim, self.a, a_bytes)?, read_bf16(shim, self.b, b_bytes)?);
         let mut out = match self.beta {

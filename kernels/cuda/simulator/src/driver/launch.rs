@@ -41,7 +41,10 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
         launch.check().map_err(invalid)?;
         if launch.shared_bytes > function.shared_bytes {
             let allowed = function.shared_bytes;
-            return Err(invalid(format!("{} bytes of shared memory; {allowed} are allowed", launch.shared_bytes)));
+            return Err(invalid(format!(
+                "{} bytes of shared memory; {allowed} are allowed",
+                launch.shared_bytes
+            )));
         }
         context.enqueue(NAME, config.hStream, Work::Launch(launch))
     })

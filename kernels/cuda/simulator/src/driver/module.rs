@@ -82,11 +82,7 @@ pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
 }
 
 impl Context {
-    pub(crate) fn function(
-        &mut self,
-        name: &str,
-        function: CUfunction,
-    ) -> Result<&mut Function, CUresult> {
+    pub(crate) fn function(&mut self, name: &str, function: CUfunction) -> Result<&mut Function, CUresult> {
         let unknown = || wrong(name, CUresult::CUDA_ERROR_INVALID_HANDLE, "no such function");
         self.functions.get_mut(function).ok_or_else(unknown)
     }
