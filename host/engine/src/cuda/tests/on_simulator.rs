@@ -47,7 +47,16 @@ fn models_run_and_everything_is_freed() {
     ];
     match std::env::var("ENGINE_TESTS_ON_SIMULATOR") {
         Ok(_) => run(
-            &["products", "drawn", "goldens", "sampling", "families", "simulation", "deterministic", "beside_cpu"],
+            &[
+                "products",
+                "drawn",
+                "goldens",
+                "sampling",
+                "families",
+                "simulation",
+                "deterministic",
+                "beside_cpu",
+            ],
             25,
         ),
         Err(_) => run(&few, 10),
