@@ -168,8 +168,8 @@ stop() {
 # Qwen3-8B's shape and the vocabulary of a small model.
 idle() {
     local model=$OUT/idle-model file sampler= free index=${DEVICE#cuda}
-    local clients=64 prompts=384 length=256 context=4096
-    [ "$SIZES" = small ] && clients=4 prompts=6 length=12 context=512
+    local clients=64 prompts=384 words=128 length=256 context=4096
+    [ "$SIZES" = small ] && clients=4 prompts=6 words=8 length=12
     mkdir -p "$model"
     for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json; do
         cp "host/models/qwen3-tiny/$file" "$model/"
@@ -182,19 +182,19 @@ idle() {
         --parallel "$clients" -r 2 --read-buffer 64 --csv "$OUT/idle-model.csv"
     start idle-serve --model "$model" --load-format dummy --context "$context"
     if [ -z "$address" ]; then FAILED+=(idle); return; fi
-    stage idle-warm 40 "$HOST" bench serve --url "$address" --max-concurrency "$clients" --num-prompts "$clients" --output-len "$((length / 2))" \
+    stage idle-warm 40 "$HOST" bench serve --url "$address" --max-concurrency "$clients" --num-prompts "$clients" --input-len "$words" --output-len "$((length / 2))" \
         --extra-body '{"ignore_eos": true}'
     if command -v nvidia-smi >/dev/null; then
         index=${index#:}
         nvidia-smi -i "${index:-0}" --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
         sampler=$!
     fi
-    timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients * 3 / 4))" --num-prompts "$prompts" --output-len "$length" \
+    timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients * 3 / 4))" --num-prompts "$prompts" --input-len "$words" --output-len "$length" \
         --extra-body '{"ignore_eos": true}' \
         --csv "$OUT/idle-serve.csv" > "$OUT/idle-free.txt" 2>&1 &
     free=$!
     # The schema's list is longer than an answer may be.
-    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients / 4))" --num-prompts "$((prompts / 3))" --output-len "$length" --seed 1 \
+    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients / 4))" --num-prompts "$((prompts / 3))" --input-len "$words" --output-len "$length" --seed 1 \
         --csv "$OUT/idle-constrained.csv" --extra-body '{"chat_template_kwargs": {"enable_thinking": false}, "structured_outputs": {"json": {"type": "array", "minItems": 200,
             "items": {"type": "object", "required": ["name", "at", "tags"], "additionalProperties": false, "properties": {"name": {"type": "string", "maxLength": 12},
             "at": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}}}}}}}'
@@ -220,8 +220,8 @@ serve() {
     start serve
     if [ -z "$address" ]; then FAILED+=(serve); return; fi
     stage answer 20 curl -sf "$address/v1/responses" -H 'content-type: application/json' -d '{"model": "qwen3-tiny", "input": "Who are you?"}'
-    case $SIZES in small) set -- 4 8 16 ;; *) set -- 64 256 128 ;; esac
-    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency "$1" --num-prompts "$2" --output-len "$3"
+    case $SIZES in small) set -- 4 8 8 16 ;; *) set -- 64 256 128 128 ;; esac
+    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency "$1" --num-prompts "$2" --input-len "$3" --output-len "$4"
     stop serve
 }
 
