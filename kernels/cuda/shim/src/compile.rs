@@ -36,6 +36,9 @@ const OPTIONS: [&str; 14] = [
     "-fsanitize-undefined-trap-on-error",
 ];
 
+/// Most threads of a block of any kernel.
+pub(crate) const MAX_THREADS: u32 = 1024;
+
 /// Runs one thread of a kernel; the second argument has the addresses of the kernel's arguments.
 pub(crate) type Call = unsafe extern "C" fn(*mut Context, *const *mut c_void);
 /// Writes the sizes of a kernel's parameters and returns their number.
@@ -45,6 +48,7 @@ type Parameters = unsafe extern "C" fn(*mut u32) -> u32;
 #[derive(Debug, Clone)]
 pub struct Module {
     program: Arc<str>,
+    bounds: Arc<HashMap<String, u32>>,
     library: Arc<Library>,
 }
 
@@ -54,6 +58,8 @@ pub struct Kernel {
     pub(crate) name: Arc<str>,
     pub(crate) call: Call,
     sizes: Vec<u32>,
+    /// Most threads of a block.
+    pub(crate) threads: u32,
     _library: Arc<Library>,
 }
 
@@ -96,7 +102,8 @@ impl Module {
         // SAFETY: the library has no constructors.
         let library = unsafe { Library::new(&path) };
         let library = library.map_err(|error| ShimError::Cache { path, error: error.to_string() })?;
-        Ok(Self { program: program.to_string().into(), library: Arc::new(library) })
+        let bounds = Arc::new(program.launch_bounds());
+        Ok(Self { program: program.to_string().into(), bounds, library: Arc::new(library) })
     }
 
     /// Kernel of this name.
@@ -117,7 +124,8 @@ impl Module {
         // SAFETY: there is room for as many as a kernel may have, which the text asserts.
         let len = unsafe { parameters(sizes.as_mut_ptr()) };
         sizes.truncate(len as usize);
-        Ok(Kernel { name, call, sizes, _library: Arc::clone(&self.library) })
+        let threads = self.bounds.get(entry).copied().unwrap_or(MAX_THREADS);
+        Ok(Kernel { name, call, sizes, threads, _library: Arc::clone(&self.library) })
     }
 }
 

@@ -6,7 +6,7 @@ use cuda_kernels::Launch;
 
 use crate::ShimError;
 use crate::block::{Block, Body};
-use crate::compile::{self, Kernel};
+use crate::compile::{self, Kernel, MAX_THREADS};
 use crate::context::Context;
 use crate::fault;
 use crate::hooks::HOOKS;
@@ -36,7 +36,7 @@ impl KernelLaunch {
     /// Launch whose kernel is compiled unless the cache has it.
     pub(crate) fn new(launch: &Launch) -> Result<Self, ShimError> {
         let Launch { kernel, grid, block, shared_bytes, args, overlaps } = launch;
-        check(*grid, *block, *shared_bytes)
+        check(*grid, *block, *shared_bytes, MAX_THREADS)
             .map_err(|reason| ShimError::Launch { kernel: kernel.to_string(), reason })?;
         let compiled = compile::kernel(kernel)?;
         let sizes: Vec<u32> = args.kinds().iter().map(|kind| kind.size()).collect();
@@ -54,12 +54,12 @@ impl KernelLaunch {
         })
     }
 
-    /// Checks the limits that every device has.
+    /// Checks the limits that every device has, and the kernel's own.
     ///
     /// # Errors
     /// What is too large or zero.
     pub fn check(&self) -> Result<(), String> {
-        check(self.grid, self.block, self.shared_bytes)
+        check(self.grid, self.block, self.shared_bytes, self.kernel.threads)
     }
 
     /// Runs all blocks, in reverse order if asked.
@@ -112,11 +112,11 @@ impl KernelLaunch {
     }
 }
 
-/// Checks the limits that every device has.
-fn check(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Result<(), String> {
+/// Checks a launch of a kernel whose blocks have at most `most` threads.
+fn check(grid: [u32; 3], block: [u32; 3], shared_bytes: u32, most: u32) -> Result<(), String> {
     let threads = block.iter().map(|n| u64::from(*n)).product::<u64>();
-    if threads == 0 || threads > 1024 || block[2] > 64 {
-        return Err(format!("a block of {block:?} threads"));
+    if threads == 0 || threads > most.into() || block[2] > 64 {
+        return Err(format!("a block of {block:?} threads, {most} at most"));
     }
     if grid.contains(&0) || grid[0] > i32::MAX.cast_unsigned() || grid[1] > 65535 || grid[2] > 65535 {
         return Err(format!("a grid of {grid:?} blocks"));

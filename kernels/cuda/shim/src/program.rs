@@ -2,6 +2,7 @@
 //!
 //! Invariant: a text that was made from a [`Variant`] and one that was read from NVRTC's input are equal, so both share the cache.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write as _;
 
@@ -51,6 +52,18 @@ impl Program {
         &self.name
     }
 
+    /// Threads that a block of each kernel may have, where its `__launch_bounds__` say so.
+    pub(crate) fn launch_bounds(&self) -> HashMap<String, u32> {
+        let kernels = self.text.split("\nKERNEL").skip(1).filter_map(|text| text.split_once(" void "));
+        let bounds = kernels.filter_map(|(attributes, rest)| {
+            let (name, _) = rest.split_once('(')?;
+            let bounds = attributes.split_once("__launch_bounds__(")?.1;
+            let threads = bounds.split([',', ')']).next()?.trim().parse().ok()?;
+            Some((name.to_owned(), threads))
+        });
+        bounds.collect()
+    }
+
     /// C++ text: constants, header, kernels, and for each kernel a function that calls it with arguments as a driver takes them.
     pub(crate) fn cpp(&self) -> String {
         let mut text = String::new();
@@ -87,6 +100,14 @@ mod tests {
             let read = Program::from_device_text(&variant.text(), program.defines.clone());
             assert_eq!(read, program);
             assert_eq!(program.to_string(), variant.to_string());
+        }
+    }
+
+    #[test]
+    fn every_kernel_of_ours_says_how_many_threads_a_block_has() {
+        for variant in cuda_kernels::variants() {
+            let bounds = Program::from(&variant).launch_bounds();
+            assert!(variant.source.entries().iter().all(|name| bounds.contains_key(*name)), "{variant}");
         }
     }
 

@@ -46,6 +46,10 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
                 launch.shared_bytes
             )));
         }
+        let is_first = !std::mem::replace(&mut function.is_loaded, true);
+        if is_first {
+            context.refuse_in_capture("the first launch of a kernel, which loads it")?;
+        }
         context.enqueue(NAME, config.hStream, Work::Launch(launch))
     })
 }

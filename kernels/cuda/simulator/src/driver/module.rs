@@ -21,6 +21,8 @@ const MOST_SHARED_BYTES: c_int = 227 << 10;
 pub(crate) struct Function {
     pub(crate) kernel: Kernel,
     pub(crate) shared_bytes: u32,
+    /// Whether it was launched before. The driver loads a kernel at its first launch, which must not be part of a capture.
+    pub(crate) is_loaded: bool,
 }
 
 /// Loads a binary of the simulated NVRTC.
@@ -58,7 +60,7 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
         let entry = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         let kernel = module.kernel(&entry);
         let kernel = kernel.map_err(|error| wrong(NAME, CUresult::CUDA_ERROR_NOT_FOUND, error))?;
-        put(NAME, function, context.functions.add(Function { kernel, shared_bytes: USUAL_SHARED_BYTES }))
+        put(NAME, function, context.functions.add(Function { kernel, shared_bytes: USUAL_SHARED_BYTES, is_loaded: false }))
     })
 }
 

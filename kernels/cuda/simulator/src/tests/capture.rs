@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use cudarc::driver::sys::{CUgraphExec, CUresult, CUstreamCaptureMode};
 
-use super::rig::{Rig, ok};
+use super::rig::{Rig, TEXT, ok};
 use crate::driver::*;
 
 const LOCAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -81,6 +81,15 @@ fn what_cannot_be_captured_spoils_the_capture() {
         assert_eq!(after, CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "call {i}");
         assert_eq!(end(&rig), Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED), "call {i}");
     }
+}
+
+#[test]
+fn a_kernel_is_not_launched_for_the_first_time_in_a_capture() {
+    let rig = Rig::new();
+    let (at, function) = (rig.allocate(4), rig.loaded(TEXT, "add_all").unwrap().1);
+    begin(&rig);
+    assert_eq!(rig.add(function, at, 1, 1), CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_eq!(end(&rig), Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
 }
 
 #[test]

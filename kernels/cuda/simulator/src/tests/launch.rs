@@ -17,7 +17,7 @@ fn launches_that_no_device_takes_are_refused() {
     let usual = CUlaunchConfig { hStream: rig.stream, ..one_thread() };
     for (what, config) in [
         ("no blocks", CUlaunchConfig { gridDimY: 0, ..usual }),
-        ("many threads", CUlaunchConfig { blockDimX: 512, blockDimY: 3, ..usual }),
+        ("many threads", CUlaunchConfig { blockDimX: 65, ..usual }),
         ("shared memory", CUlaunchConfig { sharedMemBytes: (48 << 10) + 1, ..usual }),
         ("attributes", CUlaunchConfig { numAttrs: 1, ..usual }),
     ] {

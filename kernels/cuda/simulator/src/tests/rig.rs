@@ -11,7 +11,7 @@ use crate::driver::*;
 use crate::nvrtc::*;
 
 /// A kernel that adds `by` to each of `count` words; one thread does it all.
-const TEXT: &str = "\nKERNEL void add_all(u32* words, u32 count, u32 by) { for (u32 i = 0; i < count; i++) words[i] += by; }\n";
+pub(super) const TEXT: &str = "\nKERNEL __launch_bounds__(64) void add_all(u32* words, u32 count, u32 by) { for (u32 i = 0; i < count; i++) words[i] += by; }\n";
 
 /// A stream, in a context that this thread has retained. Tests take turns, since freeing memory waits for the work of all streams.
 pub(super) struct Rig {
@@ -75,9 +75,11 @@ impl Rig {
         unsafe { cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, size_of_val(to), self.stream) }
     }
 
-    /// The kernel `add_all`, compiled and loaded.
+    /// The kernel `add_all`, compiled, loaded, and launched once.
     pub(super) fn kernel(&self) -> CUfunction {
         let (_, function) = self.loaded(TEXT, "add_all").expect("a kernel");
+        ok(self.add(function, 0, 0, 0));
+        ok(self.synchronize());
         function
     }
 
