@@ -24,42 +24,26 @@ pub(crate) struct Driver {
 
 static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(Mutex::default);
 
-/// Errors that may occur, beside those that a setting names: a program has no other way from a number to a value of the type.
-const ERRORS: [CUresult; 30] = {
-    use CUresult::*;
-    [
-        CUDA_ERROR_INVALID_VALUE,
-        CUDA_ERROR_OUT_OF_MEMORY,
-        CUDA_ERROR_NOT_INITIALIZED,
-        CUDA_ERROR_DEVICE_UNAVAILABLE,
-        CUDA_ERROR_NO_DEVICE,
-        CUDA_ERROR_INVALID_DEVICE,
-        CUDA_ERROR_INVALID_CONTEXT,
-        CUDA_ERROR_NO_BINARY_FOR_GPU,
-        CUDA_ERROR_ECC_UNCORRECTABLE,
-        CUDA_ERROR_INVALID_HANDLE,
-        CUDA_ERROR_ILLEGAL_STATE,
-        CUDA_ERROR_NOT_FOUND,
-        CUDA_ERROR_NOT_READY,
-        CUDA_ERROR_ILLEGAL_ADDRESS,
-        CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-        CUDA_ERROR_LAUNCH_TIMEOUT,
-        CUDA_ERROR_ASSERT,
-        CUDA_ERROR_HARDWARE_STACK_ERROR,
-        CUDA_ERROR_ILLEGAL_INSTRUCTION,
-        CUDA_ERROR_MISALIGNED_ADDRESS,
-        CUDA_ERROR_INVALID_ADDRESS_SPACE,
-        CUDA_ERROR_INVALID_PC,
-        CUDA_ERROR_LAUNCH_FAILED,
-        CUDA_ERROR_NOT_SUPPORTED,
-        CUDA_ERROR_SYSTEM_NOT_READY,
-        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-        CUDA_ERROR_CAPTURED_EVENT,
-        CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-        CUDA_ERROR_UNKNOWN,
-    ]
-};
+/// Errors that a setting can name: there is no other way from a number to a value of the type.
+const ERRORS: [CUresult; 17] = [
+    CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+    CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE,
+    CUresult::CUDA_ERROR_NO_DEVICE,
+    CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUresult::CUDA_ERROR_ECC_UNCORRECTABLE,
+    CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+    CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+    CUresult::CUDA_ERROR_ASSERT,
+    CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+    CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+    CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+    CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE,
+    CUresult::CUDA_ERROR_INVALID_PC,
+    CUresult::CUDA_ERROR_LAUNCH_FAILED,
+    CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+    CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+    CUresult::CUDA_ERROR_UNKNOWN,
+];
 
 /// Numbers of errors after which a context returns nothing else.
 const STICKY: [u32; 10] = [214, 700, 702, 710, 714, 715, 716, 717, 718, 719];

@@ -11,7 +11,6 @@ fn same2<A, B, R>(_: unsafe extern "C" fn(A, B) -> R, _: unsafe fn(A, B) -> R) {
 fn same3<A, B, C, R>(_: unsafe extern "C" fn(A, B, C) -> R, _: unsafe fn(A, B, C) -> R) {}
 fn same4<A, B, C, D, R>(_: unsafe extern "C" fn(A, B, C, D) -> R, _: unsafe fn(A, B, C, D) -> R) {}
 fn same5<A, B, C, D, E, R>(_: unsafe extern "C" fn(A, B, C, D, E) -> R, _: unsafe fn(A, B, C, D, E) -> R) {}
-#[expect(clippy::type_complexity, reason = "a function")]
 fn same6<A, B, C, D, E, F, R>(
     _: unsafe extern "C" fn(A, B, C, D, E, F) -> R,
     _: unsafe fn(A, B, C, D, E, F) -> R,

@@ -139,7 +139,7 @@ pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceSetAttribute(
         let size = if attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES { 8 } else { 4 };
         // SAFETY: the caller says that the value has so many bytes.
         unsafe { number(NAME, value, bytes, size)? };
-        library().preferences.get(preference).map(|()| ()).ok_or_else(|| unknown(NAME))
+        library().preferences.get(preference).copied().ok_or_else(|| unknown(NAME))
     })())
 }
 
@@ -163,8 +163,8 @@ fn unknown(name: &str) -> cublasStatus_t {
 }
 
 fn removed<T>(name: &str, object: Option<T>) -> cublasStatus_t {
-    match object {
-        Some(_) => cublasStatus_t::CUBLAS_STATUS_SUCCESS,
+    match object.map(drop) {
+        Some(()) => cublasStatus_t::CUBLAS_STATUS_SUCCESS,
         None => unknown(name),
     }
 }

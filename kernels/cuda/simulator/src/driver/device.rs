@@ -70,15 +70,17 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
     attribute: CUdevice_attribute,
     device: CUdevice,
 ) -> CUresult {
-    use CUdevice_attribute::*;
+    use CUdevice_attribute as Attribute;
     const EXCLUSIVE_PROCESS: c_int = 3;
     driver("cuDeviceGetAttribute", |_| {
         check("cuDeviceGetAttribute", device)?;
         let found = match attribute {
-            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => SETTINGS.compute.0,
-            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => SETTINGS.compute.1,
-            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => MULTIPROCESSORS,
-            CU_DEVICE_ATTRIBUTE_COMPUTE_MODE => c_int::from(SETTINGS.exclusive) * EXCLUSIVE_PROCESS,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => SETTINGS.compute.0,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => SETTINGS.compute.1,
+            Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => MULTIPROCESSORS,
+            Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE => {
+                c_int::from(SETTINGS.exclusive) * EXCLUSIVE_PROCESS
+            }
             other => {
                 let reason = format!("{other:?} isn't simulated");
                 return Err(wrong("cuDeviceGetAttribute", CUresult::CUDA_ERROR_INVALID_VALUE, reason));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUresult, CUstream};
 
-use crate::call::{Outcome, context, put, wrong};
+use crate::call::{context, put, wrong};
 use crate::work::Work;
 
 #[unsafe(no_mangle)]
@@ -28,13 +28,13 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphDestroy(graph: CUgraph) -> CUresult {
     const NAME: &str = "cuGraphDestroy";
-    context(NAME, |context| removed(NAME, context.graphs.remove(graph)))
+    context(NAME, |context| known(NAME, context.graphs.remove(graph).as_ref()).map(drop))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphExecDestroy(executable: CUgraphExec) -> CUresult {
     const NAME: &str = "cuGraphExecDestroy";
-    context(NAME, |context| removed(NAME, context.executables.remove(executable)))
+    context(NAME, |context| known(NAME, context.executables.remove(executable).as_ref()).map(drop))
 }
 
 #[unsafe(no_mangle)]
@@ -48,8 +48,4 @@ pub(crate) unsafe extern "C" fn cuGraphLaunch(executable: CUgraphExec, stream: C
 
 fn known(name: &str, graph: Option<&Arc<[Work]>>) -> Result<Arc<[Work]>, CUresult> {
     graph.map(Arc::clone).ok_or_else(|| wrong(name, CUresult::CUDA_ERROR_INVALID_HANDLE, "no such graph"))
-}
-
-fn removed(name: &str, graph: Option<Arc<[Work]>>) -> Outcome {
-    known(name, graph.as_ref()).map(drop)
 }

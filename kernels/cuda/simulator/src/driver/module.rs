@@ -60,7 +60,11 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
         let entry = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         let kernel = module.kernel(&entry);
         let kernel = kernel.map_err(|error| wrong(NAME, CUresult::CUDA_ERROR_NOT_FOUND, error))?;
-        put(NAME, function, context.functions.add(Function { kernel, shared_bytes: USUAL_SHARED_BYTES, is_loaded: false }))
+        put(
+            NAME,
+            function,
+            context.functions.add(Function { kernel, shared_bytes: USUAL_SHARED_BYTES, is_loaded: false }),
+        )
     })
 }
 

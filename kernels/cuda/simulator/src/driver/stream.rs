@@ -88,15 +88,11 @@ pub(crate) unsafe extern "C" fn cuStreamEndCapture(stream: CUstream, graph: *mut
             let error = CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
             return Err(wrong(NAME, error, "another thread began the capture"));
         }
-        match found.capture.take() {
-            Some(Capture { work, is_invalid: false, .. }) => {
-                put(NAME, graph, context.graphs.add(work.into()))
-            }
-            _ => {
-                put(NAME, graph, null_mut())?;
-                Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-            }
+        if let Some(Capture { work, is_invalid: false, .. }) = found.capture.take() {
+            return put(NAME, graph, context.graphs.add(work.into()));
         }
+        put(NAME, graph, null_mut())?;
+        Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
     })
 }
 

@@ -86,7 +86,8 @@ fn binaries_of_other_compilers_and_devices_are_refused() {
 #[test]
 fn the_compiler_has_a_log_of_wrong_texts_and_options() {
     let (result, log) =
-        compiled("\nKERNEL void one(u32* x) { undeclared = 1; }\n", &["--gpu-architecture=sm_90a"]).unwrap_err();
+        compiled("\nKERNEL void one(u32* x) { undeclared = 1; }\n", &["--gpu-architecture=sm_90a"])
+            .unwrap_err();
     assert!(result == nvrtcResult::NVRTC_ERROR_COMPILATION && log.contains("undeclared"), "{log}");
     let (result, log) = compiled("", &["--gpu-architecture=sm_90a", "--fast"]).unwrap_err();
     assert!(result == nvrtcResult::NVRTC_ERROR_INVALID_OPTION && log.contains("--fast"), "{log}");

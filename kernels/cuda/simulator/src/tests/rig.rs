@@ -22,6 +22,7 @@ pub(super) struct Rig {
 static TURN: Mutex<()> = Mutex::new(());
 
 #[expect(unsafe_code, reason = "calls as the engine makes them")]
+#[expect(clippy::unused_self, reason = "calls need the thread's context, which a rig has made")]
 impl Rig {
     pub(super) fn new() -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

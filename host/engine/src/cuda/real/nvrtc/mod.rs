@@ -58,17 +58,17 @@ impl Compiler for Nvrtc {
 /// A program of NVRTC, destroyed when it is dropped.
 struct Program<'a> {
     functions: &'static Functions,
-    program: nvrtcProgram,
+    handle: nvrtcProgram,
     /// The program may refer to it.
     _text: &'a CString,
 }
 
 impl<'a> Program<'a> {
     fn new(functions: &'static Functions, text: &'a CString) -> Result<Self, NvrtcError> {
-        let mut program = null_mut();
+        let mut handle = null_mut();
         // SAFETY: the text outlives the program; there are no headers.
-        unsafe { (functions.create)(&raw mut program, text.as_ptr(), null(), 0, null(), null()) }.result()?;
-        Ok(Self { functions, program, _text: text })
+        unsafe { (functions.create)(&raw mut handle, text.as_ptr(), null(), 0, null(), null()) }.result()?;
+        Ok(Self { functions, handle, _text: text })
     }
 
     /// Compiles to a binary; the error is NVRTC's log in one line.
@@ -76,7 +76,7 @@ impl<'a> Program<'a> {
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(options.len()).map_err(|error| error.to_string())?;
         // SAFETY: there are so many options, which outlive the call.
-        let compiled = unsafe { (self.functions.compile)(self.program, count, options.as_ptr()) };
+        let compiled = unsafe { (self.functions.compile)(self.handle, count, options.as_ptr()) };
         compiled.result().map_err(|error| format!("{error}: {}", self.log()))?;
         let Functions { binary_size, binary, .. } = self.functions;
         self.output(*binary_size, *binary).map_err(|error| error.to_string())
@@ -98,10 +98,10 @@ impl<'a> Program<'a> {
     ) -> Result<Vec<u8>, NvrtcError> {
         let mut len = 0;
         // SAFETY: the program lives as long as this value; it writes one number.
-        unsafe { size(self.program, &raw mut len) }.result()?;
+        unsafe { size(self.handle, &raw mut len) }.result()?;
         let mut bytes = vec![0_u8; len];
         // SAFETY: as above; it writes as many bytes as the other said.
-        unsafe { write(self.program, bytes.as_mut_ptr().cast()) }.result()?;
+        unsafe { write(self.handle, bytes.as_mut_ptr().cast()) }.result()?;
         Ok(bytes)
     }
 }
@@ -109,6 +109,6 @@ impl<'a> Program<'a> {
 impl Drop for Program<'_> {
     fn drop(&mut self) {
         // SAFETY: the program is the compiler's, and nobody uses it any more.
-        let _ = unsafe { (self.functions.destroy)(&raw mut self.program) };
+        let _ = unsafe { (self.functions.destroy)(&raw mut self.handle) };
     }
 }
