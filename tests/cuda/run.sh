@@ -5,7 +5,8 @@
 #                                        binaries (with NVRTC if CARRY_NVRTC is set: it is large, and otherwise searched on that machine)
 #   tests/cuda/run.sh [DEVICE [STAGE…]]  on the GPU's machine: runs all stages, or the named ones, on cuda:0, cuda:N, or cpu (a trial without a GPU)
 #
-# The output of every stage is kept in $OUT (default: target/cuda/results).
+# The output of every stage is kept in $OUT (default: target/cuda/results). With SIZES=small shapes are small on a GPU, too, as they are on the
+# CPU: for a trial on a simulated GPU (tests/cuda/simulated.sh).
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 CARRY=${CARRY:-target/cuda/carry}
@@ -22,7 +23,7 @@ build() {
     install -s "$(sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' "$CARRY/tests.log" | tail -1)" "$CARRY/engine-tests"
     if [ -n "${CARRY_NVRTC:-}" ]; then
         tests/cuda/compile.sh embed > /dev/null
-        install target/cuda/venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc*.so.13* "$CARRY/lib/"
+        install "${CARGO_TARGET_DIR:-target}"/cuda/venv/lib/python3*/site-packages/nvidia/cu13/lib/libnvrtc*.so.13* "$CARRY/lib/"
     fi
     du -sh "$CARRY"
     set +e
@@ -38,15 +39,21 @@ mkdir -p "$OUT"
 KERNELS=$(mktemp -d)
 trap 'rm -rf "$KERNELS"' EXIT
 # The compiler of kernels: the carried one, that of the machine's toolkit, or that of its Python packages. If empty, it's left to the system's loader.
-NVRTC=$(ls -d "$CARRY/lib/libnvrtc.so.13" /usr/local/cuda*/targets/*/lib/libnvrtc.so.13 /usr/local/cuda*/lib64/libnvrtc.so.13 \
-    $(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)/nvidia/*/lib/libnvrtc.so.13 2>/dev/null | head -1)
+NVRTC=
+for file in "$CARRY/lib/libnvrtc.so.13" /usr/local/cuda*/targets/*/lib/libnvrtc.so.13 /usr/local/cuda*/lib64/libnvrtc.so.13 \
+    "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib/libnvrtc.so.13; do
+    if [ -f "$file" ]; then NVRTC=$file; break; fi
+done
 LIBS=()
 [ -n "$NVRTC" ] && LIBS=(--cuda-libs "$(dirname "$NVRTC")")
 LOAD=(--device "$DEVICE" "${LIBS[@]}" --kernel-cache "$KERNELS")
 # The engine's tests run their kernels on the GPU instead of the shim.
-case $DEVICE in cuda*)
+case $DEVICE in
+cuda*)
+    export ENGINE_TESTS_SIZES=${SIZES:=full}
     export ENGINE_TESTS_DEVICE=$DEVICE ENGINE_TESTS_KERNEL_CACHE=$KERNELS
     [ -n "$NVRTC" ] && export ENGINE_TESTS_CUDA_LIBS=$(dirname "$NVRTC") ;;
+*) SIZES=small ;;
 esac
 SMALL=(-p 128 -n 16 --parallel 1 -r 1 --read-buffer 64)
 FAILED=()
@@ -57,9 +64,22 @@ stage() {
     shift 2
     echo "== $name (at most $seconds s)"
     timeout --kill-after=5 "$seconds" "$@" 2>&1 | tee "$OUT/$name.txt"
-    local status=${PIPESTATUS[0]}
-    echo "-- $name: status $status, $((SECONDS - begin)) s"
-    [ "$status" = 0 ] || FAILED+=("$name")
+    note "$name" "${PIPESTATUS[0]}" "$begin"
+}
+
+# quiet_stage NAME SECONDS COMMAND…: the same, without the output.
+quiet_stage() {
+    local name=$1 seconds=$2 begin=$SECONDS
+    shift 2
+    echo "== $name (at most $seconds s)"
+    timeout --kill-after=5 "$seconds" "$@" > "$OUT/$name.txt" 2>&1
+    note "$name" $? "$begin"
+}
+
+# note NAME STATUS BEGIN: prints how a command ended, and notes its failure.
+note() {
+    echo "-- $1: status $2, $((SECONDS - $3)) s"
+    [ "$2" = 0 ] || FAILED+=("$1")
 }
 
 state() {
@@ -72,7 +92,7 @@ state() {
 kernels() {
     export KERNEL_TESTS_SEED=${KERNEL_TESTS_SEED:-$RANDOM}
     echo "-- KERNEL_TESTS_SEED=$KERNEL_TESTS_SEED"
-    stage kernels 90 "$CARRY/engine-tests" --nocapture cuda::tests::kernels > /dev/null
+    quiet_stage kernels 90 "$CARRY/engine-tests" --nocapture cuda::tests::kernels
     grep -E '^test result|panicked' -A1 "$OUT/kernels.txt"
     sed -n 's/.*\(error [a-z_]* [0-9.]*e[-0-9]* [0-9.]* .*\)/\1/p' "$OUT/kernels.txt" | awk '
         { count[$2]++; if ($3 + 0 > error[$2] + 0) error[$2] = $3; if ($4 + 0 > share[$2] + 0) share[$2] = $4 }
@@ -80,7 +100,7 @@ kernels() {
         sort | tee "$OUT/kernel-errors.txt"
 }
 
-# Bandwidth of kernels, beside a copy and a matmul of the same run. On the shim everything is only launched, with small sizes.
+# Bandwidth of kernels, beside a copy and a matmul of the same run. With small sizes everything is only launched.
 table() {
     stage table 90 "$CARRY/engine-tests" --nocapture cuda::tests::speed::table
 }
@@ -106,11 +126,13 @@ steps() {
 # (`memory`) counts the weights' bytes times steps per second.
 shapes() {
     local model
+    if [ "$SIZES" = small ]; then
+        stage bench-qwen3-tiny 90 "$HOST" bench model --model host/models/qwen3-tiny --load-format dummy "${LOAD[@]}" "${SMALL[@]}" \
+            --csv "$OUT/qwen3-tiny.csv"
+        return
+    fi
     for model in qwen3-0.6b qwen3-8b gpt-oss-20b moonlight; do
-        case $DEVICE in
-        cuda*) set -- -p 512,8192 -n 128 --parallel 1,64,256 -r 2 ;;
-        *) [ "$model" = qwen3-0.6b ] || continue; set -- "${SMALL[@]}" ;;
-        esac
+        set -- -p 512,8192 -n 128 --parallel 1,64,256 -r 2
         [ "$model" = moonlight ] && set -- -p 512 "${@:3}"
         stage "bench-$model" 90 "$HOST" bench model --model "tests/cuda/shapes/$model" --load-format dummy \
             "${LOAD[@]}" --context "$([ "$model" = moonlight ] && echo 8192 || echo 10240)" "$@" --csv "$OUT/$model.csv"
@@ -132,38 +154,47 @@ start() {
     cat "$log"
 }
 
+# stop NAME: ends the server, which must succeed within 20 seconds.
 stop() {
+    local begin=$SECONDS
     kill $server
+    timeout 20 tail --pid=$server -f /dev/null || kill -KILL $server
     wait $server
+    note "$1-end" $? "$begin"
 }
 
 # Idle time of the GPU while 64 clients are answered, a quarter of them in JSON by a nested schema: nvidia-smi's share of time without a running
 # kernel, and the tokens per second beside those of the same model without a server. Answers have the requested length; the model has
 # Qwen3-8B's shape and the vocabulary of a small model.
 idle() {
-    local model=$OUT/idle-model file sampler= free
+    local model=$OUT/idle-model file sampler= free index=${DEVICE#cuda}
+    local clients=64 prompts=384 words=128 length=256 context=4096
+    [ "$SIZES" = small ] && clients=4 prompts=6 words=8 length=12
     mkdir -p "$model"
     for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json; do
         cp "host/models/qwen3-tiny/$file" "$model/"
     done
-    case $DEVICE in
-    cuda*) sed 's/"vocab_size": [0-9]*/"vocab_size": 768/' tests/cuda/shapes/qwen3-8b/config.json > "$model/config.json" ;;
-    *) cp host/models/qwen3-tiny/config.json "$model/" ;;
+    case $SIZES in
+    small) cp host/models/qwen3-tiny/config.json "$model/" ;;
+    *) sed 's/"vocab_size": [0-9]*/"vocab_size": 768/' tests/cuda/shapes/qwen3-8b/config.json > "$model/config.json" ;;
     esac
-    stage idle-model 60 "$HOST" bench model --model "$model" --load-format dummy "${LOAD[@]}" --context 4096 -p 128 -n 128 --parallel 64 -r 2 \
-        --csv "$OUT/idle-model.csv"
-    start idle-serve --model "$model" --load-format dummy --context 4096
+    stage idle-model 60 "$HOST" bench model --model "$model" --load-format dummy "${LOAD[@]}" --context "$context" -p 128 -n "$((length / 2))" \
+        --parallel "$clients" -r 2 --read-buffer 64 --csv "$OUT/idle-model.csv"
+    start idle-serve --model "$model" --load-format dummy --context "$context"
     if [ -z "$address" ]; then FAILED+=(idle); return; fi
-    stage idle-warm 40 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 64 --extra-body '{"ignore_eos": true}'
+    stage idle-warm 40 "$HOST" bench serve --url "$address" --max-concurrency "$clients" --num-prompts "$clients" --input-len "$words" --output-len "$((length / 2))" \
+        --extra-body '{"ignore_eos": true}'
     if command -v nvidia-smi >/dev/null; then
-        nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
+        index=${index#:}
+        nvidia-smi -i "${index:-0}" --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100 > "$OUT/idle-samples.txt" &
         sampler=$!
     fi
-    timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency 48 --num-prompts 384 --output-len 256 --extra-body '{"ignore_eos": true}' \
+    timeout --kill-after=5 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients * 3 / 4))" --num-prompts "$prompts" --input-len "$words" --output-len "$length" \
+        --extra-body '{"ignore_eos": true}' \
         --csv "$OUT/idle-serve.csv" > "$OUT/idle-free.txt" 2>&1 &
     free=$!
     # The schema's list is longer than an answer may be.
-    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency 16 --num-prompts 128 --output-len 256 --seed 1 \
+    stage idle-load 60 "$HOST" bench serve --url "$address" --max-concurrency "$((clients / 4))" --num-prompts "$((prompts / 3))" --input-len "$words" --output-len "$length" --seed 1 \
         --csv "$OUT/idle-constrained.csv" --extra-body '{"chat_template_kwargs": {"enable_thinking": false}, "structured_outputs": {"json": {"type": "array", "minItems": 200,
             "items": {"type": "object", "required": ["name", "at", "tags"], "additionalProperties": false, "properties": {"name": {"type": "string", "maxLength": 12},
             "at": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}}}}}}}'
@@ -177,7 +208,7 @@ idle() {
     else
         echo "-- idle: there is no nvidia-smi to ask"
     fi
-    stop
+    stop idle
 }
 
 torch() {
@@ -189,8 +220,9 @@ serve() {
     start serve
     if [ -z "$address" ]; then FAILED+=(serve); return; fi
     stage answer 20 curl -sf "$address/v1/responses" -H 'content-type: application/json' -d '{"model": "qwen3-tiny", "input": "Who are you?"}'
-    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency 64 --num-prompts 256
-    stop
+    case $SIZES in small) set -- 4 8 8 16 ;; *) set -- 64 256 128 128 ;; esac
+    stage load 40 "$HOST" bench serve --url "$address" --max-concurrency "$1" --num-prompts "$2" --input-len "$3" --output-len "$4"
+    stop serve
 }
 
 sanitizer() {

@@ -138,7 +138,11 @@ impl Drop for ServerProcess {
     }
 }
 
-fn binary() -> PathBuf {
+/// Path of the binary: what `SLUICE_HOST` names, else the one that was built with the tests.
+///
+/// # Panics
+/// If this program has no path.
+pub fn binary() -> PathBuf {
     match std::env::var_os("SLUICE_HOST") {
         Some(path) => path.into(),
         None => std::env::current_exe().expect("this program has a path").with_file_name("../host"),

@@ -10,6 +10,7 @@ mod limits;
 mod lint;
 mod listen;
 mod load;
+mod log;
 mod mcp;
 mod models;
 mod parser;

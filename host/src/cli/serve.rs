@@ -1,6 +1,6 @@
 //! `host serve`: starts the server from its arguments.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +18,7 @@ use super::ending::{run_until_stopped, stop_signal};
 use super::limits::Switches;
 use super::listen::{ListenAddress, listen};
 use super::load::with_switch;
+use super::log::log_to_stderr;
 use super::mcp::McpArguments;
 use super::models::ModelArguments;
 use super::progress::show_loading;
@@ -88,7 +89,7 @@ impl ServeArguments {
 const PROMPT_THREADS: usize = 16;
 
 pub(super) fn run(arguments: ServeArguments) -> anyhow::Result<ExitCode> {
-    log_to_stderr(arguments.log_json);
+    log_to_stderr(arguments.log_json, "info");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(PROMPT_THREADS)
@@ -148,20 +149,6 @@ async fn serve(arguments: ServeArguments) -> anyhow::Result<()> {
 async fn reload_on_hangup(models: &Models, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         models.reload_parsers("signal").await;
-    }
-}
-
-/// Sends logs to stderr, filtered by `RUST_LOG`. Prompt text is logged at no level.
-fn log_to_stderr(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    if json {
-        subscriber.json().init();
-    } else {
-        subscriber.init();
     }
 }
 

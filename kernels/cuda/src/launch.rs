@@ -142,6 +142,11 @@ impl Args {
         &self.kinds[..self.len]
     }
 
+    /// The arguments, each in the first bytes of its slot.
+    pub fn slots(&self) -> &[u64] {
+        &self.slots[..self.len]
+    }
+
     /// Addresses of the arguments, as `cuLaunchKernel` takes them. They point into this value, which must outlive the call.
     /// Drivers read as many of them as the kernel has parameters.
     pub fn pointers(&self) -> [*mut c_void; MAX_ARGS] {

@@ -50,6 +50,6 @@ pub use qk_norm_rope_write::{HeadNorms, QkNormRopeWrite, kv_index, norm_rope_ref
 pub use rms_norm::{RmsNorm, rms_norm_reference};
 pub use sampling::{DrawRow, EditRow, MAX_TOP, Reference, Sample, SampledRow, sample_reference};
 pub use silu_mul::{SiluMul, silu_mul_reference};
-pub use source::{Arch, Defines, Source, Variant};
+pub use source::{Arch, Defines, Source, Variant, kernel_names};
 pub use tolerance::Tolerance;
 pub use variants::variants;

@@ -39,14 +39,19 @@ impl Hash for Source {
 impl Source {
     /// Names of the file's kernels, in order.
     pub fn entries(&self) -> Vec<&'static str> {
-        let after = self.text.split("\nKERNEL").skip(1);
-        after.filter_map(|text| text.split_once(" void ")?.1.split_once('(').map(|(name, _)| name)).collect()
+        kernel_names(self.text)
     }
 
     /// The prelude and the file's text, with `#line` directives for both.
     pub fn with_prelude(&self) -> String {
         format!("#line 1 \"prelude.cuh\"\n{PRELUDE}\n#line 1 \"{}\"\n{}", self.name, self.text)
     }
+}
+
+/// Names of the kernels in a text, in order.
+pub fn kernel_names(text: &str) -> Vec<&str> {
+    let after = text.split("\nKERNEL").skip(1);
+    after.filter_map(|text| text.split_once(" void ")?.1.split_once('(').map(|(name, _)| name)).collect()
 }
 
 /// Constants that a file is compiled with, sorted by name.

@@ -1,4 +1,4 @@
-//! NVRTC and cuBLASLt from a folder that the loader doesn't search: once a library is loaded by its path, cudarc finds it by its name.
+//! NVRTC and cuBLASLt from a folder that the loader doesn't search: once a library is loaded by its path, it is found by its name.
 #![expect(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use super::CudaError;
 
 /// Library that compiles kernels.
-const NVRTC: &str = "libnvrtc.so.13";
+pub(super) const NVRTC: &str = "libnvrtc.so.13";
 /// Library that NVRTC loads, and would search for on the loader's path alone.
 const BUILTINS: &str = "libnvrtc-builtins.so.13";
 
 /// Library that multiplies matrices of many rows; own kernels do without it.
-const CUBLASLT: &str = "libcublasLt.so.13";
+pub(super) const CUBLASLT: &str = "libcublasLt.so.13";
 
 /// Loads NVRTC from a folder, and cuBLASLt if it is there; they stay loaded as long as the process lives.
 ///

@@ -12,6 +12,7 @@ use host::model::{ModelLoadError, RunnerOptions, default_name, load_runner};
 
 use super::output::OutputArguments;
 use crate::cli::load::{LoadArguments, with_switch};
+use crate::cli::log::log_to_stderr;
 use crate::cli::progress::{show, show_loading};
 use crate::cli::table::Table;
 use crate::cli::values::number;
@@ -53,6 +54,8 @@ const MAX_TOKENS: u64 = 1 << 24;
 const READ_PASSES: usize = 3;
 
 pub(super) fn run(arguments: &BenchModelArguments) -> anyhow::Result<ExitCode> {
+    // Warnings change what is measured: the CPU instead of a GPU, or own kernels instead of a library's.
+    log_to_stderr(false, "warn");
     let output = arguments.output.open()?;
     let name = default_name(arguments.model.as_deref())?;
     let load = arguments.load.per_model(&[vec![name.clone()]])?;

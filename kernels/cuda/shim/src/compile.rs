@@ -1,5 +1,4 @@
-//! Compilation of a variant to functions of this process: its text behind the shim's header, the system's C++ compiler, a shared
-//! library.
+//! Compilation of a program to functions of this process: the system's C++ compiler, a shared library.
 //!
 //! Invariant: a library's name is the hash of all that it is made from. It is written to another file and renamed, so processes
 //! share the cache without locks.
@@ -17,13 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::ShimError;
 use crate::context::Context;
+use crate::program::Program;
 
-const HEADER: &str = concat!(
-    "#line 1 \"runtime.hpp\"\n",
-    include_str!("runtime.hpp"),
-    "#line 1 \"shim.hpp\"\n",
-    include_str!("shim.hpp")
-);
 /// The sanitizers trap at vectors whose address isn't a multiple of their size, and at indices outside of arrays.
 const OPTIONS: [&str; 14] = [
     "-x",
@@ -42,90 +36,100 @@ const OPTIONS: [&str; 14] = [
     "-fsanitize-undefined-trap-on-error",
 ];
 
+/// Most threads of a block of any kernel.
+pub(crate) const MAX_THREADS: u32 = 1024;
+
 /// Runs one thread of a kernel; the second argument has the addresses of the kernel's arguments.
 pub(crate) type Call = unsafe extern "C" fn(*mut Context, *const *mut c_void);
 /// Writes the sizes of a kernel's parameters and returns their number.
 type Parameters = unsafe extern "C" fn(*mut u32) -> u32;
 
-/// A kernel that can be called as long as this value lives.
+/// Compiled program. Its kernels can be called as long as this value or one of them lives.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub struct Module {
+    program: Arc<str>,
+    bounds: Arc<HashMap<String, u32>>,
+    library: Arc<Library>,
+}
+
+/// Kernel of a compiled program.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    pub(crate) name: Arc<str>,
     pub(crate) call: Call,
-    /// Size of each parameter in bytes.
-    pub(crate) sizes: Vec<u32>,
+    sizes: Vec<u32>,
+    /// Most threads of a block.
+    pub(crate) threads: u32,
     _library: Arc<Library>,
 }
 
-/// Library of a variant, loaded at first use. The lock is held while the library is compiled.
-type Slot = Arc<Mutex<Option<Arc<Library>>>>;
-static LIBRARIES: LazyLock<Mutex<HashMap<Variant, Slot>>> = LazyLock::new(Mutex::default);
+impl Kernel {
+    /// Size of each parameter in bytes.
+    pub fn parameters(&self) -> &[u32] {
+        &self.sizes
+    }
+}
+
+/// Module of a variant, compiled at first use. The lock is held while it is compiled.
+type Slot = Arc<Mutex<Option<Module>>>;
+static MODULES: LazyLock<Mutex<HashMap<Variant, Slot>>> = LazyLock::new(Mutex::default);
 
 /// The function of a kernel; its variant is compiled unless the cache has it.
-pub(crate) fn entry(kernel: &KernelId) -> Result<Entry, ShimError> {
-    let variant = kernel.variant();
-    let slot = Arc::clone(lock(&LIBRARIES).entry(variant).or_default());
+pub(crate) fn kernel(id: &KernelId) -> Result<Kernel, ShimError> {
+    let variant = id.variant();
+    let slot = Arc::clone(lock(&MODULES).entry(variant).or_default());
     let mut slot = lock(&slot);
-    let library = match &*slot {
-        Some(library) => Arc::clone(library),
-        None => Arc::clone(slot.insert(Arc::new(load(&variant)?))),
+    let module = match &*slot {
+        Some(module) => module,
+        None => slot.insert(Module::compile(&Program::from(&variant))?),
     };
-    find(kernel, library)
+    module.kernel(id.entry)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[expect(unsafe_code, reason = "functions of a library that this file wrote")]
-fn find(kernel: &KernelId, library: Arc<Library>) -> Result<Entry, ShimError> {
-    let unknown = |error: libloading::Error| ShimError::Launch {
-        kernel: kernel.to_string(),
-        reason: format!("no such kernel: {error}"),
-    };
-    // SAFETY: `text` gives these functions these types, for each entry.
-    let (call, parameters) = unsafe {
-        let call = library.get::<Call>(format!("shim_call_{}", kernel.entry)).map_err(unknown)?;
-        let parameters = library.get::<Parameters>(format!("shim_parameters_{}", kernel.entry));
-        (*call, *parameters.map_err(unknown)?)
-    };
-    let mut sizes = vec![0; MAX_ARGS];
-    // SAFETY: there is room for as many as a kernel may have, which the text asserts.
-    let len = unsafe { parameters(sizes.as_mut_ptr()) };
-    sizes.truncate(len as usize);
-    Ok(Entry { call, sizes, _library: library })
+impl Module {
+    /// Compiles a program, unless the cache has it, and loads it.
+    #[expect(unsafe_code, reason = "loads a library that this file wrote")]
+    pub fn compile(program: &Program) -> Result<Self, ShimError> {
+        let (text, compiler) = (program.cpp(), compiler());
+        let path = directory().join(format!("{}-{}.so", program.name(), digest(&text, &compiler)));
+        if !path.exists() {
+            build(program, &text, &compiler, &path)?;
+        }
+        // SAFETY: the library has no constructors.
+        let library = unsafe { Library::new(&path) };
+        let library = library.map_err(|error| ShimError::Cache { path, error: error.to_string() })?;
+        let bounds = Arc::new(program.launch_bounds());
+        Ok(Self { program: program.to_string().into(), bounds, library: Arc::new(library) })
+    }
+
+    /// Kernel of this name.
+    #[expect(unsafe_code, reason = "functions of a library that this file wrote")]
+    pub fn kernel(&self, entry: &str) -> Result<Kernel, ShimError> {
+        let name: Arc<str> = format!("{entry} of {}", self.program).into();
+        let unknown = |error: libloading::Error| ShimError::Launch {
+            kernel: name.to_string(),
+            reason: format!("no such kernel: {error}"),
+        };
+        // SAFETY: the program's text gives these functions these types, for each of its kernels.
+        let (call, parameters) = unsafe {
+            let call = self.library.get::<Call>(format!("shim_call_{entry}")).map_err(unknown)?;
+            let parameters = self.library.get::<Parameters>(format!("shim_parameters_{entry}"));
+            (*call, *parameters.map_err(unknown)?)
+        };
+        let mut sizes = vec![0; MAX_ARGS];
+        // SAFETY: there is room for as many as a kernel may have, which the text asserts.
+        let len = unsafe { parameters(sizes.as_mut_ptr()) };
+        sizes.truncate(len as usize);
+        let threads = self.bounds.get(entry).copied().unwrap_or(MAX_THREADS);
+        Ok(Kernel { name, call, sizes, threads, _library: Arc::clone(&self.library) })
+    }
 }
 
-/// The variant's text, and for each kernel a function that calls it with arguments as a driver takes them.
-fn text(variant: &Variant) -> String {
-    let mut text = String::new();
-    for (name, value) in variant.defines.iter() {
-        let _ = writeln!(text, "#define {name} {value}");
-    }
-    let _ = write!(text, "{HEADER}\n{}\n", variant.source.with_prelude());
-    for name in variant.source.entries() {
-        let _ = writeln!(
-            text,
-            "KERNEL void shim_call_{name}(shim::Context* c, void** args) {{ shim::context = c; shim::call({name}, args); }}\n\
-             KERNEL u32 shim_parameters_{name}(u32* sizes) {{ return shim::parameters({name}, sizes); }}"
-        );
-    }
-    text
-}
-
-#[expect(unsafe_code, reason = "loads a library that this file wrote")]
-fn load(variant: &Variant) -> Result<Library, ShimError> {
-    let text = text(variant);
-    let compiler = compiler();
-    let path = directory().join(format!("{}-{}.so", variant.source.name, digest(&text, &compiler)));
-    if !path.exists() {
-        build(variant, &text, &compiler, &path)?;
-    }
-    // SAFETY: the library has no constructors.
-    let library = unsafe { Library::new(&path) };
-    library.map_err(|error| ShimError::Cache { path, error: error.to_string() })
-}
-
-fn build(variant: &Variant, text: &str, compiler: &OsString, path: &Path) -> Result<(), ShimError> {
+fn build(program: &Program, text: &str, compiler: &OsString, path: &Path) -> Result<(), ShimError> {
     let failed = |error: std::io::Error| ShimError::Cache { path: path.into(), error: error.to_string() };
     let directory = directory();
     std::fs::create_dir_all(&directory).map_err(failed)?;
@@ -139,7 +143,7 @@ fn build(variant: &Variant, text: &str, compiler: &OsString, path: &Path) -> Res
         .map_err(|error| ShimError::NoCompiler { command: compiler.to_string_lossy().into_owned(), error })?;
     if !result.status.success() {
         let log = String::from_utf8_lossy(&result.stderr).into_owned();
-        return Err(ShimError::Compile { variant: variant.to_string(), log });
+        return Err(ShimError::Compile { program: program.to_string(), log });
     }
     std::fs::rename(output, path).map_err(failed)
 }
@@ -154,10 +158,13 @@ fn compiler() -> OsString {
     named.unwrap_or_else(|| ["c++", "g++", "clang++"].into_iter().find(exists).unwrap_or("c++").into())
 }
 
-/// Folder of the cache, beside the running test's, so that `cargo clean` removes it.
+/// Folder of the cache: `CUDA_SHIM_CACHE`, or a folder beside the running test's or binary's, so that `cargo clean` removes it.
 fn directory() -> PathBuf {
-    let test = std::env::current_exe().unwrap_or_default();
-    let built = test.ancestors().find(|path| path.ends_with("deps")).and_then(Path::parent);
+    if let Some(named) = std::env::var_os("CUDA_SHIM_CACHE") {
+        return named.into();
+    }
+    let program = std::env::current_exe().unwrap_or_default();
+    let built = program.ancestors().find(|path| path.join("deps").is_dir());
     built.map_or_else(std::env::temp_dir, Path::to_path_buf).join("cuda-shim")
 }
 

@@ -14,10 +14,10 @@ pub enum ShimError {
         error: std::io::Error,
     },
     /// The kernel's text doesn't compile as C++ behind the shim's header.
-    #[error("{variant} does not compile:\n{log}")]
+    #[error("{program} does not compile:\n{log}")]
     Compile {
-        /// Source and constants.
-        variant: String,
+        /// File and constants.
+        program: String,
         /// Output of the compiler.
         log: String,
     },

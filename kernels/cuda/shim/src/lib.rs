@@ -13,9 +13,14 @@ mod error;
 mod fault;
 mod fiber;
 mod hooks;
+mod launch;
 mod memory;
+mod program;
 mod shim;
 mod warp;
 
+pub use compile::{Kernel, Module};
 pub use error::ShimError;
+pub use launch::KernelLaunch;
+pub use program::Program;
 pub use shim::{Order, Shim};

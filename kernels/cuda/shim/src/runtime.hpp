@@ -55,6 +55,7 @@ void call(void (*kernel)(A...), void** args) {
 // Writes the sizes of a kernel's parameters; returns their number.
 template <class... A>
 u32 parameters(void (*)(A...), u32* sizes) {
+    static_assert(sizeof...(A) <= 24, "a kernel with more than MAX_ARGS parameters");
     u32 all[] = {(u32)sizeof(A)..., 0};
     for (u32 i = 0; i < sizeof...(A); i++) sizes[i] = all[i];
     return sizeof...(A);

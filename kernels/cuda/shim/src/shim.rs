@@ -6,12 +6,8 @@ use bytemuck::{NoUninit, Pod};
 use cuda_kernels::{DevicePtr, Launch};
 
 use crate::ShimError;
-use crate::block::{Block, Body};
-use crate::compile;
-use crate::context::Context;
-use crate::fault;
-use crate::hooks::HOOKS;
-use crate::memory::{Buffer, Memory};
+use crate::launch::KernelLaunch;
+use crate::memory::Memory;
 
 /// Order in which threads run. A kernel that lacks a barrier may give the right result in one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,9 +25,6 @@ pub struct Shim {
     memory: Mutex<Memory>,
     order: Order,
 }
-
-/// Greatest shared memory of a block on compute capability 9.0.
-const SHARED_BYTES: u32 = 227 << 10;
 
 impl Shim {
     /// A device without buffers that runs threads forward.
@@ -116,78 +109,11 @@ impl Shim {
 
     /// Runs a launch to its end.
     pub fn launch(&self, launch: &Launch) -> Result<(), ShimError> {
-        let error = |reason| ShimError::Launch { kernel: launch.kernel.to_string(), reason };
-        check(launch).map_err(error)?;
-        let entry = compile::entry(&launch.kernel)?;
-        let sizes: Vec<u32> = launch.args.kinds().iter().map(|kind| kind.size()).collect();
-        if sizes != entry.sizes {
-            return Err(error(format!("arguments of {sizes:?} bytes, parameters of {:?}", entry.sizes)));
-        }
-        fault::install();
-        let memory = self.memory();
-        let shared = Buffer::new(launch.shared_bytes as usize).map_err(|e| error(e.to_string()))?;
-        let args = launch.args.pointers();
-        let reversed = self.order == Order::Backward;
-        let body = Body { call: entry.call, args: args.as_ptr(), overlaps: launch.overlaps, reversed };
-        for block in blocks(launch.grid, reversed) {
-            shared.poison();
-            run(launch, body, block, &shared, &memory)?;
-        }
-        if shared.is_intact() {
-            Ok(())
-        } else {
-            Err(error("something was written around shared memory".into()))
-        }
+        self.run(&KernelLaunch::new(launch)?)
     }
-}
 
-/// Runs one block.
-fn run(
-    launch: &Launch,
-    body: Body,
-    block: [u32; 3],
-    shared: &Buffer,
-    memory: &Memory,
-) -> Result<(), ShimError> {
-    let context = Context {
-        thread: [0; 3],
-        block,
-        block_dim: launch.block,
-        grid_dim: launch.grid,
-        shared: shared.address(),
-        hooks: (&raw const HOOKS).cast(),
-        runtime: std::ptr::null(),
-    };
-    let threads = Block::new(context, body);
-    threads.run(memory).map_err(|failure| ShimError::Thread {
-        kernel: launch.kernel.to_string(),
-        block,
-        thread: threads.coordinates(failure.thread),
-        reason: failure.reason,
-    })
-}
-
-/// Checks the limits that every device has.
-fn check(launch: &Launch) -> Result<(), String> {
-    let Launch { grid, block, shared_bytes, .. } = launch;
-    let threads = block.iter().map(|n| u64::from(*n)).product::<u64>();
-    if threads == 0 || threads > 1024 || block[2] > 64 {
-        return Err(format!("a block of {block:?} threads"));
+    /// Runs a launch of a compiled kernel to its end.
+    pub fn run(&self, launch: &KernelLaunch) -> Result<(), ShimError> {
+        launch.run(self.order == Order::Backward, &self.memory())
     }
-    if grid.contains(&0) || grid[0] > i32::MAX.cast_unsigned() || grid[1] > 65535 || grid[2] > 65535 {
-        return Err(format!("a grid of {grid:?} blocks"));
-    }
-    if *shared_bytes > SHARED_BYTES {
-        return Err(format!("{shared_bytes} bytes of shared memory; a block has at most {SHARED_BYTES}"));
-    }
-    Ok(())
-}
-
-fn blocks([x, y, z]: [u32; 3], reversed: bool) -> impl Iterator<Item = [u32; 3]> {
-    let (x, y, z) = (u64::from(x), u64::from(y), u64::from(z));
-    let all = x * y * z;
-    #[expect(clippy::cast_possible_truncation, reason = "each is below a u32")]
-    (0..all)
-        .map(move |i| if reversed { all - 1 - i } else { i })
-        .map(move |i| [(i % x) as u32, (i / x % y) as u32, (i / (x * y)) as u32])
 }

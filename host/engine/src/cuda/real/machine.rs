@@ -4,6 +4,7 @@ use cudarc::driver::result::{self, device};
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
 
 use super::calls::Called;
+use super::{cublaslt, nvrtc};
 use crate::cuda::platform::{DeviceInfo, Platform};
 use crate::cuda::{CudaError, CudaVersion};
 
@@ -30,27 +31,11 @@ impl Platform for Machine {
     }
 
     fn nvrtc_version(&self) -> Option<CudaVersion> {
-        use cudarc::nvrtc::sys::{is_culib_present, nvrtcVersion};
-        // SAFETY: loads the compiler's library, which is made to be loaded by any process.
-        if !unsafe { is_culib_present() } {
-            return None;
-        }
-        let (mut major, mut minor) = (0, 0);
-        // SAFETY: every version has this function, and it writes two integers.
-        unsafe { nvrtcVersion(&raw mut major, &raw mut minor) }.result().ok()?;
-        Some(CudaVersion::new(major.unsigned_abs(), minor.unsigned_abs()))
+        nvrtc::version()
     }
 
     fn cublaslt_version(&self) -> Option<CudaVersion> {
-        use cudarc::cublaslt::sys::{cublasLtGetVersion, is_culib_present};
-        // SAFETY: loads the library, which is made to be loaded by any process.
-        if !unsafe { is_culib_present() } {
-            return None;
-        }
-        // SAFETY: every version has this function, which only returns a number: 130002 is 13.0.2.
-        let number = unsafe { cublasLtGetVersion() };
-        let part = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        Some(CudaVersion::new(part(number / 10_000), part(number / 100 % 100)))
+        cublaslt::version()
     }
 }
 

@@ -8,6 +8,7 @@ mod calls;
 mod context;
 mod cublaslt;
 mod driver;
+mod library;
 mod machine;
 mod modules;
 mod nvrtc;

@@ -11,6 +11,7 @@ mod kernels;
 mod launches;
 mod loads;
 mod nvrtc;
+mod on_simulator;
 mod products;
 mod published;
 mod rig;

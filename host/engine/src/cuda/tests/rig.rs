@@ -33,6 +33,11 @@ pub(super) fn is_a_gpu() -> bool {
     std::env::var("ENGINE_TESTS_DEVICE").is_ok_and(|device| device.starts_with("cuda"))
 }
 
+/// Whether shapes are small: on the shim, and where `ENGINE_TESTS_SIZES` is `small`, as on a simulated GPU.
+pub(super) fn is_small() -> bool {
+    !is_a_gpu() || std::env::var("ENGINE_TESTS_SIZES").is_ok_and(|sizes| sizes == "small")
+}
+
 /// The engine crate's folder at run time, which may differ from the folder at build time.
 pub(super) fn root() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)

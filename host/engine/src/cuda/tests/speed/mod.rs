@@ -2,7 +2,7 @@
 //! of many, and the bandwidth as a share of a copy's in the same run. Each launch has weights or a cache of its own, so that the
 //! second-level cache holds none of them.
 //!
-//! On the shim the times mean nothing: it launches the cases with small sizes.
+//! With small shapes, as on the shim, the times mean nothing: the cases are only launched.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use cuda_kernels::LinearStore;
 
 use super::products::device_with_library;
-use super::rig::is_a_gpu;
+use super::rig::is_small;
 use crate::ModelFiles;
 use crate::cuda::ops::LIBRARY_ROWS;
 use crate::models::ModelConfig;
@@ -69,19 +69,20 @@ fn print_row(kernel: &str, name: &str, rows: u32, prepared: &Prepared, seconds: 
 
 #[test]
 fn table() {
-    let gpu = is_a_gpu();
-    let (pool, activations, matrix) = if gpu { (6 << 30, 512 << 20, 8192) } else { (16 << 20, 4 << 20, 64) };
-    let mut bench = Bench::new(device_with_library(), pool, activations, if gpu { 5 } else { 1 });
+    let small = is_small();
+    let (pool, activations, matrix) =
+        if small { (16 << 20, 4 << 20, 64) } else { (6 << 30, 512 << 20, 8192) };
+    let mut bench = Bench::new(device_with_library(), pool, activations, if small { 1 } else { 5 });
     let copy = bench.copy();
     println!("copy {:.0} GB/s (read and written)", copy / 1e9);
     let rows = matrix / 2;
     let prepared = prepare(&mut bench, rows, linear(matrix, matrix, LinearStore::Bf16), 8);
     measure(&mut bench, "matmul rate", rows, &prepared, copy);
     for case in cases() {
-        let (name, rows, work) = if gpu { case } else { shrunk(case) };
+        let (name, rows, work) = if small { shrunk(case) } else { case };
         // Enough launches to read more bytes than caches hold, and to take long enough for the clock.
         let bytes = prepare(&mut bench, rows, work, 1).bytes;
-        let copies = if gpu { ((512 << 20) / bytes).clamp(4, 64) } else { 1 };
+        let copies = if small { 1 } else { ((512 << 20) / bytes).clamp(4, 64) };
         let prepared = prepare(&mut bench, rows, work, copies);
         measure(&mut bench, name, rows, &prepared, copy);
     }

@@ -1,0 +1,18 @@
+//! Writes the simulated libraries to a folder: `cargo run --release -p cuda-simulator --example install -- FOLDER`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: install FOLDER");
+        return ExitCode::FAILURE;
+    };
+    match cuda_simulator::install(&folder) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

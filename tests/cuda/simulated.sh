@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A trial of run.sh on a simulated GPU (package cuda-simulator), with small shapes: `simulated.sh [STAGE…]`. It shows what is wrong with the
+# script and with the code that calls CUDA, before a session on a GPU begins. Fails if a stage fails, or if the simulated driver was called in
+# a wrong way. nvidia-smi and compute-sanitizer are replaced by scripts that do little.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+BUILT=${CARGO_TARGET_DIR:-$PWD/target}
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+cargo build --quiet --release --locked
+cargo run --quiet --release --locked -p cuda-simulator --example install -- "$WORK/cuda"
+mkdir -p "$WORK/carry" "$WORK/bin"
+ln -s "$BUILT/release/host" "$WORK/carry/host"
+TESTS=$(cargo test --release --locked -p engine --lib --no-run 2>&1 | sed -n 's/.*(\(.*engine-[0-9a-f]*\)).*/\1/p' | tail -1)
+ln -s "$(realpath "$TESTS")" "$WORK/carry/engine-tests"
+ln -s "$WORK/cuda/libraries" "$WORK/carry/lib"
+
+cat > "$WORK/bin/nvidia-smi" <<'END'
+#!/bin/sh
+case "$*" in
+"") echo "Simulated GPU" ;;
+"-i 0 --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 100") while :; do echo 57; sleep 0.1; done ;;
+*) exit 1 ;;
+esac
+END
+cat > "$WORK/bin/compute-sanitizer" <<'END'
+#!/bin/sh
+[ "$1 $3 $4" = "--tool --error-exitcode 1" ] && shift 4 && exec "$@"
+END
+chmod +x "$WORK"/bin/*
+
+export OUT=${OUT:-$BUILT/cuda/simulated}
+rm -rf "$OUT"
+# The server runs from another folder than the tests, and shares what their kernels are compiled to.
+env PATH="$WORK/bin:$PATH" LD_LIBRARY_PATH="$WORK/cuda/driver" CARRY="$WORK/carry" SIZES=small CUDA_SHIM_CACHE="$BUILT/release/cuda-shim" \
+    tests/cuda/run.sh cuda:0 "$@"
+if grep -r "simulated CUDA:" "$OUT"; then exit 1; fi

@@ -1,0 +1,139 @@
+//! A machine with the simulated CUDA, and the binary `host` on it.
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cuda_simulator::Installed;
+
+/// Longest time that a test waits for a process to end.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Folders with CUDA's libraries.
+pub(crate) struct Machine {
+    folder: tempfile::TempDir,
+    installed: Installed,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let installed = cuda_simulator::install(folder.path()).expect("libraries");
+        Self { folder, installed }
+    }
+
+    /// Folder of the driver, where the loader looks.
+    pub(crate) fn driver(&self) -> &Path {
+        &self.installed.driver
+    }
+
+    /// Folder of NVRTC and cuBLASLt.
+    pub(crate) fn libraries(&self) -> &Path {
+        &self.installed.libraries
+    }
+
+    /// The binary on this machine, which `settings` describe as `SIMULATED_CUDA` does. With `none` the machine has no driver.
+    pub(crate) fn host(&self, settings: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(tests::process::binary());
+        let folder = if settings == "none" { self.folder.path() } else { &self.installed.driver };
+        command
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("SIMULATED_CUDA", if settings == "none" { "" } else { settings })
+            .env_remove("SLUICE_API_KEY")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `host serve` of the embedded model, with all libraries.
+    pub(crate) fn serve(&self, settings: &str, arguments: &[&str]) -> Command {
+        let mut command = self.serve_without_libraries(settings, arguments);
+        command.arg("--cuda-libs").arg(self.libraries());
+        command
+    }
+
+    /// `host serve` of the embedded model. Only the driver is where the loader looks.
+    pub(crate) fn serve_without_libraries(&self, settings: &str, arguments: &[&str]) -> Command {
+        let mut command = self.host(settings, &["serve", "--listen", "127.0.0.1:0", "--seal-key", "none"]);
+        command
+            .args(["--kernel-cache", "none", "--plugins"])
+            .arg(self.folder.path())
+            .arg("--parser-cache")
+            .arg(std::env::temp_dir().join("sluice-tests/parsers"))
+            .args(arguments);
+        command
+    }
+}
+
+/// A server process. It is killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    errors: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts a server and waits for its address.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary");
+        let mut pipe = child.stderr.take().expect("piped");
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = pipe.read_to_string(&mut text);
+            text
+        });
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let address =
+            lines.find_map(|line| line.strip_prefix("address")?.trim().strip_prefix("http://")?.parse().ok());
+        // What it prints behind its address fits in the pipe, which lives as long as this thread.
+        std::mem::forget(lines);
+        let Some(address) = address else {
+            let _ = child.wait();
+            panic!("no address: {}", errors.join().unwrap_or_default());
+        };
+        Self { child, address, errors: Some(errors) }
+    }
+
+    /// Asks the process to end, as an operator does.
+    pub(crate) fn terminate(&self) {
+        let told = Command::new("kill").arg(self.child.id().to_string()).status();
+        assert!(told.is_ok_and(|status| status.success()), "it could not be told");
+    }
+
+    /// Waits until the process has ended; returns its status and what it wrote to stderr.
+    pub(crate) fn ended(mut self) -> (ExitStatus, String) {
+        let status = wait(&mut self.child);
+        let errors = self.errors.take().expect("taken once").join().expect("a reader");
+        (status, errors)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command to its end; returns whether it succeeded, its output and what it wrote to stderr. It must not panic.
+pub(crate) fn run(command: &mut Command) -> (bool, String, String) {
+    let output = command.output().expect("the binary");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(!errors.contains("panicked") && output.status.code().is_some(), "{errors}");
+    (output.status.success(), out, errors)
+}
+
+fn wait(child: &mut Child) -> ExitStatus {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the process doesn't end");
+}
