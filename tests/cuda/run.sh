@@ -33,11 +33,12 @@ if [ "${1:-}" = build ]; then build; exit; fi
 
 DEVICE=${1:-cuda:0}
 shift || true
-STAGES=${*:-state kernels table goldens shapes idle compile serve steps torch sanitizer}
+STAGES=${*:-state kernels table goldens shapes idle compile loading serve steps torch sanitizer}
 OUT=${OUT:-target/cuda/results}
 mkdir -p "$OUT"
-KERNELS=$(mktemp -d)
-trap 'rm -rf "$KERNELS"' EXIT
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+KERNELS=$WORK/kernels
 # The compiler of kernels: the carried one, that of the machine's toolkit, or that of its Python packages. If empty, it's left to the system's loader.
 NVRTC=
 for file in "$CARRY/lib/libnvrtc.so.13" /usr/local/cuda*/targets/*/lib/libnvrtc.so.13 /usr/local/cuda*/lib64/libnvrtc.so.13 \
@@ -122,21 +123,26 @@ steps() {
     stage deterministic 30 "$CARRY/engine-tests" --nocapture cuda::tests::deterministic
 }
 
-# Figures of models at batch 1, 64 and 256, and of prompts. On a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth
-# (`memory`) counts the weights' bytes times steps per second.
+# Figures of models. Qwen3-8B's answers of 1,280 tokens have as long a context on average as 1,024 behind a prompt of 128, which others publish. On
+# a GPU the bytes of operations aren't counted yet: the share of the copy bandwidth (`memory`) counts the weights' bytes times steps per second.
 shapes() {
-    local model
     if [ "$SIZES" = small ]; then
-        stage bench-qwen3-tiny 90 "$HOST" bench model --model host/models/qwen3-tiny --load-format dummy "${LOAD[@]}" "${SMALL[@]}" \
-            --csv "$OUT/qwen3-tiny.csv"
+        bench_shape qwen3-tiny 1024 "${SMALL[@]}"
         return
     fi
-    for model in qwen3-0.6b qwen3-8b gpt-oss-20b moonlight; do
-        set -- -p 512,8192 -n 128 --parallel 1,64,256 -r 2
-        [ "$model" = moonlight ] && set -- -p 512 "${@:3}"
-        stage "bench-$model" 90 "$HOST" bench model --model "tests/cuda/shapes/$model" --load-format dummy \
-            "${LOAD[@]}" --context "$([ "$model" = moonlight ] && echo 8192 || echo 10240)" "$@" --csv "$OUT/$model.csv"
-    done
+    bench_shape qwen3-8b 10240 -p 512,8192 -n 1280 --parallel 1,64,256 -r 1
+    bench_shape qwen3-0.6b 10240 -p 512,8192 -n 256 --parallel 1,64,256 -r 2
+    bench_shape gpt-oss-20b 10240 -p 512,8192 -n 256 --parallel 1,64 -r 2
+    bench_shape moonlight 8192 -p 512,8000 -n 128 --parallel 1,64 -r 2
+    bench_shape qwen3-8b-fp8 10240 -p 512,8192 -n 256 --parallel 1,64 -r 1
+}
+
+# bench_shape NAME CONTEXT ARGUMENT…: measures random weights of a shape.
+bench_shape() {
+    local name=$1 context=$2 model=tests/cuda/shapes/$1
+    [ -d "$model" ] || model=host/models/$name
+    shift 2
+    stage "bench-$name" 120 "$HOST" bench model --model "$model" --load-format dummy "${LOAD[@]}" --context "$context" "$@" --csv "$OUT/$name.csv"
 }
 
 # start NAME ARGUMENT…: starts a server and sets `address` to its URL, or to nothing if it failed.
@@ -163,21 +169,58 @@ stop() {
     note "$1-end" $? "$begin"
 }
 
+# small_model FOLDER: a folder with a small model's tokenizer and, on a GPU, Qwen3-8B's shape with the tokenizer's vocabulary.
+small_model() {
+    local file
+    mkdir -p "$1"
+    for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json config.json; do
+        cp "host/models/qwen3-tiny/$file" "$1/"
+    done
+    [ "$SIZES" = small ] || sed 's/"vocab_size": [0-9]*/"vocab_size": 768/' tests/cuda/shapes/qwen3-8b/config.json > "$1/config.json"
+}
+
+# ready NAME ARGUMENT…: starts a server, and prints the seconds until it answers.
+ready() {
+    local name=$1 began=${EPOCHREALTIME/./} took
+    start "$@"
+    if [ -z "$address" ]; then FAILED+=("$name"); return; fi
+    took=$(((${EPOCHREALTIME/./} - began) / 1000))
+    echo "-- $name: $took ms, $((CHECKPOINT_BYTES / 1000 / took)) MB/s of the checkpoint" | tee -a "$OUT/loading.txt"
+    stop "$name"
+}
+
+# forget FILE: removes it from memory, so that the next reader waits for the disk.
+forget() {
+    python3 -c 'import os, sys; os.posix_fadvise(os.open(sys.argv[1], os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)' "$1"
+}
+
+# Start of a checkpoint that is read from the disk, without and with cached kernels, and from memory; beside them, dd's figure of the disk.
+loading() {
+    local model=$WORK/checkpoint
+    small_model "$model"
+    stage checkpoint 90 python3 tests/cuda/checkpoint.py "$model"
+    local file=$model/model.safetensors
+    [ -f "$file" ] || return
+    CHECKPOINT_BYTES=$(stat -c %s "$file")
+    forget "$file"
+    stage disk 60 dd if="$file" of=/dev/null bs=16M
+    rm -rf "$KERNELS"
+    forget "$file"
+    ready first-start-from-disk --model "$model" --context 768
+    forget "$file"
+    ready start-from-disk --model "$model" --context 768
+    ready start-from-memory --model "$model" --context 768
+    rm -rf "$model"
+}
+
 # Idle time of the GPU while 64 clients are answered, a quarter of them in JSON by a nested schema: nvidia-smi's share of time without a running
 # kernel, and the tokens per second beside those of the same model without a server. Answers have the requested length; the model has
 # Qwen3-8B's shape and the vocabulary of a small model.
 idle() {
-    local model=$OUT/idle-model file sampler= free index=${DEVICE#cuda}
+    local model=$OUT/idle-model sampler= free index=${DEVICE#cuda}
     local clients=64 prompts=384 words=128 length=256 context=4096
     [ "$SIZES" = small ] && clients=4 prompts=6 words=8 length=12
-    mkdir -p "$model"
-    for file in tokenizer.json tokenizer_config.json chat_template.jinja generation_config.json; do
-        cp "host/models/qwen3-tiny/$file" "$model/"
-    done
-    case $SIZES in
-    small) cp host/models/qwen3-tiny/config.json "$model/" ;;
-    *) sed 's/"vocab_size": [0-9]*/"vocab_size": 768/' tests/cuda/shapes/qwen3-8b/config.json > "$model/config.json" ;;
-    esac
+    small_model "$model"
     stage idle-model 60 "$HOST" bench model --model "$model" --load-format dummy "${LOAD[@]}" --context "$context" -p 128 -n "$((length / 2))" \
         --parallel "$clients" -r 2 --read-buffer 64 --csv "$OUT/idle-model.csv"
     start idle-serve --model "$model" --load-format dummy --context "$context"
@@ -213,7 +256,9 @@ idle() {
 
 torch() {
     case $DEVICE in cuda*) ;; *) echo "-- torch: nothing to compare on the CPU"; return ;; esac
-    if python3 -c 'import torch' 2>/dev/null; then stage torch 60 python3 tests/cuda/beside.py; else echo "-- torch: it isn't installed here"; fi
+    python3 -c 'import torch' 2>/dev/null || { echo "-- torch: it isn't installed here"; return; }
+    stage torch 60 python3 tests/cuda/beside.py
+    stage transformers 120 python3 tests/cuda/decode_peer.py tests/cuda/shapes/qwen3-8b 512 256 1 64
 }
 
 serve() {

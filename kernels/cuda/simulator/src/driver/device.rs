@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_uint};
 
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute, CUresult};
 
+use super::module::MOST_SHARED_BYTES;
 use crate::call::{Outcome, driver, put, wrong};
 use crate::settings::SETTINGS;
 
@@ -81,6 +82,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
             Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE => {
                 c_int::from(SETTINGS.exclusive) * EXCLUSIVE_PROCESS
             }
+            Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN => MOST_SHARED_BYTES,
             other => {
                 let reason = format!("{other:?} isn't simulated");
                 return Err(wrong("cuDeviceGetAttribute", CUresult::CUDA_ERROR_INVALID_VALUE, reason));

@@ -14,7 +14,7 @@ use crate::settings::SETTINGS;
 /// Dynamic shared memory of a block that a function may use before it is allowed more.
 const USUAL_SHARED_BYTES: u32 = 48 << 10;
 /// Greatest dynamic shared memory of a block, on compute capability 9.0.
-const MOST_SHARED_BYTES: c_int = 227 << 10;
+pub(super) const MOST_SHARED_BYTES: c_int = 227 << 10;
 
 /// A kernel, and the dynamic shared memory that its launches may use.
 #[derive(Debug)]
