@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests that take too long for every commit: property tests with ten times as many cases, ten thousand instances of a parser, 500 runs
 # of a parser's proof under load, the GPU engine's tests and the script for GPUs on a simulated CUDA, the JSON-Schema test suite in every
-# format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof fails; benchmarks print their figures and never fail. Run it on a machine without other work.
+# format's grammars, every order of threads, and the benchmarks of starts and bodies. Fails if a test or a proof fails; benchmarks print their
+# figures and never fail. Run it on a machine without other work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

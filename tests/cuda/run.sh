@@ -114,6 +114,7 @@ compile() {
 
 goldens() {
     stage goldens 60 "$CARRY/engine-tests" --nocapture cuda::tests::goldens
+    stage families 60 "$CARRY/engine-tests" --nocapture cuda::tests::families cuda::tests::beside_cpu cuda::tests::drawn
     stage sampling 30 "$CARRY/engine-tests" --nocapture cuda::tests::sampling
     stage products 60 "$CARRY/engine-tests" --nocapture cuda::tests::products cuda::real
 }

@@ -22,23 +22,31 @@ fn ends(answer: &Answer) -> Vec<String> {
     types.filter(|kind| ENDS.contains(&kind.as_str())).collect()
 }
 
-/// The third decode step fails with an error that a device doesn't recover from. The machine has no cuBLASLt.
+/// One decode step fails with an error that passes, a later one with an error that a device doesn't recover from. The machine has no
+/// cuBLASLt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_stream_gets_one_error_and_the_process_fails() {
+async fn each_stream_of_a_failed_step_gets_one_error_and_a_lost_gpu_ends_the_process() {
     let machine = Machine::new();
     std::fs::remove_file(machine.libraries().join("libcublasLt.so.13")).expect("it is there");
-    let server = Server::start(&mut machine.serve("fail=cuGraphLaunch:3:700", &["--device", "cuda:0"]));
+    let failures = "fail=cuGraphLaunch:3:2,fail=cuGraphLaunch:20:700";
+    let server = Server::start(&mut machine.serve(failures, &["--device", "cuda:0"]));
+    let first = post(server.address, "/v1/responses", &question("Who are you?")).await;
+    assert_eq!(ends(&first), ["error", "response.failed"]);
+    assert!(health(server.address).expect("an answer").starts_with("HTTP/1.1 200 "));
     let bodies = ["Who are you?", "Hello"].map(question);
     let asked = bodies.iter().map(|body| post(server.address, "/v1/responses", body));
     let answers = futures_util::future::join_all(asked).await;
     for answer in &answers {
         assert_eq!(ends(answer), ["error", "response.failed"]);
+        assert!(answer.events().len() > 6, "tokens came before");
     }
     unhealthy(server.address);
     let (status, errors) = server.ended();
     assert!(status.code().is_some_and(|code| code != 0), "{status}");
     assert!(!errors.contains("panicked") && !errors.contains("simulated CUDA:"), "{errors}");
-    assert!(errors.contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{errors}");
+    for part in ["CUDA_ERROR_OUT_OF_MEMORY (2)", "CUDA_ERROR_ILLEGAL_ADDRESS (700)"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
     assert!(errors.contains("libcublasLt.so.13 not found: own kernels"), "{errors}");
 }
 

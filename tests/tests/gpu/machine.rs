@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use cuda_simulator::Installed;
 
+/// Settings of a machine without a driver.
+pub(crate) const NO_DRIVER: &str = "no driver";
+
 /// Longest time that a test waits for a process to end.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -35,14 +38,15 @@ impl Machine {
         &self.installed.libraries
     }
 
-    /// The binary on this machine, which `settings` describe as `SIMULATED_CUDA` does. With `none` the machine has no driver.
+    /// The binary on this machine, which `settings` describe as `SIMULATED_CUDA` does.
     pub(crate) fn host(&self, settings: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(tests::process::binary());
-        let folder = if settings == "none" { self.folder.path() } else { &self.installed.driver };
+        let has_driver = settings != NO_DRIVER;
+        let folder = if has_driver { &self.installed.driver } else { self.folder.path() };
         command
             .args(arguments)
             .env("LD_LIBRARY_PATH", folder)
-            .env("SIMULATED_CUDA", if settings == "none" { "" } else { settings })
+            .env("SIMULATED_CUDA", if has_driver { settings } else { "" })
             .env_remove("SLUICE_API_KEY")
             .stdin(Stdio::null());
         command

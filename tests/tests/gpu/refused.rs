@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::machine::{Machine, run};
+use super::machine::{Machine, NO_DRIVER, run};
 
 /// Runs a command that must fail with one line of error, which has all `parts`.
 fn refuses(command: &mut Command, parts: &[&str]) {
@@ -34,6 +34,21 @@ fn a_machine_that_lacks_something_says_what() {
     for (settings, parts) in cases {
         refuses(&mut machine.serve(settings, &ON_GPU), parts);
     }
+}
+
+#[test]
+fn a_machine_without_a_driver_says_that_the_cpu_works() {
+    // A driver of this machine would be found.
+    if std::path::Path::new("/dev/nvidiactl").exists() {
+        return;
+    }
+    let machine = Machine::new();
+    refuses(
+        &mut machine.serve(NO_DRIVER, &ON_GPU),
+        &["no NVIDIA driver (libcuda.so.1 not found); --device cpu works"],
+    );
+    let (listed, out, errors) = run(&mut machine.host(NO_DRIVER, &["devices"]));
+    assert!(listed && errors.is_empty() && out.contains("auto     cpu\n"), "{out}{errors}");
 }
 
 /// Errors late in the start: while kernels run for the first time, and while graphs are recorded.
