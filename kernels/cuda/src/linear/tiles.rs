@@ -2,13 +2,17 @@
 
 use super::{Linear, LinearInput, LinearStore};
 use crate::check::{self, THREADS};
-use crate::{Args, Defines, KernelId, Launch, Source, Variant};
+use crate::{Args, Defines, FP8_ROWS, Fp8Scales, KernelId, Launch, Source, Variant};
 
 static SOURCE: Source = Source {
     name: "linear_tiles.cu",
     text: concat!(
-        "#line 1 \"linear_store.cuh\"\n",
+        "#line 1 \"fp8.cuh\"\n",
+        include_str!("../../fp8.cuh"),
+        "\n#line 1 \"linear_store.cuh\"\n",
         include_str!("../../linear_store.cuh"),
+        "\n#line 1 \"linear_tile.cuh\"\n",
+        include_str!("../../linear_tile.cuh"),
         "\n#line 1 \"linear_tiles.cu\"\n",
         include_str!("../../linear_tiles.cu")
     ),
@@ -21,17 +25,30 @@ struct Tile {
     m: u32,
     /// Rows of the weight.
     n: u32,
-    /// Parts of K in shared memory at a time, 64 bytes of each row.
-    stages: u32,
 }
 
 impl Tile {
-    const LARGE: Self = Self { m: 128, n: 128, stages: 4 };
-    const SMALL: Self = Self { m: 64, n: 64, stages: 12 };
+    const LARGE: Self = Self { m: 128, n: 128 };
+    const SMALL: Self = Self { m: 64, n: 64 };
 
     /// Up to 64 rows the tiles are small: there are more blocks, and fewer rows are padding.
     fn of(rows: u32) -> Self {
         if rows > Self::SMALL.m { Self::LARGE } else { Self::SMALL }
+    }
+
+    /// Parts of K in shared memory at a time. Small tiles have as many bytes of the weight under way as about 100 kB hold.
+    fn stages(self, fp8: u32) -> u32 {
+        match (self.m > Self::SMALL.m, fp8) {
+            (true, _) => 4,
+            (false, 0) => 12,
+            (false, _) => 16,
+        }
+    }
+
+    /// Bytes of all stages: 32 columns of each row of x and of the weight, and a scale for each eight rows of FP8.
+    fn shared_bytes(self, fp8: u32) -> u32 {
+        let weight = if fp8 == 0 { self.n * 64 } else { self.n * 32 + self.n / FP8_ROWS * 4 };
+        self.stages(fp8) * (self.m * 64 + weight)
     }
 }
 
@@ -44,38 +61,34 @@ impl Linear {
         let (x, _) = self.checked();
         let LinearInput::Bf16(_) = self.x else { return None };
         let tile = Tile::of(self.rows);
-        let width = check::width(self.inputs, &[x, self.weight]);
+        let width = check::width(self.inputs, &[x, self.weight.at]);
+        let (fp8, scales) = self.weight.format();
+        let args = Args::new().ptr(x).ptr(self.weight.at).ptr(scales).optional(self.bias).ptr(self.out);
+        let block_shift = self.weight.fp8.map_or(0, Fp8Scales::block_shift);
         Some(Launch {
             kernel: KernelId {
                 source: &SOURCE,
-                defines: variant(tile, width, self.store).defines,
+                defines: variant(tile, width, self.store, fp8).defines,
                 entry: "linear_tiles",
             },
             grid: [self.rows.div_ceil(tile.m), self.outputs.div_ceil(tile.n), 1],
             block: [THREADS, 1, 1],
-            shared_bytes: tile.stages * (tile.m + tile.n) * 64,
-            args: Args::new()
-                .ptr(x)
-                .ptr(self.weight)
-                .optional(self.bias)
-                .ptr(self.out)
-                .u32(self.rows)
-                .u32(self.outputs)
-                .u32(self.inputs),
+            shared_bytes: tile.shared_bytes(fp8),
+            args: args.u32(self.rows).u32(self.outputs).u32(self.inputs).u32(block_shift),
             overlaps: true,
         })
     }
 }
 
-fn variant(tile: Tile, width: u32, store: LinearStore) -> Variant {
-    let Tile { m, n, stages } = tile;
-    let defines =
-        [("TILE_M", m), ("TILE_N", n), ("STAGES", stages), ("WIDTH", width), ("STORE", store.define())];
-    Variant { source: &SOURCE, defines: Defines::new(&defines) }
+fn variant(tile: Tile, width: u32, store: LinearStore, fp8: u32) -> Variant {
+    let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n), ("STAGES", tile.stages(fp8))];
+    let format = [("WIDTH", width), ("STORE", store.define()), ("FP8", fp8)];
+    Variant { source: &SOURCE, defines: Defines::new(&[sizes, format].concat()) }
 }
 
 pub(super) fn variants() -> Vec<Variant> {
-    let stores = || LinearStore::ALL.into_iter();
-    let of = |tile, width| stores().map(move |store| variant(tile, width, store));
-    [Tile::LARGE, Tile::SMALL].into_iter().flat_map(|tile| of(tile, 8).chain(of(tile, 1))).collect()
+    let of = |tile, (width, fp8)| LinearStore::ALL.map(|store| variant(tile, width, store, fp8));
+    // Rows of FP8 begin at multiples of 16 bytes.
+    let formats = |tile| [(8, 0), (1, 0), (8, 1)].map(|format| of(tile, format)).concat();
+    [Tile::LARGE, Tile::SMALL].into_iter().flat_map(formats).collect()
 }
