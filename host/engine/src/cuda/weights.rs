@@ -52,18 +52,15 @@ impl WeightUpload {
             WeightRole::Embedding { .. } => None,
             _ => Fp8Contents::of(&parts.iter().collect::<Vec<_>>()),
         };
-        let weight = match fp8 {
-            Some(Fp8Contents { codes, scales, block_cols }) => {
-                let at = self.put_rows(driver, &codes, is_interleaved.then_some(INTERLEAVED * cols))?;
-                let row_bytes = cols.div_ceil(block_cols as usize) * size_of::<f32>();
-                let scales = self.put_rows(driver, &scales, is_interleaved.then_some(row_bytes))?;
-                LinearWeight { at, fp8: Some(Fp8Scales { at: scales, block_cols }) }
-            }
-            None => {
-                let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
-                let piece = is_interleaved.then_some(INTERLEAVED * cols * 2);
-                LinearWeight::bf16(self.put_rows(driver, &contents, piece)?)
-            }
+        let weight = if let Some(Fp8Contents { codes, scales, block_cols }) = fp8 {
+            let at = self.put_rows(driver, &codes, is_interleaved.then_some(INTERLEAVED * cols))?;
+            let row_bytes = cols.div_ceil(block_cols as usize) * size_of::<f32>();
+            let scales = self.put_rows(driver, &scales, is_interleaved.then_some(row_bytes))?;
+            LinearWeight { at, fp8: Some(Fp8Scales { at: scales, block_cols }) }
+        } else {
+            let contents = parts.iter().map(Content::bf16).collect::<Result<Vec<_>, _>>()?;
+            let piece = is_interleaved.then_some(INTERLEAVED * cols * 2);
+            LinearWeight::bf16(self.put_rows(driver, &contents, piece)?)
         };
         Ok(DeviceMatrix { weight, rows, cols, is_interleaved })
     }

@@ -11,6 +11,8 @@ static SOURCE: Source = Source {
         include_str!("../../fp8.cuh"),
         "\n#line 1 \"linear_store.cuh\"\n",
         include_str!("../../linear_store.cuh"),
+        "\n#line 1 \"linear_skinny_x.cuh\"\n",
+        include_str!("../../linear_skinny_x.cuh"),
         "\n#line 1 \"linear_skinny.cu\"\n",
         include_str!("../../linear_skinny.cu")
     ),

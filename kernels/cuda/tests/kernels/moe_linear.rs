@@ -255,7 +255,7 @@ fn every_fp8_weight_is_exact() {
     let (n, k) = (256usize, 64usize);
     let codes: Vec<u8> =
         (0..n * k).map(|i| (i / k) as u8).map(|code| if code & 0x7f == 0x7f { 0 } else { code }).collect();
-    let scales: Vec<f32> = (0..n / 8).map(|group| 2f32.powi(group as i32 * 5 - 100) * 1.25).collect();
+    let scales: Vec<f32> = (0..32).map(|group| 2f32.powi(group * 5 - 100) * 1.25).collect();
     let x: Vec<f32> = (0..16 * k).map(|i| if i % k == i / k { 1.0 } else { 0.0 }).collect();
     let value = |row: usize| f64::from(e4m3_value(codes[row * k])) * f64::from(scales[row / 8]);
     let wanted: Vec<f64> = (0..16 * n).map(|i| value(i % n)).collect();
