@@ -146,29 +146,36 @@ fn interleaved<'a>(contents: &'a [Content<'a>], piece: usize) -> Vec<Content<'a>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::Weights;
+    use crate::models::{CodeKind, Weights};
 
-    #[test]
-    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
-        let (rows, cols) = (24, 3);
-        let weights = Weights::random(5);
-        let parts = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
-        let mut wanted = Vec::new();
-        for group in 0..rows / INTERLEAVED {
-            for part in &parts {
-                let row = INTERLEAVED * cols * 2;
-                wanted.extend_from_slice(&part.bytes()[group * row..][..row]);
-            }
-        }
-        let contents: Vec<_> = parts.iter().map(Content::Plain).collect();
-        let contents = interleaved(&contents, INTERLEAVED * cols * 2);
-        for piece in [2, 10, 48, 50, wanted.len()] {
+    /// Checks two contents of rows of `row` bytes, written in pieces of any size.
+    fn check_interleaved(contents: &[Content<'_>; 2], row: usize, sizes: &[usize]) {
+        let group = INTERLEAVED * row;
+        let whole = contents.each_ref().map(|content| {
+            let mut bytes = vec![0; content.bytes()];
+            content.write(0, &mut bytes);
+            bytes
+        });
+        let groups = whole[0].chunks(group).zip(whole[1].chunks(group));
+        let wanted: Vec<u8> = groups.flat_map(|(gate, up)| [gate, up].concat()).collect();
+        let contents = interleaved(contents, group);
+        for piece in sizes.iter().copied().chain([wanted.len()]) {
             let mut got = vec![0; wanted.len()];
             for (i, out) in got.chunks_mut(piece).enumerate() {
                 write_all(&contents, i * piece, out);
             }
             assert_eq!(got, wanted, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn rows_of_gate_and_up_are_interleaved_wherever_a_copy_begins() {
+        let (rows, cols) = (24, 3);
+        let weights = Weights::random(5);
+        let tensors = ["gate", "up"].map(|name| weights.tensor(name, &[rows, cols]).unwrap());
+        check_interleaved(&tensors.each_ref().map(Content::Plain), 2 * cols, &[2, 10, 48, 50]);
+        let codes = ["gate", "up"].map(|name| weights.codes(name, &[rows, cols], CodeKind::E4m3).unwrap());
+        check_interleaved(&codes.each_ref().map(Content::Codes), cols, &[1, 5, 24, 25]);
     }
 
     #[test]
