@@ -13,7 +13,8 @@ DEVICE u32 place(u32 row, u32 chunk) {
     return row * RowBytes + (chunk ^ swap) * 16;
 }
 
-// A matrix [rows, cols] whose tiles a block loads; each thread loads a chunk of 16 bytes of every 256 / (RowBytes / 16)th row.
+// A matrix [rows, cols] whose tiles a block loads; each thread loads a chunk of 16 bytes of every
+// THREADS / (RowBytes / 16)th row.
 template <u32 RowBytes>
 struct Tiled {
     const u8* matrix;
@@ -30,7 +31,7 @@ DEVICE Tiled<RowBytes> tiled(const void* matrix, u32 first, u32 rows, u32 cols) 
 // Begins to load the tile's columns from `k` on. Chunks are counted in 32 bits, so that addresses take few registers.
 template <u32 Tile, u32 RowBytes>
 DEVICE void load_tile(u8* tile, const Tiled<RowBytes>& matrix, u32 k) {
-    constexpr u32 CHUNKS = RowBytes / 16, ROWS = 256 / CHUNKS, CHUNK_COLS = TILE_K / CHUNKS;
+    constexpr u32 CHUNKS = RowBytes / 16, ROWS = THREADS / CHUNKS, CHUNK_COLS = TILE_K / CHUNKS;
     u32 chunk = threadIdx.x % CHUNKS, col = k + chunk * CHUNK_COLS;
     u8* to = tile + place<RowBytes>(threadIdx.x / CHUNKS, chunk);
     if (Tile < ROWS && threadIdx.x / CHUNKS >= Tile) return;

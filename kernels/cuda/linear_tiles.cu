@@ -1,12 +1,12 @@
 // A linear layer, y = x · weightᵀ, for any number of rows: x in bf16, the weight in bf16 or FP8, f32 sums, then linear_store.cuh.
 //
 // A block computes TILE_M rows of x by TILE_N rows of the weight. 32 columns of K at a time go through shared memory, STAGES of
-// them under way (cp.async; more of them where tiles are small, since then the time is that of reading the weight). 8 warps, 2
-// along M by 4 along N, multiply by ldmatrix and mma.m16n8k16. Blocks that share rows of the weight follow each other.
+// them under way (cp.async; more of them where tiles are small, since then the time is that of reading the weight). Warps, 4 along
+// N and THREADS / 128 along M, multiply by ldmatrix and mma.m16n8k16. Blocks that share rows of the weight follow each other.
 //
 // FP8=1: a tile has the weight's codes. ldmatrix gives a lane four neighbours of each 16 codes of a row, which fp8.cuh makes operand
 // A. This permutes K within 16 columns: the pairs of x that belong to them are eight neighbouring bytes, which a lane reads at once
-// as operand B. Scales come with each stage; the sums of its 32 columns are multiplied by them in f32, so quantisation blocks have
+// as operand B. Warps along M convert the same codes, so small tiles have one. Scales come with each stage; the sums of its 32 columns are multiplied by them in f32, so quantisation blocks have
 // 32 columns or a greater power of two.
 //
 // Bytes: the weight 2 * N * K (FP8: N * K) once for each TILE_M rows, x 2 * M * K once for each TILE_N, mostly from the
@@ -19,7 +19,7 @@
 // sass [FP8=1]: linear_tiles has LDS\.64
 
 constexpr u32 X_ROW = TILE_K * 2, W_ROW = FP8 ? TILE_K : X_ROW;
-constexpr u32 WARP_M = TILE_M / 2, WARP_N = TILE_N / 4;
+constexpr u32 WARP_M = TILE_M / (THREADS / 128), WARP_N = TILE_N / 4;
 // Bytes of a stage: tiles of x and of the weight, and a scale for each eight rows of FP8.
 constexpr u32 X_TILE = TILE_M * X_ROW, W_TILE = TILE_N * W_ROW, STAGE = X_TILE + W_TILE + (FP8 ? TILE_N / FP8_ROWS * 4 : 0);
 
@@ -75,11 +75,10 @@ DEVICE void multiply_fp8(Warp& warp, const u8* x, const u8* codes, const float* 
         ldmatrix_x4(words, codes + place<W_ROW>(warp.n + lane / 16 * 8 + lane % 8, lane / 8 % 2) + n * 16 * W_ROW);
         unpack_fp8(a[2 * n], words[0], words[1]), unpack_fp8(a[2 * n + 1], words[2], words[3]);
     }
+    const u8* first = x + place<X_ROW>(warp.m + lane / 4, t / 2) + t % 2 * 8;
+    const u8* second = x + place<X_ROW>(warp.m + lane / 4, 2 + t / 2) + t % 2 * 8;
     _Pragma("unroll") for (u32 m = 0; m < WARP_M / 8; m++) {
-        uint2 b[2];
-        _Pragma("unroll") for (u32 k = 0; k < 2; k++) {
-            b[k] = *(const uint2*)(x + place<X_ROW>(warp.m + lane / 4, k * 2 + t / 2) + t % 2 * 8 + m * 8 * X_ROW);
-        }
+        uint2 b[2] = {*(const uint2*)(first + m * 8 * X_ROW), *(const uint2*)(second + m * 8 * X_ROW)};
         _Pragma("unroll") for (u32 n = 0; n < WARP_N / 16; n++) {
             float values[4] = {};
             const u32 *upper = a[2 * n], *lower = a[2 * n + 1];
@@ -126,8 +125,8 @@ DEVICE void store_fp8(const Warp& warp, Out* out, const float* bias, u32 first_m
     }
 }
 
-KERNEL __launch_bounds__(256, 2) void linear_tiles(const bf16* x, const u8* weight, const float* scales, const float* bias, Out* out,
-                                                   u32 rows, u32 outputs, u32 inputs, u32 block_shift) {
+KERNEL __launch_bounds__(THREADS, 2) void linear_tiles(const bf16* x, const u8* weight, const float* scales, const float* bias,
+                                                       Out* out, u32 rows, u32 outputs, u32 inputs, u32 block_shift) {
     u8* shared = shared_memory();
     u32 first_m = blockIdx.x * TILE_M, first_n = blockIdx.y * TILE_N;
     u32 steps = (inputs + TILE_K - 1) / TILE_K;

@@ -36,19 +36,20 @@ impl Tile {
         if rows > Self::SMALL.m { Self::LARGE } else { Self::SMALL }
     }
 
-    /// Parts of K in shared memory at a time. Small tiles have as many bytes of the weight under way as about 100 kB hold.
-    fn stages(self, fp8: u32) -> u32 {
-        match (self.m > Self::SMALL.m, fp8) {
-            (true, _) => 4,
-            (false, 0) => 12,
-            (false, _) => 16,
-        }
+    /// Parts of K in shared memory at a time.
+    fn stages(self) -> u32 {
+        if self.m > Self::SMALL.m { 4 } else { 12 }
+    }
+
+    /// Threads of a block. In small tiles of FP8 no two warps convert the same codes.
+    fn threads(self, fp8: u32) -> u32 {
+        if self.m > Self::SMALL.m || fp8 == 0 { THREADS } else { THREADS / 2 }
     }
 
     /// Bytes of all stages: 32 columns of each row of x and of the weight, and a scale for each eight rows of FP8.
     fn shared_bytes(self, fp8: u32) -> u32 {
         let weight = if fp8 == 0 { self.n * 64 } else { self.n * 32 + self.n / FP8_ROWS * 4 };
-        self.stages(fp8) * (self.m * 64 + weight)
+        self.stages() * (self.m * 64 + weight)
     }
 }
 
@@ -72,7 +73,7 @@ impl Linear {
                 entry: "linear_tiles",
             },
             grid: [self.rows.div_ceil(tile.m), self.outputs.div_ceil(tile.n), 1],
-            block: [THREADS, 1, 1],
+            block: [tile.threads(fp8), 1, 1],
             shared_bytes: tile.shared_bytes(fp8),
             args: args.u32(self.rows).u32(self.outputs).u32(self.inputs).u32(block_shift),
             overlaps: true,
@@ -81,9 +82,9 @@ impl Linear {
 }
 
 fn variant(tile: Tile, width: u32, store: LinearStore, fp8: u32) -> Variant {
-    let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n), ("STAGES", tile.stages(fp8))];
-    let format = [("WIDTH", width), ("STORE", store.define()), ("FP8", fp8)];
-    Variant { source: &SOURCE, defines: Defines::new(&[sizes, format].concat()) }
+    let sizes = [("TILE_M", tile.m), ("TILE_N", tile.n), ("STAGES", tile.stages())];
+    let format = [("THREADS", tile.threads(fp8)), ("WIDTH", width), ("STORE", store.define()), ("FP8", fp8)];
+    Variant { source: &SOURCE, defines: Defines::new(&[&sizes[..], &format].concat()) }
 }
 
 pub(super) fn variants() -> Vec<Variant> {
