@@ -33,9 +33,9 @@ struct Weights {
 DEVICE Chunk fetch(const Weights& w, u32 expert, u32 row, u32 col) {
     Chunk chunk = {make_uint4(0, 0, 0, 0), 0};
     if (row >= w.n || col >= w.k) return chunk;
-    u64 at = ((u64)expert * w.n + row) * w.k + col;
-    chunk.bits = load_weight(w.codes + at / CHUNK_COLS * 16);
-    if (FORMAT == 1) chunk.scale = ((const u8*)w.scales)[at / CHUNK_COLS];
+    u64 at = (u64)(expert * w.n + row) * (w.k / CHUNK_COLS) + col / CHUNK_COLS;
+    chunk.bits = load_weight(w.codes + at * 16);
+    if (FORMAT == 1) chunk.scale = ((const u8*)w.scales)[at];
     return chunk;
 }
 
