@@ -114,12 +114,12 @@ impl Case {
     }
 }
 
-/// Name of the kernel that is launched for so many routes.
-fn entry(format: ExpertFormat, routes: u32, experts: u32) -> &'static str {
+/// Name of the kernel that is launched for so many routes and columns.
+fn entry(format: ExpertFormat, routes: u32, experts: u32, k: u32) -> &'static str {
     let at = DevicePtr(1 << 20);
     let weights = StoredExperts { at, format, bias: None };
     let (x, order, starts, out, layer) = (at, at, at, at, MoeLayer::Down);
-    let linear = MoeLinear { x, order, starts, weights, out, routes, experts, n: 64, k: 64, layer };
+    let linear = MoeLinear { x, order, starts, weights, out, routes, experts, n: 64, k, layer };
     linear.launch().kernel.entry
 }
 
@@ -127,13 +127,14 @@ fn entry(format: ExpertFormat, routes: u32, experts: u32) -> &'static str {
 fn few_routes_of_an_expert_have_a_kernel_of_their_own() {
     let scales = DevicePtr(1 << 20);
     for format in [ExpertFormat::Bf16, ExpertFormat::Mxfp4 { scales }] {
-        assert_eq!(entry(format, 4, 32), "moe_skinny");
-        assert_eq!(entry(format, 128, 32), "moe_skinny");
-        assert_eq!(entry(format, 129, 32), "moe_linear");
+        assert_eq!(entry(format, 4, 32, 64), "moe_skinny");
+        assert_eq!(entry(format, 128, 32, 64), "moe_skinny");
+        assert_eq!(entry(format, 129, 32, 64), "moe_linear");
     }
     let fp8 = |block_cols| ExpertFormat::Fp8(Fp8Scales { at: scales, block_cols });
-    assert_eq!((entry(fp8(128), 4, 32), entry(fp8(128), 129, 32)), ("moe_skinny", "moe_linear"));
-    assert_eq!(entry(fp8(64), 4, 32), "moe_linear");
+    assert_eq!(entry(fp8(128), 4, 32, 64), "moe_skinny");
+    assert_eq!(entry(fp8(128), 129, 32, 64), "moe_linear");
+    assert_eq!((entry(fp8(64), 4, 32, 64), entry(fp8(128), 4, 32, 80)), ("moe_linear", "moe_linear"));
 }
 
 /// Cases of (tokens, experts of a token, experts, rows of a weight).
